@@ -139,7 +139,7 @@ CHANGE_TEXT = Verb(
     fits=lambda run: run.unfinished and run.state != STATE.CANCELLED,
     label=_("Change the text"),
     question=_("Change the text for those who still wait?"),
-    button=_("Send this text from now on"),
+    button=_("Look at the change"),
     said=_("Whoever still waits in run %(number)d gets the new text."),
     reference="Change the text for whoever still waits; whoever has it keeps what they got, and "
     "`runs/{id}/correct` writes to them once the run has ended. What you leave out stays as it is, "

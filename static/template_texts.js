@@ -108,7 +108,7 @@
 
   function open(input) {
     writing = input;
-    byId("t-insert-fallback").value = "";
+    byId("t-insert-fallback").value = byId("t-insert-way").value = "";
     byId("t-insert").showModal();
     htmx.trigger("#t-insert-known", "known");
     show();
@@ -128,15 +128,16 @@
     const fallback = byId("t-insert-fallback").value;
     const quote = fallback.includes("'") ? '"' : "'";
     const safe = quote === '"' ? fallback.replaceAll('"', "”") : fallback;
-    return fallback
-      ? `{{ ${chosen().value} | default: ${quote}${safe}${quote} }}`
-      : `{{ ${chosen().value} }}`;
+    const way = byId("t-insert-way").value;
+    const steps = [chosen().value, way, fallback && `default: ${quote}${safe}${quote}`];
+    return `{{ ${steps.filter(Boolean).join(" | ")} }}`;
   }
 
   function show() {
     const one = chosen();
     const { skipped, everyone, filled, snippet } = byId("t-insert-fate").dataset;
-    byId("t-insert-else").hidden = Boolean(one?.dataset.snippet);
+    for (const id of ["t-insert-way-of", "t-insert-else"]) byId(id).hidden = Boolean(one?.dataset.snippet);
+    byId("t-insert-readers").hidden = !byId("t-insert-way").value;
     byId("t-insert-do").disabled = !one;
     byId("t-insert-shown").textContent = one ? written() : "";
     const fate = one?.dataset.percent === "100" ? everyone : skipped;

@@ -20,7 +20,7 @@ from django.conf import settings
 
 from campaigns.failpoints import hit
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
-from campaigns.runs.claiming import Claim, TextChanged, claim
+from campaigns.runs.claiming import Claim, Opened, TextChanged, claim
 from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.messages import latency
@@ -220,6 +220,7 @@ class Sending:
         flight = InFlight(None, {left.reader.reference: left for left in people})
         flight.span = tracing.span("window", people=len(people))
         pushes = self._pushes(people, flight, now)
+        opened: Opened | None = None
         if pushes or flight.hangs_on_its_text:
             seqs = [flight.by_reference[push.reference].seq for push in pushes]
             try:
@@ -231,7 +232,7 @@ class Sending:
             if opened is None:
                 flight.span.end()
                 return  # paused or cancelled: nothing was written, these people stay waiting
-        if pushes:
+        if opened and pushes:
             flight.window = Window(pk=opened.pk, opened_at=now)
             hit("window_opened")
             if pushes := flight.still_wanted(pushes, opened):

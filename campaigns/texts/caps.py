@@ -18,6 +18,7 @@ from liquid.exceptions import LiquidError, LiquidSyntaxError
 from liquid.token import TOKEN_EXPRESSION, TOKEN_ILLEGAL
 
 MAX_SOURCE = 4_000  # characters of one text
+MAX_OUTPUT = 4_096  # bytes of what becomes of it
 SHORT = 200
 MAX_TAGS = 100  # {{ … }} and {% … %} of one text
 MAX_TAG = 1_000  # characters of one of them

@@ -17,7 +17,7 @@ from liquid.builtin.expressions import FilteredExpression, Path
 from liquid.builtin.output import OutputNode
 from liquid.exceptions import LiquidError
 
-from campaigns.texts import liquid
+from campaigns.texts import caps, liquid
 
 Values = Mapping[str, Any]
 WIDEST = 4  # bytes of a character in UTF-8
@@ -49,7 +49,7 @@ def ready(source: str) -> Callable[[Values], str]:
             else:
                 return template.render(values)
         text = "".join(filled)
-        return text if len(text) * WIDEST <= liquid.MAX_OUTPUT else template.render(values)
+        return text if len(text) * WIDEST <= caps.MAX_OUTPUT else template.render(values)
 
     return fill
 

@@ -20,6 +20,7 @@ from liquid import BoundTemplate, Environment, FalsyStrictUndefined
 from liquid.exceptions import LiquidError
 
 from campaigns.texts import caps
+from campaigns.texts.filters.allowed import FILTERS, OTHER_NAMES, put_into
 from campaigns.texts.recent import Recent
 from notifications.values.text import unstorable
 
@@ -29,18 +30,6 @@ TAGS = frozenset(
         *("content", "illegal", "output"),  # Liquid's own, for what stands between the tags
     )
 )
-FILTERS = frozenset(
-    (
-        *("default", "date", "upcase", "downcase", "capitalize", "truncate", "strip", "escape"),
-        *("plus", "minus", "times", "divided_by", "round", "append", "prepend", "replace", "size"),
-    )
-)
-# What the same is called elsewhere.
-OTHER_NAMES = {
-    "upper": "upcase", "uppercase": "upcase", "lower": "downcase", "lowercase": "downcase",
-    "fallback": "default", "title": "capitalize", "trim": "strip", "format": "date",
-}  # fmt: skip
-MAX_OUTPUT = 4_096
 # Where a value lies: its attribute, then names and numbers inside it.
 Path = tuple[str | int, ...]
 COMPUTED = ("size", "first", "last")  # Liquid works these out of what they follow
@@ -79,24 +68,14 @@ PLAIN_WORDS = [
 class _Bounded(Environment):
     context_depth_limit = 10
     loop_iteration_limit = 100
-    output_stream_limit = MAX_OUTPUT
+    output_stream_limit = caps.MAX_OUTPUT
     local_namespace_limit = 10_000
 
     def __init__(self) -> None:
         super().__init__(undefined=FalsyStrictUndefined)
         for tag in set(self.tags) - TAGS:
             del self.tags[tag]
-        for name in set(self.filters) - FILTERS:
-            del self.filters[name]
-        self.filters["replace"] = _bounded_replace
-
-
-def _bounded_replace(value: Any, old: Any, new: Any = "") -> str:
-    text, old, new = str(value), str(old), str(new)
-    grown = len(text) + text.count(old) * (len(new) - len(old))
-    if grown > MAX_OUTPUT:
-        raise LiquidError(f"replace would make a text of {grown:,} characters", token=None)
-    return text.replace(old, new)
+        put_into(self.filters)
 
 
 _environment = _Bounded()
@@ -265,8 +244,12 @@ def as_kept(error: LiquidError) -> str:
 AT_FAULT = [
     (r"can't divide by 0", _("it divides by zero")),
     (r"are not supported between|in' and 'contains'", _("it compares values of different types")),
-    (r"expected an integer|must be .*int", _("a number is needed there")),
+    (r"expected an integer|expected a number|must be .*int", _("a number is needed there")),
     (r"expected a string|must be str", _("a text is needed there")),
+    (r"expected a date", _("a date is needed there")),
+    (r"number takes 0 to (\d+)", _("a number is written with 0 to \\1 decimals")),
+    (r"needs a code such as", _("a currency is its code of three letters, such as 'EUR'")),
+    (r"plural (?:has no|needs)", _("“plural” takes one:, zero:, two:, few: or many:, and other:")),
     (r"would make a text of ([\d,]+) characters", _("it would make a text of \\1 characters")),
 ]
 

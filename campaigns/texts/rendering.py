@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from liquid.exceptions import OutputStreamLimitError, UndefinedError
 
 from campaigns.runs.reasons import Reason
-from campaigns.texts import filling, liquid
+from campaigns.texts import caps, filling, liquid
 from campaigns.texts.content import Content, in_language, is_personal, on_platform
 from notifications.fcm import options, payload, rules, validation
 from notifications.fcm.discovery import FieldProblem
@@ -270,7 +270,7 @@ def _text(fill: Callable[[Mapping[str, Any]], str], values: Mapping[str, Any]) -
         raise Unrenderable(Reason.TEMPLATE_ERROR, error.words[:200]) from error
     except OutputStreamLimitError as error:
         said = gettext("one text alone has over %(most)s bytes. Shorten it.")
-        words = said % {"most": f"{liquid.MAX_OUTPUT:,}"}
+        words = said % {"most": f"{caps.MAX_OUTPUT:,}"}
         raise _refusal(TooBig(WHOLE, words)) from error
     # Liquid lets Python's own errors through (a date of 4,000 digits overflows). They say that
     # this person's values do not fit the text, never that the run is broken.

@@ -202,6 +202,29 @@ def test_the_dialog_of_a_test_send_can_too(
     assert complaints(page) == []
 
 
+def test_the_text_of_a_run_can_be_changed_by_everybody_who_may(
+    page: Page, live_server: LiveServer, project: Project
+) -> None:
+    """Written, looked at, sent; and then the page that says who got which."""
+    make_people(project, 9)
+    run = make_run(project, name="Spring", template={"locales": {"ko": {"title": "봄"}}})
+    settle(run, accepted=3, unknown=1)
+    log_in(page, live_server, logged_in(Role.SENDER))
+    page.goto(reverse("admin:campaigns_run_change", args=[run.pk]))
+    page.get_by_text("Change the text", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("5 recipients still wait")
+    assert complaints(page) == []
+    dialog.get_by_label("Title", exact=True).fill("See you in {{ city }}")
+    dialog.get_by_role("button", name="Look at the change").click()
+    expect(dialog).to_contain_text("for lack of “city”")
+    assert complaints(page) == []
+    page.set_viewport_size({"width": 1360, "height": 900})
+    dialog.get_by_role("button", name="Send this text from now on").click()
+    expect(page.locator("#run-texts")).to_contain_text("What revision 2 changed")
+    assert complaints(page) == []
+
+
 def test_alerts_can_be_made_quiet_by_everybody_who_may(
     page: Page, live_server: LiveServer, project: Project
 ) -> None:

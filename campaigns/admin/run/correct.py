@@ -45,7 +45,7 @@ class CorrectDialog(RunDialog):
     )
 
     revision = forms.ChoiceField(
-        label=gettext_lazy("Who got which text"),
+        label=gettext_lazy("To whom"),
         widget=UnfoldAdminSelectWidget,
         help_text=gettext_lazy("Its text was changed under way; the draft has the newest one."),
     )

@@ -1,4 +1,8 @@
-"""Unfold's pieces, with types: the package ships none, and everything below builds on them."""
+"""Unfold's pieces, with types: the package ships none, and everything below builds on them.
+
+One of them is mended: it worked the headers of a list out anew for each of its rows, a fifth of the
+page's time.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
         request: HttpRequest
         object_id: str | None
 
+    checkbox: forms.CheckboxInput
+
     def action(**options: Any) -> Callable[[Any_], Any_]: ...
     def display(**options: Any) -> Callable[[Any_], Any_]: ...
 
@@ -31,7 +37,18 @@ else:
     from django.forms import ModelForm as ModelForm
     from unfold.admin import ModelAdmin as ModelAdmin
     from unfold.admin import TabularInline as TabularInline
+    from unfold.admin import checkbox as checkbox
     from unfold.decorators import action as action
     from unfold.decorators import display as display
     from unfold.forms import BaseDialogForm as BaseDialogForm
+    from unfold.templatetags import unfold_list
     from unfold.views import ChangeList as ChangeList
+
+    _headers_of = unfold_list.result_headers
+
+    def _headers_once(changelist):
+        if not hasattr(changelist, "headers_once"):
+            changelist.headers_once = list(_headers_of(changelist))
+        return changelist.headers_once
+
+    unfold_list.result_headers = _headers_once

@@ -44,3 +44,24 @@ def test_a_variable_is_put_into_a_text_written_in_a_campaign(
     assert page.evaluate(width_of) <= width
     assert troubles == []
     page.close()
+
+
+def test_a_value_is_inserted_in_the_way_it_is_to_be_written(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    make_contact(project, attributes={"ends_at": "2026-12-05T12:00:00Z"}, locale="ko")
+    troubles: list[str] = []
+    page = test_browser.log_in(browser, live_server, troubles, width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/template/add/")
+    page.fill("#id_title", "Until ")
+    page.get_by_role("button", name="Insert a variable: Title").click()
+    page.locator("#t-insert [value=ends_at]").check()
+    page.get_by_label("Written").select_option(label="as a day: December 5")
+    page.get_by_label("If a person has none, say").fill("soon")
+    expect(page.locator("#t-insert-shown")).to_have_text(
+        "{{ ends_at | date: 'day' | default: 'soon' }}"
+    )
+    page.locator("#t-insert-do").click()
+    expect(page.locator("#preview")).to_contain_text("Until 12월 5일")
+    assert troubles == []
+    page.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from campaigns.texts.template import Template
+from notifications import dispatch
+from notifications.keys.credentials import ServiceAccount
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff.team import Role
@@ -35,17 +38,28 @@ PAGE = "campaigns_run_change_text"
 
 
 @pytest.fixture
+def shop(project: Project, fcm: Fcm) -> Iterator[Project]:
+    """One that sends."""
+    ServiceAccount.store(project, fcm.service_account)
+    yield project
+    dispatch.close()
+
+
+@pytest.fixture
 def run(project: Project) -> Run:
     make_people(project, 130)
     return make_run(project, name="Spring", template={**WRONG, "locales": {"ko": {"title": "70%"}}})
 
 
 def written(**texts: str) -> dict[str, str]:
-    return {**WRONG, "image": "", "ko.title": "70%", "revision": "1", **texts}
+    main = {f"main.{name}": said for name, said in {**WRONG, "image": ""}.items()}
+    return {**main, "ko.title": "70%", "revision": "1", **texts}
 
 
 def look(desk: Desk, run: Run, **texts: str) -> HttpResponse:
-    return desk.confirm(PAGE, run.pk, **written(**texts))
+    """The main texts by their bare names."""
+    named = {f"main.{name}" if name in WRONG else name: said for name, said in texts.items()}
+    return desk.confirm(PAGE, run.pk, **written(**named))
 
 
 def mark_of(reply: HttpResponse) -> str:
@@ -131,7 +145,7 @@ def test_it_goes_into_the_template_too_if_that_is_asked_for(desk: Desk, run: Run
 
 
 def test_a_run_nobody_waits_in_says_so_and_one_that_ended_offers_the_correction(
-    desk: Desk, run: Run, fcm: Fcm
+    desk: Desk, shop: Project, run: Run
 ) -> None:
     sending.send(run.pk, 1, run.epoch)
     assert "Nobody waits any more" in desk.open(PAGE, run.pk)
@@ -143,7 +157,7 @@ def test_a_run_nobody_waits_in_says_so_and_one_that_ended_offers_the_correction(
 def test_an_editor_changes_no_text_of_a_run(run: Run) -> None:
     editor = logged_in(Role.EDITOR)
     url = reverse(f"admin:{PAGE}", args=[run.pk])
-    values = {"_form_submitted": "on", **written(title=RIGHT)}
+    values = {"_form_submitted": "on", **written(**{"main.title": RIGHT})}
     assert editor.post(url, values).status_code == 403
     assert Run.objects.get(pk=run.pk).revision == 1
 
@@ -152,11 +166,11 @@ def test_an_editor_changes_no_text_of_a_run(run: Run) -> None:
 
 
 @pytest.fixture
-def sent(project: Project, fcm: Fcm) -> Run:
+def sent(shop: Project) -> Run:
     """Ann got the old text, Bob the new one."""
     for name in ("ann", "bob"):
-        make_device(make_contact(project, external_id=name))
-    run = make_run(project, name="Spring", template=WRONG)
+        make_device(make_contact(shop, external_id=name))
+    run = make_run(shop, name="Spring", template=WRONG)
     half_sent_to_first(run)
     control.change_text(run, new=NewText(1, {"title": RIGHT}), by="user:carol")
     sending.send(run.pk, 1, run.epoch)
@@ -207,10 +221,10 @@ def test_why_and_the_persons_page_name_the_revision(desk: Desk, sent: Run) -> No
 
 
 def test_pages_of_a_run_whose_text_nobody_changed_speak_of_no_revision(
-    desk: Desk, project: Project, fcm: Fcm
+    desk: Desk, shop: Project
 ) -> None:
-    make_device(make_contact(project, external_id="ann"))
-    run = make_run(project, template=WRONG)
+    make_device(make_contact(shop, external_id="ann"))
+    run = make_run(shop, template=WRONG)
     sending.send(run.pk, 1, run.epoch)
     pages: list[tuple[str, Any, dict[str, str]]] = [
         ("campaigns_run_change", run.pk, {}),
@@ -240,4 +254,4 @@ def test_a_correction_goes_to_those_who_got_the_older_text_with_the_newest_one(
 def test_a_rule_says_which_text_it_asks_for(sent: Run) -> None:
     value = {"outcome": "accepted", "run": sent.pk, "revision": 1}
     said = sentence({"field": "run", "op": "was", "value": value}, project_id=sent.project_id)
-    assert said == f"was reached by run {sent.pk} of Spring (revision 1 of its text)"
+    assert said == f"was reached by run {sent.pk} of “Spring” (revision 1 of its text)"

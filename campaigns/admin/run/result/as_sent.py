@@ -32,21 +32,30 @@ from notifications.postgres.budget import TooSlow, within
 LOOKING_SECONDS = 0.2
 LOOKED_AT = 5_000  # only the first recipients are read: a language none of them reads is not shown
 MOST = 6
-# One recipient for each locale, and each revision or variant of the text, preferably one whose
-# message was accepted.
+# A few recipients for each locale, and each revision or variant of the text, accepted ones first:
+# one of them may have been erased since.
+# What an older release froze has its language and platform elsewhere: such rows look it up.
 READERS = """
-SELECT DISTINCT ON (locale, revision, variant) * FROM (
-    SELECT COALESCE(r.locale, c.locale) AS locale, r.contact_id,
-        COALESCE(r.platform, v.platform, 'android') AS platform,
-        COALESCE(d.status, '') AS status, r.seq, COALESCE(d.revision, %(newest)s) AS revision,
-        COALESCE(r.variant, 0) AS variant
-    FROM campaigns_recipient r
-    JOIN notifications_contact c ON c.id = r.contact_id
-    LEFT JOIN notifications_device v ON v.id = r.device_id
-    LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq AND d.seq <= %(most)s
-    WHERE r.run_id = %(run)s AND r.seq <= %(most)s AND COALESCE(r.variant, 0) >= 0
-) x ORDER BY locale, revision, variant, status <> 'accepted', seq
+SELECT * FROM (
+    SELECT x.*, row_number() OVER (
+        PARTITION BY locale, revision, variant ORDER BY status <> 'accepted', seq
+    ) AS place FROM (
+        SELECT COALESCE(r.locale, (
+                SELECT c.locale FROM notifications_contact c WHERE c.id = r.contact_id
+            )) AS locale,
+            r.contact_id,
+            COALESCE(r.platform, (
+                SELECT v.platform FROM notifications_device v WHERE v.id = r.device_id
+            ), 'android') AS platform,
+            COALESCE(d.status, '') AS status, r.seq, COALESCE(d.revision, %(newest)s) AS revision,
+            COALESCE(r.variant, 0) AS variant
+        FROM campaigns_recipient r
+        LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq AND d.seq <= %(most)s
+        WHERE r.run_id = %(run)s AND r.seq <= %(most)s AND COALESCE(r.variant, 0) >= 0
+    ) x
+) y WHERE place <= %(each)s
 """
+A_FEW = 3
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,9 @@ def readings(run: Run) -> list[Reading]:
     if broken.text_of(run):
         return []
     try:
-        found = _of_recipients(run) or _of_somebody(run)
+        found = _of_recipients(run)
+        if not any(one.revision in (0, run.revision) for one in found):
+            found += _of_somebody(run)  # nobody among the first has got the newest text yet
     except LiquidError:
         return []
     return sorted(
@@ -93,8 +104,9 @@ def _of_recipients(run: Run) -> list[Reading]:
     splits = has_variants(run)
     contents = variants_of(run) if splits else contents_of(run)
     by_what = "variant" if splits else "revision"
-    rows = _one_of_each_text(contents, by_what, _readers(run))
+    rows = _readers(run)
     people = Contact.objects.in_bulk([row["contact_id"] for row in rows])
+    there = [row for row in rows if row["contact_id"] in people]
     return [
         Reading(
             preview.card(
@@ -107,8 +119,7 @@ def _of_recipients(run: Run) -> list[Reading]:
             revision=row["revision"] if run.revision > FIRST else 0,
             variant=in_words(row["variant"]) if splits else "",
         )
-        for row in rows
-        if row["contact_id"] in people
+        for row in _one_of_each_text(contents, by_what, there)
     ]
 
 
@@ -117,7 +128,8 @@ def _of_somebody(run: Run) -> list[Reading]:
     removed, and where that takes too long, by anybody."""
     person = _first_to_be(run) if run.planned is None else None
     person = person or preview.somebody(run.project)
-    return [Reading(preview.card(content_of(run), person))] if person else []
+    revision = run.revision if run.revision > FIRST else 0
+    return [Reading(preview.card(content_of(run), person), revision=revision)] if person else []
 
 
 def _first_to_be(run: Run) -> Contact | None:
@@ -131,7 +143,7 @@ def _readers(run: Run) -> list[dict[str, Any]]:
     if run.planned is None or run.forgotten_at:
         return []
     with connection.cursor() as cursor:
-        asked = {"run": run.pk, "most": LOOKED_AT, "newest": run.revision}
+        asked = {"run": run.pk, "most": LOOKED_AT, "each": A_FEW, "newest": run.revision}
         cursor.execute(READERS, asked)
         names = [column.name for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

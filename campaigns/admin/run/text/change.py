@@ -18,6 +18,7 @@ from campaigns.admin.run.dialogs import RunDialog
 from campaigns.admin.run.result.as_sent import Reading
 from campaigns.admin.run.text.said import snippets
 from campaigns.engine import cancelling
+from campaigns.planning.correcting import MAIN
 from campaigns.planning.new_text import changing, handing_on, skipping
 from campaigns.planning.new_text.changing import NewText
 from campaigns.planning.new_text.skipping import Skips
@@ -128,7 +129,7 @@ class ChangeTextDialog(RunDialog):
 
     @property
     def button(self) -> str:
-        return "" if self.looks else _("Look at the change")
+        return _("Send this text from now on") if self.looks else ""
 
     def _place(self, error: ValidationError) -> None:
         """Each problem at its field; of what has none here, above them all."""
@@ -137,7 +138,7 @@ class ChangeTextDialog(RunDialog):
             for one in errors:
                 problem = (one.params or {}).get("problem")
                 path = (problem.locale, problem.field) if isinstance(problem, Problem) else None
-                name = _name(path) if path else field
+                name = _name(path or ("", field))
                 words = problem.said if isinstance(problem, Problem) else one.messages[0]
                 known = name in self.fields
                 self.add_error(name if known else None, words if known else _at(path, field, words))
@@ -189,8 +190,9 @@ def _whom(run: Run) -> dict[str, Any]:
 
 
 def _name(path: Path) -> str:
-    """Of its field."""
-    return ".".join(filter(None, path))
+    """Of its field. A bare “title” would be the dialog's own."""
+    tag, name = path
+    return f"{tag or MAIN}.{name}"
 
 
 def _field(path: Path, content: dict[str, Any]) -> forms.CharField:

@@ -1,0 +1,39 @@
+"""Texts out of texts, none longer than a message may be."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote_plus
+
+from liquid.exceptions import LiquidError
+
+from campaigns.texts.caps import MAX_OUTPUT
+from campaigns.texts.filters.readers import of_a_value
+
+
+@of_a_value
+def join(value: Any, between: Any = " ") -> str:
+    """A list in one line: “red, green”."""
+    several = value if isinstance(value, list | tuple) else [value]
+    said = ["" if one is None else str(one) for one in several]
+    _refuse_beyond(sum(map(len, said)) + len(str(between)) * len(said))
+    return str(between).join(said)
+
+
+@of_a_value
+def url_encode(value: Any) -> str:
+    """As a part of an address: “a b” is “a+b” there."""
+    encoded = quote_plus(str(value))
+    _refuse_beyond(len(encoded))
+    return encoded
+
+
+def replace(value: Any, old: Any, new: Any = "") -> str:
+    text, old, new = str(value), str(old), str(new)
+    _refuse_beyond(len(text) + text.count(old) * (len(new) - len(old)))
+    return text.replace(old, new)
+
+
+def _refuse_beyond(length: int) -> None:
+    if length > MAX_OUTPUT:
+        raise LiquidError(f"it would make a text of {length:,} characters", token=None)
