@@ -110,7 +110,7 @@ def _counted(run: Run, after: int, through: int) -> list[tuple[str, str, str, in
 
 
 def _add(kept: Breakdown, name: str, value: str, status: str, count: int) -> None:
-    values = kept.counts.setdefault(name, {})  # the release before may have begun it
+    values = kept.counts.setdefault(name, {})  # an older release may have begun it
     if value in values or len(values) < MOST_VALUES:
         sums = values.setdefault(value, [0] * len(STATUSES))
     else:

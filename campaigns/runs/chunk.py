@@ -78,8 +78,8 @@ class Chunk(models.Model):
         db_default=False,
         help_text="Of messages to many: it goes by the queue of campaigns.",
     )
-    # Its recipients have groups. Only a claim that says so, by its own attempt, may have it: the
-    # release before would send the main text to everybody, and a trigger refuses its claim.
+    # Its recipients have groups. Only a claim that says so, by its own attempt, may have it: an
+    # older release would send the main text to everybody, and a trigger leaves its claim out.
     split = models.BooleanField(default=False, db_default=False)
     split_attempt = models.PositiveIntegerField(null=True, editable=False)
     # How many by reason: the page adds up 400 of these instead of grouping 400,000 deliveries.

@@ -114,8 +114,8 @@ class Run(OfProject):
     # Percent of the people who get nothing, so that one sees what the others' text brings about.
     control_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     past_holdout = models.BooleanField(default=False, db_default=False)
-    # Into which groups its people fall; empty: all get the same text. See `variants/split.py`, and
-    # NULL, of the release before, in the migration: a trigger fills it.
+    # Into which groups its people fall; empty: all get the same text. See `variants/split.py`. An
+    # older release writes NULL, and a trigger fills it.
     split = models.JSONField(null=True, default=dict, editable=False)
 
     scheduled_at = models.DateTimeField()
@@ -136,8 +136,8 @@ class Run(OfProject):
         null=True, help_text=_("Recipients; grows while they are being frozen.")
     )
     people = models.PositiveIntegerField(null=True)
-    # How many of them have their group, if it is split. The release before knows no groups: what it
-    # would freeze of such a run is refused, because this lacks behind.
+    # How many of them have their group, if it is split. An older release knows no groups: what it
+    # would freeze of such a run a trigger leaves out, because this lags behind.
     assigned = models.PositiveIntegerField(null=True, editable=False)
     # Devices that were not seen since then are left out: the project's policy, as it was when the
     # freezing began.

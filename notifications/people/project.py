@@ -101,15 +101,15 @@ class Project(models.Model):
         ),
     )
     holdout_percent = models.PositiveSmallIntegerField(
-        "hold out of all campaigns, percent",
+        "holdout, percent",
         blank=True,
         default=0,
         db_default=0,
         validators=[MaxValueValidator(50)],
         help_text=_(
-            "So many of the people, always the same ones, get no campaign at all: compare what "
-            "they do with what the others do. Messages to single people and campaigns of "
-            "transactional or critical categories reach them. 0: nobody is held out."
+            "So many of the people, always the same ones, get nothing of what is sent to many: "
+            "compare what they do with what the others do. Messages to single people, and what is "
+            "transactional or critical, reach them. 0: nobody is held out."
         ),
     )
     asks_receipts = models.BooleanField(

@@ -184,7 +184,7 @@ def test_a_template_that_is_a_variant_is_not_deleted_and_says_whose_it_is(
 
 def test_the_project_page_sets_the_holdout(desk: Desk, project: Project) -> None:
     text = desk.open("notifications_project_change", project.pk)
-    assert "Hold out of all campaigns, percent" in text
+    assert "Holdout, percent" in text
 
 
 def test_a_run_of_one_text_keeps_no_groups(project: Project) -> None:

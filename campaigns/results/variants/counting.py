@@ -39,7 +39,7 @@ People = dict[int, int]  # by group
 
 def groups(run: Run) -> tuple[People, People]:
     """How many people and devices are in each, once everybody is in one. The freeze has counted
-    them; where the release before ended it, they are counted now."""
+    them; where an older release ended it, they are counted now."""
     kept = run.split
     if "people" not in kept:
         with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
