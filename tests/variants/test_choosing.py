@@ -59,7 +59,9 @@ def test_the_form_refuses_the_same_text_twice_and_a_weight_out_of_range(
     twice = form | {"variant_1": str(campaign.template_id)}
     said = desk.save("campaigns_campaign_change", campaign.pk, **twice)
     assert "Another variant has the same text. Choose another template." in said
-    desk.save("campaigns_campaign_change", campaign.pk, **form, weight_2="0", variant_2="999")
+    odd = form | {"weight_2": "0", "variant_2": "999"}
+    said = desk.save("campaigns_campaign_change", campaign.pk, **odd)
+    assert "There is no such template in this project." in said
     assert variants_of(campaign) == [(1, TITLES[1], 50)], "nothing was saved"
 
 

@@ -89,6 +89,7 @@ def test_two_phones_of_one_person_are_one_opening(shop: Project, fcm: Fcm) -> No
     assert said.count + said.other_count == 40
 
 
+@pytest.mark.django_db(transaction=True)  # the recount reads in a snapshot of its own
 def test_the_lines_add_up_to_the_run(shop: Project, fcm: Fcm) -> None:
     make_people(shop, 90)
     run = sent(make_split(shop, (30, 30, 30), control_percent=20))

@@ -106,7 +106,7 @@ def test_who_is_to_get_nothing_finds_nothing_in_the_inbox_either(
     make_people(project, 40)
     run = work(launched(make_split(project, control_percent=50, inbox=True)))
     with connection.cursor() as cursor:
-        cursor.execute("SELECT contact_id FROM notifications_inbox_item")
+        cursor.execute("SELECT contact_id FROM notifications_inboxitem")
         found = {row[0] for row in cursor.fetchall()}
         cursor.execute(
             "SELECT contact_id FROM campaigns_recipient WHERE run_id = %s AND variant >= 0",

@@ -19,4 +19,6 @@ def interval(count: int, of: int) -> tuple[float, float]:
     middle = share + Z * Z / (2 * of)
     spread = Z * sqrt(share * (1 - share) / of + Z * Z / (4 * of * of))
     whole = 1 + Z * Z / of
-    return max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole)
+    low = 0.0 if count <= 0 else (middle - spread) / whole
+    high = 1.0 if count >= of else (middle + spread) / whole
+    return low, high

@@ -77,7 +77,7 @@ class Split:
 
 def _place(seed: int) -> str:
     """Somewhere from 0 to WHOLE - 1. The sign is cut off, or a remainder could be negative."""
-    return f"((hashint8extended(contact_id, {int(seed)}) & {2**63 - 1}) % {WHOLE})"
+    return f"mod(hashint8extended(contact_id, {int(seed)}) & {2**63 - 1}, {WHOLE})"
 
 
 def launched(weights: Sequence[int], *, control: int) -> dict[str, Any]:
