@@ -96,7 +96,6 @@ class CampaignSerializer(StrictSerializer):
     variants = VariantSerializer(
         many=True,
         required=False,
-        max_length=MOST_MORE,
         help_text="Other texts, B first. Each person gets one of all by chance, on all devices.",
     )
     schedule = ScheduleSerializer(required=False)
@@ -119,6 +118,8 @@ class CampaignSerializer(StrictSerializer):
         return self._mine(Template, pk)
 
     def validate_variants(self, chosen: list[dict[str, Any]]) -> list[tuple[Template, int]]:
+        if len(chosen) > MOST_MORE:
+            raise serializers.ValidationError(f"At most {MOST_MORE} beside the main text.")
         return [(self._mine(Template, one["template"]), one["weight"]) for one in chosen]
 
     def validate_category(self, pk: int | None) -> Category | None:

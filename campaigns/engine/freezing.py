@@ -137,7 +137,7 @@ def _keep(run: Run, part: Part, **values: object) -> None:
     sends = When(state=Run.State.PREPARING, then=Value(Run.State.SENDING))
     planned = Coalesce("planned", 0) + part.recipients
     if part.groups:
-        values["split"] = {**run.split, **part.groups}
+        values["split"] = {**(run.split or {}), **part.groups}
     going = (Run.State.PREPARING, Run.State.SENDING, Run.State.PAUSED)
     kept = Run.objects.filter(pk=run.pk, state__in=going).update(
         state=Case(sends, default=F("state")),

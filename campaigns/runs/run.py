@@ -116,7 +116,7 @@ class Run(OfProject):
     past_holdout = models.BooleanField(default=False, db_default=False)
     # Into which groups its people fall; empty: all get the same text. See `variants/split.py`. An
     # older release writes NULL, and a trigger fills it.
-    split = models.JSONField(null=True, default=dict, editable=False)
+    split: models.JSONField[Any, Any] = models.JSONField(null=True, default=dict, editable=False)
 
     scheduled_at = models.DateTimeField()
     launched_by = models.CharField(max_length=200)

@@ -58,4 +58,5 @@ def titles_read(fcm: Fcm, run: Run) -> dict[int, list[str]]:
 
 
 def groups_by_seq(run: Run) -> dict[int, int]:
-    return dict(Recipient.objects.filter(run_id=run.pk).values_list("seq", "variant"))
+    split = Recipient.objects.filter(run_id=run.pk, variant__isnull=False)
+    return {seq: group for seq, group in split.values_list("seq", "variant") if group is not None}

@@ -20,7 +20,7 @@ from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.policy import POLICY
 from campaigns.runs.run import Run
 from campaigns.runs.variants.variant import RunVariant
-from campaigns.sending import sending
+from campaigns.sending import sending, settling
 from notifications.people.project import Project
 from tests.given.builders import make_people
 from tests.given.by_hand import let_leases_lapse, work
@@ -76,7 +76,7 @@ def test_a_worker_that_dies_changes_nobodys_text_and_rings_nobody_of_the_control
         raise KeyboardInterrupt
 
     with monkeypatch.context() as dying, pytest.raises(KeyboardInterrupt):
-        dying.setattr(sending.settling, "settle", dies)
+        dying.setattr(settling, "settle", dies)
         sending.send(run.pk, 1, run.epoch)
     let_leases_lapse()
     engine.advance(run.pk, now=timezone.now())

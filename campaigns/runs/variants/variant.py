@@ -37,9 +37,9 @@ class RunVariant(models.Model):
 
 def contents_of(run: Run) -> dict[int, dict[str, Any]]:
     """All texts of the run by number; one, where it has no variants."""
-    if len((run.split or {}).get("weights", ())) < 2:
+    if not has_variants(run):
         return {MAIN: run.content}
-    kept_at = run.split.get("texts", run.pk)
+    kept_at = (run.split or {}).get("texts", run.pk)
     others = RunVariant.objects.filter(run=kept_at).values_list("number", "content")
     return {MAIN: run.content, **dict(others)}
 

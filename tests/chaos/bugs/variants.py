@@ -30,7 +30,7 @@ def _drawn_anew() -> None:
     def drawn(claim: Claim) -> Any:
         found = of_chunk(claim)
         if claim.chunk.attempt > 1 and len(found) > 1:
-            found = type(found)(found.default_factory, {0: found[1], 1: found[2], 2: found[0]})  # type: ignore[attr-defined]
+            found = {-1: found[-1], 0: found[1], 1: found[2], 2: found[0]}
         return found
 
     patch(terms, "of_chunk", drawn)

@@ -50,7 +50,7 @@ def variants(scene: Scene) -> None:
     assert {*group.values()} == {0, 1, 2, CONTROL}, Counter(group.values())
     rung = [seq for seq, _ in read if group[seq] == CONTROL]
     assert not rung, f"{len(rung)} of the control group were rung"
-    wrong = [seq for seq, title in read if title != TITLES[group[seq]]]
+    wrong = [seq for seq, title in read if title != TITLES.get(group[seq] or 0)]
     assert not wrong, f"{len(wrong)} read another text than their group's"
     left_out = Delivery.objects.filter(run_id=run.pk, reason="control").count()
     assert left_out == Counter(group.values())[CONTROL], f"{left_out} rows of the control group"
