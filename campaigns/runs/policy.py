@@ -133,6 +133,8 @@ def in_words(row: Any, name: str) -> str:
         return gettext("Yes")
     if name.endswith("_seconds"):
         return moments.in_words(value)
+    if value == 0:
+        return ""  # percent of nobody
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -54,13 +54,18 @@ def around(request: HttpRequest, form: Any, campaign: Campaign | None) -> dict[s
 
 
 def _of_variants(form: Any) -> list[Any]:
-    """The main text's weight, each other text with its own, and the control group."""
+    """The main text's weight, each other text with its own, and the control group. Nothing where
+    one may only look."""
+    if variants.WEIGHT not in form.fields:
+        return []
     pairs = [(form[template], form[weight]) for _number, template, weight in variants.PAIRS]
     return [[form[variants.WEIGHT]], pairs, [form[CONTROL]]]
 
 
 def _has_variants(form: Any) -> bool:
     """Or a mistake in them: what is wrong must not be hidden."""
+    if variants.WEIGHT not in form.fields:
+        return False
     named = (*variants.FIELDS, CONTROL)
     texts = (form[template].value() for _number, template, _weight in variants.PAIRS)
     return any(texts) or bool(form[CONTROL].value()) or any(form[one].errors for one in named)

@@ -20,7 +20,7 @@ from notifications.api.ground.view import ApiView
 class RunVariantSerializer(serializers.Serializer[Any]):
     """One group of a run's people."""
 
-    variant = serializers.ChoiceField(choices=[(name, name) for name in NUMBERS])
+    variant = serializers.ChoiceField(choices=[*NUMBERS])
     people = serializers.IntegerField()
     devices = serializers.IntegerField()
     accepted = serializers.IntegerField(
