@@ -14,6 +14,7 @@ from campaigns.echo.funnel import Told
 from campaigns.results.variants.comparing import Comparison, Line, compared
 from campaigns.runs.run import Run
 from notifications.postgres.budget import Busy, one_of_few
+from notifications.values.shares import share
 
 FOLDER = "admin/campaigns/run"
 
@@ -34,8 +35,8 @@ class Shown:
 
     line: Line
     received: Told
-    opened: Told
-    opened_bar: Bar | None  # of the devices that can tell
+    opened_share: str
+    opened_bar: Bar | None
     goal_bar: Bar | None
 
 
@@ -52,11 +53,12 @@ def _picture(run: Run) -> dict[str, Any]:
     found = compared(run)
     if found is None:
         return {"run": run}
-    opened = [(line.steps[-1].count, line.steps[-1].able) for line in found.lines]
-    goals = [_of_goal(line) for line in found.lines]
+    # Of all its people, and not of those who can tell: so the control group can stand beside.
+    opened = [(line.opened, line.people) for line in found.lines]
+    goals = [(line.did if line.goal else None, line.people) for line in found.lines]
     opened_bars, goal_bars = _bars(opened), _bars(goals)
     lines = [
-        Shown(line, line.steps[0], line.steps[-1], *bars)
+        Shown(line, line.steps[0], share(line.opened or 0, line.people), *bars)
         for line, *bars in zip(found.lines, opened_bars, goal_bars, strict=True)
     ]
     return {
@@ -68,20 +70,16 @@ def _picture(run: Run) -> dict[str, Any]:
     }
 
 
-def _of_goal(line: Line) -> tuple[int, int | None]:
-    """Of all its people, whoever opened it: so the control group can stand beside."""
-    return (line.did, line.people) if line.did is not None and line.goal else (0, None)
-
-
 def _said(one: Comparison) -> tuple[str, str]:
     return str(one.answer), one.sentence
 
 
-def _bars(counts: list[tuple[int, int | None]]) -> list[Bar | None]:
-    known = [wilson.interval(count, of) if of else None for count, of in counts]
+def _bars(counts: list[tuple[int | None, int]]) -> list[Bar | None]:
+    """None: it could not be counted in time."""
+    known = [None if count is None else wilson.interval(count, of) for count, of in counts]
     top = max((high for found in known if found for _, high in [found]), default=0.0)
     return [
-        _bar(count / of, *found, top) if found and of and top else None
+        _bar(count / of, *found, top) if found and count is not None and of and top else None
         for (count, of), found in zip(counts, known, strict=True)
     ]
 
