@@ -14,6 +14,7 @@ from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 from django.conf import settings
+from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import reach
@@ -64,6 +65,10 @@ class LaunchReport:
 
     campaign: Campaign
     now: datetime
+
+    def __post_init__(self) -> None:
+        # Its texts as they are at this moment: each part asks for them.
+        prefetch_related_objects([self.campaign], "variants__template")
 
     @cached_property
     def ends(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from campaigns.planning.variants.variant import Wording
@@ -17,7 +18,8 @@ from campaigns.runs.variants.variant import RunVariant
 def wordings(campaign: Any) -> list[Wording]:
     """The main text first."""
     main = Wording(MAIN, campaign.template, campaign.weight)
-    others = campaign.variants.select_related("template") if campaign.pk else ()
+    others = list(campaign.variants.all()) if campaign.pk else []
+    prefetch_related_objects(others, "template")  # nothing, where somebody has read them before
     return [main, *(Wording(one.number, one.template, one.weight) for one in others)]
 
 
