@@ -23,7 +23,7 @@ from tests.chaos.stage import Stage
 from tests.servers.relay import Relay
 
 RELAY = (
-    "import time; from tests.relay import Relay;"
+    f"import time; from {Relay.__module__} import Relay;"
     " Relay({port}, host='{host}', at=('127.0.0.1', {port})); time.sleep(3600)"
 )
 

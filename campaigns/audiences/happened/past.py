@@ -131,8 +131,7 @@ def _variant_problem(value: dict[str, Any]) -> str:
     if "variant" not in value:
         return ""
     known = isinstance(value["variant"], str) and value["variant"] in group.NUMBERS
-    alone = not {"reason", "revision"} & value.keys()
-    if known and alone and is_id(value.get("run")) and value["outcome"] in WITH_VARIANT:
+    if known and is_id(value.get("run")) and value["outcome"] in WITH_VARIANT:
         return ""
     said = _(
         "“variant” must be one of %(known)s, and can only be used with the id of a run and with "
@@ -184,26 +183,22 @@ def _rows(value: dict[str, Any]) -> Sql:
     runs = value[KEPT]
     if value["outcome"] in reported.TOLD:
         return reported.rows(value, runs)
-    if variant := value.get("variant"):
-        return _of_variant(value, runs, group.NUMBERS[variant])
     if value["outcome"] == "planned":
-        return Sql(OF_PERSON, [runs])
+        return _with_variant(Sql(OF_PERSON, [runs]), value)
     if value["outcome"] == "not_reached":
         return Sql(NOT_REACHED, [runs, runs, runs])
+    narrower = _narrower(value)
+    params = [runs, runs, value["outcome"], *narrower.params]
+    return _with_variant(Sql(f"{FINAL}{narrower.sql}", params), value)
+
+
+def _narrower(value: dict[str, Any]) -> Sql:
+    """What else is asked of an outcome's row."""
+    asked = {"reason": value.get("reason"), "revision": value.get("revision")}
     if variable := value.get("variable"):
-        lacking = [value["outcome"], value["reason"], missing(variable)]
-        return Sql(f"{FINAL} AND x.reason = %s AND x.detail = %s", [runs, runs, *lacking])
-    if reason := value.get("reason"):
-        return Sql(f"{FINAL} AND x.reason = %s", [runs, runs, value["outcome"], reason])
-    if revision := value.get("revision"):
-        return Sql(f"{FINAL} AND x.revision = %s", [runs, runs, value["outcome"], revision])
-    return Sql(FINAL, [runs, runs, value["outcome"]])
-
-
-def _of_variant(value: dict[str, Any], runs: list[int], number: int) -> Sql:
-    if value["outcome"] == "planned":
-        return Sql(f"{OF_PERSON} AND r.variant = %s", [runs, number])
-    return Sql(f"{FINAL} AND r.variant = %s", [runs, runs, value["outcome"], number])
+        asked["detail"] = missing(variable)
+    meant = {name: one for name, one in asked.items() if one}
+    return Sql("".join(f" AND x.{name} = %s" for name in meant), [*meant.values()])
 
 
 def _sql(op: str, value: Any) -> Sql:
@@ -260,14 +255,9 @@ def _in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
         return _with_variant(Sql(PLANNED_IN, [run, *people]), value)
     if value["outcome"] == "not_reached":
         return Sql(NOT_REACHED_IN, [run, run, *people])
-    sql, params = ENDED_IN, [run, run, *people, value["outcome"]]
-    if reason := value.get("reason"):
-        sql, params = f"{sql} AND x.reason = %s", [*params, reason]
-    if variable := value.get("variable"):
-        sql, params = f"{sql} AND x.detail = %s", [*params, missing(variable)]
-    if revision := value.get("revision"):
-        sql, params = f"{sql} AND x.revision = %s", [*params, revision]
-    return _with_variant(Sql(sql, params), value)
+    narrower = _narrower(value)
+    params = [run, run, *people, value["outcome"], *narrower.params]
+    return _with_variant(Sql(f"{ENDED_IN}{narrower.sql}", params), value)
 
 
 def _with_variant(rows: Sql, value: dict[str, Any]) -> Sql:

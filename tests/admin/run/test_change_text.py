@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.audiences.happened import past
 from campaigns.audiences.words import sentence
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
@@ -249,6 +251,20 @@ def test_a_correction_goes_to_those_who_got_the_older_text_with_the_newest_one(
     assert on_list(Campaign.objects.latest("pk").audience) == {"bob"}
     desk.confirm("campaigns_run_correct", sent.pk, revision="every")
     assert on_list(Campaign.objects.latest("pk").audience) == {"ann", "bob"}
+
+
+@pytest.mark.parametrize(("number", "who"), [(1, ["ann"]), (2, ["bob"])])
+def test_a_freeze_finds_who_got_a_revision_as_a_list_does(
+    sent: Run, number: int, who: list[str]
+) -> None:
+    """It asks for a part of the people at once, and not one by one."""
+    value = {"outcome": "accepted", "run": sent.pk, "revision": number, past.KEPT: [sent.pk]}
+    asked = past.of_people(value, 1, 2**31)
+    with connection.cursor() as cursor:
+        cursor.execute(asked.sql, asked.params)
+        found = [pk for (pk,) in cursor.fetchall()]
+    names = Contact.objects.filter(pk__in=found).values_list("external_id", flat=True)
+    assert list(names) == who
 
 
 def test_a_rule_says_which_text_it_asks_for(sent: Run) -> None:
