@@ -15,6 +15,7 @@ from campaigns.echo.recount import Recount as Recount
 from campaigns.first_part.first_part import FirstPart as FirstPart
 from campaigns.planning.campaign import Campaign as Campaign
 from campaigns.planning.text_check.text_check import TextCheck as TextCheck
+from campaigns.planning.variants.variant import Variant as Variant
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.ledger import Answer as Answer
 from campaigns.runs.ledger import Delivery as Delivery
@@ -28,6 +29,7 @@ from campaigns.runs.revisions.revision import RunRevision as RunRevision
 from campaigns.runs.run import Run as Run
 from campaigns.runs.sums import Breakdown as Breakdown
 from campaigns.runs.tick import Tick as Tick
+from campaigns.runs.variants.variant import RunVariant as RunVariant
 from campaigns.runs.wave import Wave as Wave
 from campaigns.test_sends.sent_test import DeviceTest as DeviceTest
 from campaigns.test_sends.sent_test import SentTest as SentTest

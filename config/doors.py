@@ -132,6 +132,7 @@ PAGES: dict[str, Door] = {
     "run_course": LOOK,
     "run_chunk": Door(EDITOR, EDITOR),  # technical
     "run_breakdown": LOOK,
+    "run_variants": LOOK,
     "run_compare": LOOK,
     "run_echo": LOOK,
     "run_csv": LOOK,
@@ -296,6 +297,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "runs/<int:pk>/deliveries": {"GET": Scope.RUNS},
     "runs/<int:pk>/deliveries.csv": {"GET": Scope.RUNS},
     "runs/<int:pk>/revisions": {"GET": Scope.RUNS},
+    "runs/<int:pk>/variants": {"GET": Scope.RUNS},
     "runs/<int:pk>/why": {"GET": Scope.RUNS},
     **{f"runs/<int:pk>/{verb.path}": {"POST": verb.scope} for verb in VERBS},  # launch
 }

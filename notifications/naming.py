@@ -61,6 +61,7 @@ FIELDS = {
     "last used at": pgettext_lazy("field", "last used at"),
     "lease": pgettext_lazy("field", "lease"),
     "leased until": pgettext_lazy("field", "leased until"),
+    "holdout, percent": _("holdout, percent"),
     "leave out devices unseen for days": _("leave out devices unseen for (days)"),
     "locale": pgettext_lazy("field", "locale"),
     "mapping": pgettext_lazy("field", "mapping"),

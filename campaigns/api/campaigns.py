@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
+from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
@@ -19,9 +20,12 @@ from campaigns.api.runs import RunSerializer, run_url
 from campaigns.api.schedules import ScheduleSerializer
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.variants import variant
+from campaigns.planning.variants.variant import EVEN, LEAST, MOST
 from campaigns.runs import policy
 from campaigns.runs.policy import POLICY, SETTINGS, Setting
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import MOST_MORE
 from campaigns.texts.template import Template
 from notifications.api.ground import pages
 from notifications.api.ground.fields import Nothing, StrictSerializer
@@ -36,7 +40,7 @@ from notifications.people.project import OfProject
 Chosen = TypeVar("Chosen", bound=OfProject)
 
 # The defaults; a field that a PUT leaves out gets its default.
-DEFAULTS = {name: getattr(Campaign(), name) for name in POLICY}
+DEFAULTS = {name: getattr(Campaign(), name) for name in (*POLICY, "weight")}
 
 
 EXAMPLE = OpenApiExample(
@@ -69,6 +73,13 @@ def _asked(setting: Setting) -> serializers.Field[Any, Any, Any, Any]:
     return kind(**given)
 
 
+class VariantSerializer(StrictSerializer):
+    """A text that some of the people get instead of the main one."""
+
+    template = serializers.IntegerField(min_value=1)
+    weight = serializers.IntegerField(min_value=LEAST, max_value=MOST, default=EVEN)
+
+
 class CampaignSerializer(StrictSerializer):
     """Who gets what, and when."""
 
@@ -76,6 +87,17 @@ class CampaignSerializer(StrictSerializer):
     name = serializers.CharField(max_length=100)
     audience = serializers.IntegerField(min_value=1)
     template = serializers.IntegerField(min_value=1)
+    weight = serializers.IntegerField(
+        min_value=LEAST,
+        max_value=MOST,
+        required=False,
+        help_text="Of the main text, which is variant A, beside the weights of `variants`.",
+    )
+    variants = VariantSerializer(
+        many=True,
+        required=False,
+        help_text="Other texts, B first. Each person gets one of all by chance, on all devices.",
+    )
     schedule = ScheduleSerializer(required=False)
     corrects = serializers.IntegerField(
         read_only=True,
@@ -95,6 +117,11 @@ class CampaignSerializer(StrictSerializer):
     def validate_template(self, pk: int) -> Template:
         return self._mine(Template, pk)
 
+    def validate_variants(self, chosen: list[dict[str, Any]]) -> list[tuple[Template, int]]:
+        if len(chosen) > MOST_MORE:
+            raise serializers.ValidationError(f"At most {MOST_MORE} beside the main text.")
+        return [(self._mine(Template, one["template"]), one["weight"]) for one in chosen]
+
     def validate_category(self, pk: int | None) -> Category | None:
         return None if pk is None else self._mine(Category, pk)
 
@@ -107,6 +134,10 @@ class CampaignSerializer(StrictSerializer):
             "template": campaign.template_id,
             "category": campaign.category_id,
             **said,
+            "variants": [
+                {"template": one.template_id, "weight": one.weight}
+                for one in campaign.variants.all()
+            ],
             "schedule": schedules.shown(campaign),
             "corrects": campaign.corrects_id,
             "created_at": campaign.created_at,
@@ -128,7 +159,7 @@ class Campaigns(ApiView):
     @extend_schema(operation_id="campaigns_list", responses=pages.schema_of(CampaignSerializer))
     def get(self, request: Request) -> Response:
         """Every campaign, newest first."""
-        mine = Campaign.objects.filter(project=self.project)
+        mine = Campaign.objects.filter(project=self.project).prefetch_related("variants")
         return pages.page_by_id(request, mine, CampaignSerializer().to_representation)
 
     @extend_schema(
@@ -159,11 +190,13 @@ class CampaignById(WritableRowView[Campaign]):
 def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
     zone = campaign.project.timezone
     anytime = {"schedule_kind": "now", **policy.NEVER, "timezone": zone}
-    schedule = given.pop("schedule", anytime)
+    schedule, variants = given.pop("schedule", anytime), given.pop("variants", [])
     for name, value in {**DEFAULTS, **given, **schedule}.items():
         setattr(campaign, name, value)
     try:
-        save(campaign)
+        with transaction.atomic():
+            save(campaign)
+            variant.choose(campaign, variants)
     except ValidationError as error:
         raise ValidationError(schedules.placed(error.message_dict)) from error
     return campaign

@@ -37,8 +37,9 @@ class CheckedWhoSerializer(serializers.Serializer[Any]):
     devices = serializers.IntegerField(allow_null=True, help_text="Recipients of the run.")
     skipped = serializers.IntegerField(
         allow_null=True,
-        help_text="How many of `devices` lack a value that the text needs; each counts once, "
-        "however many it lacks. null: not counted.",
+        help_text="How many of `devices` would get nothing: their person is out, lacks a value "
+        "that the text needs, or is drawn for the control group or the holdout; each counts once. "
+        "null: not counted.",
     )
     sent_to = serializers.IntegerField(allow_null=True, help_text="`devices` minus `skipped`.")
     platforms = serializers.DictField(

@@ -16,6 +16,7 @@ from campaigns.results.recipients import Filters, Row
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
+from campaigns.runs.variants import group
 from notifications.api.ground import pages
 from notifications.api.ground.patience import slow
 from notifications.api.ground.query import takes
@@ -26,6 +27,9 @@ FILTERS = [
     OpenApiParameter("status", {"$ref": "#/components/schemas/DeliveryStatus"}),
     OpenApiParameter("reason", str, enum=Reason.values),
     OpenApiParameter("revision", int, description="Only those of this revision of the text."),
+    OpenApiParameter(
+        "variant", str, enum=[*group.NUMBERS], description="Only those of this group."
+    ),
 ]
 ARRIVED = {
     "seq": 7,
@@ -39,7 +43,9 @@ ARRIVED = {
     "revision": 1,
 }
 OF_A_RUN = OpenApiExample(
-    "One recipient", {"results": [{**ARRIVED, "contact": "ada"}], "next": None}, response_only=True
+    "One recipient",
+    {"results": [{**ARRIVED, "contact": "ada", "variant": ""}], "next": None},
+    response_only=True,
 )
 OF_A_PERSON = OpenApiExample(
     "One message", {"results": [{**ARRIVED, "run": 1}], "next": None}, response_only=True
@@ -60,6 +66,9 @@ class DeliverySerializer(serializers.Serializer[Any]):
     at = serializers.DateTimeField()
     revision = serializers.IntegerField(
         help_text="Of the run's text: what was sent last, or would have been."
+    )
+    variant = serializers.CharField(
+        help_text="`A` to `E`, `control` or `holdout`; empty where the run was not split."
     )
 
 
@@ -145,17 +154,25 @@ def _item(row: Row) -> dict[str, Any]:
         "resent": row.resent,
         "at": row.at,
         "revision": row.revision,
+        "variant": group.name_of(row.variant),
     }
 
 
 def _filters(request: Request) -> Filters:
-    allowed = {"status": Delivery.Status.values, "reason": Reason.values}
+    allowed = {
+        "status": Delivery.Status.values,
+        "reason": Reason.values,
+        "variant": [*group.NUMBERS],
+    }
     asked = {name: request.query_params.get(name, "") for name in allowed}
     for name, value in asked.items():
         if value and value not in allowed[name]:
             raise serializers.ValidationError({name: f"Use one of {', '.join(allowed[name])}."})
     revision = _revision(request.query_params.get("revision"))
-    return Filters(asked["status"], asked["reason"], settled=True, revision=revision)
+    variant = group.NUMBERS.get(asked["variant"])
+    return Filters(
+        asked["status"], asked["reason"], settled=True, revision=revision, variant=variant
+    )
 
 
 def _revision(text: str | None) -> int | None:

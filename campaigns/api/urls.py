@@ -21,7 +21,7 @@ from campaigns.api.from_runs import lists as lists_of_runs
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
 from campaigns.api.rehearsals import rehearsals
-from campaigns.api.results import breakdown, funnel, revisions
+from campaigns.api.results import breakdown, funnel, revisions, variants
 from campaigns.api.test_sends import test_sends
 from campaigns.api.text_checks import text_checks
 from campaigns.api.translations import translations
@@ -91,6 +91,7 @@ urlpatterns = [
     path("runs/<int:pk>/deliveries", deliveries.Deliveries.as_view()),
     path("runs/<int:pk>/deliveries.csv", deliveries.DeliveriesCsv.as_view()),
     path("runs/<int:pk>/revisions", revisions.RunRevisions.as_view()),
+    path("runs/<int:pk>/variants", variants.RunVariants.as_view()),
     path("runs/<int:pk>/why", why.RunWhy.as_view()),
     *(path(f"runs/<int:pk>/{verb.path}", steering.door(verb).as_view()) for verb in VERBS),
 ]

@@ -65,10 +65,11 @@ MOVES = """reached AS (
     LEFT JOIN campaigns_recipient r ON r.run_id = s.run_id AND r.seq = s.seq
     CROSS JOIN LATERAL (VALUES
         ('', ''), ('platform', r.platform), ('locale', r.locale), ('timezone', r.timezone),
-        ('app_version', r.app_version),
+        ('app_version', r.app_version), ('variant', r.variant::text),
         ('after', greatest(0, floor(extract(epoch FROM s.at - run.started_at) / 600))::text)
     ) AS cut (by, value)
-    WHERE s.at IS NOT NULL OR cut.by <> 'after'
+    WHERE (s.at IS NOT NULL OR cut.by <> 'after')
+        AND (cut.by <> 'variant' OR r.variant IS NOT NULL)
     GROUP BY 1, 2, 3
     HAVING (sum(recipients), sum(times), sum(amount)) <> (0, 0, 0)
 )

@@ -115,17 +115,28 @@ def funnel(run: Run, totals: Totals, kept: Breakdown | None) -> Funnel:
 
 def by_group(run: Run, kept: Breakdown, by: str) -> list[OfGroup]:
     """All steps of each group, and the goal; the largest group first."""
+    counts = kept.counts.get(by, {}).items()
+    largest_first = sorted(counts, key=lambda item: (-sum(item[1]), item[0]))
+    return of_values(run, kept, by, [value for value, _ in largest_first])
+
+
+def of_values(run: Run, kept: Breakdown | None, by: str, values: Sequence[str]) -> list[OfGroup]:
+    """The same of these groups, in this order; before they are counted, without shares."""
     sums, reached = _sums(run.pk), _goal_sums(run)
     step = STEP_OF[Run.GoalAfter(run.goal_after)]
-    largest_first = sorted(kept.counts[by].items(), key=lambda item: (-sum(item[1]), item[0]))
+    counts = kept.counts.get(by, {}) if kept else {}
     return [
         OfGroup(
             value=value,
-            may_have=sum(counts[STATUSES.index(status)] for status in ("accepted", "unknown")),
+            may_have=sum(
+                counts[value][STATUSES.index(status)]
+                for status in ("accepted", "unknown")
+                if value in counts
+            ),
             steps=[_told(event, sums, kept, by, value) for event in STEPS],
             goal=_reached(step, reached, sums, kept, by, value) if run.goal_event else None,
         )
-        for value, counts in largest_first
+        for value in values
     ]
 
 
@@ -179,7 +190,7 @@ def _goal_groups(
     groups = {}
     for by in CUT_BY:
         each = [GoalGroup(value, _reached(step, reached, sums, kept, by, value))
-                for value in kept.counts[by]]  # fmt: skip
+                for value in kept.counts.get(by, {})]  # fmt: skip
         found = [group for group in each if group.goal.told.able]
         groups[by] = sorted(found, key=lambda group: (-(group.goal.told.able or 0), group.value))
     return groups
@@ -224,7 +235,7 @@ def _groups(sums: Sums, kept: Breakdown, event: Event) -> dict[str, list[Group]]
     """Those of whom somebody can tell; the largest first."""
     groups = {}
     for by in CUT_BY:
-        told = {value: _told(event, sums, kept, by, value) for value in kept.counts[by]}
+        told = {value: _told(event, sums, kept, by, value) for value in kept.counts.get(by, {})}
         found = [Group(value, one) for value, one in told.items() if one.able]
         groups[by] = sorted(found, key=lambda group: (-(group.told.able or 0), group.value))
     return groups

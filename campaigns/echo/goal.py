@@ -88,6 +88,7 @@ class GoalSum(models.Model):
         LOCALE = "locale"
         TIMEZONE = "timezone"
         APP_VERSION = "app_version"
+        VARIANT = "variant"  # the group, in runs that are split
         AFTER = "after"  # so many times ten minutes since the run began: by each event's own time
 
     pk = models.CompositePrimaryKey("run_id", "by", "value")

@@ -35,7 +35,7 @@ WITH given AS (
     ORDER BY seq, event, phone_at
 ), theirs AS MATERIALIZED (
     SELECT g.seq, g.event, g.phone_at, r.device_id, r.platform, r.locale, r.timezone, r.app_version,
-        r.contact_id, r.message,
+        r.variant::text AS variant, r.contact_id, r.message,
         extract(epoch FROM statement_timestamp() - run.started_at) / 600 AS after, run.started_at
     FROM given g
     JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = g.seq
@@ -57,20 +57,21 @@ WITH given AS (
     ) AS event) known
     WHERE known.event IS NULL OR stepped.event < known.event
 ), moved AS (
-    SELECT event, 1 AS count, 0 AS first, platform, locale, timezone, app_version, after
+    SELECT event, 1 AS count, 0 AS first, platform, locale, timezone, app_version, variant, after
     FROM new JOIN theirs USING (seq, event)
     UNION ALL
-    SELECT event, 0, 1, platform, locale, timezone, app_version, NULL FROM risen
+    SELECT event, 0, 1, platform, locale, timezone, app_version, variant, NULL FROM risen
     UNION ALL
-    SELECT before, 0, -1, platform, locale, timezone, app_version, NULL FROM risen
+    SELECT before, 0, -1, platform, locale, timezone, app_version, variant, NULL FROM risen
     WHERE before IS NOT NULL
 ), counted AS (
     SELECT event, cut.by, COALESCE(cut.value, '') AS value, sum(count) AS count, sum(first) AS first
     FROM moved CROSS JOIN LATERAL (VALUES
         ('', ''), ('platform', platform), ('locale', locale), ('timezone', timezone),
-        ('app_version', app_version), ('after', greatest(0, floor(after))::text)
+        ('app_version', app_version), ('variant', variant),
+        ('after', greatest(0, floor(after))::text)
     ) AS cut (by, value)
-    WHERE count > 0 OR cut.by <> 'after'
+    WHERE (count > 0 OR cut.by <> 'after') AND (cut.by <> 'variant' OR variant IS NOT NULL)
     GROUP BY 1, 2, 3
 ), summed AS (
     INSERT INTO campaigns_echosum AS kept (run_id, by, value, event, count, first)

@@ -78,6 +78,7 @@ class EchoSum(models.Model):
         LOCALE = "locale"
         TIMEZONE = "timezone"
         APP_VERSION = "app_version"
+        VARIANT = "variant"  # the group, in runs that are split
         AFTER = "after"  # so many times ten minutes since the run began
 
     pk = models.CompositePrimaryKey("run_id", "by", "value", "event")

@@ -37,13 +37,15 @@ SHOWN = 20
 CUTS = """
 CROSS JOIN LATERAL (VALUES
     ('', ''), ('platform', platform), ('locale', locale), ('timezone', timezone),
-    ('app_version', app_version), ('after', greatest(0, floor(after))::text)
+    ('app_version', app_version), ('variant', variant), ('after', greatest(0, floor(after))::text)
 ) AS cut (by, value)
 """
+IN_A_GROUP = "(cut.by <> 'variant' OR variant IS NOT NULL)"
 OF_RECEIPTS = f"""
 WITH theirs AS MATERIALIZED (
     SELECT told.seq, told.event, r.device_id, r.platform, r.locale, r.timezone, r.app_version,
-        extract(epoch FROM told.at - run.started_at) / 600 AS after, run.started_at
+        r.variant::text AS variant, run.started_at,
+        extract(epoch FROM told.at - run.started_at) / 600 AS after
     FROM campaigns_receipt told
     JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = told.seq
     JOIN campaigns_run run ON run.id = %(run)s
@@ -58,20 +60,22 @@ WITH theirs AS MATERIALIZED (
     ) known
     WHERE known.event IS NULL OR first.event < known.event
 ), moved AS (
-    SELECT event, 1 AS count, 0 AS first, platform, locale, timezone, app_version, after FROM theirs
+    SELECT event, 1 AS count, 0 AS first, platform, locale, timezone, app_version, variant, after
+    FROM theirs
     UNION ALL
-    SELECT event, 0, 1, platform, locale, timezone, app_version, NULL FROM risen
+    SELECT event, 0, 1, platform, locale, timezone, app_version, variant, NULL FROM risen
     UNION ALL
-    SELECT before, 0, -1, platform, locale, timezone, app_version, NULL FROM risen
+    SELECT before, 0, -1, platform, locale, timezone, app_version, variant, NULL FROM risen
     WHERE before IS NOT NULL
 )
 SELECT cut.by, COALESCE(cut.value, ''), event, sum(count), sum(first)
 FROM moved {CUTS}
-WHERE count > 0 OR cut.by <> 'after' GROUP BY 1, 2, 3
+WHERE (count > 0 OR cut.by <> 'after') AND {IN_A_GROUP} GROUP BY 1, 2, 3
 """
 OF_GOAL = f"""
 WITH theirs AS MATERIALIZED (
     SELECT c.seq, c.value, r.platform, r.locale, r.timezone, r.app_version,
+        r.variant::text AS variant,
         extract(epoch FROM c.at - run.started_at) / 600 AS after
     FROM campaigns_conversion c
     JOIN campaigns_run run ON run.id = c.run_id
@@ -81,7 +85,7 @@ WITH theirs AS MATERIALIZED (
 SELECT cut.by, COALESCE(cut.value, ''),
     CASE cut.by WHEN 'after' THEN 0 ELSE count(DISTINCT seq) END, count(*),
     COALESCE(sum(t.value), 0)
-FROM theirs t {CUTS} GROUP BY 1, 2, cut.by
+FROM theirs t {CUTS} WHERE {IN_A_GROUP} GROUP BY 1, 2, cut.by
 """
 
 Key = tuple[str, str, str]  # of a receipt's event or of the goal, by what, of which value

@@ -27,6 +27,21 @@ WHERE e.event IS NOT NULL AND r.run_id = %(run)s AND r.seq > %(after)s AND r.seq
 GROUP BY GROUPING SETS ((e.event), (r.platform, e.event), (r.locale, e.event),
     (r.timezone, e.event), (r.app_version, e.event))
 """
+# The same of each group, in a run that is split.
+OF_GROUPS = """
+SELECT r.variant::text, e.event, count(*)
+FROM campaigns_recipient r
+JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq
+    AND d.seq > %(after)s AND d.seq <= %(through)s AND d.status IN ('accepted', 'unknown')
+CROSS JOIN LATERAL (
+    SELECT min(event) AS event FROM campaigns_reporter WHERE device_id = r.device_id
+        AND event <= %(last_step)s
+        AND since < (SELECT started_at FROM campaigns_run WHERE id = %(run)s)
+) e
+WHERE e.event IS NOT NULL AND r.run_id = %(run)s AND r.seq > %(after)s AND r.seq <= %(through)s
+    AND r.variant IS NOT NULL
+GROUP BY 1, 2
+"""
 ABOUT = {
     0b1111: "",
     0b0111: "platform",
@@ -36,9 +51,15 @@ ABOUT = {
 }
 
 
-def reporting(run_id: int, *, after: int, through: int) -> list[tuple[str, str, int, int]]:
+def reporting(
+    run_id: int, *, after: int, through: int, groups: bool = False
+) -> list[tuple[str, str, int, int]]:
     """By what, its value, the step, and how many recipients of these numbers."""
     asked = {"run": run_id, "after": after, "through": through, "last_step": STEPS[-1]}
     with connection.cursor() as cursor:
         cursor.execute(COUNT, asked)
-        return [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]
+        found = [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]
+        if groups:
+            cursor.execute(OF_GROUPS, asked)
+            found += [("variant", *row) for row in cursor.fetchall()]
+        return found

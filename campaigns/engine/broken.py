@@ -9,6 +9,7 @@ from campaigns.audiences.bounds import AS_KEPT
 from campaigns.runs import details
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
+from campaigns.runs.variants import variant
 from campaigns.texts.content import sources
 from campaigns.texts.liquid import too_much
 
@@ -23,7 +24,9 @@ def rules_of(run: Run) -> str:
 
 def text_of(run: Run) -> str:
     """Which cap, younger than the run, one of its texts breaks: it could be sent to nobody."""
-    return next(filter(None, map(too_much, sources(content_of(run)))), "")
+    contents = [content_of(run), *(variant.contents_of(run).values() if run.split else ())]
+    each = (source for content in contents for source in sources(content))
+    return next(filter(None, map(too_much, each)), "")
 
 
 ASKED = {"rules_broken": rules_of, "text_broken": text_of}

@@ -31,6 +31,15 @@ GROUP BY GROUPING SETS (
 )
 ORDER BY 4 DESC, 2
 """
+# The same of each group, in a run that is split.
+COUNT_GROUPS = """
+SELECT r.variant::text, d.status, count(*)
+FROM campaigns_recipient r
+JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq
+    AND d.seq > %(after)s AND d.seq <= %(through)s
+WHERE r.run_id = %(run)s AND r.seq > %(after)s AND r.seq <= %(through)s AND r.variant IS NOT NULL
+GROUP BY 1, 2
+"""
 # GROUPING bits: a row is about the column whose bit is not set.
 ABOUT = {0b0111: "platform", 0b1011: "locale", 0b1101: "timezone", 0b1110: "app_version"}
 
@@ -79,7 +88,7 @@ def _step(run: Run) -> None:
         ended: Any = run.finished_at
         kept = Breakdown(run=run, finished_at=ended, counts=counts)
     through = min(kept.counted_through + RECIPIENTS_AT_ONCE, run.planned or 0)
-    for name, value, status, count in _counted(run.pk, kept.counted_through, through):
+    for name, value, status, count in _counted(run, kept.counted_through, through):
         _add(kept, name, value, status, count)
     if kept.knows_who_reports:
         _add_reporting(kept, through)
@@ -89,14 +98,19 @@ def _step(run: Run) -> None:
     kept.save()
 
 
-def _counted(run_id: int, after: int, through: int) -> list[tuple[str, str, str, int]]:
+def _counted(run: Run, after: int, through: int) -> list[tuple[str, str, str, int]]:
+    asked = {"run": run.pk, "after": after, "through": through}
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"run": run_id, "after": after, "through": through})
-        return [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]
+        cursor.execute(COUNT, asked)
+        found = [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]
+        if run.split:
+            cursor.execute(COUNT_GROUPS, asked)
+            found += [("variant", *row) for row in cursor.fetchall()]
+        return found
 
 
 def _add(kept: Breakdown, name: str, value: str, status: str, count: int) -> None:
-    values = kept.counts[name]
+    values = kept.counts.setdefault(name, {})  # an older release may have begun it
     if value in values or len(values) < MOST_VALUES:
         sums = values.setdefault(value, [0] * len(STATUSES))
     else:
@@ -107,9 +121,12 @@ def _add(kept: Breakdown, name: str, value: str, status: str, count: int) -> Non
 def _add_reporting(kept: Breakdown, through: int) -> None:
     """Only of the values whose results are kept."""
     after = kept.counted_through
-    for by, value, event, count in reporting(kept.run_id, after=after, through=through):
+    groups = bool(kept.run.split)
+    for by, value, event, count in reporting(
+        kept.run_id, after=after, through=through, groups=groups
+    ):
         of_all = kept.reporting.setdefault(by, {})
-        if by and value not in kept.counts[by]:
+        if by and value not in kept.counts.get(by, {}):
             continue
         sums = of_all.setdefault(value, {}) if by else of_all
         sums[str(event)] = sums.get(str(event), 0) + count

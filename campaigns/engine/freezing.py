@@ -8,7 +8,7 @@ person: each is looked at once, whoever it belongs to by then.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -33,6 +33,7 @@ from campaigns.runs import details, ledger
 from campaigns.runs.chunk import Chunk, size_for
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import LEAVING, Run
+from campaigns.runs.variants import split
 
 DEVICES_AT_ONCE = 100_000  # looked at for one part: half a second
 CLOSE = 4  # times as many ids as devices are still close together
@@ -51,6 +52,7 @@ class Part:
     people: int
     next: int | None
     hash: str = ""  # of everybody, once they are whole
+    groups: dict[str, Any] = field(default_factory=dict)  # how many are in each, then
 
 
 def go_on(run_id: int, *, now: datetime) -> None:
@@ -97,13 +99,15 @@ def _begin(run: Run, now: datetime) -> None:
     for table in TABLES:
         ledger.detached_partition(table, run.pk)
     run.seen_since = policy.seen_since(run.project_id)  # for all parts
+    run.split = split.begun(run)  # so is this
     ids = range(_end_of_devices(run))
     goes_first = run.first_percent is not None
     part = _freeze_whole(run, ids) if goes_first else _freeze_devices(run, ids)
     ledger.refuse_twice(RECIPIENTS, run.pk)
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
-    kept = {"rules": run.rules, "seen_since": run.seen_since, "first_drawn": goes_first}
+    kept = {"rules": run.rules, "seen_since": run.seen_since, "split": run.split}
+    kept["first_drawn"] = goes_first
     _keep(run, part, unfrozen=_rest(part, ids), started_at=now, **kept)
 
 
@@ -135,10 +139,14 @@ def _keep(run: Run, part: Part, **values: object) -> None:
     Raises InvalidMove if it was cancelled meanwhile: nothing of the part shall remain.
     """
     sends = When(state=Run.State.PREPARING, then=Value(run.leaves_as))
+    planned = Coalesce("planned", 0) + part.recipients
+    if part.groups:
+        values["split"] = {**(run.split or {}), **part.groups}
     going = (Run.State.PREPARING, *LEAVING, Run.State.PAUSED)
     kept = Run.driven.filter(pk=run.pk, state__in=going).update(
         state=Case(sends, default=F("state")),
-        planned=Coalesce("planned", 0) + part.recipients,
+        planned=planned,
+        assigned=planned,
         people=part.people,
         recipients_hash=part.hash,
         evaluated_at=Now() if part.next is None else None,
@@ -168,8 +176,9 @@ def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
         _cut(run, range(known + 1, known + recipients + 1))
     people = _people_of(run, whole=following is None)
     of_all = _hash_of(run) if following is None else ""
+    groups = _groups_of(run) if following is None else {}
     hit("prepare")
-    return Part(recipients, people, following, of_all)
+    return Part(recipients, people, following, of_all, groups)
 
 
 def _freeze_whole(run: Run, ids: range) -> Part:
@@ -207,6 +216,7 @@ def _cut(run: Run, seqs: range, *, follows: bool = False) -> None:
             number=number,
             first_seq=first,
             last_seq=min(first + size, seqs.stop) - 1,
+            split=bool(run.split),
             **held,
         )
         for number, first in enumerate(seqs[::size], start=1 + run.chunks.count())
@@ -242,12 +252,15 @@ def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
         found = most.trimmed(found, cut, table)
     if rehearsal := sampling.of_run(run):
         return sampling.write(run, rehearsal, found)
+    groups = split.of(run)
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {table}"
-            " (run_id, seq, contact_id, device_id, platform, locale, timezone, app_version)"
+            " (run_id, seq, contact_id, device_id, platform, locale, timezone, app_version,"
+            " variant)"
             f" SELECT %s, %s + row_number() OVER (ORDER BY {drawing.order_of(run)}), contact_id,"
-            f" device_id, platform, locale, timezone, app_version FROM ({found.sql}) found",
+            f" device_id, platform, locale, timezone, app_version,"
+            f" {groups.group if groups else 'NULL'} FROM ({found.sql}) found",
             [run.pk, run.planned or 0, *found.params],
         )
         written: int = cursor.rowcount
@@ -296,6 +309,10 @@ def _people_of(run: Run, *, whole: bool) -> int:
         )
         people: int = cursor.fetchone()[0]
     return people if whole else (run.people or 0) + people
+
+
+def _groups_of(run: Run) -> dict[str, Any]:
+    return split.counted(ledger.partition(RECIPIENTS, run.pk)) if run.split else {}
 
 
 def _hash_of(run: Run) -> str:

@@ -18,11 +18,13 @@ from django.utils.translation import gettext_lazy
 from campaigns.audiences.audience import Audience
 from campaigns.planning import labels, outlook
 from campaigns.planning.rhythm import Rhythm
+from campaigns.planning.variants import launching, variant
 from campaigns.runs import series
 from campaigns.runs.policy import MAX_RATE, POLICY, TIMES
 from campaigns.runs.rehearsals import rehearsal
 from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
+from campaigns.runs.variants import split
 from campaigns.texts.content import in_place_of
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
@@ -39,6 +41,7 @@ MOST_WITHIN = 30 * 86_400
 MOST_FIRST = 50  # percent: more is no part to try it on
 MAX_LEAST = 1_000_000
 PERCENT = [MinValueValidator(0), MaxValueValidator(100)]
+MOST_CONTROL = 90
 
 
 class Campaign(OfProject):
@@ -102,6 +105,14 @@ class Campaign(OfProject):
         related_name="campaigns",
     )
     inbox = models.BooleanField(default=False, db_default=False)
+    # Of the main text, beside those of its variants.
+    weight = models.PositiveSmallIntegerField(
+        default=variant.EVEN, db_default=variant.EVEN, validators=variant.IN_RANGE
+    )
+    control_percent = models.PositiveSmallIntegerField(
+        blank=True, default=0, db_default=0, validators=[MaxValueValidator(MOST_CONTROL)]
+    )
+    past_holdout = models.BooleanField(default=False, db_default=False)
     # The run whose messages its own take the place of; see `correcting.py`.
     corrects = models.ForeignKey(
         Run, null=True, editable=False, on_delete=models.PROTECT, related_name="corrections"
@@ -199,6 +210,7 @@ class Campaign(OfProject):
 
     def clean(self) -> None:
         problems: dict[str, str] = {}
+        self.control_percent = self.control_percent or 0  # an empty field is nobody
         if self.schedule_kind == self.Schedule.AT and self.at is None:
             problems["at"] = _("Choose a time, or launch it now.")
         if self.schedule_kind == self.Schedule.RECURRING:
@@ -329,7 +341,8 @@ class Campaign(OfProject):
     def _meant(self) -> tuple[Any, ...]:
         """All that a launch goes by."""
         when = [getattr(self, name) for name in TIMES]
-        who_and_what = (self.audience.frozen_rules(), self.template.frozen())
+        texts = [(one.weight, one.template.frozen()) for one in launching.wordings(self)]
+        who_and_what = (self.audience.frozen_rules(), texts)
         return (*who_and_what, self.policy, when, self.archived_at is None)
 
     def _refuse_a_second_series(self) -> None:
@@ -339,7 +352,7 @@ class Campaign(OfProject):
 
     def problems(self, now: datetime) -> dict[str, str]:
         """What keeps it from being launched at this moment."""
-        return self.unready(now) or self.hopeless(self.look())
+        return self.unready(now) or self.hopeless(self.look()) or launching.hopeless(self)
 
     def unready(self, now: datetime) -> dict[str, str]:
         """What can be said of it without a look at anybody."""
@@ -357,18 +370,19 @@ class Campaign(OfProject):
             problems["until"] = _("Its end has passed. Choose a later one, or none.")
         if not (self.template.title or self.template.body):
             problems["template"] = _("The text is empty: write a title and a text.")
-        return problems
+        return problems | launching.unready(self)
 
-    def hopeless(self, look: outlook.Look) -> dict[str, str]:
+    def hopeless(self, look: outlook.Look, template: Template | None = None) -> dict[str, str]:
         if not look.hopeless:
             return {}
         said = _("%(template)s: FCM would reject it for every person checked. %(detail)s")
-        return {"template": said % {"template": self.template, "detail": look.refused[0].detail}}
+        words = {"template": template or self.template, "detail": look.refused[0].detail}
+        return {"template": said % words}
 
-    def look(self) -> outlook.Look:
+    def look(self, template: Template | None = None) -> outlook.Look:
         """How it would end for those whose message is likely to be the longest."""
         renderer = Renderer(
-            self.template.frozen(),
+            (template or self.template).frozen(),
             collapse_id="carillon-0",
             analytics_label=self.label,
             asks_receipts=self.project.asks_receipts,
@@ -389,7 +403,9 @@ class Campaign(OfProject):
         taken = Campaign.objects.filter(project=self.project_id).values_list("name", flat=True)
         copy.name, copy.archived_at = name_of_copy(self.name, set(taken)), None
         copy.corrects = None
-        copy.save()
+        with transaction.atomic():
+            copy.save()
+            variant.choose(copy, [(one.template, one.weight) for one in self.variants.all()])
         return copy
 
     def duplicate_for(
@@ -400,6 +416,9 @@ class Campaign(OfProject):
         copy.corrects = corrects
         copy.name = named % {"name": self.name[:80]}
         copy.audience = audience
+        copy.control_percent = 0  # who was to get nothing is not among them
+        if corrects:
+            variant.choose(copy, [])  # one text takes the place of all
         copy.schedule_kind, copy.at, copy.repeat, copy.until = self.Schedule.NOW, None, "", None
         copy.save()
         return copy
@@ -407,18 +426,23 @@ class Campaign(OfProject):
     def _make_run(self, by: str, now: datetime) -> Run:
         at = self._due(now)
         repeats = self.schedule_kind == self.Schedule.RECURRING
-        return Run.objects.create(
+        texts = launching.wordings(self)
+        weights = [one.weight for one in texts]
+        run = Run.objects.create(
             project_id=self.project_id,
             campaign=self,
             occurrence=series.name_of(at) if at and repeats else ONCE,
             state=Run.State.PREPARING if at is None else Run.State.SCHEDULED,
             content=self.content,
             corrects=self.corrects,
+            split=split.launched(weights, control=self.control_percent),
             rules=self.audience.frozen_rules(),
             **self.policy,
             scheduled_at=at or now,
             launched_by=by,
         )
+        launching.freeze(run, texts)
+        return run
 
     @property
     def content(self) -> dict[str, Any]:

@@ -78,6 +78,7 @@ def problems(campaign: Campaign, now: datetime) -> dict[str, str]:
 def _policy(campaign: Campaign) -> dict[str, object]:
     """As a launch freezes it, but for what would be done to people: nothing comes into an inbox,
     nothing is counted as a goal, and a phone that gets nothing may be asked for again. Nobody goes
-    first: there is nothing to wait for."""
+    first, as there is nothing to wait for, and nobody is left out for comparison."""
     quiet = {"inbox": False, "goal_event": "", "on_unknown": Run.OnUnknown.RESEND}
-    return {**campaign.policy, **quiet, "first_percent": None}
+    to_all = {"first_percent": None, "control_percent": 0, "past_holdout": True}
+    return {**campaign.policy, **quiet, **to_all}

@@ -8,6 +8,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.variants.variant import Variant
 from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
 from campaigns.texts.snippets.snippet import Snippet
@@ -40,7 +41,7 @@ def of(snippet: Snippet) -> Users:
     answering = templates.filter(automations__isnull=False).exclude(automations__state="archived")
     rows = [
         templates.order_by("-pk").values_list("pk", "name"),
-        _not_ended(Campaign.objects.filter(template__in=templates)).values_list("pk", "name"),
+        _not_ended(_saying(templates)).values_list("pk", "name"),
         # An automation is above us; a template knows its own.
         answering.order_by("-automations").values_list("automations", F("automations__name")),
     ]
@@ -48,6 +49,12 @@ def of(snippet: Snippet) -> Users:
     more = any(len(some) > LISTED for some in found)
     shown = [some[:LISTED] for some in found]
     return Users(shown[0], shown[1], shown[2], more)
+
+
+def _saying(templates: QuerySet[Template]) -> QuerySet[Campaign]:
+    """As their main text, or as a variant."""
+    as_variant = Variant.objects.filter(template__in=templates).values("campaign")
+    return Campaign.objects.filter(Q(template__in=templates) | Q(pk__in=as_variant))
 
 
 def _not_ended(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:

@@ -36,6 +36,10 @@ STEPS: dict[str, str | Promise] = {
     Reason.TOO_LONG: _("Shorten the text, or the value that makes it long."),
     Reason.UNSUBSCRIBED: _("Nothing: they declined. Their page shows when, and what."),
     Reason.SUPPRESSED: _("Nothing: people on the suppression list are never sent to."),
+    Reason.CONTROL: _("Nothing: compare what they do with what the others do, below."),
+    Reason.HOLDOUT: _(
+        "Nothing: they get no campaign, so that one sees what all campaigns bring about."
+    ),
     Reason.ONLINE: _("Nothing: it was there on their screen, and the phone was to stay quiet."),
     Reason.DEVICE_GONE: _("Nothing: the device was removed between the launch and its turn."),
     Reason.EXPIRED: _("Set a longer time (“Expires after”), or a higher rate."),

@@ -14,6 +14,7 @@ from campaigns.audiences.happened import reported
 from campaigns.echo.receipt import STEPS, Event
 from campaigns.results.sent import seqs_in
 from campaigns.runs.run import Run
+from campaigns.runs.variants import group
 from notifications.values.spreadsheet import neutral
 
 ROWS_AT_ONCE = 2_000
@@ -34,6 +35,7 @@ class Filters:
     told: str = ""  # what their phone reported, or NOT_OPENED
     settled: bool = False  # only those with an outcome
     revision: int | None = None  # of the run's text
+    variant: int | None = None  # or another group, see `variants/group.py`
 
     def conditions(self, run: Run) -> tuple[str, str, dict[str, Any]]:
         """(which chunks can hold such recipients, which recipients match, the values).
@@ -47,6 +49,7 @@ class Filters:
             "platform": self.platform,
             "chunk": self.chunk,
             "revision": self.revision,
+            "variant": self.variant,
             "events": [*map(int, reported.BY.get(self.told, reported.BY[OPENED]))],
         }
         if self.person:
@@ -72,6 +75,7 @@ class Filters:
         yield self.resent, "k.attempt > 1", "d.resent"
         yield self.chunk is not None, "k.number = %(chunk)s", "TRUE"
         yield self.revision is not None, OF_REVISION, "d.revision = %(revision)s"
+        yield self.variant is not None, "TRUE", "r.variant = %(variant)s"
         yield bool(self.platform), "TRUE", ON_PLATFORM
         yield bool(self.person), WITH_THE_PERSON, "r.seq = ANY(%(seqs)s::int[])"
 
@@ -113,12 +117,12 @@ SELECT x.seq, x.contact_id, x.device_id, c.external_id,
     x.detail, x.message_id, x.resent, x.at, x.revision, (
         SELECT max(t.event) FROM campaigns_receipt t
         WHERE t.run_id = %(run)s AND t.seq = x.seq AND t.event = ANY(%(steps)s::int[])
-    ) AS told
+    ) AS told, x.variant
 FROM (
     SELECT k.number, y.*
     FROM campaigns_chunk k
     CROSS JOIN LATERAL (
-        SELECT r.seq, r.contact_id, r.device_id, r.platform,
+        SELECT r.seq, r.contact_id, r.device_id, r.platform, r.variant,
             COALESCE(d.status, 'waiting') AS status, COALESCE(d.reason, '') AS reason,
             COALESCE(d.detail, '') AS detail, COALESCE(d.message_id, '') AS message_id,
             COALESCE(d.resent, FALSE) AS resent, d.at, d.revision
@@ -156,6 +160,7 @@ class Row:
     at: datetime | None
     revision: int | None  # of the run's text: what left last, or would have; empty while it waits
     told: int | None  # the last step that its phone reported
+    variant: int | None  # its group; empty where the run was not split
 
     @property
     def step(self) -> Event | None:
@@ -181,7 +186,7 @@ def page(run: Run, filters: Filters, *, after: int, limit: int) -> list[Row]:
 # No address: one could push to it. A person erased since has no name here.
 COLUMNS = (
     "seq", "contact", "platform", "status", "reason", "detail", "message_id", "resent", "at",
-    "reported", "revision",
+    "reported", "revision", "variant",
 )  # fmt: skip
 
 
@@ -218,4 +223,5 @@ def _cells(row: Row) -> list[Any]:
         row.at.isoformat() if row.at else "",
         row.step.name.lower() if row.step else "",
         row.revision or "",
+        group.name_of(row.variant),
     ]

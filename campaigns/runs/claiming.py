@@ -20,6 +20,7 @@ from campaigns.runs.chunk import LEASE, Chunk, unlocked
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.tick import LONG_SILENCE, Tick
+from campaigns.runs.variants.group import CONTROL, HOLDOUT
 from notifications.people.consent import standing
 from notifications.postgres import clock
 
@@ -43,9 +44,12 @@ class Locked(OperationalError):
     """Ours, and its row is locked for long: trouble, as when lock_timeout ends a wait."""
 
 
+# Who gets nothing on purpose. Before all else: groups are compared as they were cut.
+ON_PURPOSE = f"""CASE r.variant WHEN {CONTROL} THEN '{Reason.CONTROL.value}'
+    WHEN {HOLDOUT} THEN '{Reason.HOLDOUT.value}' END"""
 # Why a recipient is left out just now; empty: they are not. Whoever is out is that first: what
 # became of their phone is nobody's business.
-OUT = f"""COALESCE(NULLIF({standing.out()}, ''), CASE
+OUT = f"""COALESCE({ON_PURPOSE}, NULLIF({standing.out()}, ''), CASE
     -- An address that moved to another person since must not carry this person's text.
     WHEN d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
     THEN '{Reason.DEVICE_GONE.value}' ELSE '' END)"""
@@ -189,7 +193,9 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
     ).exclude(_rung_in_another_life())
     with transaction.atomic():
         leased = {"state": Chunk.State.LEASED, "lease_until": Now() + LEASE, "task_id": task_id}
-        if not _take(queued) or not queued.update(**leased, attempt=F("attempt") + 1):
+        # We know of groups: see `Chunk.split`.
+        fence = {"attempt": F("attempt") + 1, "split_attempt": F("attempt") + 1}
+        if not _take(queued) or not queued.update(**leased, **fence):
             return None
         chunk = Chunk.objects.select_related("run__project", "run__category").get(
             run=run_id, number=number

@@ -31,6 +31,8 @@ class Recipient(models.Model):
     device_id = models.BigIntegerField()
     # The number of the message it is of, in a run of messages.
     message = models.BigIntegerField(null=True)
+    # The group of the person, see `variants/group.py`; empty where the run was not split.
+    variant = models.SmallIntegerField(null=True)
     # As they were then: the result is cut by these, also when the device or the person is gone.
     # Empty in rows of an older release.
     platform = models.CharField(max_length=7, null=True)  # noqa: DJ001

@@ -50,6 +50,14 @@ SETTINGS = (
         "People find it in your app's inbox as well, whether or not a phone was reached. "
         "Suppressed people do not get it."
     ), step="what"),
+    Setting("control_percent", Held.FROZEN, _("Control group, percent"), _(
+        "So many of the people, chosen by chance, get nothing: the result then says what the text "
+        "brought about, and what would have come without it. 0: none."
+    ), step="what"),
+    Setting("past_holdout", Held.FROZEN, _("Also to the holdout"), _(
+        "The project may hold some people out of all campaigns, to see what they bring about. "
+        "Transactional and critical categories reach them in any case."
+    ), step="who"),
     Setting("schedule_kind", Held.TIMES, _("When")),
     Setting("repeat", Held.TIMES, _("How often"), _(
         "At the same local time, summer and winter. While one run is still going, the next one is "
@@ -146,6 +154,8 @@ def in_words(row: Any, name: str) -> str:
         return gettext("Yes")
     if name.endswith("_seconds"):
         return moments.in_words(value)
+    if value == 0 and name == "control_percent":
+        return ""  # percent of nobody
     if BY_FIELD[name].percent:
         return f"{value} %"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -31,6 +31,8 @@ class Reason(TextChoices):
     UNSUBSCRIBED = "unsubscribed", _("This person does not want such messages")
     SUPPRESSED = "suppressed", _("This person is on the suppression list")
     ONLINE = "online", _("This person was looking at their inbox")
+    CONTROL = "control", _("In the control group, which gets nothing")
+    HOLDOUT = "holdout", _("In the holdout, which gets no campaigns")
     DEVICE_GONE = "device_gone", _("The device was removed or retired after the snapshot")
     EXPIRED = "expired", _("The campaign's deadline passed first")
     CANCELLED = "cancelled", _("The run was cancelled first")
@@ -54,6 +56,8 @@ SKIPS = (
     Reason.UNSUBSCRIBED,
     Reason.SUPPRESSED,
     Reason.ONLINE,
+    Reason.CONTROL,
+    Reason.HOLDOUT,
     Reason.MISSING_VALUE,
     Reason.TEMPLATE_ERROR,
     Reason.DEVICE_GONE,

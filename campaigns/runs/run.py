@@ -146,6 +146,12 @@ class Run(OfProject):
     first_least_received = models.PositiveSmallIntegerField(default=30, db_default=30)
     # Who goes first was drawn, or the audience was too small for that.
     first_drawn = models.BooleanField(default=False, db_default=False, editable=False)
+    # Percent of the people who get nothing, so that one sees what the others' text brings about.
+    control_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
+    past_holdout = models.BooleanField(default=False, db_default=False)
+    # Into which groups its people fall; empty: all get the same text. See `variants/split.py`. An
+    # older release writes NULL, and a trigger fills it.
+    split: models.JSONField[Any, Any] = models.JSONField(null=True, default=dict, editable=False)
 
     scheduled_at = models.DateTimeField()
     launched_by = models.CharField(max_length=200)
@@ -165,6 +171,9 @@ class Run(OfProject):
         null=True, help_text=_("Recipients; grows while they are being frozen.")
     )
     people = models.PositiveIntegerField(null=True)
+    # How many of them have their group, if it is split. An older release knows no groups: what it
+    # would freeze of such a run a trigger leaves out, because this lags behind.
+    assigned = models.PositiveIntegerField(null=True, editable=False)
     # Devices that were not seen since then are left out: the project's policy, as it was when the
     # freezing began.
     seen_since = models.DateTimeField(null=True, editable=False)

@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 from campaigns.runs.policy import POLICY
 from campaigns.runs.revisions.revision import handed_on
 from campaigns.runs.run import WAITS, Run
+from campaigns.runs.variants import split
 
 ONCE = "once"
 # Frozen by a launch, and handed from each run of a series to the next; the text beside them, as
@@ -103,7 +104,7 @@ def going_on(project_id: int) -> list[Run]:
 def repeated(run: Run, at: datetime) -> Run:
     """The same once more. Raises IntegrityError when somebody else was faster."""
     values: dict[str, Any] = {name: getattr(run, name) for name in FROZEN}
-    values["content"] = handed_on(run)
+    values["content"], values["split"] = handed_on(run), split.handed_on(run)
     return Run.objects.create(
         **values, occurrence=name_of(at), scheduled_at=at, state=Run.State.SCHEDULED
     )

@@ -15,7 +15,8 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 
 STATUSES = Delivery.Status.values
-CUT_BY = ("platform", "locale", "timezone", "app_version")
+# The last one is of runs that are split: see `variants/group.py`.
+CUT_BY = ("platform", "locale", "timezone", "app_version", "variant")
 
 
 class Breakdown(models.Model):

@@ -20,7 +20,7 @@ FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is i
 # What the text has no part in. Whom it skips is asked for anew where somebody changed it.
 WHATEVER_IT_SAYS = {
     *(Reason.UNSUBSCRIBED, Reason.SUPPRESSED, Reason.DEVICE_GONE),
-    *(Reason.EXPIRED, Reason.ONLINE),
+    *(Reason.EXPIRED, Reason.ONLINE, Reason.CONTROL, Reason.HOLDOUT),
 }
 NOTHING_SAID = {Verdict.ACCEPTED, Verdict.UNSENT}  # that the delivery does not say
 

@@ -60,7 +60,7 @@ TO_SEND = f"""
 SELECT r.seq, r.contact_id, r.device_id, d.kind, d.address, d.platform, c.external_id,
     c.attributes, c.locale, c.timezone, COALESCE(t.tries, 0) AS tries, t.first_tried_at,
     COALESCE(i.windows, 0) + {copies("t")} AS copies,
-    r.message, t.released IS NOT NULL AS released, COALESCE(i.windows, 0) AS in_windows,
+    r.message, r.variant, t.released IS NOT NULL AS released, COALESCE(i.windows, 0) AS in_windows,
     {OUT} AS out
 {
     UNSETTLED.format(
@@ -91,7 +91,8 @@ def left_to_send(claim: Claim) -> list[Left]:
         cursor.execute(TO_SEND, place_of(claim))
         rows = cursor.fetchall()
     its_terms = terms.of_chunk(claim)
-    return [_left(claim.run.pk, row, its_terms[row.message]) for row in rows]
+    by_what = "variant" if claim.run.split else "message"
+    return [_left(claim.run.pk, row, its_terms[getattr(row, by_what)]) for row in rows]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from campaigns.runs.claiming import Claim
 from campaigns.runs.messages.message import Message, of_recipients
 from campaigns.runs.revisions.revision import FIRST, content_of
 from campaigns.runs.run import Run
+from campaigns.runs.variants import variant
 from campaigns.texts.content import Content
 from campaigns.texts.rendering import Renderer
 from notifications.people.project import Project
@@ -81,17 +82,26 @@ def of_run(run: Run) -> Terms:
     )
 
 
+def _of_variants(run: Run, its_own: Terms) -> dict[int | None, Terms]:
+    """All but the text is the run's. Whoever gets nothing has the main one, which is not sent."""
+    if not variant.has_variants(run):
+        return {}
+    contents = variant.contents_of(run).items()
+    return {number: replace(its_own, content=content) for number, content in contents}
+
+
 def asked_of(project: Project) -> dict[str, Any]:
     """What its messages carry so that we hear what became of them."""
     return {"asks_receipts": project.asks_receipts, "counts_links": project.counts_links}
 
 
 def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
-    """By the number of the message; of a campaign's run all have the same."""
+    """By the number of the message; of a campaign's run all have the same, unless it has variants:
+    then by the number of theirs."""
     run, chunk = claim.run, claim.chunk
     if run.kind != Run.Kind.MESSAGES:
         its_own = of_run(run)
-        return defaultdict(lambda: its_own)
+        return defaultdict(lambda: its_own, _of_variants(run, its_own))
     messages = of_recipients(run.pk, chunk.first_seq, chunk.last_seq)
     # Who shares a text shares its terms, too: they are read once for all.
     asks = asked_of(run.project)

@@ -110,6 +110,18 @@ class Project(models.Model):
             "call most of them dead. Empty: none is left out."
         ),
     )
+    holdout_percent = models.PositiveSmallIntegerField(
+        "holdout, percent",
+        blank=True,
+        default=0,
+        db_default=0,
+        validators=[MaxValueValidator(50)],
+        help_text=_(
+            "So many of the people, always the same ones, get nothing of what is sent to many: "
+            "compare what they do with what the others do. Messages to single people, and what is "
+            "transactional or critical, reach them. 0: nobody is held out."
+        ),
+    )
     asks_receipts = models.BooleanField(
         "ask for receipts",
         default=False,
@@ -171,6 +183,7 @@ class Project(models.Model):
     def clean(self) -> None:
         """What is stored may stay: an ID is judged when it is new."""
         wrong: dict[str, Any] = {}
+        self.holdout_percent = self.holdout_percent or 0  # an empty field holds nobody out
         try:
             self.image_hosts = images.in_order(self.image_hosts)
         except ValidationError as error:

@@ -36,6 +36,8 @@ OTHERWISE = {
     "first_least_received": Otherwise("40", 40, "40 %"),
     "on_unknown": Otherwise("hold", "hold", "Never send twice"),
     "inbox": Otherwise("on", True, "Yes"),
+    "control_percent": Otherwise("10", 10, "10"),
+    "past_holdout": Otherwise("on", True, "Yes"),
     "goal_event": Otherwise("bought", "bought", "bought"),
     "goal_within_seconds": Otherwise("2 h", 7_200, "2 h"),
     "goal_after": Otherwise("received", "received", "Received"),

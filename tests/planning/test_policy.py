@@ -27,7 +27,7 @@ def fields_of(model: type[Any]) -> set[str]:
 
 
 # Who and what, and what files a campaign away: not how or when it is sent.
-BESIDE = {"id", "project", "name", "audience", "template", "tags", "corrects",
+BESIDE = {"id", "project", "name", "audience", "template", "weight", "tags", "corrects",
           "archived_at", "created_at", "updated_at"}  # fmt: skip
 
 

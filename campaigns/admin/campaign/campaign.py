@@ -23,6 +23,7 @@ from campaigns.admin.campaign.filters import Shelf, Standing, Tag
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.campaign.launch import LaunchDialog
 from campaigns.admin.campaign.panels import Panels
+from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.copying import copied, copying
 from campaigns.admin.rehearsal import pages as rehearsals
 from campaigns.admin.rehearsal.dialog import RehearseDialog
@@ -158,6 +159,7 @@ class CampaignPage(Page):
         was_for = None if not change else Template.objects.filter(campaigns=obj.pk).first()
         form.save_what_was_made(request, self.admin_site)
         super().save_model(request, obj, form, change)
+        variants.save(form, obj)
         composing.drop_if_empty(was_for)
         composing.say_if_twice(request, obj, form)
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.admin.campaign import steps
+from campaigns.admin.campaign.variants import fields as variants
 from campaigns.planning import rhythm_in_words
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
@@ -23,6 +24,7 @@ from notifications.values.moments import in_zone
 
 SHOWN_STEPS = "shown_steps"  # in the session: by campaign, the last step that was shown
 MOST_REMEMBERED = 50  # campaigns
+CONTROL = "control_percent"  # stands with the variants
 RUN_STEPS: dict[str, Any] = {
     Run.State.PREPARING: gettext_lazy("Watch it"),
     Run.State.SENDING: gettext_lazy("Watch it"),
@@ -44,9 +46,29 @@ def around(request: HttpRequest, form: Any, campaign: Campaign | None) -> dict[s
         "next_step": steps.following(step.name),
         "steps": _laid_out(form),
         "event_names": _event_names(form),
+        "variant_fields": _of_variants(form),
+        "variants_open": _has_variants(form),
         "just_saved": "saved" in request.GET,
     }
     return shown if campaign is None else shown | _runs_of(campaign)
+
+
+def _of_variants(form: Any) -> list[Any]:
+    """The main text's weight, each other text with its own, and the control group. Nothing where
+    one may only look."""
+    if variants.WEIGHT not in form.fields:
+        return []
+    pairs = [(form[template], form[weight]) for _number, template, weight in variants.PAIRS]
+    return [[form[variants.WEIGHT]], pairs, [form[CONTROL]]]
+
+
+def _has_variants(form: Any) -> bool:
+    """Or a mistake in them: what is wrong must not be hidden."""
+    if variants.WEIGHT not in form.fields:
+        return False
+    named = (*variants.FIELDS, CONTROL)
+    texts = (form[template].value() for _number, template, _weight in variants.PAIRS)
+    return any(texts) or bool(form[CONTROL].value()) or any(form[one].errors for one in named)
 
 
 def _event_names(form: Any) -> list[str]:
@@ -98,7 +120,7 @@ def _laid_out(form: Any) -> list[tuple[str, list[Line]]]:
             [
                 Line(form[field], steps.SHOWN_IF.get(field, ""), field in steps.RARE)
                 for field in fields
-                if field in form.fields
+                if field in form.fields and field not in (*variants.FIELDS, CONTROL)
             ],
         )
         for name, fields in steps.FIELDS.items()
@@ -116,7 +138,7 @@ def drop_if_empty(template: Template | None) -> None:
     """The empty text a draft began with, once another was chosen instead."""
     if template is None or template.title or template.body:
         return
-    if not template.campaigns.exists():
+    if not (template.campaigns.exists() or template.variants.exists()):
         template.delete()
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin.campaign import colleagues, in_place
+from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.category.kind import KINDS
 from campaigns.admin.two_writers import Meanwhile
 from campaigns.planning.campaign import MOST_FIRST, Campaign
@@ -64,7 +65,7 @@ def _tell_the_kinds(field: Any) -> None:
     field.help_text = format_html("{}{}", field.help_text, kinds)
 
 
-class CampaignForm(in_place.InPlace):
+class CampaignForm(variants.OfVariants):
     at = WallClock(
         label=gettext_lazy("Local time"),
         required=False,
@@ -92,7 +93,7 @@ class CampaignForm(in_place.InPlace):
 
     class Meta:
         model = Campaign
-        fields = ["project", "name", "audience", "template", *WORDS]
+        fields = ["project", "name", "audience", "template", variants.WEIGHT, *WORDS]
         labels = {
             "audience": gettext_lazy("Audience"),
             "template": gettext_lazy("Template"),
@@ -125,6 +126,7 @@ class CampaignForm(in_place.InPlace):
         project_id = self.instance.project_id or (asked.initial if asked else None)
         if project_id and not self.instance.pk:
             self.initial.setdefault("timezone", Project.objects.get(pk=project_id).timezone)
+        variants.offer(self, project_id)
         unknown = {
             "audience": _("There is no such audience in this project."),
             "template": _("There is no such template in this project."),
@@ -152,6 +154,7 @@ class CampaignForm(in_place.InPlace):
         self.twice = False
         self._read_the_clock(cleaned)
         self._leave_out_what_is_hidden(cleaned)
+        variants.clean(self, cleaned)
         if self.meanwhile:
             self.add_error(None, colleagues.said(self, self.meanwhile))
         return cleaned

@@ -183,7 +183,7 @@ class InPlace(ModelForm):
 def own_text(campaign: Campaign) -> Template | None:
     """Its template, if it was written for this campaign alone and says no more than fits here."""
     template = campaign.template
-    others = template.campaigns.exclude(pk=campaign.pk).exists()
+    others = template.campaigns.exclude(pk=campaign.pk).exists() or template.variants.exists()
     more = template.locales or template.data or template.options
     named = template.name.startswith(campaign.name[: LONGEST_NAME - 5])
     return None if others or more or not named else template

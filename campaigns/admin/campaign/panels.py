@@ -20,16 +20,20 @@ from django.views.decorators.http import require_GET, require_POST
 from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.campaign import when
 from campaigns.admin.campaign.in_place import MAKE
+from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.rehearsal import pages as rehearsals
+from campaigns.admin.run.deliveries import number
 from campaigns.admin.test_send import pages as test_sends
 from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.echo import goal_in_words
-from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check import freshness, skipped
+from campaigns.planning.campaign import MOST_CONTROL, Campaign
+from campaigns.planning.launch_check import freshness, sharing, skipped
 from campaigns.planning.launch_check.launch_report import LaunchReport
+from campaigns.runs.variants import split
+from campaigns.runs.variants.group import MAIN, in_words
 from campaigns.test_sends.asking import Tried, of_campaign, of_template
 from campaigns.texts import preview
 from campaigns.texts.content import TEXTS, languages_of
@@ -111,6 +115,7 @@ class Panels:
         shown = readable(template) if context["problems"] else template
         if shown is not None:
             context |= _on_phones(request, project, shown)
+            context |= _of_variants(request, project, shown, context)
         return render(request, f"{FOLDER}/what.html", context)
 
     def variables_view(self, request: HttpRequest) -> HttpResponse:
@@ -276,6 +281,30 @@ def _wrong(template: Template) -> list[Found]:
     except ValidationError as error:
         return found(error.error_dict, template.written())
     return []
+
+
+def _of_variants(
+    request: HttpRequest, project: Project, template: Template, shown: dict[str, Any]
+) -> dict[str, Any]:
+    """The other texts as they stand in the form, beside the main one, and who gets which."""
+    main = (MAIN, template, variants.posted_weight(request.POST.get(variants.WEIGHT, "")))
+    texts = [main, *variants.posted(request.POST, project.pk)]
+    control = min(number(request.POST.get("control_percent", "")) or 0, MOST_CONTROL)
+    category = _category(request, project)
+    past = request.POST.get("past_holdout") == "on"
+    held = split.holdout_of(project.pk, category.kind, past_holdout=past)
+    parts = split.Split(1, tuple(weight for *_, weight in texts), control, held)
+    names = {place: str(one) if one.pk else _("the text here") for place, (_n, one, _w)
+             in enumerate(texts)}  # fmt: skip
+    cards = [
+        (in_words(place), preview.card(one.frozen(), shown["person"], locale=shown["locale"],
+                                       platform=shown["platform"]))
+        for place, (_n, one, _w) in enumerate(texts)
+    ]  # fmt: skip
+    return {
+        "shares": sharing.shares(parts, names, None),
+        "wordings": cards if len(cards) > 1 else [],
+    }
 
 
 def _on_phones(request: HttpRequest, project: Project, template: Template) -> dict[str, Any]:

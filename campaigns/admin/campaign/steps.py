@@ -10,13 +10,14 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from campaigns.admin.campaign.variants import fields as variants
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import policy
 
 WHO, WHAT, WHEN, REVIEW = "who", "what", "when", "review"
 CHOSEN: dict[str, tuple[str, ...]] = {
     WHO: ("project", "name", "audience_from", "audience", "rules"),
-    WHAT: ("template_from", "template", "title", "body", "image", "link"),
+    WHAT: ("template_from", "template", "title", "body", "image", "link", *variants.FIELDS),
 }
 FIELDS: dict[str, tuple[str, ...]] = {
     step: (*CHOSEN.get(step, ()), *policy.of_step(step)) for step in (WHO, WHAT, WHEN, REVIEW)

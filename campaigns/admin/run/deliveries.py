@@ -20,6 +20,7 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
+from campaigns.runs.variants import group, split
 from notifications.people.device import Device, shortened
 
 PAGE = 100
@@ -35,6 +36,7 @@ class Shown:
     detail: str
     platform: str
     address: str
+    group: str  # where the run was split
 
 
 def page_view(request: HttpRequest, run_id: int) -> HttpResponse:
@@ -73,6 +75,7 @@ def _filters_of(query: QueryDict) -> Filters:
         resent=query.get("resent") == "1",
         told=_one_of(query, "told", [*TOLD, NOT_OPENED]),
         revision=number(query.get("revision", "")) or None,
+        variant=group.NUMBERS.get(query.get("variant", "")),
     )
 
 
@@ -90,6 +93,7 @@ def _page(run: Run, query: QueryDict) -> dict[str, Any]:
         ],
         "told": _told(),
         "revisions": range(FIRST, run.revision + 1) if run.revision > FIRST else (),
+        "groups": [(group.name_of(one), group.in_words(one)) for one in split.groups(run)],
         "reasons": Reason.choices,
         "platforms": Device.Platform.choices,
         "next_step": STEPS.get(filters.reason, ""),
@@ -116,6 +120,7 @@ def _shown(row: Row) -> Shown:
         detail=detail_in_words(row.reason, row.detail),
         platform=str(Device.Platform(row.platform).label) if row.platform else "",
         address=shortened(row.address or ""),
+        group="" if row.variant is None else group.in_words(row.variant),
     )
 
 
@@ -130,6 +135,7 @@ def _asked(filters: Filters) -> dict[str, str]:
         "resent": "1" if filters.resent else "",
         "told": filters.told,
         "revision": "" if filters.revision is None else str(filters.revision),
+        "variant": group.name_of(filters.variant),
     }
     return {name: value for name, value in given.items() if value}
 

@@ -36,7 +36,15 @@ from campaigns.admin.run.rest import (
     offers_everybody_else,
     offers_the_rest,
 )
-from campaigns.admin.run.result import as_sent, beside, cuts, echo, figures, first_part
+from campaigns.admin.run.result import (
+    as_sent,
+    beside,
+    cuts,
+    echo,
+    figures,
+    first_part,
+    variants,
+)
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
 from campaigns.admin.run.text import said
@@ -96,6 +104,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             ("<int:run_id>/chunk/", chunk.chunk_view, "run_chunk"),
             ("<int:run_id>/breakdown/", cuts.breakdown_view, "run_breakdown"),
             ("<int:run_id>/echo/", echo.echo_view, "run_echo"),
+            ("<int:run_id>/variants/", variants.variants_view, "run_variants"),
             ("<int:run_id>/compare/", beside.compare_view, "run_compare"),
             ("<int:run_id>/deliveries/", deliveries.page_view, "run_deliveries"),
             ("<int:run_id>/why/", why.why_view, "run_why"),

@@ -97,6 +97,10 @@ class TemplatePage(TextPage):
         said, automation = _("the campaign “%(name)s”"), _("the automation “%(name)s”")
         return [
             *(said % {"name": campaign} for campaign in obj.campaigns.all()[:10]),
+            *(
+                said % {"name": one.campaign}
+                for one in obj.variants.select_related("campaign")[:10]
+            ),
             *(automation % {"name": one} for one in obj.automations.all()[:10]),
         ]
 

@@ -13,6 +13,7 @@ from campaigns.results import breakdown
 from campaigns.results.breakdown import Kind
 from campaigns.runs.run import Run
 from campaigns.runs.sums import CUT_BY
+from campaigns.runs.variants import group
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
 
@@ -49,14 +50,16 @@ class RunBreakdown(ApiView):
     @takes(BY)
     @extend_schema(responses=BreakdownSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        """Results of a finished run by platform, locale, time zone or app version."""
+        """Results of a finished run by platform, locale, time zone, app version or variant. By
+        variant there is something only of a run that has variants, a control group or a holdout:
+        `A` to `E`, `control`, `holdout`."""
         run, by = self.find(Run, pk), by_of(request)
         kept = breakdown.kept_of(run)
         if kept is None:
             return Response({"by": by, "counted": False, "items": [], "others": None})
         cut = breakdown.cut(kept, by)
-        items = [_item(kind) for kind in cut.kinds]
-        others = _item(cut.others) if cut.others else None
+        items = [_item(kind, by) for kind in cut.kinds]
+        others = _item(cut.others, "") if cut.others else None
         return Response({"by": by, "counted": True, "items": items, "others": others})
 
 
@@ -67,6 +70,11 @@ def by_of(request: Request) -> str:
     return by
 
 
-def _item(kind: Kind) -> dict[str, Any]:
-    names = ("value", "recipients", "accepted", "rejected", "skipped", "unknown")
-    return {name: getattr(kind, name) for name in names}
+def value_of(by: str, value: str) -> str:
+    """As programs know it."""
+    return group.name_of(int(value)) if by == "variant" and value else value
+
+
+def _item(kind: Kind, by: str) -> dict[str, Any]:
+    names = ("recipients", "accepted", "rejected", "skipped", "unknown")
+    return {"value": value_of(by, kind.value), **{name: getattr(kind, name) for name in names}}

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.api.results.breakdown import BY, by_of
+from campaigns.api.results.breakdown import BY, by_of, value_of
 from campaigns.echo import funnel
 from campaigns.echo.funnel import Funnel, Goal, Told
 from campaigns.echo.receipt import BY_NAME, STEPS
@@ -101,7 +101,7 @@ class RunFunnel(ApiView):
                 "accepted": totals.accepted,
                 "may_have": found.may_have,
                 "counted": counted is not None,
-                "steps": [_step(told, found.may_have) for told in found.steps],
+                "steps": [step_of(told, found.may_have) for told in found.steps],
                 "beside": _beside(found),
                 "goal": _goal(run, found.goal, found.may_have),
                 "groups": _groups(run, counted, by) if by and counted else None,
@@ -114,7 +114,7 @@ def _beside(found: Funnel) -> dict[str, int]:
     return {name: counts.get(BY_NAME[name], 0) for name in BESIDE}
 
 
-def _step(told: Told, may_have: int) -> dict[str, Any]:
+def step_of(told: Told, may_have: int) -> dict[str, Any]:
     return {"step": told.event.name.lower(), **_share(told, may_have)}
 
 
@@ -145,9 +145,9 @@ def _goal(run: Run, goal: Goal | None, may_have: int) -> dict[str, Any] | None:
 def _groups(run: Run, kept: Breakdown, by: str) -> list[dict[str, Any]]:
     return [
         {
-            "value": group.value,
+            "value": value_of(by, group.value),
             "may_have": group.may_have,
-            "steps": [_step(told, group.may_have) for told in group.steps],
+            "steps": [step_of(told, group.may_have) for told in group.steps],
             "goal": _goal(run, group.goal, group.may_have),
         }
         for group in funnel.by_group(run, kept, by)

@@ -16,6 +16,7 @@ from campaigns.results.why.words import not_known
 from campaigns.runs.messages.message import id_of
 from campaigns.runs.messages.outcome import DEVICE_STATUSES, WAITING
 from campaigns.runs.reasons import in_words
+from campaigns.runs.variants import group
 from notifications.gateway import Verdict
 from notifications.people.consent import standing
 
@@ -65,6 +66,9 @@ class RecipientSerializer(serializers.Serializer[Any]):
     seq = serializers.IntegerField(help_text="The recipient's number in the run.")
     platform = serializers.CharField(help_text="As it was then.")
     message = serializers.CharField(allow_null=True, help_text="Its id, in a run of messages.")
+    variant = serializers.CharField(
+        help_text="`A` to `E`, `control` or `holdout`; empty where the run was not split."
+    )
     status = serializers.ChoiceField(choices=DEVICE_STATUSES)
     reason = serializers.CharField(help_text="A code; empty if accepted.")
     reason_text = serializers.CharField()
@@ -166,6 +170,7 @@ def _recipient(row: Row) -> dict[str, Any]:
         **{name: getattr(sent, name) for name in kept},
         "platform": row.platform,
         "message": id_of(sent.run_id, row.message) if row.message else None,
+        "variant": group.name_of(row.variant),
         "status": sent.status or WAITING,
         "reason_text": in_words(sent.reason),
         "windows": [_of(window, WindowSerializer) for window in row.windows],

@@ -19,6 +19,7 @@ from campaigns.audiences.happened import reported
 from campaigns.audiences.happened.kind import Kind, Named, Names, Sql
 from campaigns.runs import reasons
 from campaigns.runs.reasons import Reason
+from campaigns.runs.variants import group
 from notifications.values.moments import in_words
 from notifications.values.text import unstorable
 
@@ -50,9 +51,10 @@ OUTCOMES = {
 }
 WITH_REASON = ("rejected", "skipped", "unknown")
 WITH_REVISION = ("accepted", *WITH_REASON)
+WITH_VARIANT = ("planned", *WITH_REVISION)
 KEYS = {
     *("outcome", "reason", "variable", reported.CAN_TELL),
-    *("campaign", "run", "within", "at_least", "revision"),
+    *("campaign", "run", "within", "at_least", "revision", "variant"),
 }
 KEPT = "runs"  # the ids of the runs it covers, as of a count or the start of a run
 WHOLE = "whole"  # set if the rule is checked for everybody at once
@@ -83,6 +85,7 @@ def _problem(op: str, value: Any) -> str:
     return (
         _reason_problem(value)
         or _revision_problem(value)
+        or _variant_problem(value)
         or reported.can_tell_problem(value)
         or _runs_problem(value)
         or _kept_problem(value.get(KEPT, []))
@@ -124,6 +127,19 @@ def _revision_problem(value: dict[str, Any]) -> str:
     return ""
 
 
+def _variant_problem(value: dict[str, Any]) -> str:
+    if "variant" not in value:
+        return ""
+    known = isinstance(value["variant"], str) and value["variant"] in group.NUMBERS
+    if known and is_id(value.get("run")) and value["outcome"] in WITH_VARIANT:
+        return ""
+    said = _(
+        "“variant” must be one of %(known)s, and can only be used with the id of a run and with "
+        "planned, accepted, rejected, skipped and unknown."
+    )
+    return said % {"known": ", ".join(group.NUMBERS)}
+
+
 def _runs_problem(value: dict[str, Any]) -> str:
     for name in ("campaign", "run"):
         if name in value and not is_id(value[name]) and (name, value[name]) != ("run", NEWEST):
@@ -154,7 +170,9 @@ FINAL = (
     " WHERE r.contact_id = c.id AND r.run_id = ANY(%s) AND x.run_id = ANY(%s) AND x.status = %s"
 )
 NOT_REACHED = (
-    f"{OF_PERSON} AND NOT EXISTS (SELECT 1 FROM campaigns_recipient one"
+    # Whoever was to get nothing was not missed.
+    f"{OF_PERSON} AND COALESCE(r.variant, 0) >= 0"
+    " AND NOT EXISTS (SELECT 1 FROM campaigns_recipient one"
     " JOIN campaigns_delivery x ON x.run_id = one.run_id AND x.seq = one.seq"
     " WHERE one.contact_id = r.contact_id AND one.run_id = r.run_id"
     " AND one.run_id = ANY(%s) AND x.run_id = ANY(%s) AND x.status = 'accepted')"
@@ -166,12 +184,12 @@ def _rows(value: dict[str, Any]) -> Sql:
     if value["outcome"] in reported.TOLD:
         return reported.rows(value, runs)
     if value["outcome"] == "planned":
-        return Sql(OF_PERSON, [runs])
+        return _with_variant(Sql(OF_PERSON, [runs]), value)
     if value["outcome"] == "not_reached":
         return Sql(NOT_REACHED, [runs, runs, runs])
     narrower = _narrower(value)
     params = [runs, runs, value["outcome"], *narrower.params]
-    return Sql(f"{FINAL}{narrower.sql}", params)
+    return _with_variant(Sql(f"{FINAL}{narrower.sql}", params), value)
 
 
 def _narrower(value: dict[str, Any]) -> Sql:
@@ -203,7 +221,7 @@ ENDED_IN = (
 NOT_REACHED_IN = (
     "SELECT r.contact_id, r.run_id FROM campaigns_recipient r"
     " LEFT JOIN campaigns_delivery x ON x.run_id = %s AND x.seq = r.seq AND x.status = 'accepted'"
-    " WHERE r.run_id = %s AND r.contact_id BETWEEN %s AND %s"
+    " WHERE r.run_id = %s AND r.contact_id BETWEEN %s AND %s AND COALESCE(r.variant, 0) >= 0"
     " GROUP BY r.contact_id, r.run_id HAVING count(x.seq) = 0"
 )
 
@@ -234,12 +252,18 @@ def _in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
     if value["outcome"] in reported.TOLD:
         return reported.in_run(value, run, people)
     if value["outcome"] == "planned":
-        return Sql(PLANNED_IN, [run, *people])
+        return _with_variant(Sql(PLANNED_IN, [run, *people]), value)
     if value["outcome"] == "not_reached":
         return Sql(NOT_REACHED_IN, [run, run, *people])
     narrower = _narrower(value)
     params = [run, run, *people, value["outcome"], *narrower.params]
-    return Sql(f"{ENDED_IN}{narrower.sql}", params)
+    return _with_variant(Sql(f"{ENDED_IN}{narrower.sql}", params), value)
+
+
+def _with_variant(rows: Sql, value: dict[str, Any]) -> Sql:
+    if variant := value.get("variant"):
+        return Sql(f"{rows.sql} AND r.variant = %s", [*rows.params, group.NUMBERS[variant]])
+    return rows
 
 
 def _found(rows: Sql, value: dict[str, Any]) -> Sql:
@@ -318,6 +342,8 @@ def _which(value: dict[str, Any], names: Names) -> str:
     said = which.format(run=run, campaign=called)
     if revision := value.get("revision"):
         said = _("{run} (revision {number} of its text)").format(run=said, number=revision)
+    if variant := value.get("variant"):
+        said = f"{said} ({group.in_words(group.NUMBERS[variant])})"
     if within := value.get("within"):
         span = in_words(parse_duration(within))
         said = _("{run} within the last {span}").format(run=said, span=span)

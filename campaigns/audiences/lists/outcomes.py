@@ -44,7 +44,7 @@ MISSED = """
 SELECT r.contact_id, COALESCE(bool_or(x.status = 'unknown'), FALSE) AS unsure
 FROM campaigns_recipient r
 LEFT JOIN campaigns_delivery x ON x.run_id = %(run)s AND x.seq = r.seq
-WHERE r.run_id = %(run)s
+WHERE r.run_id = %(run)s AND COALESCE(r.variant, 0) >= 0
 GROUP BY r.contact_id HAVING bool_or(x.status = 'accepted') IS NOT TRUE
 """
 UNOPENED = reported.UNOPENED

@@ -58,6 +58,8 @@ class Code(StrEnum):
     TEXT_UNCHANGED = "text_unchanged"  # of a correction
     NO_SUCH_EVENT = "no_such_event"  # that the goal waits for
     NO_SUCH_VALUE = "no_such_value"  # that the goal sums up, or none that is a number
+    NOBODY_TELLS = "nobody_tells"  # which of its variants is opened
+    NO_GOAL = "no_goal"  # to compare the control group by
     MANY_LABELS = "many_labels"
     SHARED_PACE = "shared_pace"
     AT_NIGHT = "at_night"
@@ -229,6 +231,26 @@ def of_goal(campaign: Campaign, now: datetime) -> Iterator[Doubt]:
         yield Doubt(Code.NO_SUCH_EVENT, _unheard_of(campaign))
     elif campaign.goal_value and (said := _not_summed(campaign, now)):
         yield Doubt(Code.NO_SUCH_VALUE, said)
+
+
+def of_variants(campaign: Campaign) -> Iterator[Doubt]:
+    """People are shared out, and nothing would ever say what came of it."""
+    if campaign.variants.exists() and not (campaign.goal_event or _can_tell(campaign.project)):
+        said = _(
+            "It has variants, and nobody would hear which is opened more: the project asks for no "
+            "receipts and counts no links, and the campaign has no goal."
+        )
+        yield Doubt(Code.NOBODY_TELLS, said)
+    if campaign.control_percent and not campaign.goal_event:
+        said = _(
+            "It has a control group and no goal: give it one, or nothing says what those did who "
+            "got nothing."
+        )
+        yield Doubt(Code.NO_GOAL, said)
+
+
+def _can_tell(project: Project) -> bool:
+    return project.asks_receipts or bool(project.counts_links)
 
 
 def _unheard_of(campaign: Campaign) -> str:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.variants.launching import wordings
 from campaigns.runs.policy import GUARDED
 from notifications.staff import audit
 from notifications.values import seen
@@ -28,7 +29,9 @@ def changed(campaign: Campaign, looked_at: str) -> list[str]:
 def _parts(campaign: Campaign) -> dict[str, str]:
     shown = {
         "audience": [campaign.audience_id, _rules_of(campaign.audience)],
-        "template": [campaign.template_id, campaign.template.frozen()],
+        "template": [
+            [one.template.pk, one.weight, one.template.frozen()] for one in wordings(campaign)
+        ],
         "campaign": [campaign.label, campaign.kind, *(_kept(campaign, name) for name in GUARDED)],
     }
     return {name: seen.mark(value) for name, value in shown.items()}

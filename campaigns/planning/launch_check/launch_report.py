@@ -14,6 +14,7 @@ from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 from django.conf import settings
+from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import reach
@@ -29,6 +30,7 @@ from campaigns.planning.launch_check import (
     forecast,
     losses,
     quiet,
+    sharing,
     skipped,
     texts_checked,
 )
@@ -37,6 +39,7 @@ from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.launch_check.skipped import Skipped
 from campaigns.planning.launch_check.texts_checked import TextsChecked
 from campaigns.planning.outlook import Look
+from campaigns.planning.variants import launching
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
@@ -74,6 +77,10 @@ class LaunchReport:
     campaign: Campaign
     now: datetime
 
+    def __post_init__(self) -> None:
+        # Its texts as they are at this moment: each part asks for them.
+        prefetch_related_objects([self.campaign], "variants__template")
+
     @cached_property
     def ends(self) -> float:
         """When nobody waits any more, by the clock of the budgets: counted from the first part."""
@@ -89,7 +96,33 @@ class LaunchReport:
     @cached_property
     def problems(self) -> dict[str, str]:
         """Why a launch would be refused, by field."""
-        return self._unready or self.campaign.hopeless(self.look)
+        if self._unready:
+            return self._unready
+        return self.campaign.hopeless(self.look) or launching.hopeless(self.campaign)
+
+    # --- Who gets which text ----------------------------------------------------------------------
+
+    @cached_property
+    def shares(self) -> list[sharing.Share]:
+        """Nothing where everybody gets the same text."""
+        texts = {one.number: str(one.template) for one in launching.wordings(self.campaign)}
+        return sharing.shares(launching.split_of(self.campaign), texts, self.reach)
+
+    @cached_property
+    def enough(self) -> str:
+        return sharing.enough(self.campaign, self.shares) if self.reach else ""
+
+    @cached_property
+    def wordings(self) -> list[tuple[str, preview.Card]]:
+        """Each text as one and the same person would read it, where there are several."""
+        texts = launching.wordings(self.campaign)
+        if len(texts) < 2 or not self._readable or not self.samples:
+            return []
+        shown = self.samples[0]
+        return [
+            (one.words, preview.card(one.template.frozen(), shown.person, platform=shown.platform))
+            for one in texts
+        ]
 
     @cached_property
     def _unready(self) -> dict[str, str]:
@@ -164,7 +197,8 @@ class LaunchReport:
         needs."""
         if self.reach is None or not self._readable:
             return Skipped()
-        return skipped.foretold(self.campaign, self._rules, self.reach)
+        found = skipped.foretold(self.campaign, self._rules, self.reach)
+        return skipped.also(found, sharing.losses(self.campaign, self.reach), self.reach)
 
     @property
     def sent_to(self) -> int | None:
@@ -274,6 +308,7 @@ class LaunchReport:
         if self._readable:
             found += doubts.of_text(self.campaign)
         found += doubts.of_goal(self.campaign, self.now)
+        found += doubts.of_variants(self.campaign)
         if "audience" not in self._unready:
             found += doubts.of_rules(self.campaign.project_id, self._rules)
         if self.reach is not None:

@@ -5,7 +5,7 @@ device lost for two reasons is one device.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
@@ -60,6 +60,19 @@ def foretold(campaign: Campaign, rules: dict[str, Any], found: Reach) -> Skipped
     causes = causes_of(campaign)
     ask = partial(reach.judged, campaign.project_id, rules, found=found, asks=campaign.asks)
     return _because(causes, found, ask)
+
+
+def also(skipped: Skipped, others: list[Loss], found: Reach) -> Skipped:
+    """Those as well who get nothing on purpose. They are drawn by chance: who would be skipped for
+    another reason is among them as often as anybody."""
+    if not others:
+        return skipped
+    if skipped.devices is None:
+        return replace(skipped, losses=[*others, *skipped.losses], exact=False)
+    left_out = sum(one.devices or 0 for one in others)
+    rest = 1 - left_out / found.devices if found.devices else 1
+    devices = left_out + round(skipped.devices * rest)
+    return Skipped([*others, *skipped.losses], devices, exact=False)
 
 
 def out(project_id: int, rules: dict[str, Any], found: Reach, asks: Mapping[str, Any]) -> Skipped:

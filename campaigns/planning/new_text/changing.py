@@ -17,6 +17,7 @@ from campaigns.planning.new_text.skipping import Skips
 from campaigns.runs import sums
 from campaigns.runs.revisions.revision import MOST, ChangedMeanwhile, content_of
 from campaigns.runs.run import Run
+from campaigns.runs.variants import variant
 from campaigns.texts.content import TEXTS
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
@@ -53,6 +54,12 @@ def problem(run: Run) -> str:
         return str(run.refused(_("change its text")))
     if run.planned is not None and not run.freezing and not sums.totals_of(run).waiting:
         return _("Nobody waits any more in run %(number)d.") % {"number": run.pk}
+    if variant.has_variants(run):
+        said = _(
+            "Run %(number)d has variants: who reads another text under way cannot be compared any "
+            "more. Pause or cancel it, and launch a new campaign."
+        )
+        return said % {"number": run.pk}
     if run.revision > MOST:
         said = _("The text of run %(number)d was changed %(most)s times. Cancel it instead.")
         return said % {"number": run.pk, "most": MOST}

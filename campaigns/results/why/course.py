@@ -18,6 +18,7 @@ from campaigns.runs.ledger import Answer, Delivery
 from campaigns.runs.reasons import Reason, cause_in_words, in_words
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
+from campaigns.runs.variants import group
 from campaigns.sending.breakers import NO_ACCESS
 
 
@@ -45,10 +46,15 @@ class Step:
 ORDER = list(Kind)
 
 
+def _begun(row: Row, why: Why) -> list[Step]:
+    at = why.run.started_at
+    return [Step(at, Kind.CHOSEN, *_chosen(row, why))] if at else []
+
+
 def course(row: Row, why: Why) -> list[Step]:
     """In the order of time. What is of the same moment, in the order in which it is done."""
     steps = [
-        *([Step(why.run.started_at, Kind.CHOSEN, _chosen(why))] if why.run.started_at else []),
+        *_begun(row, why),
         *(Step(window.opened_at, Kind.WINDOW, *_window(window, why)) for window in row.windows),
         *(_answer(answer) for answer in row.answers),
         *_final(row),
@@ -58,10 +64,14 @@ def course(row: Row, why: Why) -> list[Step]:
     return sorted(steps, key=lambda step: (step.at, ORDER.index(step.kind)))
 
 
-def _chosen(why: Why) -> str:
+def _chosen(row: Row, why: Why) -> tuple[str, str]:
     if why.run.kind == Run.Kind.MESSAGES:
-        return _("The day's messages began.")
-    return _("The run began to be frozen; this device is in it.")
+        return _("The day's messages began."), ""
+    said = _("The run began to be frozen; this device is in it.")
+    if row.variant is None:
+        return said, ""
+    drawn = _("By chance this person fell into: %(group)s.")
+    return said, drawn % {"group": group.in_words(row.variant)}
 
 
 def _window(window: Opened, why: Why) -> tuple[str, str]:

@@ -46,6 +46,7 @@ class Row:
     answers: list[Answer] = field(default_factory=list)
     receipts: list[Receipt] = field(default_factory=list)
     retry: Retry | None = None
+    variant: int | None = None  # the person's group, where the run was split
 
 
 def rows_of(run: Run, contact: Contact) -> list[Row]:
@@ -73,6 +74,7 @@ def _row(
 ) -> Row:
     platform = then.platform or (device.platform if device else "")
     moved = device is not None and device.contact_id != contact.pk
+    came_of_it["variant"] = then.variant
     return Row(sent, platform, then.message, device, moved, **came_of_it)
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from campaigns.runs.claiming import Claim
+from campaigns.runs.reasons import Reason
 from campaigns.sending.inbox.item import item_of
 from campaigns.sending.left import Left
 from notifications.inbox.storing import store
+
+ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)  # they get nothing, wherever it is
 
 
 def keep(claim: Claim, people: Iterable[Left]) -> None:
@@ -23,5 +26,6 @@ def keep(claim: Claim, people: Iterable[Left]) -> None:
             category=claim.asks["category"],
         )
         for left in people
+        if left.out not in ON_PURPOSE
     ]
     store(claim.run.project_id, [item for item in found if item])

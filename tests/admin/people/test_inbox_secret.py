@@ -110,7 +110,7 @@ def form_of(project: Project, **changed: Any) -> dict[str, Any]:
         "name": project.name, "slug": project.slug, "timezone": project.timezone,
         "firebase_project_id": project.firebase_project_id, "quota_per_minute": 600_000,
         "ramp_seconds": 0, "leave_out_unseen_days": 270, "image_hosts": "", "allowed_origins": "",
-        **changed,
+        "holdout_percent": 0, **changed,
     }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from tests.chaos.bugs import (
     rehearsals,
     slow_callers,
     text_checks,
+    variants,
 )
 
 GROUPS = (
@@ -41,5 +42,6 @@ GROUPS = (
         text_checks,
         rehearsals,
         first_part,
+        variants,
     ),
 )

@@ -31,6 +31,7 @@ from tests.chaos.faults import (
     several_hosts,
     slow_callers,
     text_checks,
+    variants,
     versions,
     wires,
 )
@@ -39,7 +40,7 @@ GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
-    *(outgoing, alerts, text_checks, rehearsals, first_part),
+    *(outgoing, alerts, text_checks, rehearsals, first_part, variants),
 )
 
 

@@ -20,6 +20,9 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.runs.revisions.revision import FIRST, content_of, contents_of
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import in_words
+from campaigns.runs.variants.variant import contents_of as variants_of
+from campaigns.runs.variants.variant import has_variants
 from campaigns.texts import preview
 from campaigns.texts.content import in_language
 from campaigns.texts.preview import Card
@@ -29,13 +32,13 @@ from notifications.postgres.budget import TooSlow, within
 LOOKING_SECONDS = 0.2
 LOOKED_AT = 5_000  # only the first recipients are read: a language none of them reads is not shown
 MOST = 6
-# A few recipients for each locale and revision of the text, accepted ones first: one of them may
-# have been erased since.
+# A few recipients for each locale, and each revision or variant of the text, accepted ones first:
+# one of them may have been erased since.
 # What an older release froze has its language and platform elsewhere: such rows look it up.
 READERS = """
 SELECT * FROM (
     SELECT x.*, row_number() OVER (
-        PARTITION BY locale, revision ORDER BY status <> 'accepted', seq
+        PARTITION BY locale, revision, variant ORDER BY status <> 'accepted', seq
     ) AS place FROM (
         SELECT COALESCE(r.locale, (
                 SELECT c.locale FROM notifications_contact c WHERE c.id = r.contact_id
@@ -44,10 +47,11 @@ SELECT * FROM (
             COALESCE(r.platform, (
                 SELECT v.platform FROM notifications_device v WHERE v.id = r.device_id
             ), 'android') AS platform,
-            COALESCE(d.status, '') AS status, r.seq, COALESCE(d.revision, %(newest)s) AS revision
+            COALESCE(d.status, '') AS status, r.seq, COALESCE(d.revision, %(newest)s) AS revision,
+            COALESCE(r.variant, 0) AS variant
         FROM campaigns_recipient r
         LEFT JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = r.seq AND d.seq <= %(most)s
-        WHERE r.run_id = %(run)s AND r.seq <= %(most)s
+        WHERE r.run_id = %(run)s AND r.seq <= %(most)s AND COALESCE(r.variant, 0) >= 0
     ) x
 ) y WHERE place <= %(each)s
 """
@@ -61,6 +65,7 @@ class Reading:
     card: Card
     status: str = ""
     revision: int = 0  # of a run's text that was changed under way
+    variant: str = ""  # in words, of a run that has several
 
     @property
     def accepted(self) -> bool:
@@ -89,24 +94,32 @@ def readings(run: Run) -> list[Reading]:
             found += _of_somebody(run)  # nobody among the first has got the newest text yet
     except LiquidError:
         return []
-    return sorted(found, key=lambda one: (-one.revision, not one.accepted, not one.card.message))
+    return sorted(
+        found, key=lambda one: (-one.revision, not one.accepted, not one.card.message, one.variant)
+    )
 
 
 def _of_recipients(run: Run) -> list[Reading]:
-    contents, rows = contents_of(run), _readers(run)
+    # A text is changed under way, or has variants: never both.
+    splits = has_variants(run)
+    contents = variants_of(run) if splits else contents_of(run)
+    by_what = "variant" if splits else "revision"
+    rows = _readers(run)
     people = Contact.objects.in_bulk([row["contact_id"] for row in rows])
+    there = [row for row in rows if row["contact_id"] in people]
     return [
         Reading(
             preview.card(
-                contents[row["revision"]],
+                contents[row[by_what]],
                 people[row["contact_id"]],
                 locale=row["locale"],
                 platform=row["platform"],
             ),
             row["status"],
             revision=row["revision"] if run.revision > FIRST else 0,
+            variant=in_words(row["variant"]) if splits else "",
         )
-        for row in _one_of_each_text(contents, [row for row in rows if row["contact_id"] in people])
+        for row in _one_of_each_text(contents, by_what, there)
     ]
 
 
@@ -137,7 +150,7 @@ def _readers(run: Run) -> list[dict[str, Any]]:
 
 
 def _one_of_each_text(
-    contents: dict[int, Any], rows: Iterable[dict[str, Any]]
+    contents: dict[int, Any], by_what: str, rows: Iterable[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Two locales with the same text, such as de-AT and de, are shown once; the newest text and
     accepted recipients come first."""
@@ -146,6 +159,6 @@ def _one_of_each_text(
         rows,
         key=lambda row: (-row["revision"], row["status"] != Delivery.Status.ACCEPTED, row["seq"]),
     ):
-        read = in_language(contents[row["revision"]], row["locale"])
+        read = in_language(contents[row[by_what]], row["locale"])
         found.setdefault(orjson.dumps(read), row)
     return list(found.values())[:MOST]

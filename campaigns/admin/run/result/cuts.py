@@ -15,6 +15,7 @@ from campaigns.results import breakdown
 from campaigns.results.breakdown import Kind
 from campaigns.runs.run import Run
 from campaigns.runs.sums import CUT_BY
+from campaigns.runs.variants import group
 from notifications.people.device import Device
 
 SHOWN = 6
@@ -23,6 +24,7 @@ TITLES: dict[str, str | Promise] = {
     "locale": gettext_lazy("Language"),
     "timezone": gettext_lazy("Time zone"),
     "app_version": gettext_lazy("App version"),
+    "variant": gettext_lazy("Variant"),
 }
 
 
@@ -60,6 +62,8 @@ def in_words(by: str, value: str) -> str:
         return str(Device.Platform(value).label)
     if by == "locale" and value:
         return _language(value)
+    if by == "variant" and value:
+        return group.in_words(int(value))
     return value or _("not known")
 
 

@@ -1,0 +1,119 @@
+"""The variants in the form of a campaign: a template and a weight for each other text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
+
+from campaigns.admin.campaign.in_place import InPlace
+from campaigns.planning.variants import variant
+from campaigns.planning.variants.variant import EVEN, LEAST, MOST
+from campaigns.runs.variants.group import LETTERS, in_words
+from campaigns.texts.template import Template
+
+WEIGHT = "weight"  # of the main text: a column of the campaign
+OTHERS = range(1, len(LETTERS))
+
+
+def template_field(number: int) -> str:
+    return f"variant_{number}"
+
+
+def weight_field(number: int) -> str:
+    return f"weight_{number}"
+
+
+PAIRS = [(number, template_field(number), weight_field(number)) for number in OTHERS]
+FIELDS = (WEIGHT, *(name for _number, *pair in PAIRS for name in pair))
+
+
+def _weight() -> forms.IntegerField:
+    return forms.IntegerField(
+        min_value=LEAST,
+        max_value=MOST,
+        initial=EVEN,
+        required=False,
+        widget=UnfoldAdminIntegerFieldWidget(attrs={"inputmode": "numeric"}),
+    )
+
+
+def _template() -> forms.ModelChoiceField[Template]:
+    return forms.ModelChoiceField(
+        Template.objects.none(),
+        required=False,
+        empty_label=gettext_lazy("None"),
+        widget=UnfoldAdminSelectWidget,
+    )
+
+
+class OfVariants(InPlace):
+    """The fields themselves; empty rows are variants that there are not."""
+
+    weight = _weight()
+    variant_1, weight_1 = _template(), _weight()
+    variant_2, weight_2 = _template(), _weight()
+    variant_3, weight_3 = _template(), _weight()
+    variant_4, weight_4 = _template(), _weight()
+
+
+def offer(form: Any, project_id: int | None) -> None:
+    """The project's templates, and what the campaign has."""
+    form.fields[WEIGHT].label = _("Weight of %(variant)s") % {"variant": in_words(0)}
+    kept = {one.number: one for one in form.instance.variants.all()} if form.instance.pk else {}
+    for number, template, weight in PAIRS:
+        words = in_words(number)
+        form.fields[template].queryset = Template.objects.filter(project=project_id)
+        form.fields[template].label = words
+        form.fields[template].error_messages["invalid_choice"] = _(
+            "There is no such template in this project."
+        )
+        form.fields[weight].label = _("Weight of %(variant)s") % {"variant": words}
+        if one := kept.get(number):
+            form.initial[template], form.initial[weight] = one.template_id, one.weight
+
+
+def clean(form: Any, cleaned: dict[str, Any]) -> None:
+    """An empty weight is as much as another's; two variants with one text are one."""
+    if WEIGHT in cleaned and cleaned[WEIGHT] is None:
+        cleaned[WEIGHT] = EVEN
+    seen = {cleaned.get("template")} - {None}
+    for _number, name, _weight_name in PAIRS:
+        template = cleaned.get(name)
+        if template is not None and template in seen:
+            form.add_error(name, _("Another variant has the same text. Choose another template."))
+        seen |= {template} - {None}
+
+
+def chosen(cleaned: dict[str, Any]) -> list[tuple[Template, int]]:
+    """In their order, without gaps: whoever removes B makes C the new B."""
+    return [
+        (cleaned[template], cleaned.get(weight) or EVEN)
+        for _number, template, weight in PAIRS
+        if cleaned.get(template)
+    ]
+
+
+def save(form: Any, campaign: Any) -> None:
+    variant.choose(campaign, chosen(form.cleaned_data))
+
+
+def posted(data: Any, project_id: int) -> Sequence[tuple[int, Template, int]]:
+    """What stands in the form while one types: of nonsense, nothing."""
+    found = []
+    mine = Template.objects.filter(project=project_id)
+    for number, template, weight in PAIRS:
+        named = data.get(template, "")
+        row = mine.filter(pk=named).first() if named.isdecimal() and len(named) < 18 else None
+        if row is not None:
+            found.append((number, row, posted_weight(data.get(weight, ""))))
+    return found
+
+
+def posted_weight(text: str) -> int:
+    known = text.isascii() and text.isdecimal() and len(text) < 4
+    return min(max(int(text), LEAST), MOST) if known else EVEN

@@ -1,0 +1,93 @@
+"""What came of each variant of a run, of its control group and of the holdout; asked for by the
+page once it is there, as it counts people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from campaigns.echo.certainty import wilson
+from campaigns.echo.funnel import Told
+from campaigns.results.variants.comparing import Comparison, Line, compared
+from campaigns.runs.run import Run
+from notifications.postgres.budget import Busy, one_of_few
+from notifications.values.shares import share
+
+FOLDER = "admin/campaigns/run"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Between which shares the true one lies, drawn to the scale that all lines share."""
+
+    words: str  # “3.1 – 4.2 %”
+    left: str
+    width: str
+    middle: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A line with its intervals."""
+
+    line: Line
+    received: Told
+    opened_share: str
+    opened_bar: Bar | None
+    goal_bar: Bar | None
+
+
+def variants_view(request: HttpRequest, run_id: int) -> HttpResponse:
+    run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
+    try:
+        with one_of_few(run.project_id):
+            return render(request, f"{FOLDER}/variants.html", _picture(run))
+    except Busy:
+        return render(request, f"{FOLDER}/variants.html", {"run": run, "busy": True})
+
+
+def _picture(run: Run) -> dict[str, Any]:
+    found = compared(run)
+    if found is None:
+        return {"run": run}
+    # Of all its people, and not of those who can tell: so the control group can stand beside.
+    opened = [(line.opened, line.people) for line in found.lines]
+    goals = [(line.did if line.goal else None, line.people) for line in found.lines]
+    opened_bars, goal_bars = _bars(opened), _bars(goals)
+    lines = [
+        Shown(line, line.steps[0], share(line.opened or 0, line.people), *bars)
+        for line, *bars in zip(found.lines, opened_bars, goal_bars, strict=True)
+    ]
+    return {
+        "run": run,
+        "lines": lines,
+        "counted": any(line.kind for line in found.lines),
+        "whole": found.whole,
+        "sentences": [_said(one) for one in found.comparisons],
+    }
+
+
+def _said(one: Comparison) -> tuple[str, str]:
+    return str(one.answer), one.sentence
+
+
+def _bars(counts: list[tuple[int | None, int]]) -> list[Bar | None]:
+    """None: it could not be counted in time."""
+    known = [None if count is None else wilson.interval(count, of) for count, of in counts]
+    top = max((high for found in known if found for _, high in [found]), default=0.0)
+    return [
+        _bar(count / of, *found, top) if found and count is not None and of and top else None
+        for (count, of), found in zip(counts, known, strict=True)
+    ]
+
+
+def _bar(share: float, low: float, high: float, top: float) -> Bar:
+    return Bar(
+        f"{100 * low:.1f} – {100 * high:.1f}\u00a0%",
+        f"{100 * low / top:.2f}",
+        f"{100 * (high - low) / top:.2f}",
+        f"{min(99.0, 100 * share / top):.2f}",
+    )

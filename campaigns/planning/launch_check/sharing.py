@@ -1,0 +1,118 @@
+"""Sharing out: how many of the people each variant, the control group and the holdout will have,
+and how many it takes to see a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from campaigns.audiences.reach import Reach
+from campaigns.echo.certainty import evidence
+from campaigns.echo.funnel import opened
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check.losses import Loss
+from campaigns.planning.variants.launching import split_of
+from campaigns.runs.reasons import Reason
+from campaigns.runs.run import Run
+from campaigns.runs.variants.group import CONTROL, HOLDOUT, gets_a_text, in_words, name_of
+from campaigns.runs.variants.split import Split
+from notifications.values.shares import share
+
+LATELY = 10  # runs whose openings say what is usual
+ENOUGH = 500  # devices that can tell, together
+COMMON = 0.04  # opened, where no run says what is usual
+A_QUARTER = 1.25  # more: the difference that is told
+
+
+@dataclass(frozen=True)
+class Share:
+    """One group of a launch at this moment, as it is to be expected."""
+
+    group: int
+    text: str
+    part: float  # of everybody, 0 to 1
+    people: int
+    devices: int
+
+    @property
+    def words(self) -> str:
+        return in_words(self.group)
+
+    @property
+    def name(self) -> str:
+        return name_of(self.group)
+
+    @property
+    def share(self) -> str:
+        return share(round(10_000 * self.part), 10_000)
+
+    @property
+    def width(self) -> str:
+        return f"{self.part:.4f}"
+
+
+def shares(split: Split, texts: Mapping[int, str], found: Reach | None) -> list[Share]:
+    """Nothing where everybody gets the same text."""
+    parts = split.shares()
+    if len(parts) == 1:
+        return []
+    people, devices = (found.people, found.devices) if found else (0, 0)
+    return [
+        Share(
+            group, texts.get(group, _("nothing")), part, round(people * part), round(devices * part)
+        )
+        for group, part in parts.items()
+    ]
+
+
+def losses(campaign: Campaign, found: Reach) -> list[Loss]:
+    """Who gets nothing on purpose, by chance: about so many."""
+    parts = split_of(campaign).shares()
+    named = ((CONTROL, Reason.CONTROL), (HOLDOUT, Reason.HOLDOUT))
+    return [
+        _loss(group, reason, round(found.devices * parts[group]), found)
+        for group, reason in named
+        if parts.get(group)
+    ]
+
+
+def _loss(group: int, reason: Reason, devices: int, found: Reach) -> Loss:
+    said = _("About %(count)s devices: %(why)s.")
+    words = said % {"count": f"{devices:,}", "why": reason.label}
+    short = _("control group") if group == CONTROL else _("holdout")
+    return Loss(reason, words, devices=devices, of=found.devices, exact=False, short=short)
+
+
+def usual(project_id: int) -> float:
+    """Which share of a run is opened, of the devices that can tell, lately."""
+    ended = Run.objects.filter(project=project_id, state=Run.State.FINISHED).order_by("-pk")
+    told = opened(list(ended[:LATELY])).values()
+    able = sum(one.able or 0 for one in told)
+    count = sum(one.count for one in told if one.able)
+    return count / able if able >= ENOUGH and 0 < count < able / A_QUARTER else COMMON
+
+
+def enough(campaign: Campaign, found: list[Share]) -> str:
+    """How many people each variant needs before a difference of a quarter can be sure."""
+    texts = [one for one in found if gets_a_text(one.group)]
+    if len(texts) < 2:
+        return ""
+    now = usual(campaign.project_id)
+    more, least = now * A_QUARTER, min(one.people for one in texts)
+    needs = evidence.needed(now, more, comparisons=len(texts) - 1)
+    said = _(
+        "To see %(more)s %% opened against %(now)s %%, about %(needs)s people are needed in each "
+        "variant whose app tells what is opened. The smallest will have about %(least)s people."
+    )
+    in_percent = {name: share(round(10_000 * part), 10_000) for name, part in
+                  (("more", more), ("now", now))}  # fmt: skip
+    return said % {**in_percent, "needs": f"{_rounded(needs):,}", "least": f"{least:,}"}
+
+
+def _rounded(number: int) -> int:
+    """To two digits: no more is known."""
+    digits = max(0, len(str(number)) - 2)
+    return round(number, -digits)

@@ -1,0 +1,67 @@
+"""Launching with variants: all texts of a campaign, what is wrong with them, and their freezing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import prefetch_related_objects
+from django.utils.translation import gettext as _
+
+from campaigns.planning.variants.variant import Wording
+from campaigns.runs.run import Run
+from campaigns.runs.variants import split
+from campaigns.runs.variants.group import MAIN
+from campaigns.runs.variants.variant import RunVariant
+
+
+def wordings(campaign: Any) -> list[Wording]:
+    """The main text first."""
+    main = Wording(MAIN, campaign.template, campaign.weight)
+    others = list(campaign.variants.all()) if campaign.pk else []
+    prefetch_related_objects(others, "template")  # nothing, where somebody has read them before
+    return [main, *(Wording(one.number, one.template, one.weight) for one in others)]
+
+
+def split_of(campaign: Any) -> split.Split:
+    """How a launch at this moment would share out its people; the seed is any."""
+    weights = tuple(one.weight for one in wordings(campaign))
+    held = split.holdout_of(campaign.project_id, campaign.kind, past_holdout=campaign.past_holdout)
+    return split.Split(1, weights, campaign.control_percent, held)
+
+
+def unready(campaign: Any) -> dict[str, str]:
+    """What is wrong with the first text beside the main one of which anything is."""
+    seen = {campaign.template_id}
+    for one in wordings(campaign)[1:]:
+        if words := _problem(one, seen):
+            return {"variants": f"{one.words} ({one.template}): {words}"}
+        seen.add(one.template.pk)
+    return {}
+
+
+def _problem(one: Wording, seen: set[int]) -> str:
+    if one.template.pk in seen:
+        return _("Another variant has the same text. Choose another template.")
+    if not (one.template.title or one.template.body):
+        return _("The text is empty: write a title and a text.")
+    try:
+        one.template.clean()
+    except ValidationError as error:
+        return " ".join(error.messages)
+    return ""
+
+
+def hopeless(campaign: Any) -> dict[str, str]:
+    """Which of them FCM would take for nobody."""
+    for one in wordings(campaign)[1:]:
+        if found := campaign.hopeless(campaign.look(one.template), one.template):
+            return {"variants": f"{one.words}: {found['template']}"}
+    return {}
+
+
+def freeze(run: Run, texts: list[Wording]) -> None:
+    """Beside the main one, which is the run's own content."""
+    RunVariant.objects.bulk_create(
+        RunVariant(run=run, number=one.number, content=one.template.frozen()) for one in texts[1:]
+    )

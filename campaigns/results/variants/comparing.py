@@ -1,0 +1,221 @@
+"""Comparing the groups of a run: a line for each, and a plain sentence for each comparison.
+
+Which text is opened more is asked of the variants, each beside A. What people did is asked of all
+who were sent a text, beside the control group; and of each variant beside A where there is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.utils.translation import gettext as _
+
+from campaigns.echo import funnel
+from campaigns.echo.certainty import evidence, wilson
+from campaigns.echo.funnel import Goal, Told
+from campaigns.results import breakdown
+from campaigns.results.breakdown import Kind
+from campaigns.results.variants import counting
+from campaigns.results.variants.counting import People
+from campaigns.runs.run import Run
+from campaigns.runs.variants.group import CONTROL, MAIN, gets_a_text, in_words, name_of
+from notifications.values.shares import share
+
+EVERY = "sent"  # all who were sent a text, whichever
+
+
+@dataclass(frozen=True)
+class Line:
+    """One group. `kind`: its totals, by device, once the run has ended and is counted."""
+
+    group: int
+    people: int
+    devices: int
+    kind: Kind | None
+    steps: list[Told]  # received, displayed, opened: by device
+    goal: Goal | None
+    opened: int | None  # people; None: it takes too long to count
+    did: int | None  # people, whether or not they opened it
+
+    @property
+    def words(self) -> str:
+        return in_words(self.group)
+
+    @property
+    def name(self) -> str:
+        return name_of(self.group)
+
+    @property
+    def may_have(self) -> int:
+        """Devices that may have got it; 0 until they are counted."""
+        return self.kind.accepted + self.kind.unknown if self.kind else 0
+
+    @property
+    def gets_a_text(self) -> bool:
+        return gets_a_text(self.group)
+
+
+class Metric(StrEnum):
+    OPENED = "opened"
+    DID = "did"
+
+
+class Answer(StrEnum):
+    MORE = "more"
+    FEWER = "fewer"
+    TOO_EARLY = "too_early"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One group beside another: so many people of so many in each."""
+
+    metric: Metric
+    one: str  # in words
+    other: str
+    codes: tuple[str, str]  # the same for programs
+    count: int
+    of: int
+    other_count: int
+    other_of: int
+    answer: Answer
+    goal: str = ""
+
+    @property
+    def intervals(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        mine, theirs = (self.count, self.of), (self.other_count, self.other_of)
+        return wilson.interval(*mine), wilson.interval(*theirs)
+
+    @property
+    def sentence(self) -> str:
+        """“B was opened more: by 4.1 % of its people, against 3.2 % (A), surely.”"""
+        said = SENTENCES[self.metric, self.answer]()
+        return said % {
+            "one": self.one,
+            "other": self.other,
+            "share": share(self.count, self.of),
+            "other_share": share(self.other_count, self.other_of),
+            "goal": self.goal,
+        }
+
+
+SENTENCES = {
+    (Metric.OPENED, Answer.MORE): lambda: _(
+        "%(one)s was opened more, surely: by %(share)s %% of its people, against "
+        "%(other_share)s %% (%(other)s)."
+    ),
+    (Metric.OPENED, Answer.FEWER): lambda: _(
+        "%(one)s was opened less, surely: by %(share)s %% of its people, against "
+        "%(other_share)s %% (%(other)s)."
+    ),
+    (Metric.OPENED, Answer.TOO_EARLY): lambda: _(
+        "%(one)s or %(other)s: too early to say which is opened more (%(share)s %% and "
+        "%(other_share)s %% of their people)."
+    ),
+    (Metric.DID, Answer.MORE): lambda: _(
+        "%(one)s: “%(goal)s” came from more people, surely: %(share)s %%, against "
+        "%(other_share)s %% (%(other)s)."
+    ),
+    (Metric.DID, Answer.FEWER): lambda: _(
+        "%(one)s: “%(goal)s” came from fewer people, surely: %(share)s %%, against "
+        "%(other_share)s %% (%(other)s)."
+    ),
+    (Metric.DID, Answer.TOO_EARLY): lambda: _(
+        "%(one)s or %(other)s: too early to say which brings more “%(goal)s” (%(share)s %% and "
+        "%(other_share)s %% of their people)."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Compared:
+    lines: list[Line]
+    comparisons: list[Comparison]
+    whole: bool  # whether all of it could be counted in time
+
+
+def compared(run: Run) -> Compared | None:
+    """None while not everybody is in a group, and where nobody is in any."""
+    if run.forgotten_at or not run.split or run.evaluated_at is None:
+        return None
+    people, devices = counting.groups(run)
+    opened, did = counting.opened(run), counting.did(run)
+    lines = _lines(run, (people, devices), opened, did)
+    comparisons = [*_of_openings(people, opened), *_of_deeds(run, people, did)]
+    return Compared(lines, comparisons, whole=opened is not None and did is not None)
+
+
+def _lines(
+    run: Run, numbers: tuple[People, People], opened: People | None, did: People | None
+) -> list[Line]:
+    people, devices = numbers
+    kept = breakdown.kept_of(run)
+    kinds = {kind.value: kind for kind in breakdown.cut(kept, "variant").kinds} if kept else {}
+    able = kept if kept and kept.knows_who_reports else None
+    groups = sorted(people, key=_place)
+    told = funnel.of_values(run, able, "variant", [str(group) for group in groups])
+    return [
+        Line(
+            group,
+            people[group],
+            devices.get(group, 0),
+            kinds.get(str(group)),
+            theirs.steps,
+            theirs.goal,
+            None if opened is None else opened.get(group, 0),
+            None if did is None else did.get(group, 0),
+        )
+        for group, theirs in zip(groups, told, strict=True)
+    ]
+
+
+def _place(group: int) -> tuple[bool, int]:
+    """The variants in their order, then who gets nothing."""
+    return not gets_a_text(group), abs(group)
+
+
+def _of_openings(people: People, opened: People | None) -> list[Comparison]:
+    others = [group for group in sorted(people) if group > MAIN]
+    if not opened or MAIN not in people:
+        return []
+    return [
+        _compared(Metric.OPENED, group, opened, people, comparisons=len(others)) for group in others
+    ]
+
+
+def _of_deeds(run: Run, people: People, did: People | None) -> list[Comparison]:
+    if not did:
+        return []
+    others = [group for group in sorted(people) if group > MAIN]
+    if CONTROL not in people:
+        return [
+            _compared(Metric.DID, group, did, people, comparisons=len(others), goal=run.goal_event)
+            for group in others
+            if MAIN in people
+        ]
+    sent = [group for group in people if gets_a_text(group)]
+    count, of = (sum(each.get(group, 0) for group in sent) for each in (did, people))
+    names = (_("Those who were sent it"), in_words(CONTROL))
+    codes = (EVERY, name_of(CONTROL))
+    control = (did.get(CONTROL, 0), people[CONTROL])
+    answer = _answer((count, of), control, comparisons=1)
+    return [Comparison(Metric.DID, *names, codes, count, of, *control, answer, run.goal_event)]
+
+
+def _compared(
+    metric: Metric, one: int, counts: People, people: People, *, comparisons: int, goal: str = ""
+) -> Comparison:
+    """A variant beside the main text."""
+    names = in_words(one), in_words(MAIN)
+    mine, theirs = ((counts.get(group, 0), people[group]) for group in (one, MAIN))
+    answer = _answer(mine, theirs, comparisons=comparisons)
+    codes = (name_of(one), name_of(MAIN))
+    return Comparison(metric, *names, codes, *mine, *theirs, answer, goal)
+
+
+def _answer(one: tuple[int, int], other: tuple[int, int], *, comparisons: int) -> Answer:
+    """So many of so many in each."""
+    if not evidence.is_sure(evidence.strength(*one, *other), comparisons=comparisons):
+        return Answer.TOO_EARLY
+    return Answer.MORE if one[0] * other[1] > other[0] * one[1] else Answer.FEWER

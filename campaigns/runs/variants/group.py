@@ -1,0 +1,36 @@
+"""Group: the text that a recipient gets by chance, or that they get none on purpose.
+
+A small number in the recipient's row, the same for all devices of a person. Variant A is the
+campaign's main text. Empty: the run was not split.
+"""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+MAIN, CONTROL, HOLDOUT = 0, -1, -2
+LETTERS = "ABCDE"
+MOST_MORE = len(LETTERS) - 1  # variants beside the main text
+NAMES = {
+    **dict(enumerate(LETTERS)),
+    CONTROL: "control",
+    HOLDOUT: "holdout",
+}  # as addresses, files and the API call them
+NUMBERS = {name: number for number, name in NAMES.items()}
+
+
+def gets_a_text(number: int) -> bool:
+    return number >= MAIN
+
+
+def name_of(number: int | None) -> str:
+    """Empty where the run was not split."""
+    return "" if number is None else NAMES.get(number, str(number))
+
+
+def in_words(number: int) -> str:
+    if number == CONTROL:
+        return _("Control group")
+    if number == HOLDOUT:
+        return _("Holdout")
+    return _("Variant %(letter)s") % {"letter": name_of(number)}

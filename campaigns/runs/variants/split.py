@@ -1,0 +1,155 @@
+"""Split: into which groups the people of a run fall, and how large each is meant to be.
+
+By a hash of the person and a seed, in PostgreSQL, so that the same person is in the same group
+whoever freezes the part, however often it is tried, and in every run of a series. The holdout goes
+by the project instead: the same people in every campaign, and more of them when it grows.
+
+What a run keeps, in `split`: {} where everybody gets the same text; else the seed, the weights of
+the variants, where their texts are kept, the holdout as it was when the freezing began and, once
+everybody is frozen, how many people and devices are in each group. NULL: an older release wrote it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from django.db import connection
+
+from campaigns.runs.run import Run
+from campaigns.runs.variants.group import CONTROL, HOLDOUT
+from notifications.people.consent.category import Category
+from notifications.people.project import Project
+
+WHOLE = 10_000  # parts of the people: a hundredth of a percent is the finest share
+A_PERCENT = WHOLE // 100
+MOST_SEED = 2**53  # what every reader of JSON keeps exactly
+EXEMPT = (Category.Kind.TRANSACTIONAL, Category.Kind.CRITICAL)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Shares are percent of everybody; weights are parts of those who get a text."""
+
+    seed: int
+    weights: tuple[int, ...]
+    control: int = 0
+    holdout: int = 0
+    holdout_seed: int = 0
+
+    @property
+    def group(self) -> str:
+        """The group of `contact_id`, in SQL. Each question has a hash of its own: who is in the
+        control group says nothing of which variant they would have had."""
+        which = [f"WHEN {_place(self.seed + 1)} < {end} THEN {n}" for n, end in self._ends()]
+        variant = f"CASE {' '.join(which)} END" if len(which) > 1 else "0"
+        return (
+            f"CASE WHEN {_place(self.holdout_seed)} < {self.holdout * A_PERCENT} THEN {HOLDOUT}"
+            f" WHEN {_place(self.seed)} < {self.control * A_PERCENT} THEN {CONTROL}"
+            f" ELSE {variant} END"
+        )
+
+    def _ends(self) -> list[tuple[int, int]]:
+        """Of each variant, where it ends among the parts."""
+        all_of_them = sum(self.weights)
+        sums = accumulate(self.weights)
+        return [(number, round(WHOLE * end / all_of_them)) for number, end in enumerate(sums)]
+
+    def shares(self) -> dict[int, float]:
+        """Of everybody, 0 to 1: what is to be expected of each group. Only groups that exist."""
+        rest = (1 - self.holdout / 100) * (1 - self.control / 100)
+        each = {n: rest * weight / sum(self.weights) for n, weight in enumerate(self.weights)}
+        nothing = {
+            CONTROL: (1 - self.holdout / 100) * self.control / 100,
+            HOLDOUT: self.holdout / 100,
+        }
+        return {**each, **{group: share for group, share in nothing.items() if share}}
+
+    @property
+    def left_out(self) -> float:
+        """Of everybody, how many get nothing on purpose."""
+        shares = self.shares()
+        return shares.get(CONTROL, 0.0) + shares.get(HOLDOUT, 0.0)
+
+
+def _place(seed: int) -> str:
+    """Somewhere from 0 to WHOLE - 1. The sign is cut off, or a remainder could be negative."""
+    return f"mod(hashint8extended(contact_id, {int(seed)}) & {2**63 - 1}, {WHOLE})"
+
+
+def launched(weights: Sequence[int], *, control: int) -> dict[str, Any]:
+    """What a launch freezes of it; nothing where everybody gets the main text."""
+    if len(weights) == 1 and not control:
+        return {}
+    return {"seed": random.randrange(1, MOST_SEED), "weights": list(weights)}
+
+
+def handed_on(run: Run) -> dict[str, Any]:
+    """To the next run of its series: the same people get the same texts. The texts stay where the
+    first one keeps them."""
+    if not run.split:
+        return {}
+    kept = {name: run.split[name] for name in ("seed", "weights") if name in run.split}
+    return {**kept, "texts": run.split.get("texts", run.pk)} if "weights" in kept else {}
+
+
+def begun(run: Run) -> dict[str, Any]:
+    """As the freezing begins: with the holdout that the project has at this moment."""
+    share = holdout_of(run.project_id, run.category_kind, past_holdout=run.past_holdout)
+    kept = dict(run.split or {})
+    if not share:
+        return kept
+    seed = kept or {"seed": random.randrange(1, MOST_SEED), "weights": [1]}
+    return {**seed, "holdout": share, "holdout_seed": holdout_seed(run.project_id)}
+
+
+def of(run: Run) -> Split | None:
+    """None where everybody gets the same text."""
+    if not run.split:
+        return None
+    return Split(
+        run.split["seed"],
+        tuple(run.split["weights"]),
+        run.control_percent,
+        run.split.get("holdout", 0),
+        run.split.get("holdout_seed", 0),
+    )
+
+
+def groups(run: Run) -> list[int]:
+    """Those that the run has, or may have; none where it is not split."""
+    found = of(run)
+    return [*found.shares()] if found else []
+
+
+def holdout_of(project_id: int, category_kind: str, *, past_holdout: bool) -> int:
+    """Percent of the people who get no campaign at all. What somebody waits for, such as a receipt
+    of what they bought, is not held back from anybody."""
+    if past_holdout or category_kind in EXEMPT:
+        return 0
+    percent: int = Project.objects.values_list("holdout_percent", flat=True).get(pk=project_id)
+    return percent
+
+
+def holdout_seed(project_id: int) -> int:
+    """Of the project, for good: people must not go in and out of it."""
+    return 1_000_003 + project_id
+
+
+COUNT = """
+SELECT variant, count(DISTINCT contact_id), count(*) FROM {table} GROUP BY variant
+"""
+
+
+def counted(table: str) -> dict[str, Any]:
+    """How many people and devices are in each group, once everybody is."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT.format(table=table))
+        rows = cursor.fetchall()
+    return {
+        "people": {str(group): people for group, people, _ in rows},
+        "devices": {str(group): devices for group, _, devices in rows},
+    }

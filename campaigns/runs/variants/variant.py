@@ -1,0 +1,48 @@
+"""RunVariant: another text of a run, as its launch froze it. Variant A is the run's own content.
+
+Nothing changes it again; a trigger refuses it. The runs of a series read those of the first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from campaigns.runs.run import Run
+from campaigns.runs.variants.group import LETTERS, MAIN
+
+
+class RunVariant(models.Model):
+    """What do those read who do not get the main text?"""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="variants")
+    number = models.SmallIntegerField()
+    content = models.JSONField()
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "number"], name="one_run_variant_per_number"),
+            models.CheckConstraint(
+                condition=Q(number__gt=MAIN, number__lt=len(LETTERS)),
+                name="the_main_text_is_the_runs_own",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"variant {LETTERS[self.number]} of run {self.run_id}"
+
+
+def contents_of(run: Run) -> dict[int, dict[str, Any]]:
+    """All texts of the run by number; one, where it has no variants."""
+    if not has_variants(run):
+        return {MAIN: run.content}
+    kept_at = (run.split or {}).get("texts", run.pk)
+    others = RunVariant.objects.filter(run=kept_at).values_list("number", "content")
+    return {MAIN: run.content, **dict(others)}
+
+
+def has_variants(run: Run) -> bool:
+    return len((run.split or {}).get("weights", ())) > 1

@@ -1,0 +1,36 @@
+"""What F96 must notice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.chaos.bug import bug, patch
+
+
+@bug("the control group is rung", fault="F96")
+def _the_control_group_is_rung() -> None:
+    """Neither guard looks at the group: not who reads the chunk, nor who opens the window."""
+    from campaigns.runs import claiming
+    from campaigns.sending import left
+
+    for module, name in ((claiming, "PROLONG"), (left, "TO_SEND")):
+        written: str = getattr(module, name)
+        assert claiming.ON_PURPOSE in written
+        patch(module, name, written.replace(claiming.ON_PURPOSE, "NULL"))
+
+
+@bug("the text is drawn anew at each claim", fault="F96")
+def _drawn_anew() -> None:
+    """Whoever takes a chunk over draws the texts again, and not by the person."""
+    from campaigns.runs.claiming import Claim
+    from campaigns.sending import terms
+
+    of_chunk = terms.of_chunk
+
+    def drawn(claim: Claim) -> Any:
+        found = of_chunk(claim)
+        if claim.chunk.attempt > 1 and len(found) > 1:
+            found = {-1: found[-1], 0: found[1], 1: found[2], 2: found[0]}
+        return found
+
+    patch(terms, "of_chunk", drawn)

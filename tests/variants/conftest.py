@@ -1,0 +1,17 @@
+"""A log-in that may do everything."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.admin.desk import Desk
+
+
+@pytest.fixture
+def desk(client: Client, db: None) -> Desk:
+    client.force_login(
+        User.objects.create_superuser("ada", "ada@example.com", "a long pass phrase")
+    )
+    return Desk(client)
