@@ -21,7 +21,7 @@ TITLES = {0: "Text A", 1: "Text B", 2: "Text C"}
     "F96",
     "workers killed among three texts and a control group",
     people=5_000,
-    failpoint="window_opened:kill:0.02",
+    failpoint="window_opened:kill:0.05",
 )
 def variants(scene: Scene) -> None:
     """Whoever takes over a dead worker's chunk sends each person the text of their group, and the
@@ -31,6 +31,7 @@ def variants(scene: Scene) -> None:
         template={"title": TITLES[0], "body": "x"},
         control_percent=20,
         on_unknown=scene.fault.on_unknown,
+        rate_per_second=1_000,
     )
     others = [make_template(scene.project, title=TITLES[n], body="x") for n in (1, 2)]
     variant.choose(campaign, [(template, 50) for template in others])
