@@ -92,7 +92,7 @@ def _deaf() -> None:
     """A worker asks for its lease, not whether anybody still wants the run."""
     from campaigns.runs import claiming
 
-    wanted = "AND epoch = %(epoch)s AND state = 'sending'"
+    wanted = "AND epoch = %(epoch)s AND state IN ('sending', 'open', 'rehearsing')"
     assert wanted in claiming.PROLONG
     patch(claiming, "PROLONG", claiming.PROLONG.replace(wanted, "AND %(epoch)s >= 0"))
 
