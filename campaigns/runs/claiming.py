@@ -47,12 +47,14 @@ class Locked(OperationalError):
 # Who gets nothing on purpose. Before all else: groups are compared as they were cut.
 ON_PURPOSE = f"""CASE r.variant WHEN {CONTROL} THEN '{Reason.CONTROL.value}'
     WHEN {HOLDOUT} THEN '{Reason.HOLDOUT.value}' END"""
-# Why a recipient is left out just now; empty: they are not. Whoever is out is that first: what
+# Why nothing may be sent to somebody just now; empty: it may. Whoever is out is that first: what
 # became of their phone is nobody's business.
-OUT = f"""COALESCE({ON_PURPOSE}, NULLIF({standing.out()}, ''), CASE
+KEPT_FROM = f"""COALESCE(NULLIF({standing.out()}, ''), CASE
     -- An address that moved to another person since must not carry this person's text.
     WHEN d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
     THEN '{Reason.DEVICE_GONE.value}' ELSE '' END)"""
+# Why a recipient is left out; empty: they are not.
+OUT = f"COALESCE({ON_PURPOSE}, {KEPT_FROM})"
 
 # One statement, written by hand: it runs before every window, and three ORM queries cost a tenth
 # of all the CPU.

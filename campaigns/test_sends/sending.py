@@ -17,7 +17,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
-from campaigns.runs.claiming import OUT
+from campaigns.runs.claiming import KEPT_FROM
 from campaigns.runs.reasons import Reason
 from campaigns.sending.in_flight import heard_in
 from campaigns.test_sends.sent_test import DeviceTest, SentTest
@@ -105,8 +105,8 @@ UPDATE campaigns_devicetest SET status = 'sending', at = %(now)s WHERE id IN (
 """
 # With the rule of a campaign's window, who may be sent to and who is out.
 READ = f"""
-SELECT r.id, {OUT} AS out, c.external_id, c.attributes, c.locale, c.timezone, d.kind, d.address,
-    d.platform
+SELECT r.id, {KEPT_FROM} AS out, c.external_id, c.attributes, c.locale, c.timezone, d.kind,
+    d.address, d.platform
 FROM campaigns_devicetest r
 LEFT JOIN notifications_device d ON d.id = r.device_id
 LEFT JOIN notifications_contact c ON c.id = r.contact_id

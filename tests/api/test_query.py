@@ -40,8 +40,8 @@ def ids(ours: Project) -> dict[str, int | str]:
         ("campaigns/{campaign}", "none"),
         ("runs", "cursor, limit, campaign"),
         ("runs/{run}", "none"),
-        ("runs/{run}/deliveries", "cursor, limit, status, reason, revision"),
-        ("runs/{run}/deliveries.csv", "status, reason, revision"),
+        ("runs/{run}/deliveries", "cursor, limit, status, reason, revision, variant"),
+        ("runs/{run}/deliveries.csv", "status, reason, revision, variant"),
     ],
 )
 def test_an_unknown_parameter_is_named_beside_the_known_ones(

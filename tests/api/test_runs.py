@@ -23,7 +23,7 @@ MEMBERS = {
     "id", "campaign", "corrects", "state", "reason", "cause", "totals", "reasons",
     "rate_per_second", "rate_limit_per_second",
     "scheduled_at", "started_at", "finished_at", "eta_at", "pace", "first_part", "snapshot",
-    "verbs",
+    "revision", "verbs",
 }  # fmt: skip
 
 
@@ -138,6 +138,7 @@ def test_runs_are_listed_newest_first_and_by_campaign(alice: Caller, ours: Proje
     assert [run["id"] for run in listed] == [new.pk, old.pk]
     assert listed[0]["totals"]["planned"] == 2
     assert set(listed[0]) == MEMBERS - {
+        "revision",
         "snapshot",
         "reasons",
         "rate_per_second",

@@ -11,6 +11,7 @@ from django.conf import LazySettings
 from django.core.files.storage import storages
 from django.urls import reverse
 
+from campaigns.runs.revisions.revision import RunRevision
 from campaigns.texts.template import Template
 from notifications.images import image as images
 from notifications.images.image import Image
@@ -230,6 +231,14 @@ def test_an_image_a_template_names_anywhere_is_kept(
     make_template(project, name="Spring", **where(made.address))
     assert "It is used by the template “Spring”." in deleted(desk, made)
     assert Image.objects.exists() and (folder / made.name).exists()
+
+
+def test_an_image_outlives_a_text_that_a_run_said_later(desk: Desk, project: Project) -> None:
+    made = images.keep(project, upload(png()), by="user:alice")
+    run = make_run(project, advanced=False)
+    content = {**run.content, "image": made.address}
+    RunRevision.objects.create(run=run, number=2, content=content, by="user:alice")
+    assert f"It is used by run {run.pk}." in deleted(desk, made)
 
 
 def test_an_image_outlives_the_run_that_froze_its_address(desk: Desk, project: Project) -> None:

@@ -126,12 +126,12 @@ def test_the_review_asks_for_the_card(campaign: Campaign, desk: Desk) -> None:
     assert f'hx-get="{reverse(f"admin:{CARD}", args=[campaign.pk])}"' in page
 
 
-def test_another_projects_campaign_is_not_there(campaign: Campaign, client: Client) -> None:
+def test_another_projects_campaign_offers_to_go_there(campaign: Campaign, client: Client) -> None:
     there = make_project()
     desk = Desk(logged_in(Role.EDITOR))
     desk.go_to(there)
-    assert desk.client.get(reverse(f"admin:{CARD}", args=[campaign.pk])).status_code == 404
-    assert desk.post(CARD, campaign.pk, days="7").status_code == 404
+    assert desk.client.get(reverse(f"admin:{CARD}", args=[campaign.pk])).status_code == 409
+    assert desk.post(CARD, campaign.pk, days="7").status_code == 409
     assert not TextCheck.objects.exists()
 
 

@@ -31,26 +31,26 @@ class Card:
         shown = require_http_methods(["GET", "HEAD", "POST"])(self.card_view)
         return self.page.guarded_paths(
             [
-                ("<int:pk>/texts/", shown, "campaign_text_check"),
-                ("<int:pk>/texts/cancel/", require_POST(self.cancel_view),
+                ("<int:object_id>/texts/", shown, "campaign_text_check"),
+                ("<int:object_id>/texts/cancel/", require_POST(self.cancel_view),
                  "campaign_text_check_cancel"),
             ]
         )  # fmt: skip
 
-    def card_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        campaign = self._campaign(request, pk)
+    def card_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        campaign = self._campaign(request, object_id)
         problem = self._begin(request, campaign) if request.method == "POST" else ""
         return self._drawn(request, campaign, problem)
 
-    def cancel_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        campaign = self._campaign(request, pk)
+    def cancel_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        campaign = self._campaign(request, object_id)
         control.cancel_text_check(campaign, by=actor(request), now=timezone.now())
         return self._drawn(request, campaign)
 
-    def _campaign(self, request: HttpRequest, pk: int) -> Campaign:
+    def _campaign(self, request: HttpRequest, object_id: int) -> Campaign:
         related = Campaign.objects.select_related("audience", "template", "project", "category")
-        campaign = related.filter(pk=pk).first()
-        if campaign is None or self.page.get_object(request, str(pk)) is None:
+        campaign = related.filter(pk=object_id).first()
+        if campaign is None or self.page.get_object(request, str(object_id)) is None:
             raise Http404
         return campaign
 

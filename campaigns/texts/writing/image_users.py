@@ -8,7 +8,9 @@ from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 
+from campaigns.runs.revisions.revision import RunRevision
 from campaigns.runs.run import STATE, Run
+from campaigns.runs.variants.variant import RunVariant
 from campaigns.texts.template import Template
 from notifications.images.image import Image
 from notifications.postgres import clock
@@ -45,6 +47,11 @@ def _templates(image: Image) -> list[str]:
 def _runs(image: Image) -> list[str]:
     mine = Run.objects.filter(project=image.project_id)
     lately = Q(launched_at__gte=clock.now() - FETCHED_FOR) | Q(state__in=GOING)
+    names_it = Q(said__contains=image.name)
     said = mine.filter(lately).annotate(said=Cast("content", TextField()))
-    found = said.filter(said__contains=image.name).order_by("-pk").values_list("pk", flat=True)
-    return [_("run %(number)s") % {"number": f"{pk:,}"} for pk in found[:NAMED]]
+    found = set(said.filter(names_it).order_by("-pk").values_list("pk", flat=True)[:NAMED])
+    for texts in (RunRevision, RunVariant):  # what it says beside its main text
+        others = texts.objects.filter(run__in=mine.filter(lately))
+        said_there = others.annotate(said=Cast("content", TextField())).filter(names_it)
+        found |= set(said_there.values_list("run_id", flat=True)[:NAMED])
+    return [_("run %(number)s") % {"number": pk} for pk in sorted(found, reverse=True)[:NAMED]]

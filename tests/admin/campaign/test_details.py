@@ -35,10 +35,18 @@ SAID: dict[str, dict[str, Any]] = {
     "list_gone": {"lists": [1234, 5678]},
     "rules_broken": {"problem": "rules.value: must be a text."},
     "text_broken": {"problem": "at most 100 tags."},
+    "first_part": {
+        "sent": 1_234, "rejected": 6, "most_rejected": 5, "dead": 11, "most_dead": 10,
+        "able": 5_678, "received": 29, "least_received": 30,
+    },
+    "first_part_untold": {
+        "sent": 1_234, "rejected": 6, "most_rejected": 5, "dead": 11, "most_dead": 10,
+    },
+    "first_part_nobody": {"devices": 1_234},
     "left_out": {"run": 1234},
     "left_out_by": {"who": "user:sana.kim"},
     "by_hand": {"who": "user:sana.kim"},
-}
+}  # fmt: skip
 
 
 def row_of(detail: Detail | str) -> Run:

@@ -19,7 +19,9 @@ ADD = "notifications_apikey_add"
 DOCS = Path(__file__).parents[3] / "docs" / "api.md"
 SENT = "what is to be sent"
 # What a sentence calls a door.
-IN_WORDS = {"contacts": "people", "campaigns": SENT, "automations": SENT}
+IN_WORDS = {
+    "contacts": "people", "campaigns": SENT, "automations": SENT, "rehearsals": "runs",
+}  # fmt: skip
 MADE = {  # said by what it makes
     "runs/<int:pk>/list": "lists",
     "templates/<int:pk>/test": "test sends",

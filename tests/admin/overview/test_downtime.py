@@ -141,7 +141,7 @@ def test_no_page_asks_again_while_nothing_is_being_sent(
     without_workers: None,
 ) -> None:
     """Every page there is, with a run and a message that have ended: none may poll."""
-    Run.objects.update(state="finished", planned=0, finished_at=timezone.now())
+    Run.kept.update(state="finished", planned=0, finished_at=timezone.now())
     Message.objects.update(state=Message.State.CANCELLED)
     found = {}
     for page in pages():

@@ -21,6 +21,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from config.middleware import projects
 from notifications.admin.furniture.page import Page
+from notifications.images.image import Image
 from notifications.people.attributes import Attribute
 from notifications.people.consent.category import Category
 from notifications.people.consent.suppression import Suppression
@@ -65,6 +66,10 @@ def rows(museum: Project) -> dict[str, int]:
         at=timezone.now() + timedelta(minutes=30),
         tags=[NAME.lower()],
     )
+    size = {"width": 64, "height": 32, "size": 200}
+    picture = Image.objects.create(
+        project=museum, name="lindworm.png", title=f"{NAME}.png", by="user:ada", **size
+    )
     ready = upload(museum, "id,first name\nu1,Ada\n", name=f"{NAME} people.csv")
     known = Attribute.objects.create(project=museum, name="lindworm_age")
     key, _ = ApiKey.issue(museum, f"{NAME} backend")
@@ -83,6 +88,7 @@ def rows(museum: Project) -> dict[str, int]:
         "campaigns_alert_": make_alert(museum, run=run).pk,
         "campaigns_campaign": run.campaign_id,
         "campaign_review": run.campaign_id,
+        "campaign_text_check": run.campaign_id,
         "campaigns_audience": run.campaign.audience_id,
         "audience_size": run.campaign.audience_id,
         "audience_refill": run.campaign.audience_id,
@@ -103,6 +109,7 @@ def rows(museum: Project) -> dict[str, int]:
         "notifications_category": kind.pk,
         "notifications_suppression": never.pk,
         "notifications_import": ready.pk,
+        "notifications_image": picture.pk,
         "import_": ready.pk,
         "test_shown": make_test(museum).pk,
         "notifications_attribute": known.pk,

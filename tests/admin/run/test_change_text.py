@@ -213,7 +213,7 @@ def test_the_recipients_of_each_revision_are_a_list_of_their_own(
     csv = desk.client.get(reverse("admin:run_csv", args=[sent.pk]), {"revision": number})
     lines = b"".join(csv.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
     assert [line.split(",")[1] for line in lines[1:]] == who
-    assert lines[0].endswith(",revision")
+    assert lines[0].endswith(",revision,variant")
 
 
 def test_why_and_the_persons_page_name_the_revision(desk: Desk, sent: Run) -> None:
