@@ -108,15 +108,7 @@ def sweep() -> None:
     ring_waiting(now)
     ring_waiting_reports(now)
     messages.look_after(now)
-    for seconds in if_free(messages.due_soon) or ():
-        with ringing():
-            send_messages.apply_async(countdown=seconds)
-    if if_free(many.unfolding):
-        with ringing():
-            unfold_messages.delay()
-    if if_free(messages.many_wait):
-        with ringing():
-            send_to_many.delay()
+    _ring_what_is_due_of_messages()
     _ring_tests(now)
     _ring_text_checks()
     for seconds in if_free(deciding.due_soon) or ():
@@ -126,6 +118,18 @@ def sweep() -> None:
         with ringing():
             judge_alerts.apply_async(expires=JUDGED_WITHIN)
     Tick.record(now)
+
+
+def _ring_what_is_due_of_messages() -> None:
+    for seconds in if_free(messages.due_soon) or ():
+        with ringing():
+            send_messages.apply_async(countdown=seconds)
+    if if_free(many.unfolding):
+        with ringing():
+            unfold_messages.delay()
+    if if_free(messages.many_wait):
+        with ringing():
+            send_to_many.delay()
 
 
 def ring_messages(at: datetime | None = None) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
@@ -49,12 +50,8 @@ def rehearse(
             locked = Campaign.locked(campaign.pk)
             return rehearsal.create(
                 campaign.project_id,
-                campaign=locked,
+                **_frozen(locked),
                 occurrence=f"rehearsal {secrets.token_hex(8)}",
-                content=locked.content,
-                corrects=locked.corrects,
-                rules=locked.audience.frozen_rules(),
-                **_policy(locked),
                 scheduled_at=now,
                 launched_by=by,
                 sample=sample,
@@ -73,6 +70,16 @@ def problems(campaign: Campaign, now: datetime) -> dict[str, str]:
     that FCM refuses is what one rehearses for."""
     found = campaign.unready(now)
     return {name: words for name, words in found.items() if name not in TIMES}
+
+
+def _frozen(campaign: Campaign) -> dict[str, Any]:
+    return {
+        "campaign": campaign,
+        "content": campaign.content,
+        "corrects": campaign.corrects,
+        "rules": campaign.audience.frozen_rules(),
+        **_policy(campaign),
+    }
 
 
 def _policy(campaign: Campaign) -> dict[str, object]:
