@@ -10,8 +10,10 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.staff.team import Role
 from tests.given.builders import addresses, make_campaign, make_contact, make_device, make_people
 from tests.rehearsals.rehearsing import launch, rehearse
+from tests.roles.people import logged_in
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
@@ -97,3 +99,18 @@ def test_the_rehearsal_knows_the_first_run_after_it(campaign: Campaign) -> None:
     assert compared.real_run_of(first) is None
     found = compared.real_run_of(second)
     assert found is not None and found.run == run
+
+
+def test_a_run_that_left_people_out_on_purpose_is_not_judged_by_its_rehearsal(
+    campaign: Campaign,
+) -> None:
+    Campaign.objects.filter(pk=campaign.pk).update(control_percent=20)
+    campaign.refresh_from_db()
+    rehearse(campaign)
+    run = launch(campaign)
+    found = compared.of_run(run)
+    assert found is not None and found.has_ended and not found.is_judged
+    assert 100 < found.left_out < 300
+    page = logged_in(Role.VIEWER).get(f"/admin/campaigns/run/{run.pk}/change/").content.decode()
+    assert f"The run left {found.left_out} devices out for comparison" in page
+    assert ">outside<" not in page and "within 1 % of the rehearsal" not in page

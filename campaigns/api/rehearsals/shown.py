@@ -165,7 +165,7 @@ def _compared(found: Compared | None) -> dict[str, Any] | None:
         return None
     return {
         "run": found.run.pk,
-        "finished": found.is_judged,
+        "finished": found.has_ended,
         "holds": found.is_judged and found.holds,
         "same_text": found.same_text,
         "same_rules": found.same_rules,

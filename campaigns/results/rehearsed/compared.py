@@ -8,10 +8,14 @@ from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.words import sentence
 from campaigns.results.rehearsed import foretold
 from campaigns.results.rehearsed.foretold import Foretold
+from campaigns.results.reports import reasons_of
+from campaigns.runs.reasons import Reason
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.sums import totals_of
 from notifications.people import device
+
+ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,18 @@ class Compared:
     run: Run
     lines: list[Line]
     retired: int  # by the rehearsal: a launch does not meet them any more
+    left_out: int  # by the run, for comparison: a rehearsal asks about them, too
     same_text: bool
     same_rules: bool
 
     @property
-    def is_judged(self) -> bool:
+    def has_ended(self) -> bool:
         """Before the end, and of a run cut short, the numbers say nothing yet."""
         return self.run.state == Run.State.FINISHED
+
+    @property
+    def is_judged(self) -> bool:
+        return self.has_ended and not self.left_out
 
     @property
     def holds(self) -> bool:
@@ -69,6 +78,7 @@ def of_run(run: Run) -> Compared | None:
         run=run,
         lines=[Line(one, getattr(totals, one.name)) for one in said],
         retired=retired,
+        left_out=sum(reasons_of(run).get(reason, 0) for reason in ON_PURPOSE),
         same_text=run.content == rehearsal.run.content,
         same_rules=run.rules == rehearsal.run.rules or _asked(run) == _asked(rehearsal.run),
     )
