@@ -190,7 +190,7 @@ def text_problems(name: str, source: Any, snippets: Collection[str]) -> list[Pro
 def _address_problems(name: str, source: str) -> Iterator[str]:
     # Of an address that ends in a person's value the start is known. One that is all theirs is
     # judged when it is there.
-    if name == "image" and source and not source.startswith("{"):
+    if name == "image" and source and not source.startswith(("{{", "{%")):
         yield from filter(None, [rules.https(source)])
     if name == "link":
         yield from filter(None, [rules.link(source)])

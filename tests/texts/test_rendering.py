@@ -292,3 +292,9 @@ def test_a_template_names_the_field_that_is_wrong(
     with pytest.raises(ValidationError) as refusal:
         template.clean()
     assert words in " ".join(refusal.value.message_dict[field])
+
+
+def test_an_image_that_only_begins_with_a_brace_is_no_address() -> None:
+    with pytest.raises(ValidationError) as refusal:
+        Template(title="Hi", body="x", image='{"a": {}}').clean()
+    assert "image" in refusal.value.message_dict

@@ -6,7 +6,7 @@ from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from campaigns.texts.filters import amounts, moments, words
-from campaigns.texts.filters.readers import of_a_value
+from campaigns.texts.filters.readers import calculated
 
 OF_LIQUID = frozenset(
     (
@@ -38,5 +38,5 @@ def put_into(filters: MutableMapping[str, Callable[..., Any]]) -> None:
     """In place of whatever else stood there."""
     for name in set(filters) - FILTERS:
         del filters[name]
-    filters.update({name: of_a_value(filters[name]) for name in CALCULATING})
+    filters.update({name: calculated(filters[name]) for name in CALCULATING})
     filters.update(OURS)

@@ -45,15 +45,23 @@ def date_(value: Any, form: Any = None, *, context: RenderContext) -> str:
     """In a named form ('long', 'day', 'time' …), or letter by letter ('%d %B')."""
     if form is None:
         return str(value)
-    moment = _now(context) if value in ("now", "today") else _read(value)
+    try:
+        moment = _moment(value, context)
+    except (OverflowError, OSError, ValueError) as error:  # of a year that no calendar has
+        raise FilterArgumentError("expected a date", token=None) from error
     if moment is None:
         return str(value)  # “soon” is a text that can be read, as in every Liquid
-    if moment.tzinfo and (zone := zone_of(context)):
-        moment = moment.astimezone(zone)
     locale = locale_of(context)
     if (pattern := _pattern(locale, str(form))) is not None:
         return pattern.apply(moment, locale)
     return _by_letters(moment, str(form), locale)
+
+
+def _moment(value: Any, context: RenderContext) -> datetime | None:
+    """In the reader's zone, where it is a moment everywhere."""
+    moment = _now(context) if value in ("now", "today") else _read(value)
+    zone = zone_of(context) if moment is not None and moment.tzinfo else None
+    return moment.astimezone(zone) if moment is not None and zone else moment
 
 
 def _now(context: RenderContext) -> datetime:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
+from math import isfinite
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from babel import Locale, UnknownLocaleError
 from liquid import RenderContext
+from liquid.exceptions import FilterArgumentError
 from liquid.undefined import is_undefined
 
 from notifications.values.zones import known_zones
@@ -32,6 +34,19 @@ def of_a_value(made: Callable[..., Any]) -> Callable[..., Any]:
         return made(*given, **named) if missing is None else missing
 
     return of_what_is_there
+
+
+def calculated(made: Callable[..., Any]) -> Callable[..., Any]:
+    """The same of a filter that calculates; “inf” is no number that anybody reads."""
+
+    @wraps(made)
+    def that_can_be_written(*given: Any, **named: Any) -> Any:
+        result = made(*given, **named)
+        if isinstance(result, float) and not isfinite(result):
+            raise FilterArgumentError("expected a number", token=None)
+        return result
+
+    return of_a_value(that_can_be_written)
 
 
 def locale_of(context: RenderContext) -> Locale:
