@@ -22,6 +22,7 @@ from campaigns.texts.liquid import Path
 from campaigns.texts.rendering import Reader, Renderer, Unrenderable
 from notifications.fcm import payload, sizes
 from notifications.fcm.options import PLATFORMS
+from notifications.fcm.shown import ROOMS
 from notifications.gateway import Push
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -29,9 +30,8 @@ from notifications.people.project import Project
 MOST_VARIABLES = 50  # each is looked at for everybody
 NO_LIMIT = 2**31 - 1
 ELSEWHERE = "*"  # stands for languages beyond those that are counted one by one
-# Where phones cut off, about: no platform promises a number, and each device differs. Counted in
-# narrow letters.
-CUT_OFF = {"android": (65, 240), "ios": (50, 178), "web": (50, 120)}
+# What is longer nobody sees, not even who opens the push: title and body.
+CUT_OFF = {name: (room["title"].opened, room["body"].opened) for name, room in ROOMS.items()}
 # Letters as wide as two others: Korean, Chinese, Japanese, and emoji.
 WIDE = (
     r"\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60"

@@ -146,13 +146,13 @@ def _no_text(one: Finding) -> str:
 
 def _cut(one: Finding) -> str:
     said = _(
-        "The title is cut off for %(devices)s. The longest (%(where)s) is as wide as %(size)s "
-        "letters, and about %(most)s are shown."
+        "Even opened, the title is cut off for %(devices)s. The longest (%(where)s) is as wide "
+        "as %(size)s letters, and about %(most)s are shown."
     )
     if one["code"] == Code.BODY_CUT:
         said = _(
-            "The body is cut off for %(devices)s. The longest (%(where)s) is as wide as %(size)s "
-            "letters, and about %(most)s are shown."
+            "Even opened, the body is cut off for %(devices)s. The longest (%(where)s) is as wide "
+            "as %(size)s letters, and about %(most)s are shown."
         )
     numbers = {"size": f"{one['size']:,}", "most": one["most"]}
     return said % {"devices": _devices(one), "where": _where(one), **numbers}
