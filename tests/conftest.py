@@ -5,11 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from django.conf import LazySettings, settings
 from django.db import connection
+from django.db.models.sql.compiler import SQLCompiler
+from django.db.transaction import TransactionManagementError
 from django.test import TransactionTestCase
 from django.utils import translation
 from hypothesis import settings as hypothesis
@@ -63,6 +66,23 @@ def keys_are_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as everywhere:
         everywhere.setattr(credentials, "load_pem_private_key", read_once)
         everywhere.setattr(serialization, "load_pem_private_key", read_once)  # Google's library
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def a_test_is_no_transaction() -> Iterator[None]:
+    """Most tests run inside one, so a lock that the product takes outside of its own would pass here
+    and be a 500 there."""
+    compile_it = SQLCompiler.as_sql
+
+    def as_sql(compiler: SQLCompiler, *args: Any, **more: Any) -> Any:
+        blocks = compiler.connection.atomic_blocks
+        if compiler.query.select_for_update and all(one._from_testcase for one in blocks):
+            raise TransactionManagementError("select_for_update outside of the product's transaction")
+        return compile_it(compiler, *args, **more)
+
+    with pytest.MonkeyPatch.context() as everywhere:
+        everywhere.setattr(SQLCompiler, "as_sql", as_sql)
         yield
 
 

@@ -25,9 +25,8 @@ class TextPage(Page):
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Any:
-        # Who deletes it changes no text, and asks outside of a transaction first.
-        deletes = request.path.endswith("/delete/")
-        if request.method == "POST" and not deletes:
+        # Only the form is in a transaction here; who copies or deletes it changes no text.
+        if request.method == "POST" and request.path.endswith("/change/"):
             revision.open_for_change(self.model, row_id(object_id) or 0)
         return super().get_object(request, object_id, from_field)
 
