@@ -93,12 +93,18 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 for (const failure of ["htmx:responseError", "htmx:sendError"]) {
   document.addEventListener(failure, ({ detail }) => {
     const panel = detail.target?.closest("[data-panel]");
-    if (!panel) return;
-    const said = document.createElement("p");
-    said.className = "c-notice c-notice-warning";
-    said.textContent = words().lost;
-    panel.replaceChildren(said);
+    const asked = detail.elt.closest("#dialog")?.querySelector(".c-dialog-body");
+    if (panel) panel.replaceChildren(warning(words().lost));
+    else if (asked && !asked.querySelector(".c-failed")) asked.append(warning(words().failed));
   });
+}
+
+function warning(text) {
+  const said = document.createElement("p");
+  said.className = "c-failed c-notice c-notice-warning";
+  said.setAttribute("role", "alert");
+  said.textContent = text;
+  return said;
 }
 
 document.addEventListener("click", async (event) => {

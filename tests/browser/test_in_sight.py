@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns import tasks
+from campaigns.texts.template import Template
 from notifications.people.project import Project
 from tests.admin.lists.test_browser import log_in
 from tests.api.caller import Caller
@@ -41,6 +44,35 @@ def test_a_panel_that_got_no_answer_does_not_show_the_last_one(
     expect(beside).not_to_contain_text("The moment you launch it.")
     page.reload()
     expect(beside).to_contain_text("1 May 2030, 09:00")
+
+
+def test_a_dialog_that_got_no_answer_says_so_once(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    page = log_in(browser, live_server, [], width=1360)
+    template = make_campaign(project).template
+    page.goto(f"{live_server.url}/admin/campaigns/template/{template.pk}/change/")
+    page.route("**/duplicate/", lambda route: _unless_shown(route))
+    page.get_by_role("link", name="Duplicate").click()
+    dialog = page.get_by_role("dialog")
+    said = dialog.get_by_text("The server gave no answer, so it may not be done.")
+
+    dialog.get_by_role("button", name="Duplicate").click()
+    expect(said).to_be_visible()
+    dialog.get_by_role("button", name="Duplicate").click()
+    expect(said).to_have_count(1)
+    page.unroute("**/duplicate/")
+    dialog.get_by_role("button", name="Duplicate").click()
+    expect(page).not_to_have_url(re.compile(f"/template/{template.pk}/"))
+    assert Template.objects.filter(project=project).count() == 2
+
+
+def _unless_shown(route: Route) -> None:
+    """The dialog comes; what it asks for does not get through."""
+    if route.request.method == "POST":
+        route.fulfill(status=500, body="")
+    else:
+        route.continue_()
 
 
 @pytest.mark.parametrize("width", [1360, 390])
