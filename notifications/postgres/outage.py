@@ -21,7 +21,7 @@ DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError)
 LOCKED = "55P03"  # what is asked for stays locked by another for longer than lock_timeout
 COLLISIONS = ("40001", "40P01")  # not serializable, a deadlock: undone for another's sake
 MOST_TRIES = 5  # of what collides
-PATIENCE_SECONDS = 15.0
+PATIENCE_SECONDS = 60.0  # a failover takes as long; whoever gives up loses the answers in hand
 PAUSE_SECONDS = 0.5
 
 T = TypeVar("T")
