@@ -104,10 +104,13 @@ def _go_on(run: Run) -> None:
     stopped.update(state=Chunk.State.WAITING, lapses=0)
 
 
-def go_on(run: Run, *, by: str) -> int:
-    """With the rest, without waiting for what comes of the first part."""
+def go_on(run: Run, *, by: str, variant: int | None = None) -> int:
+    """With the rest, without waiting for what comes of the first part; with that variant, where one
+    is chosen for it. Of a run that asks which, too."""
     with transaction.atomic():
-        count = first_part.go_on(run)
+        if run.asks_for_a_winner:
+            _go_on(run)
+        count = first_part.go_on(run, variant)
         if count:
             _record(run, by, gettext_noop("went on with the rest of"), recipients=count)
     return count

@@ -100,6 +100,12 @@ def _sends_again(run: Run) -> bool:
     return bool(unknowns.undecided(run) or unknowns.refused_for_the_moment(run))
 
 
+def _holds_a_rest(run: Run) -> bool:
+    """That may go at once. A run that asks for something else is resumed instead."""
+    goes = run.state == STATE.SENDING or run.asks_for_a_winner
+    return goes and first_part.held(run) is not None
+
+
 PAUSE = Verb(
     name="pause",
     does=control.pause,
@@ -127,7 +133,7 @@ RESUME = Verb(
 GO_ON = Verb(
     name="go_on",
     does=control.go_on,
-    fits=lambda run: run.state == STATE.SENDING and first_part.held(run) is not None,
+    fits=_holds_a_rest,
     label=_("Go on now"),
     question=_("Go on with the rest now?"),
     text=_("Nothing more is waited for, and the first part is not judged: the rest goes now."),
@@ -140,7 +146,8 @@ GO_ON = Verb(
     cancelled=_("This run was cancelled: the rest gets nothing."),
     nobody=_("Nobody in this run waits for its first part."),
     reference="Send to the rest without waiting for what comes of the first part. If the run "
-    "paused because that was not good enough, `resume` does it.",
+    "paused because that was not good enough, `resume` does it. Where the rest gets the variant "
+    "that did best (`winner_by`), name another with `variant`, also if the run paused to ask you.",
 )
 CHANGE_RATE = Verb(
     name="change_rate",

@@ -311,6 +311,7 @@ SPECTACULAR_SETTINGS = {
         "ScheduleKind": "campaigns.planning.campaign.Campaign.Schedule",
         "TextsFormat": "campaigns.texts.translating.bringing.FORMATS",
         "VariantAnswer": "campaigns.results.variants.comparing.Answer",
+        "VariantLetter": ["A", "B", "C", "D", "E"],
         "VariantMetric": "campaigns.results.variants.comparing.Metric",
         "VariantName": "campaigns.runs.variants.group.NUMBERS",
         "Verdict": "notifications.gateway.Verdict",
@@ -320,6 +321,7 @@ SPECTACULAR_SETTINGS = {
         "TextCheckState": "campaigns.planning.text_check.text_check.TextCheck.State",
         "TestGoesTo": "campaigns.api.test_sends.asked.TO",
         "TestStatus": "campaigns.test_sends.sent_test.DeviceTest.Status",
+        "WinnerBy": "campaigns.runs.run.Run.WinnerBy",
         "WhyEnding": "campaigns.results.why.why.Ending",
     },
 }

@@ -21,6 +21,7 @@ from campaigns.runs import sums
 from campaigns.runs.reasons import Cause, cause_in_words
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Totals
+from campaigns.runs.variants.group import LETTERS, name_of
 from notifications.api.ground import pages
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
@@ -125,6 +126,13 @@ class FirstPartSerializer(serializers.Serializer[Any]):
     judges_at = serializers.DateTimeField(allow_null=True, help_text="When the wait ends.")
     went_on_at = serializers.DateTimeField(allow_null=True, help_text="When the rest was let go.")
     decision = serializers.ChoiceField(choices=FirstPart.Decision.choices, allow_null=True)
+    winner_by = serializers.ChoiceField(
+        choices=Run.WinnerBy.choices,
+        help_text="By what the rest gets the variant that did best; `own`: each has their own.",
+    )
+    winner = serializers.ChoiceField(
+        choices=[*LETTERS], allow_null=True, help_text="That variant, once it is chosen."
+    )
 
 
 class RunSerializer(RunSummarySerializer):
@@ -191,6 +199,8 @@ def _first_part(run: Run) -> dict[str, Any] | None:
         "missed": [one.value for one in first.missed],
         **{name: getattr(first.part, name) for name in times},
         "decision": first.part.decision or None,
+        "winner_by": run.winner_by,
+        "winner": name_of(first.part.run.winner) or None,
     }
 
 

@@ -19,8 +19,9 @@ from campaigns.planning.moving import MovedMeanwhile, WrongTime
 from campaigns.planning.new_text.changing import NewText
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import LETTERS, NUMBERS
 from campaigns.texts.content import TEXTS
-from campaigns.verbs import CHANGE_RATE, CHANGE_TEXT, MOVE, Verb
+from campaigns.verbs import CHANGE_RATE, CHANGE_TEXT, GO_ON, MOVE, Verb
 from notifications.api.ground.fields import Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem
@@ -81,10 +82,25 @@ class NewTextSerializer(StrictSerializer):
         return {"new": NewText(texts=texts, **attrs)}
 
 
+class GoOnSerializer(StrictSerializer):
+    """Which variant the rest gets."""
+
+    variant = serializers.ChoiceField(
+        choices=[*LETTERS],
+        required=False,
+        error_messages={"invalid_choice": "Use A, B, C, D or E."},
+        help_text="Only of a run with `winner_by`. Left out: the one that did best so far.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        return {name: NUMBERS[letter] for name, letter in attrs.items()}
+
+
 MEANWHILE = "It was moved or started in the meantime. Get the run again, then decide."
 ASKS: dict[str, type[StrictSerializer]] = {
     CHANGE_RATE.name: RateSerializer,
     CHANGE_TEXT.name: NewTextSerializer,
+    GO_ON.name: GoOnSerializer,
     MOVE.name: MoveSerializer,
 }
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from campaigns.failpoints import hit
-from campaigns.first_part import in_words
+from campaigns.first_part import in_words, winner
 from campaigns.first_part.figures import figures_of
 from campaigns.first_part.first_part import FirstPart, held
-from campaigns.first_part.judgement import Terms, missed
+from campaigns.first_part.judgement import ENOUGH, Terms, missed
+from campaigns.runs import details
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import LETTERS, MAIN
 from notifications.postgres import clock
 
 Decision = FirstPart.Decision
@@ -26,6 +29,7 @@ def step(run: Run, part: FirstPart, now: datetime, *, sent: bool) -> None:
     If the process dies here: nothing of the step remains, and the next call decides the same.
     """
     if Cause.FIRST_PART in run.overruled:
+        _choose(run, _best_so_far(run))
         part.let_go(Decision.PERSON, figures_of(part).as_dict(), now)
     elif sent and part.sent_at is None:
         FirstPart.objects.filter(pk=part.pk).update(sent_at=now)
@@ -42,19 +46,48 @@ def _judge(run: Run, part: FirstPart, now: datetime) -> None:
     figures, terms = figures_of(part), Terms.of(run)
     judged = {"judged_at": now, "figures": figures.as_dict()}
     FirstPart.objects.filter(pk=part.pk).update(**judged)
+    variant = winner.chosen(winner.tried(run)) if run.tries_variants else None
     if wrong := missed(figures, terms):
         run.pause(Cause.FIRST_PART, in_words.detail_of(part.devices, figures, terms, wrong))
+    elif run.tries_variants and variant is None and run.winner is None:
+        run.pause(Cause.FIRST_PART, details.of("no_winner", least=ENOUGH))
     else:
+        _choose(run, variant)
         part.let_go(Decision.GOOD, figures.as_dict(), now)
     hit("first_judged")
 
 
-def go_on(run: Run) -> int:
-    """A person does not wait for it: to how many of the rest it goes now. Raises nothing: 0 if the
-    run does not send, or nobody waits."""
+def _choose(run: Run, variant: int | None) -> None:
+    """For the rest, once and for good: a person may have been faster. The caller holds the run, and
+    lets the rest go in the same transaction, or nobody chose anything."""
+    if run.tries_variants and run.winner is None:
+        Run.objects.filter(pk=run.pk, winner=None).update(winner=variant)
+        run.winner = variant
+
+
+def _best_so_far(run: Run) -> int | None:
+    return winner.best(winner.tried(run) or []) if run.tries_variants else None
+
+
+def go_on(run: Run, variant: int | None = None) -> int:
+    """A person does not wait for it: to how many of the rest it goes now, with that variant or the
+    best one so far; 0 if the run does not send, or nobody waits. Raises Run.InvalidMove: it has no
+    such variant."""
     with transaction.atomic():
         locked = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+        if variant is not None:
+            _check(locked, variant)
         part = held(locked)
         if part is None or locked.state != Run.State.SENDING:
             return 0
+        _choose(locked, _best_so_far(locked) if variant is None else variant)
         return part.let_go(Decision.PERSON, figures_of(part).as_dict(), clock.now())
+
+
+def _check(run: Run, variant: int) -> None:
+    if not run.tries_variants:
+        raise Run.InvalidMove(gettext("Each of the rest has a variant of their own already."))
+    if not MAIN <= variant < len(run.split["weights"]):
+        known = LETTERS[: len(run.split["weights"])]
+        said = gettext("This run has no such variant. Choose one of %(known)s.")
+        raise Run.InvalidMove(said % {"known": ", ".join(known)})

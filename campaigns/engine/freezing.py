@@ -107,7 +107,7 @@ def _begin(run: Run, now: datetime) -> None:
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
     kept = {"rules": run.rules, "seen_since": run.seen_since, "split": run.split}
-    kept["first_drawn"] = goes_first
+    kept |= {"first_drawn": goes_first, "winner_drawn": run.tries_variants}
     _keep(run, part, unfrozen=_rest(part, ids), started_at=now, **kept)
 
 
@@ -195,12 +195,16 @@ def _freeze_whole(run: Run, ids: range) -> Part:
             break
         ids = range(part.next, ids.stop)
     _cut_drawn(run, parts)
-    return Part(run.planned, part.people, None, part.hash)
+    return Part(run.planned, part.people, None, part.hash, _groups_of(run))
 
 
 def _cut_drawn(run: Run, parts: list[range]) -> None:
-    pieces = drawing.drawn(run, parts, ledger.partition(RECIPIENTS, run.pk))
+    table = ledger.partition(RECIPIENTS, run.pk)
+    pieces = drawing.drawn(run, parts, table)
+    tries = split.of(run) if run.tries_variants else None
     for seqs, follows in pieces:
+        if tries and not follows:
+            tries.try_out(table, seqs)
         _cut(run, seqs, follows=follows)
     if any(piece.follows for piece in pieces):
         first = sum(len(piece.seqs) for piece in pieces if not piece.follows)
@@ -253,14 +257,15 @@ def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
     if rehearsal := sampling.of_run(run):
         return sampling.write(run, rehearsal, found)
     groups = split.of(run)
+    group = (groups.rest if run.tries_variants else groups.group) if groups else "NULL"
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {table}"
             " (run_id, seq, contact_id, device_id, platform, locale, timezone, app_version,"
             " variant)"
             f" SELECT %s, %s + row_number() OVER (ORDER BY {drawing.order_of(run)}), contact_id,"
-            f" device_id, platform, locale, timezone, app_version,"
-            f" {groups.group if groups else 'NULL'} FROM ({found.sql}) found",
+            f" device_id, platform, locale, timezone, app_version, {group}"
+            f" FROM ({found.sql}) found",
             [run.pk, run.planned or 0, *found.params],
         )
         written: int = cursor.rowcount

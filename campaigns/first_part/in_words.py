@@ -8,9 +8,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from campaigns.first_part.drawing import size_of
-from campaigns.first_part.judgement import Figures, Missed, Terms
+from campaigns.first_part.judgement import ENOUGH, Figures, Missed, Terms
 from campaigns.runs import details
 from campaigns.runs.details import Detail
+from campaigns.runs.run import Run
 from notifications.values.moments import in_words
 from notifications.values.shares import share
 
@@ -55,14 +56,31 @@ def judged_by(settings: Any) -> str:
         "The rest goes if at most %(rejected)s %% are rejected and %(dead)s %% of the addresses "
         "dead. Else it asks you."
     )
+    which = " " + chosen_by(settings) if settings.tries_variants else ""
     if settings.first_least_received:
         said = _(
             "The rest goes if at most %(rejected)s %% are rejected and %(dead)s %% of the "
             "addresses dead, and at least %(received)s %% of those who can tell received it. "
             "Else it asks you."
         )
-    return said % {
+    bounds = {
         "rejected": settings.first_most_rejected,
         "dead": settings.first_most_dead,
         "received": settings.first_least_received,
     }
+    return said % bounds + which
+
+
+def chosen_by(settings: Any) -> str:
+    """Which variant the rest gets, and what if nobody can say."""
+    if settings.winner_by == Run.WinnerBy.OPENED:
+        said = _(
+            "The rest gets the variant that more people opened by then; if fewer than %(least)s "
+            "opened any, it asks you."
+        )
+        return said % {"least": ENOUGH}
+    said = _(
+        "The rest gets the variant after which “%(goal)s” came from more people by then; if it "
+        "came from fewer than %(least)s in all, it asks you."
+    )
+    return said % {"least": ENOUGH, "goal": settings.goal_event}

@@ -12,9 +12,11 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.first_part.figures import figures_of
 from campaigns.first_part.first_part import FirstPart, part_of
+from campaigns.first_part.in_words import chosen_by
 from campaigns.first_part.judgement import ENOUGH, Figures, Missed, Terms, missed
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from campaigns.runs.variants import group
 from notifications.values.shares import share
 
 
@@ -54,6 +56,17 @@ class Shown:
     def missed(self) -> list[Missed]:
         """So far; until anybody was asked for, nothing is."""
         return missed(self.figures, self.terms) if self.figures.sent else []
+
+    @property
+    def chosen_by(self) -> str:
+        """While the rest waits for its variant; empty: each has one of their own."""
+        return chosen_by(self.part.run) if self.part.run.tries_variants else ""
+
+    @property
+    def winner(self) -> str:
+        """The variant that the rest gets, once it is chosen."""
+        number = self.part.run.winner
+        return "" if number is None else group.in_words(number)
 
     @property
     def decided_by(self) -> str:

@@ -155,6 +155,9 @@ class Campaign(OfProject):
     first_least_received = models.PositiveSmallIntegerField(
         default=30, db_default=30, validators=PERCENT
     )
+    winner_by = models.CharField(
+        max_length=6, choices=Run.WinnerBy, default=Run.WinnerBy.OWN, db_default="own"
+    )
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -232,10 +235,23 @@ class Campaign(OfProject):
         if self.first_percent is not None and 2 * self.first_wait_seconds > self.ttl_seconds:
             said = _("Wait at most %(most)s, half of “Expires after”: the rest is sent after it.")
             problems["first_wait_seconds"] = said % {"most": in_words(self.ttl_seconds // 2)}
+        problems |= self._winner_problems()
         if self.analytics_label and (words := rules.label(self.analytics_label)):
             problems["analytics_label"] = words
         if problems:
             raise ValidationError(problems)
+
+    @property
+    def tries_variants(self) -> bool:
+        """The first part does, and the rest gets the one that did best."""
+        return self.winner_by != Run.WinnerBy.OWN
+
+    def _winner_problems(self) -> dict[str, str]:
+        if self.tries_variants and self.first_percent is None:
+            return {"winner_by": _("Say above how many percent try the variants.")}
+        if self.winner_by == Run.WinnerBy.GOAL and not self.goal_event:
+            return {"winner_by": _("Name the goal's event, or choose by who opened it.")}
+        return {}
 
     def _rhythm_problems(self) -> dict[str, str]:
         if self.at is None:
@@ -419,6 +435,7 @@ class Campaign(OfProject):
         copy.control_percent = 0  # who was to get nothing is not among them
         if corrects:
             variant.choose(copy, [])  # one text takes the place of all
+            copy.winner_by = Run.WinnerBy.OWN
         copy.schedule_kind, copy.at, copy.repeat, copy.until = self.Schedule.NOW, None, "", None
         copy.save()
         return copy

@@ -88,4 +88,4 @@ def _policy(campaign: Campaign) -> dict[str, object]:
     first, as there is nothing to wait for, and nobody is left out for comparison."""
     quiet = {"inbox": False, "goal_event": "", "on_unknown": Run.OnUnknown.RESEND}
     to_all = {"first_percent": None, "control_percent": 0, "past_holdout": True}
-    return {**campaign.policy, **quiet, **to_all}
+    return {**campaign.policy, **quiet, **to_all, "winner_by": Run.WinnerBy.OWN}

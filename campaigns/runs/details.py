@@ -62,6 +62,9 @@ FIRST_PART_UNTOLD = _(
     "% of the addresses are dead (at most {most_dead} %)."
 )
 FIRST_PART_NOBODY = _("Of {devices:,} in the first part, FCM accepted none.")
+NO_WINNER = _(
+    "Fewer than {least} people did what the variants are judged by. Choose one for the rest."
+)
 LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
 
 # The closed list. A next release may write a code that is not in it: see `in_words`.
@@ -82,6 +85,7 @@ SENTENCES: dict[str, Any] = {
     "first_part": FIRST_PART,
     "first_part_untold": FIRST_PART_UNTOLD,
     "first_part_nobody": FIRST_PART_NOBODY,
+    "no_winner": NO_WINNER,
     "left_out": LEFT_OUT,
     "left_out_by": _("Left out by {who}; the series went on."),
     "by_hand": _("It was {who}."),

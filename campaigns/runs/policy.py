@@ -104,6 +104,10 @@ SETTINGS = (
     Setting("first_least_received", Held.FROZEN, _("Received at least, in percent"), _(
         "Of the devices whose app reports it; if fewer than 20 do, this is not judged. 0: never."
     ), shown_if="c-if-first", of="first_percent", percent=True),
+    Setting("winner_by", Held.FROZEN, _("The rest gets"), _(
+        "With variants: the first part tries them, and after the wait the one that did best goes "
+        "to the rest. If fewer than 20 people opened any of them, the run asks you."
+    ), shown_if="c-if-first", of="first_percent"),
     Setting("on_unknown", Held.FROZEN, _("If an answer is lost"), _(
         "If the connection breaks before FCM answers, it is unknown whether the message "
         "arrived. “Send again” reaches everyone, and a phone shows one. Choose “Never send "

@@ -87,6 +87,11 @@ class Run(OfProject):
         OPENED = "opened", _("Opened")
         RECEIVED = "received", _("Received")
 
+    class WinnerBy(models.TextChoices):
+        OWN = "own", _("Each a variant of their own")
+        OPENED = "opened", _("The variant that more people opened")
+        GOAL = "goal", _("The variant that brought the goal about from more people")
+
     named_after = "campaign"  # in the audit trail: “run 12 of Spring sale”
     kind = models.CharField(max_length=9, choices=Kind, default="campaign", db_default="campaign")
     # Whoever reads runs of campaigns need not ask whether there is one.
@@ -146,6 +151,12 @@ class Run(OfProject):
     first_least_received = models.PositiveSmallIntegerField(default=30, db_default=30)
     # Who goes first was drawn, or the audience was too small for that.
     first_drawn = models.BooleanField(default=False, db_default=False, editable=False)
+    # By what the rest is chosen a variant, after the first part tried them all. An older release
+    # writes NULL, and a trigger fills it.
+    winner_by = models.CharField(max_length=6, choices=WinnerBy, null=True, default="own")  # noqa: DJ001
+    winner = models.SmallIntegerField(null=True, editable=False)  # once it is chosen, for good
+    # The variants were given to the first part alone. An older release would give them to all.
+    winner_drawn = models.BooleanField(default=False, db_default=False, editable=False)
     # Percent of the people who get nothing, so that one sees what the others' text brings about.
     control_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     past_holdout = models.BooleanField(default=False, db_default=False)
@@ -220,6 +231,12 @@ class Run(OfProject):
             models.CheckConstraint(
                 condition=Q(first_percent__isnull=True) | ~Q(state="sending") | Q(first_drawn=True),
                 name="a_first_part_is_drawn_first",
+            ),
+            models.CheckConstraint(
+                condition=~Q(winner_by__in=["opened", "goal"])
+                | ~Q(state="sending")
+                | Q(winner_drawn=True),
+                name="variants_are_tried_by_the_first",
             ),
             models.CheckConstraint(
                 condition=~Q(kind="rehearsal") | Q(state__in=STATES_OF_REHEARSALS),
@@ -309,6 +326,17 @@ class Run(OfProject):
     @property
     def waiting(self) -> int:
         return (self.planned or 0) - self.accepted - self.rejected - self.skipped - self.unknown
+
+    @property
+    def tries_variants(self) -> bool:
+        """The first part does, and the rest gets the one that did best."""
+        return self.winner_by not in (None, self.WinnerBy.OWN)
+
+    @property
+    def asks_for_a_winner(self) -> bool:
+        """A person has to say which variant the rest gets, or that it goes at all."""
+        pauses = self.state == self.State.PAUSED and self.cause == Cause.FIRST_PART
+        return pauses and self.tries_variants
 
     @property
     def unfinished(self) -> bool:

@@ -30,7 +30,7 @@ from notifications.postgres.outage import all_patiently
 
 @all_patiently
 class Rows:
-    """While PostgreSQL is in trouble, each of these is done again for a quarter of a minute.
+    """While PostgreSQL is in trouble, each of these is done again for a minute.
 
     So each is a whole transaction, or several, and right to do twice. A short loss of PostgreSQL
     must cost no doorbell, and no answer in hand: what is dropped would be sent for again.

@@ -34,6 +34,7 @@ OTHERWISE = {
     "first_most_rejected": Otherwise("7", 7, "7 %"),
     "first_most_dead": Otherwise("8", 8, "8 %"),
     "first_least_received": Otherwise("40", 40, "40 %"),
+    "winner_by": Otherwise("opened", "opened", "The variant that more people opened"),
     "on_unknown": Otherwise("hold", "hold", "Never send twice"),
     "inbox": Otherwise("on", True, "Yes"),
     "control_percent": Otherwise("10", 10, "10"),

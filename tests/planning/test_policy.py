@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from campaigns import control
@@ -15,10 +16,11 @@ from campaigns.api import schedules
 from campaigns.api.campaigns import CampaignSerializer
 from campaigns.api.steering import RateSerializer
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.variants import variant
 from campaigns.runs.policy import LIVE, NEVER, POLICY, SETTINGS, TIMES, TIMES_OF, Setting
 from campaigns.runs.run import Run
 from campaigns.runs.series import repeated
-from tests.given.builders import make_campaign, make_project, make_run
+from tests.given.builders import make_campaign, make_project, make_run, make_template
 from tests.given.settings import otherwise
 
 
@@ -76,6 +78,7 @@ def test_the_api_asks_for_each_as_its_column_takes_it() -> None:
         "analytics_label": {"longest": 50, "blank": True},
         "goal_event": {"longest": 64, "blank": True},
         "goal_within_seconds": {"least": 60, "most": 2_592_000},
+        "winner_by": {"choices": ["own", "opened", "goal"]},
         "goal_after": {"choices": ["opened", "received"]},
     }
     assert {name: _bounds(fields[name]) for name in promised} == promised
@@ -108,7 +111,8 @@ def test_a_run_that_goes_takes_another_value_of_what_is_live_alone(db: None, fie
     run = make_run(make_project(), advanced=False)
     was, kept = getattr(run, field), otherwise(field, run.project).kept
     if field in LIVE:
-        assert run.change(field, kept, "be changed") == was
+        with transaction.atomic():
+            assert run.change(field, kept, "be changed") == was
     else:
         with pytest.raises(ValueError, match="frozen by the launch"):
             run.change(field, kept, "be changed")
@@ -121,6 +125,8 @@ def test_a_launch_freezes_it_and_the_next_of_the_series_has_it(db: None, field: 
     project = make_project()
     kept = otherwise(field, project).kept
     campaign = make_campaign(project, **{field: kept})
+    if field == "winner_by":  # there must be some to choose from
+        variant.choose(campaign, [(make_template(project), 50)])
     assert kept != getattr(Campaign(), field)
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     assert getattr(run, field) == kept

@@ -9,20 +9,24 @@ from django import forms
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
-from unfold.widgets import UnfoldAdminIntegerFieldWidget
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminRadioSelectWidget
 
 from campaigns.engine import cancelling, unknowns
+from campaigns.first_part import winner
 from campaigns.planning.launch_check import forecast
 from campaigns.runs import series, sums
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE
+from campaigns.runs.variants.group import in_words
 from campaigns.verbs import SEND_AGAIN
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.pace.gate import full_rate
 from notifications.people import device
 from notifications.values.moments import in_zone
+from notifications.values.shares import share
 
 
 class RunDialog(Dialog):
@@ -67,6 +71,45 @@ class RateDialog(RunDialog):
             "quota": full_rate(self.run.project),
             "fleet": forecast.foretell(self.run.project, None),
         }
+
+
+class GoOnDialog(RunDialog):
+    """Where the rest gets the variant that did best, somebody may want another one for it."""
+
+    variant = forms.TypedChoiceField(
+        label=gettext_lazy("The rest gets"),
+        required=False,
+        coerce=int,
+        empty_value=None,
+        widget=UnfoldAdminRadioSelectWidget,
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.run.tries_variants:
+            del self.fields["variant"]
+            return
+        found = winner.tried(self.run) or []
+        best = in_words(winner.best(found))
+        of_chance = _("The best one so far: %(variant)s") % {"variant": best}
+        each = [(one.number, self._words(one)) for one in found]
+        self.fields["variant"].choices = [("", of_chance), *each]  # type: ignore[attr-defined]
+
+    def _words(self, one: winner.Tried) -> str:
+        goal = self.run.winner_by == Run.WinnerBy.GOAL
+        words = {
+            "variant": in_words(one.number),
+            "share": share(one.count, one.people),
+            "goal": self.run.goal_event,
+            "people": f"{one.people:,}",
+        }
+        if goal:
+            return _("%(variant)s: “%(goal)s” from %(share)s %% of its %(people)s people") % words
+        return _("%(variant)s: opened by %(share)s %% of its %(people)s people") % words
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        return {"variant": self.cleaned_data.get("variant")}
 
 
 class CancelDialog(RunDialog):

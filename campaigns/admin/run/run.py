@@ -22,6 +22,7 @@ from campaigns.admin.run import chunk, deliveries, live, person_sent, why
 from campaigns.admin.run.correct import CORRECT, Corrects, offers_a_correction
 from campaigns.admin.run.dialogs import (
     CancelDialog,
+    GoOnDialog,
     KeepUnknownDialog,
     RateDialog,
     RestoreDialog,
@@ -245,7 +246,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
 
     pause = steered(verbs.PAUSE)
     resume = steered(verbs.RESUME, ResumeDialog)
-    go_on = steered(verbs.GO_ON)
+    go_on = steered(verbs.GO_ON, GoOnDialog)
     change_rate = steered(verbs.CHANGE_RATE, RateDialog)
     change_text = steered(verbs.CHANGE_TEXT, ChangeTextDialog)
     cancel = steered(verbs.CANCEL, CancelDialog)

@@ -106,7 +106,8 @@ class LaunchReport:
     def shares(self) -> list[sharing.Share]:
         """Nothing where everybody gets the same text."""
         texts = {one.number: str(one.template) for one in launching.wordings(self.campaign)}
-        return sharing.shares(launching.split_of(self.campaign), texts, self.reach)
+        devices = self.reach.devices if self.reach else None
+        return sharing.shares(launching.split_of(self.campaign, devices), texts, self.reach)
 
     @cached_property
     def enough(self) -> str:

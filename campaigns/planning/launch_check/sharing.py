@@ -17,7 +17,7 @@ from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.variants.launching import split_of
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import CONTROL, HOLDOUT, gets_a_text, in_words, name_of
+from campaigns.runs.variants.group import CONTROL, HOLDOUT, REST, gets_a_text, in_words, name_of
 from campaigns.runs.variants.split import Split
 from notifications.values.shares import share
 
@@ -60,9 +60,10 @@ def shares(split: Split, texts: Mapping[int, str], found: Reach | None) -> list[
     if len(parts) == 1:
         return []
     people, devices = (found.people, found.devices) if found else (0, 0)
+    named = {REST: _("the variant that does best"), **texts}
     return [
         Share(
-            group, texts.get(group, _("nothing")), part, round(people * part), round(devices * part)
+            group, named.get(group, _("nothing")), part, round(people * part), round(devices * part)
         )
         for group, part in parts.items()
     ]
@@ -97,7 +98,7 @@ def usual(project_id: int) -> float:
 
 def enough(campaign: Campaign, found: list[Share]) -> str:
     """How many people each variant needs before a difference of a quarter can be sure."""
-    texts = [one for one in found if gets_a_text(one.group)]
+    texts = [one for one in found if gets_a_text(one.group) and one.group != REST]
     if len(texts) < 2:
         return ""
     now = usual(campaign.project_id)

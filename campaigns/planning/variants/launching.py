@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext as _
 
+from campaigns.first_part.drawing import size_of
 from campaigns.planning.variants.variant import Wording
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split
@@ -23,17 +24,32 @@ def wordings(campaign: Any) -> list[Wording]:
     return [main, *(Wording(one.number, one.template, one.weight) for one in others)]
 
 
-def split_of(campaign: Any) -> split.Split:
-    """How a launch at this moment would share out its people; the seed is any."""
+def split_of(campaign: Any, devices: int | None = None) -> split.Split:
+    """How a launch at this moment would share out its people; the seed is any. Of so many devices,
+    where that is known: a first part of few is larger than its percent."""
     weights = tuple(one.weight for one in wordings(campaign))
     held = split.holdout_of(campaign.project_id, campaign.kind, past_holdout=campaign.past_holdout)
-    return split.Split(1, weights, campaign.control_percent, held)
+    tried = _tried(campaign, devices) if campaign.tries_variants and len(weights) > 1 else 1.0
+    return split.Split(1, weights, campaign.control_percent, held, tried=tried)
+
+
+def _tried(campaign: Any, devices: int | None) -> float:
+    percent = campaign.first_percent
+    if percent is None:
+        return 1.0
+    if devices is None:
+        return float(percent / 100)
+    first = size_of(devices, percent, campaign.first_least)
+    return first / devices if first else 1.0
 
 
 def unready(campaign: Any) -> dict[str, str]:
     """What is wrong with the first text beside the main one of which anything is."""
-    seen = {campaign.template_id}
-    for one in wordings(campaign)[1:]:
+    seen, others = {campaign.template_id}, wordings(campaign)[1:]
+    if campaign.tries_variants and not others:
+        said = _("There are no variants to choose from. Choose some under “What”.")
+        return {"winner_by": said}
+    for one in others:
         if words := _problem(one, seen):
             return {"variants": f"{one.words} ({one.template}): {words}"}
         seen.add(one.template.pk)

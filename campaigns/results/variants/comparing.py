@@ -11,15 +11,14 @@ from enum import StrEnum
 
 from django.utils.translation import gettext as _
 
-from campaigns.echo import funnel
+from campaigns.echo import by_group, funnel
+from campaigns.echo.by_group import People
 from campaigns.echo.certainty import evidence, wilson
 from campaigns.echo.funnel import Goal, Told
 from campaigns.results import breakdown
 from campaigns.results.breakdown import Kind
-from campaigns.results.variants import counting
-from campaigns.results.variants.counting import People
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import CONTROL, MAIN, gets_a_text, in_words, name_of
+from campaigns.runs.variants.group import CONTROL, MAIN, REST, gets_a_text, in_words, name_of
 from notifications.values.shares import share
 
 EVERY = "sent"  # all who were sent a text, whichever
@@ -35,12 +34,15 @@ class Line:
     kind: Kind | None
     steps: list[Told]  # received, displayed, opened: by device
     goal: Goal | None
+    text: int | None  # of which variant; None: it is not chosen yet
     opened: int | None  # people; None: it takes too long to count
     did: int | None  # people, whether or not they opened it
 
     @property
     def words(self) -> str:
-        return in_words(self.group)
+        if self.group != REST or self.text is None:
+            return in_words(self.group)
+        return _("The rest: %(variant)s") % {"variant": in_words(self.text)}
 
     @property
     def name(self) -> str:
@@ -139,8 +141,8 @@ def compared(run: Run) -> Compared | None:
     """None while not everybody is in a group, and where nobody is in any."""
     if run.forgotten_at or not run.split or run.evaluated_at is None:
         return None
-    people, devices = counting.groups(run)
-    opened, did = counting.opened(run), counting.did(run)
+    people, devices = by_group.groups(run)
+    opened, did = by_group.opened(run), by_group.did(run)
     lines = _lines(run, (people, devices), opened, did)
     comparisons = [*_of_openings(people, opened), *_of_deeds(run, people, did)]
     return Compared(lines, comparisons, whole=opened is not None and did is not None)
@@ -163,6 +165,7 @@ def _lines(
             kinds.get(str(group)),
             theirs.steps,
             theirs.goal,
+            run.winner if group == REST else group,
             None if opened is None else opened.get(group, 0),
             None if did is None else did.get(group, 0),
         )
@@ -176,7 +179,7 @@ def _place(group: int) -> tuple[bool, int]:
 
 
 def _of_openings(people: People, opened: People | None) -> list[Comparison]:
-    others = [group for group in sorted(people) if group > MAIN]
+    others = _others(people)
     if not opened or MAIN not in people:
         return []
     return [
@@ -184,10 +187,15 @@ def _of_openings(people: People, opened: People | None) -> list[Comparison]:
     ]
 
 
+def _others(people: People) -> list[int]:
+    """The variants beside the main text; the rest of a trial has tried none."""
+    return [group for group in sorted(people) if MAIN < group < REST]
+
+
 def _of_deeds(run: Run, people: People, did: People | None) -> list[Comparison]:
     if not did:
         return []
-    others = [group for group in sorted(people) if group > MAIN]
+    others = _others(people)
     if CONTROL not in people:
         return [
             _compared(Metric.DID, group, did, people, comparisons=len(others), goal=run.goal_event)

@@ -9,12 +9,16 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 MAIN, CONTROL, HOLDOUT = 0, -1, -2
+REST = (
+    9  # waits for the variant that does best among those who try them: see `first_part/winner.py`
+)
 LETTERS = "ABCDE"
 MOST_MORE = len(LETTERS) - 1  # variants beside the main text
 NAMES = {
     **dict(enumerate(LETTERS)),
     CONTROL: "control",
     HOLDOUT: "holdout",
+    REST: "rest",
 }  # as addresses, files and the API call them
 NUMBERS = {name: number for number, name in NAMES.items()}
 
@@ -33,4 +37,6 @@ def in_words(number: int) -> str:
         return _("Control group")
     if number == HOLDOUT:
         return _("Holdout")
+    if number == REST:
+        return _("The rest")
     return _("Variant %(letter)s") % {"letter": name_of(number)}

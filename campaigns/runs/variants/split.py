@@ -20,7 +20,7 @@ from typing import Any
 from django.db import connection
 
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import CONTROL, HOLDOUT
+from campaigns.runs.variants.group import CONTROL, HOLDOUT, MAIN, REST
 from notifications.people.consent.category import Category
 from notifications.people.project import Project
 
@@ -39,18 +39,40 @@ class Split:
     control: int = 0
     holdout: int = 0
     holdout_seed: int = 0
+    tried: float = 1.0  # of those who get a text; the rest waits for the variant that does best
 
     @property
     def group(self) -> str:
         """The group of `contact_id`, in SQL. Each question has a hash of its own: who is in the
         control group says nothing of which variant they would have had."""
-        which = [f"WHEN {_place(self.seed + 1)} < {end} THEN {n}" for n, end in self._ends()]
-        variant = f"CASE {' '.join(which)} END" if len(which) > 1 else "0"
+        return self._unless_left_out(self._variant)
+
+    @property
+    def rest(self) -> str:
+        """The same, before it is drawn who tries the variants."""
+        return self._unless_left_out(str(REST))
+
+    def _unless_left_out(self, variant: str) -> str:
         return (
             f"CASE WHEN {_place(self.holdout_seed)} < {self.holdout * A_PERCENT} THEN {HOLDOUT}"
             f" WHEN {_place(self.seed)} < {self.control * A_PERCENT} THEN {CONTROL}"
             f" ELSE {variant} END"
         )
+
+    @property
+    def _variant(self) -> str:
+        which = [f"WHEN {_place(self.seed + 1)} < {end} THEN {n}" for n, end in self._ends()]
+        return f"CASE {' '.join(which)} END" if len(which) > 1 else str(MAIN)
+
+    def try_out(self, table: str, seqs: range) -> None:
+        """These try the variants: each gets theirs by chance. In the transaction that wrote them,
+        so nobody ever saw another group in their rows."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"UPDATE {table} SET variant = {self._variant}"
+                " WHERE seq >= %s AND seq < %s AND variant = %s",
+                [seqs.start, seqs.stop, REST],
+            )
 
     def _ends(self) -> list[tuple[int, int]]:
         """Of each variant, where it ends among the parts."""
@@ -61,12 +83,14 @@ class Split:
     def shares(self) -> dict[int, float]:
         """Of everybody, 0 to 1: what is to be expected of each group. Only groups that exist."""
         rest = (1 - self.holdout / 100) * (1 - self.control / 100)
-        each = {n: rest * weight / sum(self.weights) for n, weight in enumerate(self.weights)}
+        tried = rest * self.tried / sum(self.weights)
+        each = {n: tried * weight for n, weight in enumerate(self.weights)}
+        waits = {REST: rest * (1 - self.tried)} if self.tried < 1 else {}
         nothing = {
             CONTROL: (1 - self.holdout / 100) * self.control / 100,
             HOLDOUT: self.holdout / 100,
         }
-        return {**each, **{group: share for group, share in nothing.items() if share}}
+        return {**each, **waits, **{group: share for group, share in nothing.items() if share}}
 
     @property
     def left_out(self) -> float:
@@ -122,7 +146,10 @@ def of(run: Run) -> Split | None:
 def groups(run: Run) -> list[int]:
     """Those that the run has, or may have; none where it is not split."""
     found = of(run)
-    return [*found.shares()] if found else []
+    if not found:
+        return []
+    of_a_trial = [REST] if run.tries_variants else []
+    return [*found.shares(), *of_a_trial]
 
 
 def holdout_of(project_id: int, category_kind: str, *, past_holdout: bool) -> int:

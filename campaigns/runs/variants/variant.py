@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Q
 
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import LETTERS, MAIN
+from campaigns.runs.variants.group import LETTERS, MAIN, REST
 
 
 class RunVariant(models.Model):
@@ -36,12 +36,16 @@ class RunVariant(models.Model):
 
 
 def contents_of(run: Run) -> dict[int, dict[str, Any]]:
-    """All texts of the run by number; one, where it has no variants."""
+    """All texts of the run by number; one, where it has no variants. The rest of a trial has that
+    of the variant that was chosen, and until then none that leaves."""
     if not has_variants(run):
         return {MAIN: run.content}
     kept_at = (run.split or {}).get("texts", run.pk)
     others = RunVariant.objects.filter(run=kept_at).values_list("number", "content")
-    return {MAIN: run.content, **dict(others)}
+    contents = {MAIN: run.content, **dict(others)}
+    if run.tries_variants:
+        contents[REST] = contents[MAIN if run.winner is None else run.winner]
+    return contents
 
 
 def has_variants(run: Run) -> bool:

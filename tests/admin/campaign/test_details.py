@@ -43,6 +43,7 @@ SAID: dict[str, dict[str, Any]] = {
         "sent": 1_234, "rejected": 6, "most_rejected": 5, "dead": 11, "most_dead": 10,
     },
     "first_part_nobody": {"devices": 1_234},
+    "no_winner": {"least": 20},
     "left_out": {"run": 1234},
     "left_out_by": {"who": "user:sana.kim"},
     "by_hand": {"who": "user:sana.kim"},

@@ -6,14 +6,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.utils import translation
+from django.utils import timezone, translation
 
+from campaigns import control
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.variants import variant
 from campaigns.runs.policy import POLICY, SETTINGS, Setting
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.given.builders import make_campaign, make_run
+from tests.given.builders import make_campaign, make_template
 from tests.given.settings import otherwise
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +28,10 @@ def test_the_page_of_a_run_shows_what_was_frozen_of_each_setting(
     other = otherwise(name, project)
     [words, of] = next((one.words, one.of) for one in SETTINGS if one.field == name)
     told = {of: otherwise(of, project).kept} if of else {}
-    run = make_run(project, advanced=False, **told, **{name: other.kept})
+    campaign = make_campaign(project, **told, **{name: other.kept})
+    if name == "winner_by":  # there must be some to choose from
+        variant.choose(campaign, [(make_template(project), 50)])
+    run = control.launch(campaign, by="user:alice", now=timezone.now())
     page = desk.open("campaigns_run_change", run.pk)
     frozen = page.partition("What was frozen at the launch")[2]
     with translation.override("en"):
@@ -59,6 +64,7 @@ def _change(desk: Desk, campaign: Campaign, name: str) -> None:
         "goal_within_seconds": "1 day", "goal_after": "opened",
         "first_percent": "5", "first_least": "500", "first_wait_seconds": "15 min",
         "first_most_rejected": "5", "first_most_dead": "10", "first_least_received": "30",
+        "winner_by": "own",
     }  # fmt: skip
     for said in (values, {**values, name: otherwise(name, campaign.project).typed}):
         assert desk.post("campaigns_campaign_change", campaign.pk, **said).status_code == 302

@@ -25,6 +25,7 @@ def steered_by(first: shown.Shown | None) -> list[tuple[Verb, Any]]:
     asked; a pause of another cause is resumed above."""
     if first is None or first.phase in (Phase.WENT_ON, Phase.STOPPED):
         return []
-    on = RESUME if first.phase == Phase.ASKS else GO_ON
+    asks = first.phase == Phase.ASKS and not first.part.run.tries_variants
+    on = RESUME if asks else GO_ON
     return [(verb, words) for verb, words in ((on, GO_ON.label), (CANCEL, STOP_HERE))
             if verb.fits(first.part.run)]  # fmt: skip

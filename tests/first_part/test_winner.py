@@ -1,0 +1,394 @@
+"""The first part tries the variants, and the rest gets the one that did best."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns import control
+from campaigns.admin.campaign.form import CampaignForm
+from campaigns.echo.keeping import keep
+from campaigns.echo.receipt import Event, Report
+from campaigns.engine import engine
+from campaigns.first_part.first_part import FirstPart
+from campaigns.first_part.winner import Tried, best, chosen
+from campaigns.planning.campaign import Campaign
+from campaigns.results.variants.comparing import compared
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Recipient
+from campaigns.runs.run import Run
+from campaigns.runs.variants.group import REST
+from notifications.people.contact import Contact
+from notifications.people.events import writing
+from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
+from tests.admin.desk import Desk
+from tests.api.caller import Caller
+from tests.given.at_once import at_once
+from tests.given.builders import addresses, make_campaign, make_people
+from tests.given.by_hand import work
+from tests.servers.fcm import Fcm
+from tests.variants.shared import CONTROL, TITLES, counts, groups_by_seq, make_split, titles_read
+
+PEOPLE, FIRST = 400, 100
+WAIT = timedelta(minutes=15)
+
+
+def make_trial(project: Project, **values: Any) -> Campaign:
+    """A quarter of them tries two texts."""
+    asked = {"first_percent": 25, "first_least": 50, "winner_by": "opened", **values}
+    return make_split(project, **asked)
+
+
+def look(run: Run, after: timedelta = timedelta()) -> engine.Ring | None:
+    ring = engine.advance(run.pk, now=timezone.now() + after)
+    run.refresh_from_db()
+    return ring
+
+
+def tried(project: Project, *, people: int | list[str] = PEOPLE, **values: Any) -> Run:
+    """The first part is sent, and it is counted who can tell."""
+    make_people(project, people)
+    run = control.launch(make_trial(project, **values), by="user:alice", now=timezone.now())
+    look(run)
+    run = work(run)
+    look(run)
+    return run
+
+
+def open_it(run: Run, variant: int, count: int) -> None:
+    seqs = [seq for seq, group in sorted(groups_by_seq(run).items()) if group == variant]
+    keep([Report(run.pk, seq, Event.OPENED, None) for seq in seqs[:count]])
+
+
+def read_by_rest(run: Run, fcm: Fcm) -> set[str]:
+    """The titles that left for the rest."""
+    groups = groups_by_seq(run)
+    return {
+        t for seq, titles in titles_read(fcm, run).items() if groups[seq] == REST for t in titles
+    }
+
+
+# --- Who tries them -------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_the_first_part_alone_tries_the_variants(project: Project, fcm: Fcm) -> None:
+    run = tried(project)
+
+    found = counts(run)
+    assert found[REST] == PEOPLE - FIRST
+    assert found[0] + found[1] == FIRST and min(found[0], found[1]) > 25
+    assert {seq for seq, group in groups_by_seq(run).items() if group != REST} == {
+        seq
+        for chunk in run.chunks.filter(follows=False)
+        for seq in range(chunk.first_seq, chunk.last_seq + 1)
+    }
+    assert run.split["people"] == {str(group): count for group, count in found.items()}
+    assert read_by_rest(run, fcm) == set()
+    assert (run.accepted, run.state) == (FIRST, "sending")
+
+
+@pytest.mark.django_db
+def test_the_control_group_gets_nothing_of_either_part(project: Project, fcm: Fcm) -> None:
+    run = tried(project, control_percent=20)
+    open_it(run, 1, 25)
+    look(run, after=WAIT)
+    work(run)
+
+    found = counts(run)
+    assert 40 < found[CONTROL] < 120
+    assert run.skipped == found[CONTROL] and run.accepted == PEOPLE - found[CONTROL]
+    assert read_by_rest(run, fcm) == {TITLES[1]}
+
+
+@pytest.mark.django_db
+def test_where_all_go_at_once_everybody_has_a_variant(project: Project, fcm: Fcm) -> None:
+    run = tried(project, people=40)
+
+    assert REST not in counts(run) and len(counts(run)) == 2
+    assert (run.state, run.accepted) == ("finished", 40)
+
+
+# --- Which one ------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("better", [0, 1])
+def test_the_rest_gets_the_variant_that_more_people_opened(
+    project: Project, fcm: Fcm, better: int
+) -> None:
+    run = tried(project)
+    open_it(run, better, 20)
+    open_it(run, 1 - better, 8)
+
+    look(run, after=WAIT - timedelta(seconds=30))
+    assert FirstPart.objects.get(run=run).went_on_at is None
+    look(run, after=WAIT)
+
+    part = FirstPart.objects.get(run=run)
+    assert (run.winner, part.decision) == (better, "good")
+    work(run)
+    assert (run.state, run.accepted) == ("finished", PEOPLE)
+    assert read_by_rest(run, fcm) == {TITLES[better]}
+    assert all(len(titles) == 1 for titles in titles_read(fcm, run).values())
+
+
+@pytest.mark.django_db
+def test_the_rest_gets_the_variant_that_brought_the_goal_about(project: Project, fcm: Fcm) -> None:
+    run = tried(project, winner_by="goal", goal_event="bought")
+    open_it(run, 0, 30)  # what is opened does not count here
+    of_b = [seq for seq, group in groups_by_seq(run).items() if group == 1][:22]
+    ids = Recipient.objects.filter(run_id=run.pk, seq__in=of_b).values_list("contact_id", flat=True)
+    names = Contact.objects.filter(pk__in=[*ids]).values_list("external_id", flat=True)
+    events = [writing.Event(name, "bought", timezone.now(), {}) for name in names]
+    assert writing.write(project.pk, events) == set()
+
+    look(run, after=WAIT)
+    assert run.winner == 1
+
+
+@pytest.mark.django_db
+def test_with_too_little_to_go_by_the_run_asks_and_a_person_chooses(
+    project: Project, fcm: Fcm
+) -> None:
+    run = tried(project)
+    open_it(run, 0, 12)
+    open_it(run, 1, 7)
+
+    look(run, after=WAIT)
+    assert (run.state, run.cause, run.winner) == ("paused", "first_part", None)
+    assert "Fewer than 20 people" in Caller(project).get(f"runs/{run.pk}").content.decode()
+    assert read_by_rest(run, fcm) == set()
+
+    answer = Caller(project).post(f"runs/{run.pk}/go-on", {"variant": "B"})
+    assert answer.status_code == HTTPStatus.OK, answer.json()
+    assert answer.json()["first_part"]["winner"] == "B"
+    look(run)
+    work(run)
+    assert (run.state, run.winner) == ("finished", 1)
+    assert read_by_rest(run, fcm) == {TITLES[1]}
+    entry = AuditEntry.objects.latest("pk")
+    assert entry.action == "went on with the rest of"
+
+
+@pytest.mark.django_db
+def test_a_run_that_asked_and_is_resumed_sends_the_best_one_so_far(
+    project: Project, fcm: Fcm
+) -> None:
+    run = tried(project)
+    open_it(run, 1, 7)
+    look(run, after=WAIT)
+    assert run.state == "paused"
+
+    control.resume(run, by="user:alice")
+    look(run)
+
+    assert run.winner == 1
+    work(run)
+    assert read_by_rest(run, fcm) == {TITLES[1]}
+
+
+@pytest.mark.django_db
+def test_a_first_part_that_is_not_good_enough_asks_before_any_variant_is_chosen(
+    project: Project, fcm: Fcm
+) -> None:
+    run = tried(project, people=addresses(dead=40, live=360), first_most_dead=1)
+    open_it(run, 1, 25)
+
+    look(run, after=WAIT)
+    assert (run.state, run.cause, run.winner) == ("paused", "first_part", None)
+
+
+# --- A person is faster ---------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_a_person_overrules_while_the_rest_waits(desk: Desk, project: Project, fcm: Fcm) -> None:
+    run = tried(project)
+    open_it(run, 1, 30)
+    dialog = desk.open("campaigns_run_go_on", run.pk)
+    assert "The best one so far: Variant B" in dialog
+    assert "Variant A: opened by 0 %" in dialog
+    desk.confirm("campaigns_run_go_on", run.pk, variant="0")
+    run.refresh_from_db()
+
+    assert run.winner == 0
+    look(run, after=WAIT)
+    work(run)
+    assert run.winner == 0
+    assert read_by_rest(run, fcm) == {TITLES[0]}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("variant", ["C", "rest", "", 1, None])
+def test_a_variant_that_the_run_has_not_is_refused(
+    project: Project, fcm: Fcm, variant: object
+) -> None:
+    run = tried(project)
+
+    answer = Caller(project).post(f"runs/{run.pk}/go-on", {"variant": variant})
+
+    assert answer.status_code in (HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT)
+    run.refresh_from_db()
+    assert run.winner is None and FirstPart.objects.get(run=run).went_on_at is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_choose_at_once_one_does(project: Project, fcm: Fcm) -> None:
+    run = tried(project)
+    open_it(run, 0, 30)
+
+    def choose(variant: int) -> int:
+        return control.go_on(Run.objects.get(pk=run.pk), by="user:alice", variant=variant)
+
+    assert at_once(first=lambda: choose(1), second=lambda: choose(0)) == 0
+
+    look(run)
+    assert run.winner == 1
+    work(run)
+    assert read_by_rest(run, fcm) == {TITLES[1]}
+
+
+# --- What is shown --------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_the_comparison_is_of_those_who_tried_them(project: Project, fcm: Fcm) -> None:
+    run = tried(project)
+    open_it(run, 1, 40)
+    look(run, after=WAIT)
+    work(run)
+    open_it(run, REST, 200)
+
+    found = compared(run)
+    assert found is not None
+    assert [line.words for line in found.lines] == ["Variant A", "Variant B", "The rest: Variant B"]
+    (one,) = found.comparisons
+    assert (one.codes, one.count, one.of) == (("B", "A"), 40, counts(run)[1])
+
+
+# --- Before the launch ----------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"first_percent": None}, "Say above how many percent try the variants."),
+        ({"winner_by": "goal"}, "Name the goal's event, or choose by who opened it."),
+        ({"winner_by": "luck"}, "Use own or opened or goal."),
+    ],
+)
+def test_a_trial_that_could_not_be_judged_is_refused(
+    project: Project, values: dict[str, Any], said: str
+) -> None:
+    campaign = make_trial(project)
+    answer = Caller(project).patch(f"campaigns/{campaign.pk}", values)
+    assert answer.status_code == HTTPStatus.BAD_REQUEST
+    assert ("winner_by", said) in [
+        (error["field"], error["message"]) for error in answer.json()["errors"]
+    ]
+
+
+@pytest.mark.django_db
+def test_a_trial_without_variants_is_not_launched(project: Project) -> None:
+    make_people(project, 10)
+    campaign = make_campaign(project, first_percent=10, winner_by="opened")
+    answer = Caller(project).post(f"campaigns/{campaign.pk}/launch")
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert "There are no variants to choose from" in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_the_review_says_who_tries_them_and_who_gets_the_best_one(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, PEOPLE)
+    campaign = make_trial(project)
+    page = desk.open("campaign_review", campaign.pk)
+    assert "The rest gets the variant that more people opened by then" in page
+    assert "the variant that does best" in page
+
+
+def test_the_form_offers_by_what_the_variant_is_chosen() -> None:
+    assert "winner_by" in CampaignForm.base_fields
+
+
+# --- The release before ---------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_an_engine_that_shares_out_nothing_cannot_begin_a_trial(project: Project) -> None:
+    make_people(project, 10)
+    run = control.launch(make_trial(project), by="user:alice", now=timezone.now())
+    with (
+        pytest.raises(IntegrityError, match="variants_are_tried_by_the_first"),
+        transaction.atomic(),
+    ):
+        Run.objects.filter(pk=run.pk).update(
+            state="sending", planned=10, assigned=10, first_drawn=True
+        )
+
+
+@pytest.mark.django_db
+def test_who_knows_of_no_trial_lets_nobody_of_the_rest_go(project: Project, fcm: Fcm) -> None:
+    run = tried(project)
+    assert FirstPart.objects.filter(run=run).update(went_on_at=timezone.now(), decision="good") == 0
+    rest = run.chunks.get(follows=True)
+    rest_of = Chunk.objects.filter(pk=rest.pk)
+    rest_of.update(state="queued", not_before=None)
+    took = rest_of.update(state="leased", attempt=1, split_attempt=1, lease_until=timezone.now())
+    assert took == 0
+
+
+@pytest.mark.django_db
+def test_a_run_that_the_release_before_launches_is_a_trial_too(project: Project) -> None:
+    make_people(project, 10)
+    run = control.launch(make_trial(project), by="user:alice", now=timezone.now())
+    with connection.cursor() as cursor:  # as its INSERT: it names no such column
+        cursor.execute(
+            "INSERT INTO campaigns_run SELECT (jsonb_populate_record(NULL::campaigns_run,"
+            " to_jsonb(r) || jsonb_build_object("
+            "  'id', r.id + 1, 'occurrence', 'twice', 'winner_by', NULL))).*"
+            " FROM campaigns_run r WHERE id = %s",
+            [run.pk],
+        )
+    assert Run.objects.get(pk=run.pk + 1).winner_by == "opened"
+
+
+# --- Pure -----------------------------------------------------------------------------------------
+
+ROWS = st.lists(st.tuples(st.integers(0, 2_000), st.floats(0, 1)), min_size=1, max_size=5)
+VARIANTS = ROWS.map(
+    lambda rows: [Tried(n, people, round(people * part)) for n, (people, part) in enumerate(rows)]
+)
+
+
+@given(VARIANTS)
+def test_no_variant_did_better_than_the_chosen_one(variants: list[Tried]) -> None:
+    number = chosen(variants)
+    if sum(one.count for one in variants) < 20:
+        assert number is None
+        return
+    assert number is not None
+    mine = variants[number]
+    assert all(one.count * mine.people <= mine.count * one.people for one in variants)
+    equal = [one for one in variants if one.count * mine.people == mine.count * one.people]
+    assert number == min(one.number for one in equal if one.people)
+
+
+@given(VARIANTS)
+def test_the_order_of_the_others_does_not_matter(variants: list[Tried]) -> None:
+    assert best(variants) == best(sorted(variants, key=lambda one: one.number))
+
+
+def test_what_nobody_could_count_is_not_decided() -> None:
+    assert chosen(None) is None
