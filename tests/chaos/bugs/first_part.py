@@ -1,4 +1,4 @@
-"""What F95 must notice."""
+"""What F95 and F97 must notice."""
 
 from __future__ import annotations
 
@@ -36,3 +36,26 @@ def _let_go_apart() -> None:
         hit(name)
 
     patch(first_part, "hit", commit_and_hit)
+
+
+@bug("the rest reads the main text, whatever was chosen", fault="F97")
+def _reads_the_main_text() -> None:
+    from campaigns.runs.variants import variant
+
+    patch(variant, "REST", -9)
+
+
+@bug("the variant is chosen, and nobody waits for its commit", fault="F97")
+def _chosen_apart() -> None:
+    """Who dies in the judgement has chosen, and the rest does not go."""
+    from django.db import connection
+
+    from campaigns.engine import first_part
+
+    choose = first_part._choose
+
+    def choose_and_commit(*which: object) -> None:
+        choose(*which)  # type: ignore[arg-type]
+        connection.connection.commit()
+
+    patch(first_part, "_choose", choose_and_commit)

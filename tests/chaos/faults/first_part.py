@@ -1,17 +1,29 @@
-"""F95: killed in the first part of a run, in the wait after it, and at the judgement."""
+"""F95, F97: killed in the first part of a run, in the wait after it, and at the judgement, which
+may choose a variant for the rest."""
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils import timezone
+
+from campaigns import control, tasks
+from campaigns.echo.keeping import keep
+from campaigns.echo.receipt import Event, Report
 from campaigns.first_part.first_part import FirstPart
+from campaigns.planning.variants import variant
 from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Recipient
+from campaigns.runs.variants.group import REST
 from tests.chaos.evidence import gather
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
 from tests.chaos.stage import POOL
+from tests.given.builders import make_campaign, make_template
 
+TITLES = {0: "Text A", 1: "Text B"}
 WAIT = 30  # seconds; longer than two workers take to start
 FIRST: dict[str, Any] = {
     "first_percent": 25,
@@ -48,6 +60,61 @@ def killed_around_a_first_part(scene: Scene) -> None:
     scene.finish()
     _went_on_after_the_wait(scene)
     assert run.planned == 6_000, f"{run.planned} are in the snapshot"
+
+
+@fault(
+    "F97",
+    "killed while a variant is tried, and as it is chosen",
+    people=4_000,
+    different=AT_JUDGEMENT,
+)
+def killed_around_a_choice(scene: Scene) -> None:
+    """The rest reads the text that was opened more, and whoever tried one reads no other."""
+    campaign = make_campaign(
+        scene.project,
+        template={"title": TITLES[0], "body": "x"},
+        on_unknown=scene.fault.on_unknown,
+        winner_by="opened",
+        **FIRST,
+    )
+    variant.choose(campaign, [(make_template(scene.project, title=TITLES[1], body="x"), 50)])
+    run = control.launch(campaign, by="user:alice", now=timezone.now())
+    scene.adopt(run)
+    tasks.ring(run.pk)
+    scene.until(0.05)
+    _bulk_dies(scene)
+    scene.wait("all of the first part is sent to", lambda: _part(scene).sent_at, seconds=60)
+    _open(run.pk, {0: 20, 1: 60})
+    before = scene.kills
+    scene.wait("the judgement kills", lambda: scene.kills > before, seconds=60 + WAIT)
+    run.refresh_from_db()
+    assert run.winner is None, "it died before the commit, and chose all the same"
+    _nobody_of_the_rest(scene)
+    _control_dies_no_more(scene)
+    scene.healed()
+    scene.finish()
+    run.refresh_from_db()
+    assert run.winner == 1, f"variant {run.winner} was chosen"
+    _each_read_their_text(scene, {**TITLES, REST: TITLES[1]})
+
+
+def _open(run: int, counts: dict[int, int]) -> None:
+    for number, count in counts.items():
+        rows = Recipient.objects.filter(run_id=run, variant=number).order_by("seq")
+        keep([Report(run, row.seq, Event.OPENED, None) for row in rows[:count]])
+
+
+def _each_read_their_text(scene: Scene, titles: dict[int, str]) -> None:
+    scene.stage.fcm.witness()
+    group = dict(Recipient.objects.filter(run_id=scene.run.pk).values_list("seq", "variant"))
+    assert {*group.values()} == {*titles}, Counter(group.values())
+    read = [
+        (int(str(record["id"]).partition(":")[2]), record["title"])
+        for record in scene.stage.fcm.everything_witnessed()
+        if str(record["id"]).startswith(f"{scene.run.pk}:")
+    ]
+    wrong = [seq for seq, title in read if title != titles[group[seq] or 0]]
+    assert not wrong, f"{len(wrong)} read another text than their group's"
 
 
 def _bulk_dies(scene: Scene) -> None:
