@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 MOST_HOSTS = 20  # they stand in a header of every page
+MOST_PORT = 65_535
 LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 HOST = re.compile(rf"(?:\*\.)?(?:{LABEL}\.)+{LABEL}(?::[1-9][0-9]{{0,4}})?")
 
@@ -18,7 +19,7 @@ def in_order(hosts: Iterable[str]) -> list[str]:
     """As they are kept. ValidationError names the one that is none."""
     found = list(dict.fromkeys(host.strip().lower() for host in hosts if host.strip()))
     for host in found:
-        if len(host) > 255 or not HOST.fullmatch(host):
+        if len(host) > 255 or not HOST.fullmatch(host) or not _has_a_port(host):
             said = _(
                 "“%(host)s” is not a host: write cdn.example.com, or *.example.com for all below."
             )
@@ -26,6 +27,12 @@ def in_order(hosts: Iterable[str]) -> list[str]:
     if len(found) > MOST_HOSTS:
         raise ValidationError(_("At most %(most)s hosts.") % {"most": MOST_HOSTS})
     return found
+
+
+def _has_a_port(host: str) -> bool:
+    """One that there can be, if it names any."""
+    _, _, port = host.partition(":")
+    return not port or int(port) <= MOST_PORT
 
 
 def host_of(address: str) -> str:

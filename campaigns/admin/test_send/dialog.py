@@ -144,7 +144,7 @@ class SendTestDialog(Dialog):
         elif to == DEMO:
             cleaned["people"] = list(whom.with_demo_phones(self.project))
             if not cleaned["people"]:
-                self.add_error("to", _("No demo phone is on. Open the page of the demo phones."))
+                self.add_error("to", _("No demo phone is on: open their page and switch one on."))
         return cleaned
 
     def _find_the_person(self, cleaned: dict[str, Any]) -> None:
