@@ -12,6 +12,7 @@ from notifications.admin.furniture.keyset import PlainChangeList
 from notifications.people.contact import Contact
 
 LETTERS_SHOWN = 90
+LANGUAGES_SHOWN = 8  # a text in fifty would make a row of a thousand pixels
 
 
 class TemplateList(PlainChangeList):

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST
 from campaigns.admin.copying import copied, copying
 from campaigns.admin.template.form import TemplateForm, as_posted, unsaved
 from campaigns.admin.template.languages import Translations
-from campaigns.admin.template.list import LETTERS_SHOWN, TemplateList
+from campaigns.admin.template.list import LANGUAGES_SHOWN, LETTERS_SHOWN, TemplateList
 from campaigns.admin.template.text_page import TextPage
 from campaigns.admin.test_send import pages as test_sends
 from campaigns.test_sends.asking import Tried, of_template
@@ -85,7 +85,10 @@ class TemplatePage(TextPage):
 
     @display(description=gettext_lazy("languages"))
     def languages(self, obj: Template) -> str:
-        return ", ".join([_("main text"), *sorted(obj.locales)])
+        tags = sorted(obj.locales)
+        said = ", ".join([_("main text"), *tags[:LANGUAGES_SHOWN]])
+        more = len(tags) - LANGUAGES_SHOWN
+        return _("%(some)s and %(more)s more") % {"some": said, "more": more} if more > 0 else said
 
     @display(description=gettext_lazy("used by"), ordering="campaign_count")
     def used(self, obj: Any) -> str:

@@ -172,3 +172,15 @@ def test_who_may_only_look_takes_files_out_and_brings_none_in(
     assert "Export as CSV" in card and "Import translations" not in card
     assert viewer.get(f"{start}/texts.csv").status_code == 200
     assert viewer.get(f"{start}/translations/").status_code == 403
+
+
+def test_the_list_names_eight_languages_of_a_text_and_counts_the_others(
+    desk: Desk, project: Project
+) -> None:
+    few, many = ("de", "es", "fr"), ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "vi")
+    for tags in (few, many):
+        make_template(project, locales={tag: {"title": "x"} for tag in tags})
+    page = desk.open("campaigns_template_changelist")
+    assert "main text, de, es, fr" in page
+    assert "main text, ar, de, es, fr, it, ja, ko, nl and 2 more" in page
+    assert "pl" not in page.split("nl and 2 more")[1][:20]
