@@ -263,7 +263,7 @@ def test_of_two_who_choose_at_once_one_does(project: Project, fcm: Fcm) -> None:
 @pytest.mark.django_db
 def test_the_comparison_is_of_those_who_tried_them(project: Project, fcm: Fcm) -> None:
     run = tried(project)
-    open_it(run, 1, 40)
+    open_it(run, 1, 30)
     look(run, after=WAIT)
     work(run)
     open_it(run, REST, 200)
@@ -272,7 +272,7 @@ def test_the_comparison_is_of_those_who_tried_them(project: Project, fcm: Fcm) -
     assert found is not None
     assert [line.words for line in found.lines] == ["Variant A", "Variant B", "The rest: Variant B"]
     (one,) = found.comparisons
-    assert (one.codes, one.count, one.of) == (("B", "A"), 40, counts(run)[1])
+    assert (one.codes, one.count, one.of) == (("B", "A"), 30, counts(run)[1])
 
 
 # --- Before the launch ----------------------------------------------------------------------------
