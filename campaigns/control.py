@@ -31,6 +31,8 @@ from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.revisions.revision import content_of, revise
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
+from campaigns.runs.variants.group import name_of
+from campaigns.runs.variants.variant import has_variants
 from campaigns.test_sends import asking
 from campaigns.test_sends.asking import Tried
 from campaigns.test_sends.sent_test import SentTest
@@ -144,10 +146,10 @@ def stop(campaign: Campaign, *, by: str) -> Run:
     return last
 
 
-def correct(run: Run, *, text: str, by: str, revisions: Sequence[int] = ()) -> Campaign:
+def correct(run: Run, *, text: str, by: str, **which: Any) -> Campaign:
     """A draft that takes the place of what this run sent. Raises NotCorrectable."""
     with transaction.atomic():
-        campaign = correcting.draft(run, text=text, revisions=revisions, by=by)
+        campaign = correcting.draft(run, text=text, by=by, **which)
         for made in (campaign.audience, campaign.template, campaign):
             audit.record(by, "created", made, project=campaign.project, corrects_run=run.pk)
         _record(run, by, gettext_noop("made a correction of"), correction=campaign.name)
@@ -210,17 +212,26 @@ def change_text(run: Run, *, new: NewText, by: str) -> int:
     """For whoever still waits; workers take it up with their next window. Returns the number of the
     new revision. Raises Run.InvalidMove, or ValidationError by field; then nothing was changed.
     """
-    content, before = changing.checked(run, new), content_of(run)
-    about: dict[str, Any] = {"fields": changing.differing(before, content)}
+    contents = changing.checked(run, new)
     with transaction.atomic():
-        revise(run, content, of=new.revision, by=by, next_runs=new.next_runs)
-        _record(run, by, CHANGED_THE_TEXT, revision=run.revision, **about)
-        if new.next_runs:
-            for later in handing_on.to_next_runs(run, before, content, by=by):
-                _record(later, by, CHANGED_THE_TEXT, revision=later.revision, **about)
-        if new.in_template and (kept := handing_on.to_template(run, before, content, by=by)):
-            audit.record(by, "changed", kept, project=run.project, **about)
+        for variant, content in contents.items():
+            _change_text(run, variant, content, new, by=by)
     return run.revision
+
+
+def _change_text(run: Run, variant: int, content: dict[str, Any], new: NewText, *, by: str) -> None:
+    before = content_of(run, variant=variant)
+    about: dict[str, Any] = {"fields": changing.differing(before, content)}
+    if has_variants(run):
+        about["variant"] = name_of(variant)
+    of_it: dict[str, Any] = {"by": by, "variant": variant}
+    revise(run, content, of=run.revision, next_runs=new.next_runs, **of_it)
+    _record(run, by, CHANGED_THE_TEXT, revision=run.revision, **about)
+    if new.next_runs:
+        for later in handing_on.to_next_runs(run, before, content, **of_it):
+            _record(later, by, CHANGED_THE_TEXT, revision=later.revision, **about)
+    if new.in_template and (kept := handing_on.to_template(run, before, content, **of_it)):
+        audit.record(by, "changed", kept, project=run.project, **about)
 
 
 CHANGED_THE_TEXT = gettext_noop("changed the text of")

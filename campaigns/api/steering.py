@@ -19,7 +19,7 @@ from campaigns.planning.moving import MovedMeanwhile, WrongTime
 from campaigns.planning.new_text.changing import NewText
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import LETTERS, NUMBERS
+from campaigns.runs.variants.group import LETTERS, MAIN, NUMBERS
 from campaigns.texts.content import TEXTS
 from campaigns.verbs import CHANGE_RATE, CHANGE_TEXT, GO_ON, MOVE, Verb
 from notifications.api.ground.fields import Nothing, StrictSerializer
@@ -60,6 +60,12 @@ class NewTextSerializer(StrictSerializer):
     revision = serializers.IntegerField(
         min_value=1, help_text="Of the text you have seen: `revision` of the run."
     )
+    variant = serializers.ChoiceField(
+        choices=[*LETTERS],
+        default=LETTERS[MAIN],
+        error_messages={"invalid_choice": "Use A, B, C, D or E."},
+        help_text="Whose text it is, in a run with variants.",
+    )
     title = Text(max_length=500)
     body = Text(max_length=4_000)
     image = Text(max_length=2_000, help_text="An https address.")
@@ -79,7 +85,9 @@ class NewTextSerializer(StrictSerializer):
         odd = [tag for tag, own in texts.get("locales", {}).items() if not isinstance(own, dict)]
         if odd:
             raise serializers.ValidationError({"locales": {odd[0][:80]: "Must be an object."}})
-        return {"new": NewText(texts=texts, **attrs)}
+        number = NUMBERS[attrs.pop("variant")]
+        whose = {"texts": texts} if number == MAIN else {"texts": {}, "others": {number: texts}}
+        return {"new": NewText(**whose, **attrs)}
 
 
 class GoOnSerializer(StrictSerializer):

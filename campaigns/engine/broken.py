@@ -7,9 +7,8 @@ from __future__ import annotations
 from campaigns.audiences import rules
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.runs import details
-from campaigns.runs.revisions.revision import content_of
+from campaigns.runs.revisions.revision import texts_of
 from campaigns.runs.run import Run
-from campaigns.runs.variants import variant
 from campaigns.texts.content import sources
 from campaigns.texts.liquid import too_much
 
@@ -24,8 +23,7 @@ def rules_of(run: Run) -> str:
 
 def text_of(run: Run) -> str:
     """Which cap, younger than the run, one of its texts breaks: it could be sent to nobody."""
-    contents = [content_of(run), *(variant.contents_of(run).values() if run.split else ())]
-    each = (source for content in contents for source in sources(content))
+    each = (source for content in texts_of(run).values() for source in sources(content))
     return next(filter(None, map(too_much, each)), "")
 
 

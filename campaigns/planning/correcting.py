@@ -7,6 +7,7 @@ a phone puts it in the place of what it still shows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from django.db import connection, transaction
@@ -18,6 +19,9 @@ from campaigns.audiences.rules import MAX_VALUES
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import MAIN as MAIN_VARIANT
+from campaigns.runs.variants.group import REST, name_of
+from campaigns.runs.variants.variant import read_by
 from campaigns.texts import revision
 from campaigns.texts.content import TEXTS, text_for
 from campaigns.texts.template import Template
@@ -53,10 +57,18 @@ def corrections_of(run: Run) -> list[Campaign]:
     return list(Campaign.objects.filter(corrects=run).order_by("pk"))
 
 
-def draft(run: Run, *, text: str, revisions: Sequence[int] = (), by: str) -> Campaign:
+def draft(
+    run: Run,
+    *,
+    text: str,
+    revisions: Sequence[int] = (),
+    variant: int | None = None,
+    by: str,
+) -> Campaign:
     """A campaign to those who got this text of it, or may have; of a text that was changed under
-    way, only those who got one of these revisions. It says the newest. Nothing is sent until
-    somebody launches it. Its list is still to be filled. Raises NotCorrectable.
+    way, only those who got one of these revisions; of a run with variants, only those who got that
+    one, if one is named. It says the newest, of variant A otherwise. Nothing is sent until somebody
+    launches it. Its list is still to be filled. Raises NotCorrectable.
 
     If the process dies here: all three rows are there, or none is; the sweep fills the list.
     """
@@ -64,20 +76,24 @@ def draft(run: Run, *, text: str, revisions: Sequence[int] = (), by: str) -> Cam
         raise NotCorrectable(why)
     with transaction.atomic():
         name = _("Got run %(number)d") % {"number": run.pk}
-        tree = rules(run, text, revisions)
+        tree = rules(run, text, revisions, variant)
         audience = filling.begin(run.project_id, name, tree, run=run)
         named = _("%(name)s (correction)")
         campaign: Campaign = run.campaign.duplicate_for(audience, named=named, corrects=run)
-        campaign.template = _as_sent(run, named=campaign.name, by=by)
+        campaign.template = _as_sent(run, variant or MAIN_VARIANT, named=campaign.name, by=by)
         campaign.save()
     return campaign
 
 
-def rules(run: Run, text: str, revisions: Sequence[int] = ()) -> dict[str, Any]:
+def rules(
+    run: Run, text: str, revisions: Sequence[int] = (), variant: int | None = None
+) -> dict[str, Any]:
     """Who got it, or may have; of one text: whose language has that text today."""
-    which = [{"revision": number} for number in revisions] or [{}]
-    ways = [(outcome, one) for outcome in ("accepted", "unknown") for one in which]
-    got = {"any": [outcomes.of_run(run, outcome, **one) for outcome, one in ways]}
+    of_revision = [{"revision": number} for number in revisions] or [{}]
+    groups = [one for one in (variant, REST) if one is not None and read_by(run, one) == variant]
+    of_variant = [{"variant": name_of(one)} for one in groups] or [{}]
+    ways = product(("accepted", "unknown"), of_revision, of_variant)
+    got = {"any": [outcomes.of_run(run, out, **one, **other) for out, one, other in ways]}
     if text == EVERY:
         return got
     read = texts_of(run)
@@ -113,9 +129,9 @@ def _locales(run: Run) -> list[str]:
         return []
 
 
-def _as_sent(run: Run, *, named: str, by: str) -> Template:
+def _as_sent(run: Run, variant: int, *, named: str, by: str) -> Template:
     """A text of its own with what the run said last: its template may say something else by now."""
-    newest = content_of(run)
+    newest = content_of(run, variant=variant)
     content = {name: newest[name] for name in (*TEXTS, "data", "locales")}
     made = Template.objects.create(
         project_id=run.project_id,

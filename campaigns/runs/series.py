@@ -10,13 +10,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from campaigns.runs.policy import POLICY
 from campaigns.runs.revisions.revision import handed_on
 from campaigns.runs.run import WAITS, Run
-from campaigns.runs.variants import split
+from campaigns.runs.variants import split, variant
+from campaigns.runs.variants.group import MAIN
 
 ONCE = "once"
 # Frozen by a launch, and handed from each run of a series to the next; the text beside them, as
@@ -104,10 +106,18 @@ def going_on(project_id: int) -> list[Run]:
 def repeated(run: Run, at: datetime) -> Run:
     """The same once more. Raises IntegrityError when somebody else was faster."""
     values: dict[str, Any] = {name: getattr(run, name) for name in FROZEN}
-    values["content"], values["split"] = handed_on(run), split.handed_on(run)
-    return Run.objects.create(
-        **values, occurrence=name_of(at), scheduled_at=at, state=Run.State.SCHEDULED
-    )
+    texts, values["split"] = handed_on(run), split.handed_on(run)
+    values["content"] = texts[MAIN]
+    its_own = {**texts, MAIN: run.content} != variant.as_launched(run)
+    if its_own:  # somebody changed a variant for it
+        del values["split"]["texts"]
+    with transaction.atomic():
+        following = Run.objects.create(
+            **values, occurrence=name_of(at), scheduled_at=at, state=Run.State.SCHEDULED
+        )
+        if its_own:
+            variant.keep(following, texts)
+    return following
 
 
 def one_before_is_going(run: Run) -> Run | None:

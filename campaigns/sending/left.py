@@ -14,6 +14,7 @@ from psycopg.rows import namedtuple_row
 from campaigns.runs.chunk import WINDOW, Chunk
 from campaigns.runs.claiming import OUT, Claim
 from campaigns.runs.ledger import copies
+from campaigns.runs.run import Run
 from campaigns.sending import terms
 from campaigns.sending.terms import Terms
 from campaigns.texts.rendering import Reader
@@ -39,6 +40,7 @@ class Left:
     released: bool = False  # by a person, though ambiguous
     in_windows: int = 0  # of these, those in dead workers' windows: the next claim counts them anew
     message: int | None = None  # the number of what it is of, in a run of messages
+    group: int | None = None  # whose text it is, in a run that has several
 
     @property
     def ambiguous(self) -> bool:
@@ -91,7 +93,7 @@ def left_to_send(claim: Claim) -> list[Left]:
         cursor.execute(TO_SEND, place_of(claim))
         rows = cursor.fetchall()
     its_terms = terms.of_chunk(claim)
-    by_what = "variant" if claim.run.split else "message"
+    by_what = "message" if claim.run.kind == Run.Kind.MESSAGES else "variant"
     return [_left(claim.run.pk, row, its_terms[getattr(row, by_what)]) for row in rows]
 
 
@@ -149,4 +151,5 @@ def _left(run_id: int, row: Any, its_terms: Terms) -> Left:
         released=row.released,
         in_windows=row.in_windows,
         message=row.message,
+        group=row.variant,
     )

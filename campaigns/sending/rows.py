@@ -7,6 +7,7 @@ and settling is patient by itself, because it must know whether an earlier try w
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
@@ -57,8 +58,8 @@ class Rows:
     def people(self) -> list[Left]:
         return whom(self._claim)
 
-    def terms(self) -> Terms:
-        """Of a campaign's run, with the revision of the text that it has now."""
+    def terms(self) -> Mapping[int | None, Terms]:
+        """Of a campaign's run, by the group of the recipient."""
         return terms.of_run(self._run)
 
     def is_too_dear(self, chosen: Left) -> bool:

@@ -249,7 +249,7 @@ class Sending:
         self.run.revision = revision
         its_terms = self.rows.terms()
         for left in self.left:
-            left.terms = its_terms
+            left.terms = its_terms[left.group]
         self.proven = self.rows.proven()
 
     def _pushes(self, people: list[Left], flight: InFlight, now: datetime) -> list[Push]:

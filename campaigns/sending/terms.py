@@ -14,9 +14,10 @@ from typing import Any
 
 from campaigns.runs.claiming import Claim
 from campaigns.runs.messages.message import Message, of_recipients
-from campaigns.runs.revisions.revision import FIRST, content_of
+from campaigns.runs.revisions.revision import FIRST, texts_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants import variant
+from campaigns.runs.variants.group import CONTROL, HOLDOUT, MAIN, REST
 from campaigns.texts.content import Content
 from campaigns.texts.rendering import Renderer
 from notifications.people.project import Project
@@ -67,9 +68,21 @@ class Terms:
         )
 
 
-def of_run(run: Run) -> Terms:
+def of_run(run: Run) -> Mapping[int | None, Terms]:
+    """By the group of the recipient; all have the same, unless it has variants. With the revision
+    of the text that it has now."""
+    texts = texts_of(run)
+    its_own = _of_campaign(run, texts[MAIN])
+    if not variant.has_variants(run):
+        return defaultdict(lambda: its_own)
+    by_text = {number: replace(its_own, content=content) for number, content in texts.items()}
+    groups = (*texts, CONTROL, HOLDOUT, REST)
+    return {group: by_text[variant.read_by(run, group)] for group in groups}
+
+
+def _of_campaign(run: Run, content: Content) -> Terms:
     return Terms(
-        content=content_of(run),
+        content=content,
         revision=run.revision,
         collapse_id=run.collapse_id,
         analytics_label=run.analytics_label,
@@ -82,26 +95,16 @@ def of_run(run: Run) -> Terms:
     )
 
 
-def _of_variants(run: Run, its_own: Terms) -> dict[int | None, Terms]:
-    """All but the text is the run's. Whoever gets nothing has the main one, which is not sent."""
-    if not variant.has_variants(run):
-        return {}
-    contents = variant.contents_of(run).items()
-    return {number: replace(its_own, content=content) for number, content in contents}
-
-
 def asked_of(project: Project) -> dict[str, Any]:
     """What its messages carry so that we hear what became of them."""
     return {"asks_receipts": project.asks_receipts, "counts_links": project.counts_links}
 
 
 def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
-    """By the number of the message; of a campaign's run all have the same, unless it has variants:
-    then by the number of theirs."""
+    """Of a run of messages, by the number of the message; else by the group."""
     run, chunk = claim.run, claim.chunk
     if run.kind != Run.Kind.MESSAGES:
-        its_own = of_run(run)
-        return defaultdict(lambda: its_own, _of_variants(run, its_own))
+        return of_run(run)
     messages = of_recipients(run.pk, chunk.first_seq, chunk.last_seq)
     # Who shares a text shares its terms, too: they are read once for all.
     asks = asked_of(run.project)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from campaigns import control
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
@@ -15,6 +17,7 @@ from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_contact, make_device, make_people, make_run
 from tests.servers.fcm import Fcm
+from tests.variants.shared import TITLES, make_split
 
 WRONG = {"title": "Seventy per cent off", "body": "Today"}
 RIGHT = "Seven per cent off"
@@ -107,3 +110,20 @@ def test_a_run_whose_text_nobody_changed_has_one_revision(alice: Caller, run: Ru
 def test_another_projects_run_is_not_there(charlie: Caller, run: Run) -> None:
     assert ask(charlie, run, title=RIGHT).status_code == 404
     assert charlie.get(f"runs/{run.pk}/revisions").status_code == 404
+
+
+def test_of_a_run_with_variants_one_is_changed_and_each_revision_names_whose_it_is(
+    alice: Caller, ours: Project
+) -> None:
+    make_people(ours, 4)
+    run = control.launch(make_split(ours), by="user:alice", now=timezone.now())
+    reply = ask(alice, run, variant="B", title=RIGHT)
+    assert (reply.status_code, reply.json()["revision"]) == (200, 2)
+    said = alice.get(f"runs/{run.pk}/revisions").json()["results"]
+    assert [(one["revision"], one["variant"], one["content"]["title"]) for one in said] == [
+        (1, "A", TITLES[0]), (2, "B", RIGHT),
+    ]  # fmt: skip
+    assert {letter: one["title"] for letter, one in said[0]["variants"].items()} == {"B": TITLES[1]}
+    assert said[1]["variants"] == {}
+    refused = alice.post(f"runs/{run.pk}/change-text", {"revision": 2, "variant": "C", "title": ""})
+    assert (refused.status_code, "has no variant C" in refused.json()["detail"]) == (409, True)

@@ -31,7 +31,7 @@ def left(
     released: bool = False,
     in_windows: int = 0,
 ) -> Left:
-    of_run = terms.of_run(run())
+    of_run = terms.of_run(run())[None]
     return Left(1, 1, 1, READER, of_run, tries, first, copies, "", released, in_windows)
 
 
@@ -45,11 +45,11 @@ def run(*, on_unknown: str = "resend", ttl: int = 86_400) -> Run:
 
 
 def judge(person: Left, outcome: Outcome, its_run: Run, now: datetime) -> Final | Retry | None:
-    return judging.judge(replace(person, terms=terms.of_run(its_run)), outcome, now)
+    return judging.judge(replace(person, terms=terms.of_run(its_run)[None]), outcome, now)
 
 
 def may_be_sent_to(person: Left, its_run: Run) -> bool:
-    return judging.may_be_sent_to(replace(person, terms=terms.of_run(its_run)))
+    return judging.may_be_sent_to(replace(person, terms=terms.of_run(its_run)[None]))
 
 
 MAY_HAVE_ARRIVED = ("server_error", "unavailable", "unanswered")

@@ -163,7 +163,7 @@ def test_a_run_keeps_the_buttons_it_was_launched_with_and_a_correction_begins_wi
     Template.objects.update(buttons=[])
     run.refresh_from_db()
     assert run.content["buttons"] == BUTTONS
-    assert correcting._as_sent(run, named="x", by="user:alice").buttons == BUTTONS
+    assert correcting._as_sent(run, 0, named="x", by="user:alice").buttons == BUTTONS
 
 
 @pytest.mark.django_db

@@ -9,7 +9,7 @@ from campaigns import control
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness
 from campaigns.runs.run import Run
-from campaigns.runs.variants.variant import contents_of
+from campaigns.runs.variants.variant import as_launched
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
@@ -128,7 +128,7 @@ def test_a_launch_freezes_each_text_and_edits_reach_none(project: Project) -> No
     template = campaign.variants.get().template
     template.title = "Edited"
     template.save()
-    assert {n: content["title"] for n, content in contents_of(run).items()} == {
+    assert {n: content["title"] for n, content in as_launched(run).items()} == {
         0: TITLES[0], 1: TITLES[1],
     }  # fmt: skip
 

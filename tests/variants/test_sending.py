@@ -13,7 +13,6 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.new_text.changing import NewText
 from campaigns.results import reports
 from campaigns.runs import claiming
 from campaigns.runs.chunk import LEASE, Chunk
@@ -113,16 +112,6 @@ def test_who_is_to_get_nothing_finds_nothing_in_the_inbox_either(
             [run.pk],
         )
         assert found == {row[0] for row in cursor.fetchall()}
-
-
-def test_the_text_of_a_run_with_variants_is_not_changed_under_way(project: Project) -> None:
-    make_people(project, 10)
-    run = launched(make_split(project))
-    new = NewText(1, {"title": "Another"}, accept_skips=True)
-    with pytest.raises(Run.InvalidMove, match=f"Run {run.pk} has variants"):
-        control.change_text(run, new=new, by="user:alice")
-    run.refresh_from_db()
-    assert run.revision == 1
 
 
 def test_a_variant_that_was_sent_is_never_changed(project: Project) -> None:

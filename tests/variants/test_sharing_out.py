@@ -14,7 +14,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from campaigns.runs.series import repeated
-from campaigns.runs.variants.variant import contents_of
+from campaigns.runs.variants.variant import as_launched
 from notifications.people.consent.category import Category
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_device, make_people, make_run
@@ -94,7 +94,7 @@ def test_the_runs_of_a_series_give_the_same_people_the_same_text(project: Projec
         engine.advance(run.pk, now=timezone.now())
         run.refresh_from_db()
     assert groups(first) == groups(third)
-    texts = {number: content["title"] for number, content in contents_of(third).items()}
+    texts = {number: content["title"] for number, content in as_launched(third).items()}
     assert texts == {0: TITLES[0], 1: TITLES[1]}
 
 

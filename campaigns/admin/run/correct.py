@@ -21,6 +21,8 @@ from campaigns.planning.correcting import EVERY, MAIN
 from campaigns.runs.revisions import shares
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import in_words
+from campaigns.runs.variants.variant import as_launched, has_variants
 from campaigns.texts.content import untagged
 from notifications.admin.furniture.dialogs import ask, done, refused
 from notifications.admin.furniture.page import actor, page_url
@@ -44,6 +46,15 @@ class CorrectDialog(RunDialog):
         help_text=gettext_lazy("Of one language: only those whose language has that text today."),
     )
 
+    variant = forms.TypedChoiceField(
+        label=gettext_lazy("Whose text was wrong"),
+        coerce=int,
+        empty_value=None,
+        required=False,
+        widget=UnfoldAdminSelectWidget,
+        help_text=gettext_lazy("The draft has that text; where all were wrong, that of variant A."),
+    )
+
     revision = forms.ChoiceField(
         label=gettext_lazy("To whom"),
         widget=UnfoldAdminSelectWidget,
@@ -56,6 +67,12 @@ class CorrectDialog(RunDialog):
             cast(forms.ChoiceField, self.fields["revision"]).choices = _revisions(self.run)
         else:
             del self.fields["revision"]
+        if self.possible and has_variants(self.run):
+            each = [(number, in_words(number)) for number in as_launched(self.run)]
+            chosen = [("", _("All variants")), *each]
+            cast(forms.ChoiceField, self.fields["variant"]).choices = chosen
+        else:
+            del self.fields["variant"]
         if self.possible and (texts := correcting.texts_of(self.run)):
             cast(forms.ChoiceField, self.fields["text"]).choices = _choices(texts)
         else:
@@ -126,7 +143,13 @@ class Corrects:
     def correct(self, request: HttpRequest, form: CorrectDialog, object_id: str) -> HttpResponse:
         text = form.cleaned_data.get("text") or EVERY
         try:
-            made = control.correct(form.run, text=text, revisions=form.revisions, by=actor(request))
+            made = control.correct(
+                form.run,
+                text=text,
+                revisions=form.revisions,
+                variant=form.cleaned_data.get("variant"),
+                by=actor(request),
+            )
         except correcting.NotCorrectable as error:
             return refused(request, form, str(error))
         except ValidationError as error:

@@ -15,6 +15,8 @@ from campaigns.audiences.lists import filling
 from campaigns.planning import correcting
 from campaigns.planning.correcting import EVERY, MAIN
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import LETTERS, NUMBERS, name_of
+from campaigns.runs.variants.variant import as_launched, has_variants
 from notifications.api.ground.fields import StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem
@@ -38,6 +40,14 @@ class CorrectionSerializer(StrictSerializer):
         help_text="Only those who got this revision of the text; left out: all.",
     )
 
+    variant = serializers.ChoiceField(
+        choices=[*LETTERS],
+        required=False,
+        error_messages={"invalid_choice": "Use A, B, C, D or E."},
+        help_text="Of a run with variants: only those who got this one. The draft has its text; "
+        "left out: all who got any, and the draft has that of A.",
+    )
+
 
 class RunCorrect(ApiView):
     place = ("api-campaign", "id")
@@ -56,9 +66,12 @@ class RunCorrect(ApiView):
         given = self.given(CorrectionSerializer)
         run, text = self.find(Run, pk), given["text"]
         _refuse_unknown(run, text)
-        revisions = _revisions(run, given.get("revision"))
+        which = {
+            "revisions": _revisions(run, given.get("revision")),
+            "variant": _variant(run, given.get("variant")),
+        }
         try:
-            made = control.correct(run, text=text, revisions=revisions, by=self.actor)
+            made = control.correct(run, text=text, by=self.actor, **which)
         except correcting.NotCorrectable as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
         if not filling.at_once(made.audience):
@@ -71,6 +84,19 @@ def _revisions(run: Run, number: int | None) -> list[int]:
         said = f"There is no revision {number}; the newest is {run.revision}."
         raise serializers.ValidationError({"revision": said})
     return [] if number is None else [number]
+
+
+def _variant(run: Run, letter: str | None) -> int | None:
+    if letter is None:
+        return None
+    launched = as_launched(run)
+    if NUMBERS[letter] not in launched:
+        known = ", ".join(map(name_of, launched))
+        said = f"There is no variant {letter} in this run. Use one of {known}."
+        if not has_variants(run):
+            said = "This run has no variants. Leave it out."
+        raise serializers.ValidationError({"variant": said})
+    return NUMBERS[letter] if has_variants(run) else None
 
 
 def _refuse_unknown(run: Run, text: str) -> None:

@@ -13,6 +13,8 @@ from campaigns.api.templates import Languages, Options, Texts
 from campaigns.runs.revisions import shares
 from campaigns.runs.revisions.revision import FIRST, RunRevision
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import MAIN, name_of
+from campaigns.runs.variants.variant import as_launched, has_variants
 from campaigns.texts.content import TEXTS
 from notifications.api.ground import pages
 from notifications.api.ground.view import ApiView
@@ -31,9 +33,19 @@ class RunTextSerializer(serializers.Serializer[Any]):
 
 
 class RunRevisionSerializer(serializers.Serializer[Any]):
-    """One revision of a run's text, and what became of those who were sent it."""
+    """One revision of a run's text, and what became of those who were sent it; in a run with
+    variants, of all who were sent to while it was the newest."""
 
     revision = serializers.IntegerField()
+    variant = serializers.CharField(
+        allow_null=True,
+        help_text="Whose text it is, in a run with variants; the others say what they said.",
+    )
+    variants = serializers.DictField(
+        child=RunTextSerializer(),
+        help_text="Of the first revision: what the launch froze for the variants beside A, by "
+        "letter.",
+    )
     content = RunTextSerializer()
     by = serializers.CharField(help_text="Who launched it, or changed its text.")
     at = serializers.DateTimeField(help_text="Whoever was sent to later got this, or a newer one.")
@@ -55,17 +67,33 @@ class RunRevisions(ApiView):
         another. `unknown` may have got it; `skipped` got nothing. There are at most 100."""
         run = self.find(Run, pk)
         first = {"revision": FIRST, "by": run.launched_by, "at": run.launched_at}
-        said = [_said(first, run.content), *map(_later, run.revisions.all())]
+        letter = name_of if has_variants(run) else lambda number: None
+        said = [
+            _said(first | {"variant": letter(MAIN)}, run.content, _others(run)),
+            *(_later(one, letter(one.variant)) for one in run.revisions.all()),
+        ]
         counts = shares.by_revision(run)
         return Response(
             {"results": [one | counts.get(one["revision"], {}) for one in said], "next": None}
         )
 
 
-def _later(one: RunRevision) -> dict[str, Any]:
-    return _said({"revision": one.number, "by": one.by, "at": one.at}, one.content)
+def _later(one: RunRevision, variant: str | None) -> dict[str, Any]:
+    about = {"revision": one.number, "variant": variant, "by": one.by, "at": one.at}
+    return _said(about, one.content)
 
 
-def _said(about: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+def _others(run: Run) -> dict[str, Any]:
+    others = as_launched(run).items()
+    return {name_of(number): _text(content) for number, content in others if number != MAIN}
+
+
+def _said(
+    about: dict[str, Any], content: dict[str, Any], others: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    return {**about, "variants": others or {}, "content": _text(content)}
+
+
+def _text(content: dict[str, Any]) -> dict[str, Any]:
     texts = {name: content[name] for name in (*TEXTS, "data", "locales")}
-    return {**about, "content": {**texts, "options": content.get("options", {})}}
+    return {**texts, "options": content.get("options", {})}

@@ -5,7 +5,7 @@ to them is a correction, see `correcting.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -17,7 +17,8 @@ from campaigns.planning.new_text.skipping import Skips
 from campaigns.runs import sums
 from campaigns.runs.revisions.revision import MOST, ChangedMeanwhile, content_of
 from campaigns.runs.run import Run
-from campaigns.runs.variants import variant
+from campaigns.runs.variants import variant as variants
+from campaigns.runs.variants.group import MAIN, name_of
 from campaigns.texts.content import TEXTS
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
@@ -34,6 +35,13 @@ class NewText:
     accept_skips: bool = False
     next_runs: bool = False
     in_template: bool = False
+    others: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # the same of B, C …
+
+    @property
+    def by_variant(self) -> dict[int, Mapping[str, Any]]:
+        """Whose texts change; with nobody else's, those of the main one."""
+        main = {MAIN: self.texts} if self.texts or not self.others else {}
+        return {**main, **self.others}
 
 
 class NotChanged(Run.InvalidMove):
@@ -54,22 +62,16 @@ def problem(run: Run) -> str:
         return str(run.refused(_("change its text")))
     if run.planned is not None and not run.freezing and not sums.totals_of(run).waiting:
         return _("Nobody waits any more in run %(number)d.") % {"number": run.pk}
-    if variant.has_variants(run):
-        said = _(
-            "Run %(number)d has variants: who reads another text under way cannot be compared any "
-            "more. Pause or cancel it, and launch a new campaign."
-        )
-        return said % {"number": run.pk}
     if run.revision > MOST:
         said = _("The text of run %(number)d was changed %(most)s times. Cancel it instead.")
         return said % {"number": run.pk, "most": MOST}
     return ""
 
 
-def rewritten(run: Run, texts: Mapping[str, Any]) -> dict[str, Any]:
+def rewritten(run: Run, texts: Mapping[str, Any], variant: int = MAIN) -> dict[str, Any]:
     """What it would say with these texts in, and with its snippets as they read now. What is not
     named stays; of a language, too. Raises ValidationError, by field."""
-    now = content_of(run)
+    now = content_of(run, variant=variant)
     locales = {tag: dict(own) for tag, own in now["locales"].items()}
     for tag, own in texts.get("locales", {}).items():
         locales[tag] = {**locales.get(tag, {}), **own}
@@ -119,15 +121,26 @@ def hopeless(run: Run, content: dict[str, Any]) -> str:
     return said % {"detail": look.refused[0].detail}
 
 
-def checked(run: Run, new: NewText) -> dict[str, Any]:
-    """What it is to say. Raises NotChanged, ChangedMeanwhile, or ValidationError."""
+def checked(run: Run, new: NewText) -> dict[int, dict[str, Any]]:
+    """What it is to say, by variant: of those that change. Raises NotChanged, ChangedMeanwhile, or
+    ValidationError."""
     if why := problem(run):
         raise NotChanged(why)
     if run.revision != new.revision:
         raise ChangedMeanwhile
-    content = rewritten(run, new.texts)
+    launched = variants.as_launched(run)
+    for number in new.by_variant:
+        if number not in launched:
+            said = _("Run %(number)d has no variant %(letter)s.")
+            raise NotChanged(said % {"number": run.pk, "letter": name_of(number)})
+    return {number: _checked(run, new, number) for number in new.by_variant}
+
+
+def _checked(run: Run, new: NewText, variant: int) -> dict[str, Any]:
+    content = rewritten(run, new.by_variant[variant], variant)
     if why := hopeless(run, content):
         raise NotChanged(why)
-    if not new.accept_skips and (skips := skipping.foretold(run, content)) and skips.more:
+    skips = None if new.accept_skips else skipping.foretold(run, content, variant)
+    if skips and skips.more:
         raise WouldSkip(skips)
     return content

@@ -16,6 +16,7 @@ from campaigns.runs import series
 from campaigns.runs.revisions.revision import content_of, revise
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE
+from campaigns.runs.variants.group import MAIN
 from campaigns.texts import comparison, revision
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
@@ -28,31 +29,41 @@ def has_next_runs(run: Run) -> bool:
     return run.occurrence != ONCE and run.campaign.series is not None
 
 
-def template_of(run: Run) -> Template | None:
+def template_of(run: Run, variant: int = MAIN) -> Template | None:
     """That it was launched with, if it is still there."""
     mine = Template.objects.filter(project=run.project_id)
-    return mine.filter(pk=run.content.get("template") or 0).first()
+    return mine.filter(pk=_number_of_template(run, variant)).first()
 
 
-def to_next_runs(run: Run, before: dict[str, Any], after: dict[str, Any], *, by: str) -> list[Run]:
+def _number_of_template(run: Run, variant: int) -> int:
+    if variant == MAIN:
+        number: int = run.content.get("template") or 0
+        return number
+    chosen = run.campaign.variants.filter(number=variant)
+    return chosen.values_list("template", flat=True).first() or 0
+
+
+def to_next_runs(
+    run: Run, before: dict[str, Any], after: dict[str, Any], *, by: str, variant: int = MAIN
+) -> list[Run]:
     """Those that wait and said the same. One whose text somebody changed for itself keeps that."""
     changed = []
     for later in series.waiting(run.campaign_id).exclude(pk=run.pk):
-        if content_of(later) == before:
+        if content_of(later, variant=variant) == before:
             with suppress(Run.InvalidMove):  # somebody was faster
-                revise(later, after, of=later.revision, by=by, next_runs=True)
+                revise(later, after, of=later.revision, by=by, next_runs=True, variant=variant)
                 changed.append(later)
     return changed
 
 
 def to_template(
-    run: Run, before: Mapping[str, Any], after: Mapping[str, Any], *, by: str
+    run: Run, before: Mapping[str, Any], after: Mapping[str, Any], *, by: str, variant: int = MAIN
 ) -> Template | None:
     """What changed, and nothing else: it may have been edited since the launch. None if it is gone,
     or says this already. In the caller's transaction. Raises NotChanged.
     """
-    revision.open_for_change(Template, run.content.get("template") or 0)
-    template = template_of(run)
+    revision.open_for_change(Template, _number_of_template(run, variant))
+    template = template_of(run, variant)
     if template is None:
         return None
     merged = comparison.merge(_written(before), _written(after), template.written()).content

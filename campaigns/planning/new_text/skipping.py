@@ -18,6 +18,9 @@ from campaigns.audiences.reach import Alike, Judged
 from campaigns.planning.launch_check import skipped
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
+from campaigns.runs.variants import split
+from campaigns.runs.variants import variant as variants
+from campaigns.runs.variants.group import MAIN, REST
 from campaigns.texts import liquid, preview
 from notifications.people.consent import standing
 from notifications.people.contact import Contact
@@ -32,7 +35,8 @@ WAITING = """
 SELECT r.contact_id, r.device_id FROM campaigns_chunk k
 CROSS JOIN LATERAL (
     SELECT r.contact_id, r.device_id FROM campaigns_recipient r
-    WHERE r.run_id = %s AND r.seq BETWEEN k.first_seq AND k.last_seq AND NOT EXISTS (
+    WHERE r.run_id = %s AND r.seq BETWEEN k.first_seq AND k.last_seq
+        AND (r.variant IS NULL OR r.variant = ANY(%s)) AND NOT EXISTS (
         SELECT FROM campaigns_delivery d WHERE d.run_id = %s AND d.seq = r.seq
             AND d.seq BETWEEN k.first_seq AND k.last_seq
     )
@@ -74,14 +78,17 @@ class Skips:
         return f"{said % counted} {now % before}"
 
 
-def foretold(run: Run, content: Mapping[str, Any]) -> Skips | None:
+def foretold(run: Run, content: Mapping[str, Any], variant: int = MAIN) -> Skips | None:
     """None: they could not be counted in any reasonable time."""
-    before = content_of(run)
+    before = content_of(run, variant=variant)
     paths = sorted({*preview.needed(before), *preview.needed(content)}, key=str)
     if not paths:
         return Skips(0, 0, [], exact=True)
     with suppress(TooSlow, ValidationError):
-        judged = _of_audience(run, paths) if run.planned is None else _of_waiting(run, paths)
+        if run.planned is None:
+            judged = _of_audience(run, paths, variant)
+        else:
+            judged = _of_waiting(run, paths, variant)
         sure = not preview.depends(content) and not preview.depends(before)
         lost = _lost(content, paths, judged.groups)
         return Skips(
@@ -93,12 +100,12 @@ def foretold(run: Run, content: Mapping[str, Any]) -> Skips | None:
     return None
 
 
-def somebody(run: Run) -> Contact | None:
+def somebody(run: Run, variant: int = MAIN) -> Contact | None:
     """Who waits, to read the new text as they would."""
     if run.planned is None:
         return preview.somebody(run.project)
     with suppress(TooSlow), within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
-        cursor.execute(WAITING, [run.pk, run.pk, run.pk, 1])
+        cursor.execute(WAITING, _waiting(run, variant, 1))
         if found := cursor.fetchone():
             return Contact.objects.filter(pk=found[0]).first()
     return None
@@ -119,24 +126,36 @@ def _lost(
     return found
 
 
-def _of_waiting(run: Run, paths: list[liquid.Path]) -> Judged:
+def _waiting(run: Run, variant: int, most: int) -> list[Any]:
+    """The values of WAITING: of a run with variants, those who read that one."""
+    groups = [group for group in (variant, REST) if variants.read_by(run, group) == variant]
+    return [run.pk, groups, run.pk, run.pk, most]
+
+
+def _of_waiting(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
     lacks = [skipped.lacks(path) for path in paths]
     statement = ALIKE.format(lacking=", ".join(one.sql for one in lacks))
     params = [param for one in lacks for param in one.params]
     consent = [run.asks["marketing"], run.asks["category"]]
     with within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
-        cursor.execute(statement, [*params, run.pk, run.pk, run.pk, MOST, *consent])
+        cursor.execute(statement, [*params, *_waiting(run, variant, MOST), *consent])
         groups = [Alike(*row) for row in cursor.fetchall()]
     looked_at = sum(group.devices for group in groups)
     return Judged(groups, exact=looked_at < MOST and not run.freezing)
 
 
-def _of_audience(run: Run, paths: list[liquid.Path]) -> Judged:
-    """Before its recipients are chosen: of those who would be chosen now."""
+def _of_audience(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
+    """Before its recipients are chosen: of those who would be chosen now, and of a run with
+    variants the share that is meant to read that one."""
     found = reach.quick(run.project_id, run.rules)
     lacks = [skipped.lacks(path) for path in paths]
     conditions = [Sql(f"(out = '' AND {one.sql})", one.params) for one in lacks]
     judged = reach.judged(
         run.project_id, run.rules, conditions, found, run.asks, seconds=LOOKING_SECONDS
     )
-    return replace(judged, exact=judged.exact and found.exact)
+    groups = split.of(run)
+    if groups is None:
+        return replace(judged, exact=judged.exact and found.exact)
+    share = groups.shares()[variant]
+    of_it = [replace(one, devices=round(one.devices * share)) for one in judged.groups]
+    return replace(judged, groups=of_it, exact=False)

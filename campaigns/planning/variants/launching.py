@@ -11,9 +11,8 @@ from django.utils.translation import gettext as _
 from campaigns.first_part.drawing import size_of
 from campaigns.planning.variants.variant import Wording
 from campaigns.runs.run import Run
-from campaigns.runs.variants import split
+from campaigns.runs.variants import split, variant
 from campaigns.runs.variants.group import MAIN
-from campaigns.runs.variants.variant import RunVariant
 
 
 def wordings(campaign: Any) -> list[Wording]:
@@ -77,7 +76,4 @@ def hopeless(campaign: Any) -> dict[str, str]:
 
 
 def freeze(run: Run, texts: list[Wording]) -> None:
-    """Beside the main one, which is the run's own content."""
-    RunVariant.objects.bulk_create(
-        RunVariant(run=run, number=one.number, content=one.template.frozen()) for one in texts[1:]
-    )
+    variant.keep(run, {one.number: one.template.frozen() for one in texts[1:]})

@@ -2,7 +2,8 @@
 
 Revision 1 is what the launch froze: it is the run's own content, and has no row here. Each later
 one is a row that nothing changes again; a trigger refuses it. The run knows the newest number, a
-window names the one that its requests were made with, and each delivery the one that left last.
+window names the one that its requests were made with, and each delivery the one that left last. Of
+a run with variants, each revision is another text of one of them; the others say what they said.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext
 
 from campaigns.runs.run import Run
+from campaigns.runs.variants import variant as variants
+from campaigns.runs.variants.group import LETTERS, MAIN
 
 FIRST = 1
 MOST = 99  # of one run: more is a program that has lost its way
@@ -25,6 +28,7 @@ class RunRevision(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="revisions")
     number = models.SmallIntegerField()
+    variant = models.SmallIntegerField(default=MAIN, db_default=MAIN)  # whose text it is
     content = models.JSONField()
     # The runs of its series that follow say it, too.
     next_runs = models.BooleanField(default=False, db_default=False)
@@ -37,6 +41,10 @@ class RunRevision(models.Model):
             models.UniqueConstraint(fields=["run", "number"], name="one_run_revision_per_number"),
             models.CheckConstraint(
                 condition=Q(number__gt=FIRST), name="the_first_revision_is_the_runs_own"
+            ),
+            models.CheckConstraint(
+                condition=Q(variant__gte=MAIN, variant__lt=len(LETTERS)),
+                name="a_revision_of_a_text_we_know",
             ),
         ]
 
@@ -53,32 +61,35 @@ class ChangedMeanwhile(Run.InvalidMove):
         )
 
 
-def content_of(run: Run, number: int | None = None) -> dict[str, Any]:
-    """What that revision says; without a number, the newest."""
-    number = run.revision if number is None else number
-    if number == FIRST:
-        first: dict[str, Any] = run.content
-        return first
-    content: dict[str, Any] = run.revisions.values_list("content", flat=True).get(number=number)
-    return content
+def texts_of(run: Run, number: int | None = None) -> dict[int, dict[str, Any]]:
+    """What that revision says, by variant; without a number, the newest."""
+    last = run.revision if number is None else number
+    launched = variants.as_launched(run)
+    return launched if last == FIRST else _newest(launched, run.revisions.filter(number__lte=last))
 
 
-def contents_of(run: Run) -> dict[int, dict[str, Any]]:
-    """All that it has said, by number."""
-    later = run.revisions.values_list("number", "content") if run.revision > FIRST else ()
-    return {FIRST: run.content, **dict(later)}
+def content_of(run: Run, number: int | None = None, *, variant: int = MAIN) -> dict[str, Any]:
+    """The same, of one variant."""
+    return texts_of(run, number)[variant]
 
 
-def handed_on(run: Run) -> dict[str, Any]:
-    """What the next run of its series says."""
-    meant = run.revisions.filter(next_runs=True).order_by("-number").first()
-    content: dict[str, Any] = meant.content if meant else run.content
-    return content
+def handed_on(run: Run) -> dict[int, dict[str, Any]]:
+    """What the next run of its series says, by variant."""
+    return _newest(variants.as_launched(run), run.revisions.filter(next_runs=True))
 
 
-def revise(run: Run, content: dict[str, Any], *, of: int, by: str, next_runs: bool) -> None:
-    """Whoever still waits gets this. Of two people who change it at once, one does: both looked at
-    the same number. Raises Run.InvalidMove; then nothing was changed.
+def _newest(
+    launched: dict[int, dict[str, Any]], later: models.QuerySet[RunRevision]
+) -> dict[int, dict[str, Any]]:
+    newest = later.order_by("variant", "-number").distinct("variant")
+    return {**launched, **dict(newest.values_list("variant", "content"))}
+
+
+def revise(
+    run: Run, content: dict[str, Any], *, of: int, by: str, next_runs: bool, variant: int = MAIN
+) -> None:
+    """Whoever still waits for that variant gets this. Of two people who change it at once, one
+    does: both looked at the same number. Raises Run.InvalidMove; then nothing was changed.
 
     If the process dies here: both rows are there, or none is.
     """
@@ -89,5 +100,6 @@ def revise(run: Run, content: dict[str, Any], *, of: int, by: str, next_runs: bo
         if not looked_at.update(revision=F("revision") + 1):
             run.refresh_from_db()
             raise ChangedMeanwhile if run.revision != of else run.refused(what)
-        run.revisions.create(number=of + 1, content=content, by=by, next_runs=next_runs)
+        about = {"variant": variant, "by": by, "next_runs": next_runs}
+        run.revisions.create(number=of + 1, content=content, **about)
     run.revision = of + 1

@@ -1,6 +1,7 @@
 """RunVariant: another text of a run, as its launch froze it. Variant A is the run's own content.
 
-Nothing changes it again; a trigger refuses it. The runs of a series read those of the first.
+Nothing changes it again; a trigger refuses it. The runs of a series read those of the first,
+unless somebody changed one for them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from django.db import models
 from django.db.models import Q
 
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import LETTERS, MAIN, REST
+from campaigns.runs.variants.group import LETTERS, MAIN, REST, gets_a_text
 
 
 class RunVariant(models.Model):
@@ -35,17 +36,31 @@ class RunVariant(models.Model):
         return f"variant {LETTERS[self.number]} of run {self.run_id}"
 
 
-def contents_of(run: Run) -> dict[int, dict[str, Any]]:
-    """All texts of the run by number; one, where it has no variants. The rest of a trial has that
-    of the variant that was chosen, and until then none that leaves."""
+def as_launched(run: Run) -> dict[int, dict[str, Any]]:
+    """All texts of the run by number; one, where it has no variants. What they say by now:
+    `revisions.revision.texts_of`."""
     if not has_variants(run):
         return {MAIN: run.content}
     kept_at = (run.split or {}).get("texts", run.pk)
     others = RunVariant.objects.filter(run=kept_at).values_list("number", "content")
-    contents = {MAIN: run.content, **dict(others)}
-    if run.tries_variants:
-        contents[REST] = contents[MAIN if run.winner is None else run.winner]
-    return contents
+    return {MAIN: run.content, **dict(others)}
+
+
+def keep(run: Run, texts: dict[int, dict[str, Any]]) -> None:
+    """Those beside the main one, which is the run's own content."""
+    RunVariant.objects.bulk_create(
+        RunVariant(run=run, number=number, content=content)
+        for number, content in texts.items()
+        if number != MAIN
+    )
+
+
+def read_by(run: Run, group: int | None) -> int:
+    """Whose text they read. The rest of a trial has that of the variant that was chosen, and until
+    then none that leaves; whoever gets nothing has the main one, which is not sent."""
+    if group == REST:
+        return run.winner or MAIN
+    return group if group is not None and gets_a_text(group) else MAIN
 
 
 def has_variants(run: Run) -> bool:

@@ -18,11 +18,10 @@ from campaigns.planning.launch_check import skipped
 from campaigns.results.reason_steps import detail_in_words
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
-from campaigns.runs.revisions.revision import FIRST, content_of, contents_of
+from campaigns.runs.revisions.revision import FIRST, texts_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import in_words
-from campaigns.runs.variants.variant import contents_of as variants_of
-from campaigns.runs.variants.variant import has_variants
+from campaigns.runs.variants.variant import has_variants, read_by
 from campaigns.texts import preview
 from campaigns.texts.content import in_language
 from campaigns.texts.preview import Card
@@ -80,8 +79,9 @@ class Reading:
 
 def snippets(run: Run) -> list[tuple[str, int]]:
     """Which it says, each with the revision that was frozen with the text."""
-    frozen = content_of(run).get("snippets", {})
-    return [(name, one["revision"]) for name, one in frozen.items()]
+    said = [text.get("snippets", {}) for text in texts_of(run).values()]
+    found = {(name, one["revision"]) for frozen in said for name, one in frozen.items()}
+    return sorted(found)
 
 
 def readings(run: Run) -> list[Reading]:
@@ -91,7 +91,7 @@ def readings(run: Run) -> list[Reading]:
     try:
         found = _of_recipients(run)
         if not any(one.revision in (0, run.revision) for one in found):
-            found += _of_somebody(run)  # nobody among the first has got the newest text yet
+            found += _of_somebody(run)  # nobody among the first has got the newest texts yet
     except LiquidError:
         return []
     return sorted(
@@ -100,17 +100,17 @@ def readings(run: Run) -> list[Reading]:
 
 
 def _of_recipients(run: Run) -> list[Reading]:
-    # A text is changed under way, or has variants: never both.
     splits = has_variants(run)
-    contents = variants_of(run) if splits else contents_of(run)
-    by_what = "variant" if splits else "revision"
     rows = _readers(run)
+    said = {number: texts_of(run, number) for number in {row["revision"] for row in rows}}
+    for row in rows:
+        row["content"] = said[row["revision"]][read_by(run, row["variant"])]
     people = Contact.objects.in_bulk([row["contact_id"] for row in rows])
     there = [row for row in rows if row["contact_id"] in people]
     return [
         Reading(
             preview.card(
-                contents[row[by_what]],
+                row["content"],
                 people[row["contact_id"]],
                 locale=row["locale"],
                 platform=row["platform"],
@@ -119,7 +119,7 @@ def _of_recipients(run: Run) -> list[Reading]:
             revision=row["revision"] if run.revision > FIRST else 0,
             variant=in_words(row["variant"]) if splits else "",
         )
-        for row in _one_of_each_text(contents, by_what, there)
+        for row in _one_of_each_text(there)
     ]
 
 
@@ -128,8 +128,17 @@ def _of_somebody(run: Run) -> list[Reading]:
     removed, and where that takes too long, by anybody."""
     person = _first_to_be(run) if run.planned is None else None
     person = person or preview.somebody(run.project)
-    revision = run.revision if run.revision > FIRST else 0
-    return [Reading(preview.card(content_of(run), person), revision=revision)] if person else []
+    if person is None:
+        return []
+    revision, splits = run.revision if run.revision > FIRST else 0, has_variants(run)
+    return [
+        Reading(
+            preview.card(content, person),
+            revision=revision,
+            variant=in_words(number) if splits else "",
+        )
+        for number, content in texts_of(run).items()
+    ]
 
 
 def _first_to_be(run: Run) -> Contact | None:
@@ -149,9 +158,7 @@ def _readers(run: Run) -> list[dict[str, Any]]:
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def _one_of_each_text(
-    contents: dict[int, Any], by_what: str, rows: Iterable[dict[str, Any]]
-) -> list[dict[str, Any]]:
+def _one_of_each_text(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Two locales with the same text, such as de-AT and de, are shown once; the newest text and
     accepted recipients come first."""
     found: dict[bytes, dict[str, Any]] = {}
@@ -159,6 +166,6 @@ def _one_of_each_text(
         rows,
         key=lambda row: (-row["revision"], row["status"] != Delivery.Status.ACCEPTED, row["seq"]),
     ):
-        read = in_language(contents[row[by_what]], row["locale"])
-        found.setdefault(orjson.dumps(read), row)
+        read = in_language(row["content"], row["locale"])
+        found.setdefault(orjson.dumps([row["variant"], read]), row)
     return list(found.values())[:MOST]

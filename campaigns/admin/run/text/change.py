@@ -18,13 +18,13 @@ from campaigns.admin.run.dialogs import RunDialog
 from campaigns.admin.run.result.as_sent import Reading
 from campaigns.admin.run.text.said import snippets
 from campaigns.engine import cancelling
-from campaigns.planning.correcting import MAIN
+from campaigns.planning.correcting import MAIN as MAIN_TEXT
 from campaigns.planning.new_text import changing, handing_on, skipping
 from campaigns.planning.new_text.changing import NewText
-from campaigns.planning.new_text.skipping import Skips
 from campaigns.runs import sums
-from campaigns.runs.revisions.revision import content_of
+from campaigns.runs.revisions.revision import texts_of
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import MAIN, in_words, name_of
 from campaigns.texts import comparison, preview
 from campaigns.texts.content import TEXTS
 from campaigns.texts.liquid import Problem
@@ -34,7 +34,7 @@ from notifications.admin.furniture.widgets import LineInput
 from notifications.values import exact
 
 LONGEST = {"title": 500, "body": 4_000, "image": 2_000, "link": 2_000}
-Path = tuple[str, str]  # language (none: the main text), and which text
+Path = tuple[int, str, str]  # variant, language (none: the main text), and which text
 
 
 class ChangeTextDialog(RunDialog):
@@ -45,19 +45,20 @@ class ChangeTextDialog(RunDialog):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.content: dict[str, Any] | None = None  # what it would say, once it is in order
+        # What it would say, once it is in order: of the variants that change.
+        self.contents: dict[int, dict[str, Any]] = {}
         next_times = self.fields.pop("next_times")
         if not self.possible:
             return
         for path in self._paths():
-            self.fields[_name(path)] = _field(path, self.now)
+            self.fields[_name(path)] = self._field(path)
         if label := self._next_times():
             next_times.label = label
             self.fields["next_times"] = next_times
 
     @cached_property
-    def now(self) -> dict[str, Any]:
-        return content_of(self.run)
+    def now(self) -> dict[int, dict[str, Any]]:
+        return texts_of(self.run)
 
     @cached_property
     def problem(self) -> str:
@@ -68,10 +69,18 @@ class ChangeTextDialog(RunDialog):
         return not self.problem
 
     def _paths(self) -> Iterator[Path]:
-        """The main text, and what each language has of its own."""
-        yield from (("", name) for name in TEXTS)
-        for tag, own in self.now["locales"].items():
-            yield from ((tag, name) for name in TEXTS if own.get(name))
+        """Of each variant the main text, and what each language has of its own."""
+        for variant, content in self.now.items():
+            yield from ((variant, "", name) for name in TEXTS)
+            for tag, own in content["locales"].items():
+                yield from ((variant, tag, name) for name in TEXTS if own.get(name))
+
+    def _field(self, path: Path) -> forms.CharField:
+        variant, tag, name = path
+        label = place(("locales", tag, name) if tag else (name,))
+        if len(self.now) > 1:
+            label = f"{in_words(variant)} · {label}"
+        return _field(tag, name, self.now[variant], label)
 
     def _next_times(self) -> str:
         """“Also in …”; nothing where there is no next time."""
@@ -92,26 +101,39 @@ class ChangeTextDialog(RunDialog):
         return row_id(self.data.get("revision")) or self.run.revision
 
     @property
-    def texts(self) -> dict[str, Any]:
-        """Those that read differently from what it says."""
-        found: dict[str, Any] = {"locales": {}}
-        for tag, name in self._paths():
-            said = self.cleaned_data.get(_name((tag, name)), "").replace("\r\n", "\n")
-            own = self.now["locales"][tag] if tag else self.now
+    def texts(self) -> dict[int, dict[str, Any]]:
+        """By variant, those that read differently from what it says. Where none does: of the main
+        one, which may have snippets that read differently by now."""
+        found: dict[int, dict[str, Any]] = {}
+        for path in self._paths():
+            variant, tag, name = path
+            said = self.cleaned_data.get(_name(path), "").replace("\r\n", "\n")
+            own = self.now[variant]["locales"][tag] if tag else self.now[variant]
             if said != own[name]:
-                (found["locales"].setdefault(tag, {}) if tag else found)[name] = said
-        return found
+                of_it = found.setdefault(variant, {"locales": {}})
+                (of_it["locales"].setdefault(tag, {}) if tag else of_it)[name] = said
+        return found or {MAIN: {"locales": {}}}
 
     def clean(self) -> dict[str, Any]:
-        if not self.errors and self.possible and self.seen == self.run.revision:
-            try:
-                self.content = changing.rewritten(self.run, self.texts)
-            except ValidationError as error:
-                self._place(error)
-        if self.content and (hopeless := changing.hopeless(self.run, self.content)):
-            self.add_error(None, hopeless)
-            self.content = None
+        if self.errors or not self.possible or self.seen != self.run.revision:
+            return self.cleaned_data
+        written = {number: self._written(number, texts) for number, texts in self.texts.items()}
+        self.contents = {number: said for number, said in written.items() if said}
+        if self.errors:
+            self.contents = {}
         return self.cleaned_data
+
+    def _written(self, variant: int, texts: dict[str, Any]) -> dict[str, Any] | None:
+        """What that variant would say; None: it cannot, and the fields say why."""
+        try:
+            content = changing.rewritten(self.run, texts, variant)
+        except ValidationError as error:
+            self._place(error, variant)
+            return None
+        if hopeless := changing.hopeless(self.run, content):
+            self.add_error(None, hopeless)
+            return None
+        return content
 
     def is_valid(self) -> bool:
         """Whoever has not seen yet what changes, and for whom, is shown it first."""
@@ -120,28 +142,30 @@ class ChangeTextDialog(RunDialog):
     @cached_property
     def mark(self) -> str:
         """Of what is looked at: whoever writes on has another look."""
-        return hashlib.sha256(exact.dumps([self.seen, self.content])).hexdigest()
+        return hashlib.sha256(exact.dumps([self.seen, [*self.contents.items()]])).hexdigest()
 
     @property
     def looks(self) -> bool:
         """Whether it is in order, and nobody has looked at it."""
-        return self.content is not None and self.data.get("looked_at") != self.mark
+        return bool(self.contents) and self.data.get("looked_at") != self.mark
 
     @property
     def button(self) -> str:
         return _("Send this text from now on") if self.looks else ""
 
-    def _place(self, error: ValidationError) -> None:
+    def _place(self, error: ValidationError, variant: int) -> None:
         """Each problem at its field; of what has none here, above them all."""
         by_field = error.error_dict if hasattr(error, "error_dict") else {"": error.error_list}
         for field, errors in by_field.items():
             for one in errors:
                 problem = (one.params or {}).get("problem")
                 path = (problem.locale, problem.field) if isinstance(problem, Problem) else None
-                name = _name(path or ("", field))
+                name = _name((variant, *(path or ("", field))))
                 words = problem.said if isinstance(problem, Problem) else one.messages[0]
                 known = name in self.fields
-                self.add_error(name if known else None, words if known else _at(path, field, words))
+                whose = f"{in_words(variant)} · " if len(self.now) > 1 else ""
+                above = whose + _at(path, field, words)
+                self.add_error(name if known else None, words if known else above)
 
     # --- What it needs, and what is told ---------------------------------------------------------
 
@@ -150,7 +174,8 @@ class ChangeTextDialog(RunDialog):
         next_times = bool(self.cleaned_data.get("next_times"))
         new = NewText(
             self.seen,
-            self.texts,
+            self.texts.get(MAIN, {}),
+            others={number: texts for number, texts in self.texts.items() if number != MAIN},
             accept_skips=True,  # the look has told of them
             next_runs=next_times and handing_on.has_next_runs(self.run),
             in_template=next_times,
@@ -160,22 +185,22 @@ class ChangeTextDialog(RunDialog):
     def context(self) -> dict[str, Any]:
         if self.problem:
             return {"problem": self.problem}
-        told = {"run": self.run, "seen": self.seen, **_whom(self.run)}
-        if self.content is None:
+        splits = len(self.now) > 1
+        told = {"run": self.run, "seen": self.seen, "splits": splits, **_whom(self.run)}
+        if not self.contents:
             return told
-        return {
-            **told,
-            "mark": self.mark,
-            "looks": self.looks,
-            "changes": shown(comparison.changes(self.now, self.content)),
-            "snippets": snippets(self.now, self.content),
-            "skips": self.skips,
-            "reading": Reading(preview.card(self.content, skipping.somebody(self.run))),
-        }
+        looks = [self._look(number, content) for number, content in self.contents.items()]
+        return {**told, "mark": self.mark, "looks": looks if self.looks else []}
 
-    @cached_property
-    def skips(self) -> Skips | None:
-        return skipping.foretold(self.run, self.content) if self.content else None
+    def _look(self, variant: int, content: dict[str, Any]) -> dict[str, Any]:
+        now = self.now[variant]
+        return {
+            "variant": in_words(variant) if len(self.now) > 1 else "",
+            "changes": shown(comparison.changes(now, content)),
+            "snippets": snippets(now, content),
+            "skips": skipping.foretold(self.run, content, variant),
+            "reading": Reading(preview.card(content, skipping.somebody(self.run, variant))),
+        }
 
 
 def _whom(run: Run) -> dict[str, Any]:
@@ -191,17 +216,16 @@ def _whom(run: Run) -> dict[str, Any]:
 
 def _name(path: Path) -> str:
     """Of its field. A bare “title” would be the dialog's own."""
-    tag, name = path
-    return f"{tag or MAIN}.{name}"
+    variant, tag, name = path
+    whose = f"{name_of(variant)}." if variant != MAIN else ""
+    return f"{whose}{tag or MAIN_TEXT}.{name}"
 
 
-def _field(path: Path, content: dict[str, Any]) -> forms.CharField:
-    tag, name = path
+def _field(tag: str, name: str, content: dict[str, Any], label: str) -> forms.CharField:
     own = content["locales"][tag] if tag else content
     widget = UnfoldAdminTextareaWidget(attrs={"rows": 3}) if name == "body" else LineInput()
     if tag:
         widget.attrs["lang"] = tag
-    label = place(("locales", tag, name) if tag else (name,))
     return forms.CharField(
         label=label,
         initial=own[name],
@@ -212,6 +236,6 @@ def _field(path: Path, content: dict[str, Any]) -> forms.CharField:
     )
 
 
-def _at(path: Path | None, field: str, words: str) -> str:
+def _at(path: tuple[str, str] | None, field: str, words: str) -> str:
     where = place(("locales", *path) if path and path[0] else (path[1] if path else field,))
     return f"{where}: {words}" if where else words

@@ -9,6 +9,8 @@ from typing import Any
 from campaigns.runs.revisions import shares
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import in_words
+from campaigns.runs.variants.variant import as_launched, has_variants
 from campaigns.texts.comparison import changes
 from campaigns.texts.writing.places import Shown, shown
 from notifications.staff.actors import who
@@ -22,6 +24,7 @@ class Said:
     by: str
     at: datetime
     counts: shares.Counts
+    variant: str = ""  # in words, of a run that has several
 
     @property
     def got(self) -> int:
@@ -35,6 +38,7 @@ class Changed:
     number: int
     changes: list[Shown]
     snippets: list[tuple[str, int]]  # that read differently, each with its own revision
+    variant: str = ""
 
 
 def counted(run: Run) -> list[Said]:
@@ -43,19 +47,28 @@ def counted(run: Run) -> list[Said]:
         return []
     counts = shares.by_revision(run)
     first = Said(FIRST, who(run.launched_by), run.launched_at, counts[FIRST])
-    later = run.revisions.values_list("number", "by", "at")
-    return [first, *(Said(number, who(by), at, counts[number]) for number, by, at in later)]
+    later = run.revisions.values_list("number", "by", "at", "variant")
+    each = [
+        Said(number, who(by), at, counts[number], _words(run, variant))
+        for number, by, at, variant in later
+    ]
+    return [first, *each]
 
 
 def changes_of(run: Run) -> dict[str, Any]:
     if run.revision == FIRST:
         return {}
-    before, found = run.content, []
+    said, found = as_launched(run), []
     for one in run.revisions.all():
+        before, said[one.variant] = said[one.variant], one.content
         differing = shown(changes(before, one.content))
-        found.append(Changed(one.number, differing, snippets(before, one.content)))
-        before = one.content
+        about = snippets(before, one.content), _words(run, one.variant)
+        found.append(Changed(one.number, differing, *about))
     return {"text_changes": found[::-1]}
+
+
+def _words(run: Run, variant: int) -> str:
+    return in_words(variant) if has_variants(run) else ""
 
 
 def snippets(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, int]]:
