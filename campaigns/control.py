@@ -178,13 +178,15 @@ def send_test(
     return test
 
 
-def begin_text_check(campaign: Campaign, *, by: str, now: datetime, **asked: Any) -> TextCheck:
-    """Raises Refused; then nothing was written."""
+def begin_text_check(
+    campaign: Campaign, *, by: str, now: datetime, **asked: Any
+) -> list[TextCheck]:
+    """Of each of its texts. Raises Refused; then nothing was written."""
     with transaction.atomic():
-        check = checking.begin(campaign, by=by, now=now, **asked)
-        detail = {"links": check.tries_links, "days": check.days}
+        checks = checking.begin(campaign, by=by, now=now, **asked)
+        detail = {"links": checks[0].tries_links, "days": checks[0].days}
         _record_check(campaign, by, gettext_noop("had the texts checked of"), **detail)
-    return check
+    return checks
 
 
 def cancel_text_check(campaign: Campaign, *, by: str, now: datetime) -> bool:

@@ -17,6 +17,7 @@ from campaigns.audiences.happened.kind import Sql
 from campaigns.runs import ledger
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
+from campaigns.runs.variants import split
 
 SHOWN_STRATA = 20  # values of each that are kept, the largest first
 
@@ -35,9 +36,9 @@ WITH found AS MATERIALIZED (
     FROM listed
 ), written AS (
     INSERT INTO {table}
-        (run_id, seq, contact_id, device_id, platform, locale, timezone, app_version)
+        (run_id, seq, contact_id, device_id, platform, locale, timezone, app_version, variant)
     SELECT %s, row_number() OVER (ORDER BY device_id), contact_id, device_id, platform, locale,
-        timezone, app_version
+        timezone, app_version, {group}
     FROM marked WHERE drawn
     RETURNING 1
 ), strata AS (
@@ -63,9 +64,11 @@ def write(run: Run, rehearsal: Rehearsal, found: Sql) -> int:
     """Draw the recipients, and keep of how many; returns how many are drawn."""
     seed, size = rehearsal.seed, rehearsal.sample
     table = ledger.partition("campaigns_recipient", run.pk)
+    groups = split.of(run)
+    group = groups.group if groups else "NULL"
     with connection.cursor() as cursor:
         cursor.execute(
-            DRAW.format(found=found.sql, table=table),
+            DRAW.format(found=found.sql, table=table, group=group),
             [*found.params, seed, seed, size, size, size, run.pk],
         )
         written, devices, people, strata = cursor.fetchone()

@@ -12,10 +12,12 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.variants import launching
 from campaigns.runs.policy import TIMES
 from campaigns.runs.rehearsals import rehearsal
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
+from campaigns.runs.variants import split
 
 LARGEST_SEED = 2**53  # a program that reads JSON keeps it as it is
 
@@ -48,9 +50,11 @@ def rehearse(
     try:
         with transaction.atomic():
             locked = Campaign.locked(campaign.pk)
-            return rehearsal.create(
+            texts = launching.wordings(locked)
+            made = rehearsal.create(
                 campaign.project_id,
                 **_frozen(locked),
+                split=split.launched([one.weight for one in texts], control=0),
                 occurrence=f"rehearsal {secrets.token_hex(8)}",
                 scheduled_at=now,
                 launched_by=by,
@@ -58,6 +62,8 @@ def rehearse(
                 retires=retires,
                 seed=secrets.randbelow(LARGEST_SEED) if seed is None else seed,
             )
+            launching.freeze(made.run, texts)
+            return made
     except IntegrityError as error:
         going = rehearsal.of_campaign(campaign.pk).filter(finished_at=None).first()
         if going is None:
@@ -85,7 +91,8 @@ def _frozen(campaign: Campaign) -> dict[str, Any]:
 def _policy(campaign: Campaign) -> dict[str, object]:
     """As a launch freezes it, but for what would be done to people: nothing comes into an inbox,
     nothing is counted as a goal, and a phone that gets nothing may be asked for again. Nobody goes
-    first, as there is nothing to wait for, and nobody is left out for comparison."""
+    first, as there is nothing to wait for, and nobody is left out for comparison. Variants are
+    drawn as a run draws them: each person is rehearsed with one of the texts."""
     quiet = {"inbox": False, "goal_event": "", "on_unknown": Run.OnUnknown.RESEND}
     to_all = {"first_percent": None, "control_percent": 0, "past_holdout": True}
     return {**campaign.policy, **quiet, **to_all, "winner_by": Run.WinnerBy.OWN}

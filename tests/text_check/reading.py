@@ -24,7 +24,8 @@ def make_reader(
 
 
 def asked(campaign: Campaign, **values: Any) -> TextCheck:
-    return control.begin_text_check(campaign, by="user:alice", now=timezone.now(), **values)
+    (check,) = control.begin_text_check(campaign, by="user:alice", now=timezone.now(), **values)
+    return check
 
 
 def read(campaign: Campaign, **values: Any) -> dict[str, Any]:

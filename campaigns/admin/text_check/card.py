@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -15,10 +16,33 @@ from campaigns import control, tasks
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import texts_checked
 from campaigns.planning.text_check.asking import DAYS, Refused
-from campaigns.planning.text_check.text_check import MOST_DAYS, newest
+from campaigns.planning.text_check.text_check import MOST_DAYS, TextCheck, newest
+from campaigns.planning.variants import launching
+from campaigns.runs.variants.group import MAIN
 from notifications.admin.furniture.page import Page, actor
 
 PAGE = "admin/campaigns/text_check/card.html"
+
+
+@dataclass(frozen=True)
+class Going:
+    """How far the reading is: one text, or those of all variants."""
+
+    checks: list[TextCheck]
+
+    @property
+    def waiting(self) -> bool:
+        return all(one.state == TextCheck.State.WAITING for one in self.checks)
+
+    @property
+    def percent(self) -> int:
+        done = [one.percent if one.under_way else 100 for one in self.checks]
+        return round(sum(done) / len(done))
+
+    @property
+    def seen(self) -> int:
+        """Devices, each as often as it was read."""
+        return sum(one.seen for one in self.checks)
 
 
 class Card:
@@ -62,7 +86,7 @@ class Card:
         if int(typed) > MOST_DAYS:
             return _days_wrong()
         try:
-            check = control.begin_text_check(
+            checks = control.begin_text_check(
                 campaign,
                 tries_links=request.POST.get("links") == "on",
                 days=int(typed),
@@ -73,20 +97,28 @@ class Card:
             return str(error)
         except Campaign.DoesNotExist as error:
             raise Http404 from error
-        tasks.ring_text_check(check.pk)
+        for check in checks:
+            tasks.ring_text_check(check.pk)
         return ""
 
     def _drawn(self, request: HttpRequest, campaign: Campaign, problem: str = "") -> HttpResponse:
-        now, last = timezone.now(), newest(campaign)
+        last, checked = newest(campaign), texts_checked.of(campaign, timezone.now())
+        texts = [
+            (one, last.get(one.number), checked.get(one.number))
+            for one in launching.wordings(campaign)
+        ]
+        going = [check for check in last.values() if check.under_way]
+        main = last.get(MAIN)
         context: dict[str, Any] = {
             "campaign": campaign,
             "zone": campaign.project.timezone,
-            "last": last,
-            "texts": texts_checked.of(campaign, now),
+            "texts": texts,
+            "any_checked": bool(checked),
+            "going": Going(list(last.values())) if going else None,
             "problem": problem,
-            "days": request.POST.get("days", last.days if last else DAYS),
+            "days": request.POST.get("days", main.days if main else DAYS),
             "most_days": MOST_DAYS,
-            "tries_links": last is not None and last.tries_links,
+            "tries_links": main is not None and main.tries_links,
             "may_check": self.page.has_change_permission(request),
         }
         return render(request, PAGE, context)

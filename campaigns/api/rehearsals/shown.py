@@ -11,11 +11,13 @@ from campaigns.api.runs import CauseSerializer, TotalsSerializer
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.results.rehearsed.compared import Compared, real_run_of
 from campaigns.results.rehearsed.foretold import Foretold
-from campaigns.results.rehearsed.told import Told
+from campaigns.results.rehearsed.told import OfVariant, Told
 from campaigns.runs import sums
+from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import cause_in_words
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
+from campaigns.runs.variants.group import name_of
 
 
 class ForetoldSerializer(serializers.Serializer[Any]):
@@ -42,6 +44,10 @@ class ComparedSerializer(serializers.Serializer[Any]):
     holds = serializers.BooleanField()
     same_text = serializers.BooleanField()
     same_rules = serializers.BooleanField()
+    left_out = serializers.IntegerField(
+        help_text="Devices that the run left out by chance, for comparison. They are in `planned` "
+        "alone; the other lines are reckoned down to the rest, with wider bounds."
+    )
     lines = ComparedLineSerializer(many=True)
 
 
@@ -62,6 +68,16 @@ class FieldErrorSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField()
     count = serializers.IntegerField()
     example = serializers.CharField(help_text="What was said of one of them.")
+
+
+class OfVariantSerializer(serializers.Serializer[Any]):
+    """Those who were rehearsed with one of the texts, by chance as a run draws them."""
+
+    variant = serializers.CharField()
+    accepted = serializers.IntegerField()
+    rejected = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+    unknown = serializers.IntegerField()
 
 
 class RehearsalSummarySerializer(serializers.Serializer[Any]):
@@ -88,6 +104,9 @@ class RehearsalSerializer(RehearsalSummarySerializer):
     dead = DeadSerializer()
     errors = FieldErrorSerializer(  # type: ignore[assignment]  # the metaclass takes it
         many=True, allow_null=True, help_text="The most frequent first."
+    )
+    variants = OfVariantSerializer(
+        many=True, help_text="Empty where there is one text, and once recipients were removed."
     )
     rate_per_second = serializers.FloatField(help_text="Messages per second, measured.")
     seconds_for_everybody = serializers.FloatField(allow_null=True)
@@ -121,6 +140,7 @@ def whole(rehearsal: Rehearsal) -> dict[str, Any]:
         "foretold": [_foretold(one) for one in (told.planned, *told.ends)] if told.over else [],
         "dead": _dead(told),
         "errors": _errors(told),
+        "variants": [_of_variant(one) for one in told.variants],
         "rate_per_second": round(told.rate, 1),
         "seconds_for_everybody": told.seconds_for_all,
         "requests": told.requests,
@@ -153,6 +173,11 @@ def _dead(told: Told) -> dict[str, Any]:
     }
 
 
+def _of_variant(one: OfVariant) -> dict[str, Any]:
+    counts = {status: one.counts[status] for status in Delivery.Status.values}
+    return {"variant": name_of(one.number), **counts}
+
+
 def _errors(told: Told) -> list[dict[str, Any]] | None:
     if told.errors is None:
         return None
@@ -166,9 +191,10 @@ def _compared(found: Compared | None) -> dict[str, Any] | None:
     return {
         "run": found.run.pk,
         "finished": found.has_ended,
-        "holds": found.is_judged and found.holds,
+        "holds": found.has_ended and found.holds,
         "same_text": found.same_text,
         "same_rules": found.same_rules,
+        "left_out": found.left_out,
         "lines": [
             {**_foretold(line.foretold), "real": line.real, "holds": line.holds}
             for line in found.lines

@@ -22,6 +22,7 @@ from campaigns.planning.text_check.report import Code, Level
 from campaigns.planning.text_check.stale import Why
 from campaigns.planning.text_check.text_check import MOST_DAYS, TextCheck, newest
 from campaigns.planning.text_check.words import Told
+from campaigns.runs.variants.group import MAIN, name_of
 from notifications.api.ground.fields import Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem, refuses
@@ -138,8 +139,8 @@ class TextCheckReport(serializers.Serializer[Any]):
     links = TextCheckLink(many=True)
 
 
-class TextCheckSerializer(serializers.Serializer[Any]):
-    """The newest text check of a campaign, and the last report."""
+class TextCheckOfTextSerializer(serializers.Serializer[Any]):
+    """The newest check of one text, and its last report."""
 
     id = serializers.IntegerField()
     state = serializers.ChoiceField(choices=TextCheck.State.choices)
@@ -150,11 +151,29 @@ class TextCheckSerializer(serializers.Serializer[Any]):
     report = TextCheckReport(allow_null=True)
 
 
+class TextCheckSerializer(TextCheckOfTextSerializer):
+    """The newest text check of a campaign, and the last report, both of its main text; those of its
+    variants by letter."""
+
+    variants = serializers.DictField(
+        child=TextCheckOfTextSerializer(),
+        help_text="Of B to E, as if everybody got that text: who gets which is drawn when the run "
+        "starts.",
+    )
+
+
 class TextChecks(ApiView):
     """A door of text checks."""
 
-    def shown(self, campaign: Campaign, check: TextCheck) -> dict[str, Any]:
-        texts = texts_checked.of(campaign, timezone.now())
+    def shown(self, campaign: Campaign) -> dict[str, Any]:
+        last, checked = newest(campaign), texts_checked.of(campaign, timezone.now())
+        if MAIN not in last:
+            raise NotFound(f"The texts of campaign {campaign.pk} were never checked.")
+        each = {n: self._of_text(check, checked.get(n)) for n, check in last.items()}
+        others = {name_of(number): one for number, one in each.items() if number != MAIN}
+        return {**each[MAIN], "variants": others}
+
+    def _of_text(self, check: TextCheck, texts: TextsChecked | None) -> dict[str, Any]:
         return {
             "id": check.pk,
             "state": check.state,
@@ -220,11 +239,7 @@ class CampaignTextCheck(TextChecks):
     @extend_schema(responses=TextCheckSerializer)
     def get(self, request: Request, pk: int) -> Response:
         """How far the newest text check is, and what the last whole one found."""
-        campaign = self.find(Campaign, pk)
-        check = newest(campaign)
-        if check is None:
-            raise NotFound(f"The texts of campaign {pk} were never checked.")
-        return Response(self.shown(campaign, check))
+        return Response(self.shown(self.find(Campaign, pk)))
 
     @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
     @extend_schema(
@@ -232,11 +247,11 @@ class CampaignTextCheck(TextChecks):
     )
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
-        """Have a worker read the text for everybody in the audience. Nothing is sent. One check of
-        a campaign is under way at a time."""
+        """Have a worker read the text for everybody in the audience, and that of each variant.
+        Nothing is sent. One check of a campaign is under way at a time."""
         asked, campaign = self.given(TextCheckAskedSerializer), self.find(Campaign, pk)
         try:
-            check = control.begin_text_check(
+            checks = control.begin_text_check(
                 campaign,
                 tries_links=asked["try_links"],
                 days=asked["same_text_within_days"],
@@ -249,8 +264,9 @@ class CampaignTextCheck(TextChecks):
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY, str(error), kind="not-checked"
             ) from error
-        tasks.ring_text_check(check.pk)
-        return Response(self.shown(campaign, check), status=HTTPStatus.ACCEPTED)
+        for check in checks:
+            tasks.ring_text_check(check.pk)
+        return Response(self.shown(campaign), status=HTTPStatus.ACCEPTED)
 
 
 class TextCheckCancel(TextChecks):
@@ -262,7 +278,4 @@ class TextCheckCancel(TextChecks):
         self.given(Nothing)
         campaign = self.find(Campaign, pk)
         control.cancel_text_check(campaign, by=self.actor, now=timezone.now())
-        check = newest(campaign)
-        if check is None:
-            raise NotFound(f"The texts of campaign {pk} were never checked.")
-        return Response(self.shown(campaign, check))
+        return Response(self.shown(campaign))

@@ -40,6 +40,7 @@ from campaigns.planning.launch_check.skipped import Skipped
 from campaigns.planning.launch_check.texts_checked import TextsChecked
 from campaigns.planning.outlook import Look
 from campaigns.planning.variants import launching
+from campaigns.planning.variants.variant import Wording
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
@@ -379,10 +380,12 @@ class LaunchReport:
         ]
 
     @cached_property
-    def texts(self) -> TextsChecked | None:
-        """What the last text check found, read by a worker for everybody."""
+    def texts(self) -> list[tuple[Wording, TextsChecked | None]]:
+        """Of each text what its last check found, read by a worker for everybody; None: it was
+        never checked."""
         devices = self.reach.devices if self.reach and self.reach.exact else None
-        return texts_checked.of(self.campaign, self.now, devices=devices)
+        checked = texts_checked.of(self.campaign, self.now, devices=devices)
+        return [(one, checked.get(one.number)) for one in launching.wordings(self.campaign)]
 
     @cached_property
     def longest(self) -> preview.Card | None:

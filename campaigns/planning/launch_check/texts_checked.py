@@ -17,6 +17,7 @@ from campaigns.planning.text_check.report import Level
 from campaigns.planning.text_check.stale import Stale
 from campaigns.planning.text_check.text_check import TextCheck, newest_whole
 from campaigns.planning.text_check.words import Told
+from campaigns.runs.variants.group import in_words
 from notifications.fcm.sizes import MAX_BYTES
 from notifications.people.device import Device
 
@@ -63,6 +64,10 @@ class TextsChecked:
 
     check: TextCheck
     stale: list[Stale]
+
+    @property
+    def variant(self) -> str:
+        return in_words(self.check.variant)
 
     @cached_property
     def found(self) -> list[Told]:
@@ -148,9 +153,10 @@ def _longest(held: list[int] | None, most: int, names: dict[int, str], over: int
     return Longest(held[0], most, names.get(held[1], ""), over)
 
 
-def of(campaign: Campaign, now: datetime, *, devices: int | None = None) -> TextsChecked | None:
-    """None: no text check of it was ever whole. `devices`: how many it would reach, if counted."""
-    check = newest_whole(campaign)
-    if check is None:
-        return None
-    return TextsChecked(check, stale.reasons(check, campaign, now=now, devices=devices))
+def of(campaign: Campaign, now: datetime, *, devices: int | None = None) -> dict[int, TextsChecked]:
+    """Of each text that was ever read to its end, by variant. `devices`: how many it would reach,
+    if counted."""
+    return {
+        number: TextsChecked(check, stale.reasons(check, campaign, now=now, devices=devices))
+        for number, check in newest_whole(campaign).items()
+    }

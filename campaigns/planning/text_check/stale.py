@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.text_check.text_check import TextCheck
+from campaigns.planning.variants import launching
 from notifications.people.importing.model import Import
 
 MUCH = 0.05  # of the devices: fewer change on any day
@@ -57,7 +58,7 @@ def reasons(
 def _found(
     check: TextCheck, campaign: Campaign, now: datetime, devices: int | None
 ) -> Iterator[Why]:
-    if check.content != campaign.content:
+    if check.content != _content_of(campaign, check.variant):
         yield Why.TEXT
     if (check.rules, check.asks) != (_rules_of(campaign), campaign.asks):
         yield Why.AUDIENCE
@@ -66,6 +67,11 @@ def _found(
         yield Why.PEOPLE
     if check.finished_at and check.finished_at < now - OLD:
         yield Why.OLD
+
+
+def _content_of(campaign: Campaign, variant: int) -> object:
+    texts = launching.wordings(campaign)
+    return next((one.template.frozen() for one in texts if one.number == variant), None)
 
 
 def _rules_of(campaign: Campaign) -> object:

@@ -1,7 +1,8 @@
 """TextCheck: one reading of a campaign's text for everybody in its audience, and what came of it.
 
-Each move is one guarded UPDATE. Of a campaign at most one is under way, and the last whole one is
-kept until the next is whole.
+Each move is one guarded UPDATE. Of a text at most one is under way, and the last whole one is kept
+until the next is whole. A campaign with variants has one for each: who reads which is drawn at the
+start of the run, so each is read as if everybody got it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.variants import launching
+from campaigns.runs.variants.group import MAIN
 from notifications.people.project import OfProject
 
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
@@ -44,6 +47,7 @@ class TextCheck(OfProject):
     campaign = models.ForeignKey(
         Campaign, on_delete=models.CASCADE, db_constraint=False, related_name="text_checks"
     )
+    variant = models.SmallIntegerField(default=MAIN, db_default=MAIN)  # whose text it reads
     state = models.CharField(max_length=9, choices=State, default=State.WAITING)
     by = models.CharField(max_length=200)
     language = models.CharField(max_length=10, default="en")  # of `problem`
@@ -77,9 +81,9 @@ class TextCheck(OfProject):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign"],
+                fields=["campaign", "variant"],
                 condition=Q(state__in=UNDER_WAY),
-                name="one_text_check_at_a_time",
+                name="one_check_of_a_text_at_a_time",
             ),
             models.CheckConstraint(
                 condition=~Q(state="finished") | Q(report__isnull=False),
@@ -121,13 +125,19 @@ class TextCheck(OfProject):
         return min(99, round(100 * done))
 
 
-def newest(campaign: Campaign) -> TextCheck | None:
-    """Whatever came of it."""
-    return TextCheck.objects.filter(campaign=campaign.pk).first()
+def newest(campaign: Campaign) -> dict[int, TextCheck]:
+    """Of each text that it has now, by variant; whatever came of it."""
+    return _newest(campaign, TextCheck.objects.all())
 
 
-def newest_whole(campaign: Campaign) -> TextCheck | None:
-    return TextCheck.objects.filter(campaign=campaign.pk, state="finished").first()
+def newest_whole(campaign: Campaign) -> dict[int, TextCheck]:
+    return _newest(campaign, TextCheck.objects.filter(state="finished"))
+
+
+def _newest(campaign: Campaign, checks: models.QuerySet[TextCheck]) -> dict[int, TextCheck]:
+    numbers = [one.number for one in launching.wordings(campaign)]
+    found = checks.filter(campaign=campaign.pk, variant__in=numbers)
+    return {one.variant: one for one in found.order_by("variant", "-pk").distinct("variant")}
 
 
 def unfinished() -> list[int]:
@@ -174,7 +184,8 @@ def finish(check: TextCheck, report: dict[str, Any], *, now: datetime) -> None:
     with transaction.atomic():
         ended: dict[str, Any] = {"state": "finished", "finished_at": now, "report": report}
         keep(check, now=now, **ended, plan=None, tally={})
-        TextCheck.objects.filter(campaign=check.campaign_id, pk__lt=check.pk).delete()
+        before = TextCheck.objects.filter(campaign=check.campaign_id, variant=check.variant)
+        before.filter(pk__lt=check.pk).delete()
 
 
 def give_up(check_id: int, problem: str, *, now: datetime) -> None:

@@ -13,6 +13,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.sums import totals_of
+from campaigns.runs.variants.variant import as_launched
 from notifications.people import device
 
 ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)
@@ -38,7 +39,7 @@ class Compared:
     run: Run
     lines: list[Line]
     retired: int  # by the rehearsal: a launch does not meet them any more
-    left_out: int  # by the run, for comparison: a rehearsal asks about them, too
+    left_out: int  # by the run, for comparison: they are in no line but the first
     same_text: bool
     same_rules: bool
 
@@ -46,10 +47,6 @@ class Compared:
     def has_ended(self) -> bool:
         """Before the end, and of a run cut short, the numbers say nothing yet."""
         return self.run.state == Run.State.FINISHED
-
-    @property
-    def is_judged(self) -> bool:
-        return self.has_ended and not self.left_out
 
     @property
     def holds(self) -> bool:
@@ -69,17 +66,20 @@ def of_run(run: Run) -> Compared | None:
         return None
     retired = device.retired_by(rehearsal.run.reference).count()
     totals, before = totals_of(run), totals_of(rehearsal.run)
-    said = [
-        foretold.planned(rehearsal, gone=retired),
-        *foretold.ends(rehearsal, before, gone=retired),
-    ]
+    left_out = sum(reasons_of(run).get(reason, 0) for reason in ON_PURPOSE)
+    ends = foretold.ends(rehearsal, before, gone=retired)
+    if left_out:
+        share = 1 - left_out / max(1, totals.planned)
+        ends = [foretold.thinned(one, share) for one in ends]
+    came = {**totals.as_dict(), "skipped": totals.skipped - left_out}
+    said = [foretold.planned(rehearsal, gone=retired), *ends]
     return Compared(
         rehearsal=rehearsal,
         run=run,
-        lines=[Line(one, getattr(totals, one.name)) for one in said],
+        lines=[Line(one, came[one.name]) for one in said],
         retired=retired,
-        left_out=sum(reasons_of(run).get(reason, 0) for reason in ON_PURPOSE),
-        same_text=run.content == rehearsal.run.content,
+        left_out=left_out,
+        same_text=as_launched(run) == as_launched(rehearsal.run),
         same_rules=run.rules == rehearsal.run.rules or _asked(run) == _asked(rehearsal.run),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from campaigns.results.rehearsed.interval import wilson
+from campaigns.results.rehearsed.interval import Z, wilson
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.sums import Totals
@@ -42,6 +42,14 @@ def ends(rehearsal: Rehearsal, totals: Totals, *, gone: int = 0) -> list[Foretol
     """Of how many FCM would accept the message, and of how many not."""
     found = [_end(rehearsal, name, getattr(totals, name), totals.settled) for name in ENDS]
     return [_without(one, gone) if one.name == "rejected" else one for one in found]
+
+
+def thinned(one: Foretold, share: float) -> Foretold:
+    """Of a run that leaves some out by chance: with this share of the others, give or take what
+    chance does to their number."""
+    swing = Z * math.sqrt(one.count * share * (1 - share))
+    low, high = math.floor(one.low * share - swing), math.ceil(one.high * share + swing)
+    return Foretold(one.name, one.found, round(one.count * share), max(0, low), high)
 
 
 def _end(rehearsal: Rehearsal, name: str, found: int, of: int) -> Foretold:

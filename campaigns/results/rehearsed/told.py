@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from campaigns.runs.reasons import DEAD, Reason, in_words
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Totals
+from campaigns.runs.variants import group
+from campaigns.runs.variants.variant import as_launched, has_variants
 from notifications.people import device
 from notifications.postgres.budget import TooSlow, within
 
@@ -44,6 +47,11 @@ FROM campaigns_delivery
 WHERE run_id = %(run)s AND status IN ('rejected', 'skipped') AND reason = ANY(%(reasons)s)
 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT %(most)s
 """
+BY_VARIANT = """
+SELECT r.variant, d.status, count(*) FROM campaigns_delivery d
+JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = d.seq
+WHERE d.run_id = %(run)s AND r.variant IS NOT NULL GROUP BY 1, 2
+"""
 REQUESTS = "SELECT COALESCE(sum(cardinality(seqs)), 0) FROM campaigns_window WHERE run_id = %s"
 
 
@@ -59,6 +67,26 @@ class FieldError:
     @property
     def words(self) -> str:
         return in_words(self.reason)
+
+
+@dataclass(frozen=True)
+class OfVariant:
+    """What became of those who were rehearsed with one of the texts."""
+
+    number: int
+    counts: Counter[str]  # by status
+
+    @property
+    def words(self) -> str:
+        return group.in_words(self.number)
+
+    @property
+    def asked(self) -> int:
+        return self.counts.total()
+
+    @property
+    def ends(self) -> list[int]:
+        return [self.counts[name] for name in foretold.ENDS]
 
 
 @dataclass(frozen=True)
@@ -122,6 +150,17 @@ class Told:
             return found
         return None
 
+    @cached_property
+    def variants(self) -> list[OfVariant]:
+        """Empty where there is one text, where the recipients were removed, and where they are too
+        many to be counted in time."""
+        run = self.rehearsal.run
+        if not has_variants(run) or run.planned is None or run.forgotten_at is not None:
+            return []
+        with suppress(TooSlow), within(seconds=GROUPING_SECONDS):
+            return _by_variant(run)
+        return []
+
     # --- Its pace, and what it cost ---------------------------------------------------------------
 
     @property
@@ -163,6 +202,15 @@ def _by_field(run_id: int) -> list[FieldError]:
     with connection.cursor() as cursor:
         cursor.execute(BY_FIELD, {**asked, "most": SHOWN_ERRORS})
         return [FieldError(*row) for row in cursor.fetchall()]
+
+
+def _by_variant(run: Run) -> list[OfVariant]:
+    counts: dict[int, Counter[str]] = {number: Counter() for number in as_launched(run)}
+    with connection.cursor() as cursor:
+        cursor.execute(BY_VARIANT, {"run": run.pk})
+        for number, status, count in cursor.fetchall():
+            counts[number][status] = count
+    return [OfVariant(number, each) for number, each in counts.items()]
 
 
 def _keep(rehearsal: Rehearsal, found: Iterable[FieldError]) -> None:

@@ -36,7 +36,7 @@ def killed_while_it_reads(scene: Scene) -> None:
         person.attributes = {**person.attributes, "city": "Seoul"}
     Contact.objects.bulk_update(with_city, ["attributes"], batch_size=1_000)
     campaign = make_campaign(scene.project, template=TEXT)
-    check = control.begin_text_check(campaign, by="user:alice", now=timezone.now())
+    (check,) = control.begin_text_check(campaign, by="user:alice", now=timezone.now())
     tasks.ring_text_check(check.pk)
     for number in range(1, KILLS + 1):
         _until_read(scene, check, number * people // (KILLS + 2))
