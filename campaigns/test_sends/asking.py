@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.utils.translation import gettext, ngettext
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.variants import launching
+from campaigns.runs.variants.group import MAIN, name_of
 from campaigns.test_sends.sent_test import DeviceTest, SentTest
 from campaigns.test_sends.telling import NO_DEVICE
 from campaigns.test_sends.whom import devices_of
@@ -55,14 +58,18 @@ def of_template(template: Template) -> Tried:
     return Tried(template.project, template.name, template.frozen())
 
 
-def of_campaign(campaign: Campaign) -> Tried:
+def of_campaign(campaign: Campaign, variant: int = MAIN) -> Tried:
     """As a launch at this moment would freeze it. Raises ValidationError."""
-    campaign.template.clean()
+    texts = launching.wordings(campaign)
+    text = next((one for one in texts if one.number == variant), None)
+    if text is None:
+        raise ValidationError({"variant": gettext("This campaign has no such variant.")})
+    text.template.clean()
     category = campaign.category
     return Tried(
         campaign.project,
-        campaign.name,
-        campaign.content,
+        campaign.name if len(texts) == 1 else f"{campaign.name[:110]} ({name_of(variant)})",
+        text.template.frozen(),
         category_kind=campaign.kind,
         category=category.slug if category else "",
         ttl_seconds=campaign.ttl_seconds,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from campaigns import tasks
+from campaigns.planning.variants import variant
 from campaigns.test_sends.asking import MOST_OF_ONE
 from campaigns.test_sends.sent_test import SentTest
 from notifications.people.contact import Contact
@@ -65,6 +66,18 @@ def test_what_fcm_refused_is_told_word_for_word_with_the_next_step(
     assert '"UNREGISTERED"' in one["answer"]
     assert one["meaning"] == "App uninstalled or address expired"
     assert one["next_step"].startswith("Nothing: the address comes back by itself")
+
+
+def test_of_a_campaign_with_variants_the_one_that_is_named_is_sent(
+    project: Project, call: Caller, fcm: Fcm
+) -> None:
+    make_tester(project)
+    campaign = make_campaign(project, template={"title": "Text A"})
+    variant.choose(campaign, [(make_template(project, title="Text B"), 50)])
+    sent(call, f"campaigns/{campaign.pk}/test", {"variant": "B"})
+    assert [one["title"] for one in fcm.witness()] == ["Text B"]
+    refused = call.post(f"campaigns/{campaign.pk}/test", {"variant": "C"})
+    assert (refused.status_code, fields_at_fault(refused)) == (422, ["variant"])
 
 
 def test_a_campaign_goes_to_one_person_with_anothers_values(

@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns import tasks
+from campaigns.planning.variants import variant
 from campaigns.test_sends.sent_test import DeviceTest, SentTest
 from notifications.people.project import Project
 from notifications.staff.team import Role
@@ -129,6 +130,22 @@ def test_a_campaigns_text_is_tried_as_it_stands_in_its_form(
     tasks.send_test(SentTest.objects.get().pk)
     assert [one["title"] for one in fcm.witness()] == ["Written here"]
     assert SentTest.objects.get().name == "Draft"
+
+
+def test_of_a_campaign_with_variants_one_of_its_texts_is_chosen(
+    project: Project, desk: Desk, fcm: Fcm
+) -> None:
+    make_tester(project)
+    campaign = make_campaign(project, name="Spring", template={"title": "Text A"})
+    variant.choose(campaign, [(make_template(project, name="Other", title="Text B"), 50)])
+    assert "Variant B: Other" in desk.open("campaigns_campaign_test", campaign.pk)
+    address = reverse("admin:campaigns_campaign_test", args=[campaign.pk])
+    desk.client.post(address, answered(variant="1"), headers={"HX-Request": "true"})
+    test = SentTest.objects.get()
+    tasks.send_test(test.pk)
+    assert ([one["title"] for one in fcm.witness()], test.name) == (["Text B"], "Spring (B)")
+    variant.choose(campaign, [])
+    assert "Which text" not in desk.open("campaigns_campaign_test", campaign.pk)
 
 
 def test_it_is_sent_with_the_token_of_its_own_page_only(project: Project) -> None:

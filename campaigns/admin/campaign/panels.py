@@ -24,6 +24,7 @@ from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.rehearsal import pages as rehearsals
 from campaigns.admin.run.deliveries import number
 from campaigns.admin.test_send import pages as test_sends
+from campaigns.admin.test_send.dialog import Offered
 from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.selection import sample
@@ -32,6 +33,7 @@ from campaigns.echo import goal_in_words
 from campaigns.planning.campaign import MOST_CONTROL, Campaign
 from campaigns.planning.launch_check import freshness, sharing, skipped
 from campaigns.planning.launch_check.launch_report import LaunchReport
+from campaigns.planning.variants import launching
 from campaigns.runs.variants import split
 from campaigns.runs.variants.group import MAIN, in_words
 from campaigns.test_sends.asking import Tried, of_campaign, of_template
@@ -138,7 +140,7 @@ class Panels:
     def text_test_view(self, request: HttpRequest) -> HttpResponse:
         """The text as it stands in the form, sent to a few."""
 
-        def tried() -> Tried:
+        def tried(variant: int) -> Tried:
             project, template = _text_in(request)
             chosen = _category(request, project)
             text = of_template(template)
@@ -153,8 +155,9 @@ class Panels:
             named(request),
             tried,
             about=about,
-            languages=sorted(campaign.template.locales) if campaign else [],
-            includes="#campaign_form",
+            offered=Offered(
+                sorted(campaign.template.locales) if campaign else [], includes="#campaign_form"
+            ),
         )
 
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -163,12 +166,15 @@ class Panels:
         campaign = related.filter(pk=pk).first()
         if campaign is None or self.page.get_object(request, str(pk)) is None:
             return gone(request)
+        texts = launching.wordings(campaign)
         return test_sends.dialog(
             request,
             campaign.project,
-            lambda: of_campaign(campaign),
+            lambda variant: of_campaign(campaign, variant),
             about=campaign,
-            languages=sorted(campaign.template.locales),
+            offered=Offered(
+                sorted({tag for one in texts for tag in one.template.locales}), texts=texts
+            ),
         )
 
     def when_view(self, request: HttpRequest) -> HttpResponse:

@@ -23,6 +23,7 @@ from campaigns.admin.template.languages import Translations
 from campaigns.admin.template.list import LANGUAGES_SHOWN, LETTERS_SHOWN, TemplateList
 from campaigns.admin.template.text_page import TextPage
 from campaigns.admin.test_send import pages as test_sends
+from campaigns.admin.test_send.dialog import Offered
 from campaigns.test_sends.asking import Tried, of_template
 from campaigns.texts import preview, revision
 from campaigns.texts.content import languages_of
@@ -176,10 +177,11 @@ class TemplatePage(TextPage):
         return test_sends.dialog(
             request,
             project,
-            lambda: _as_it_stands(request.POST, project, name),
+            lambda variant: _as_it_stands(request.POST, project, name),
             about=saved or Subject("template", None, name),
-            languages=sorted(saved.locales) if saved else [],
-            includes="#template_form, #preview-card",
+            offered=Offered(
+                sorted(saved.locales) if saved else [], includes="#template_form, #preview-card"
+            ),
         )
 
     def _preview(self, posted: Any, project: Project) -> dict[str, Any]:

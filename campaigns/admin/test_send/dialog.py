@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django import forms
@@ -10,8 +12,9 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from unfold.widgets import UnfoldAdminRadioSelectWidget
+from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
+from campaigns.planning.variants.variant import Wording
 from campaigns.test_sends import asking, whom
 from campaigns.test_sends.demo_phones import can_ring
 from notifications.admin.furniture.dialogs import Dialog
@@ -28,6 +31,15 @@ PREFIX = (
 )
 
 
+@dataclass(frozen=True)
+class Offered:
+    """What the page it was opened from knows of what is sent."""
+
+    languages: list[str]
+    includes: str = ""  # what else of that page is sent with it
+    texts: Sequence[Wording] = ()  # to choose one from, where there are several
+
+
 class FoundPerson(forms.CharField):
     """An external id, with those suggested that begin so."""
 
@@ -38,6 +50,9 @@ class FoundPerson(forms.CharField):
 
 class SendTestDialog(Dialog):
     template = "admin/campaigns/test/about.html"
+    variant = forms.TypedChoiceField(
+        label=gettext_lazy("Which text"), coerce=int, widget=UnfoldAdminSelectWidget
+    )
     to = forms.ChoiceField(label=gettext_lazy("To whom"), widget=UnfoldAdminRadioSelectWidget)
     person = FoundPerson(
         label=gettext_lazy("External id of the person"),
@@ -55,13 +70,15 @@ class SendTestDialog(Dialog):
         help_text=gettext_lazy("Empty: each of them reads their own values."),
     )
 
-    def __init__(
-        self, request: Any, project: Project, languages: list[str], includes: str, **kwargs: Any
-    ) -> None:
-        self.project, self.languages = project, languages
-        self.includes = includes  # what else of the page is sent with it
+    def __init__(self, request: Any, project: Project, offered: Offered, **kwargs: Any) -> None:
+        self.project, self.offered = project, offered
         super().__init__(request, None, prefix=PREFIX, **kwargs)
         cast(forms.ChoiceField, self.fields["to"]).choices = self._choices()
+        if len(offered.texts) > 1:
+            each = [(one.number, f"{one.words}: {one.template}") for one in offered.texts]
+            cast(forms.ChoiceField, self.fields["variant"]).choices = each
+        else:
+            del self.fields["variant"]
         self.initial["to"] = TESTERS if self.testers else PERSON
         for name in ("person", "values_of"):
             self.fields[name].widget.attrs |= {
@@ -95,7 +112,7 @@ class SendTestDialog(Dialog):
         role = role_of(self.request.user)
         return {
             "testers": self.testers,
-            "languages": self.languages,
+            "languages": self.offered.languages,
             "demo_is_off": self._asks_for_demo and not self.demo_is_on,
             "may_open_demo": role is not None and role.covers(Role.SENDER),
         }

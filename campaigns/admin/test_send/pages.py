@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from campaigns import control, tasks
-from campaigns.admin.test_send.dialog import SendTestDialog, SentDialog
+from campaigns.admin.test_send.dialog import Offered, SendTestDialog, SentDialog
+from campaigns.runs.variants.group import MAIN
 from campaigns.test_sends import telling
 from campaigns.test_sends.asking import Refused, Tried
 from campaigns.test_sends.sent_test import SentTest
@@ -43,25 +44,24 @@ def urls(page: Page) -> list[URLPattern]:
 def dialog(
     request: HttpRequest,
     project: Project | None,
-    tried: Callable[[], Tried],
+    tried: Callable[[int], Tried],
     *,
     about: Model | Subject,
-    languages: list[str],
-    includes: str = "",
+    offered: Offered,
 ) -> HttpResponse:
-    """Asked on a GET, sent on a POST. `tried` is asked for the text, and may raise
-    ValidationError."""
+    """Asked on a GET, sent on a POST. `tried` is asked for the text, by the number of its variant,
+    and may raise ValidationError."""
     if project is None:
         return gone(request)
     if request.method != "POST":
-        return _drawn(request, SendTestDialog(request, project, languages, includes))
-    form = SendTestDialog(request, project, languages, includes, data=request.POST)
+        return _drawn(request, SendTestDialog(request, project, offered))
+    form = SendTestDialog(request, project, offered, data=request.POST)
     if not form.is_valid():
         return _drawn(request, form)
     asked = form.cleaned_data
     try:
         test = control.send_test(
-            tried(),
+            tried(asked.get("variant", MAIN)),
             asked["people"],
             about=about,
             reads_as=asked["values_of"],

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError as Invalid
 from rest_framework import serializers
 
+from campaigns.runs.variants.group import LETTERS, MAIN
 from campaigns.test_sends import whom
 from campaigns.test_sends.asking import MOST_DEVICES
 from campaigns.test_sends.demo_phones import can_ring
@@ -58,6 +59,17 @@ class TestAskedSerializer(StrictSerializer):
             said = 'Only with "to": "contact". Leave it out, or change `to`.'
             raise serializers.ValidationError({"contact": said})
         return attrs
+
+
+class CampaignTestAskedSerializer(TestAskedSerializer):
+    """The same, and which of the campaign's texts."""
+
+    variant = serializers.ChoiceField(
+        choices=[*LETTERS],
+        default=LETTERS[MAIN],
+        error_messages={"invalid_choice": "Use A, B, C, D or E."},
+        help_text="Which text, of a campaign with variants.",
+    )
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import control, tasks
-from campaigns.api.test_sends.asked import TestAskedSerializer, found
+from campaigns.api.test_sends.asked import CampaignTestAskedSerializer, TestAskedSerializer, found
 from campaigns.planning.campaign import Campaign
+from campaigns.runs.variants.group import NUMBERS
 from campaigns.test_sends import telling
 from campaigns.test_sends.asking import (
     MOST_OF_ONE,
@@ -87,8 +88,8 @@ class Tests(ApiView):
     place = ("api-test", "id")
     refusals = REFUSALS
 
-    def send(self, tried: Tried, about: Model) -> Response:
-        asked = found(self.project, self.given(TestAskedSerializer))
+    def send(self, tried: Tried, about: Model, given: dict[str, Any]) -> Response:
+        asked = found(self.project, given)
         try:
             test = control.send_test(
                 tried,
@@ -148,20 +149,23 @@ class TemplateTest(Tests):
         """Send a template to a few, as general marketing. Its data says that it is a test, and no
         result counts it. Each device is asked about once; what FCM said is at `tests/{id}`."""
         template = self.find(Template, pk)
-        return self.send(_in_order(lambda: of_template(template)), template)
+        given = self.given(TestAskedSerializer)
+        return self.send(_in_order(lambda: of_template(template)), template, given)
 
 
 class CampaignTest(Tests):
     @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
     @extend_schema(
-        request=TestAskedSerializer, responses={202: TestSerializer}, examples=EXAMPLES[:1]
+        request=CampaignTestAskedSerializer, responses={202: TestSerializer}, examples=EXAMPLES[:1]
     )
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         """Send to a few what a launch at this moment would send, to nobody whom its category or a
         suppression keeps from it."""
         campaign = self.find(Campaign, pk)
-        return self.send(_in_order(lambda: of_campaign(campaign)), campaign)
+        given = self.given(CampaignTestAskedSerializer)
+        number = NUMBERS[given.pop("variant")]
+        return self.send(_in_order(lambda: of_campaign(campaign, number)), campaign, given)
 
 
 def _in_order(tried: Any) -> Tried:

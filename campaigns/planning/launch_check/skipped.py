@@ -4,9 +4,10 @@ device lost for two reasons is one device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import chain
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -17,7 +18,10 @@ from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.reach import Alike, Reach
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.losses import Loss
+from campaigns.planning.variants import launching
+from campaigns.planning.variants.variant import Wording
 from campaigns.runs.reasons import Reason
+from campaigns.runs.variants.group import MAIN
 from campaigns.texts import liquid, preview
 from notifications.people.consent import standing
 
@@ -30,7 +34,7 @@ class Cause:
     holds: Sql  # of `c`, `d` and `out`, why they are out; true or false, never NULL
     short: str  # “no city”
     words: Callable[[int], str]  # a sentence about so many devices
-    applies: Callable[[Alike], bool]  # to this language and platform
+    applies: Callable[[Alike], Set[int]]  # to which texts, in this language on this platform
     variable: str = ""
     sure: bool = True  # False: it depends on more of the person than the condition asks
 
@@ -57,9 +61,10 @@ class Skipped:
 
 
 def foretold(campaign: Campaign, rules: dict[str, Any], found: Reach) -> Skipped:
-    causes = causes_of(campaign)
+    texts = launching.wordings(campaign)
+    shares = {one.number: one.weight / sum(each.weight for each in texts) for one in texts}
     ask = partial(reach.judged, campaign.project_id, rules, found=found, asks=campaign.asks)
-    return _because(causes, found, ask)
+    return _because(causes_of(texts), found, ask, shares)
 
 
 def also(skipped: Skipped, others: list[Loss], found: Reach) -> Skipped:
@@ -79,10 +84,18 @@ def out(project_id: int, rules: dict[str, Any], found: Reach, asks: Mapping[str,
     """Only who has unsubscribed or is suppressed: while somebody chooses whom it is for, nobody
     waits."""
     quick = partial(reach.judged, found=found, asks=asks, seconds=estimating.SAMPLE_SECONDS)
-    return _because(list(_out()), found, partial(quick, project_id, rules))
+    everybody = {MAIN: 1.0}
+    return _because(list(_out(everybody)), found, partial(quick, project_id, rules), everybody)
 
 
-def _because(causes: list[Cause], found: Reach, ask: Callable[..., reach.Judged]) -> Skipped:
+def _because(
+    causes: list[Cause],
+    found: Reach,
+    ask: Callable[..., reach.Judged],
+    shares: Mapping[int, float],
+) -> Skipped:
+    """`shares`: of everybody, who gets which text. Who that is is drawn when the run starts: of a
+    value that only some texts need, so many lack it as their share is."""
     try:
         judged = ask(conditions=[one.holds for one in causes])
     except reach.Uncountable:
@@ -90,41 +103,55 @@ def _because(causes: list[Cause], found: Reach, ask: Callable[..., reach.Judged]
         unknown = Loss(Reason.MISSING_VALUE, said, devices=None, of=None, exact=False, short=said)
         return Skipped([unknown], devices=None, exact=False)
     losses = [
-        _loss(cause, groups, found, exact=judged.exact and cause.sure)
+        _loss(cause, lost, shares, found, exact=judged.exact and cause.sure)
         for number, cause in enumerate(causes)
-        if (groups := [one for one in judged.groups if one.holds[number] and cause.applies(one)])
+        if (lost := _lost(judged.groups, [number], causes))
     ]
-    lost = sum(one.devices for one in judged.groups if _is_lost(one, causes))
+    devices = _devices(_lost(judged.groups, range(len(causes)), causes), shares)
     exact = judged.exact and all(one.exact for one in losses)
-    return Skipped(sorted(losses, key=lambda one: -(one.devices or 0)), lost, exact)
+    return Skipped(sorted(losses, key=lambda one: -(one.devices or 0)), devices, exact)
 
 
-def _is_lost(group: Alike, causes: list[Cause]) -> bool:
-    return any(
-        holds and cause.applies(group) for holds, cause in zip(group.holds, causes, strict=True)
-    )
+Lost = list[tuple[Alike, Set[int]]]  # whom, and with which texts
 
 
-def _loss(cause: Cause, groups: list[Alike], found: Reach, *, exact: bool) -> Loss:
-    devices = sum(one.devices for one in groups)
+def _lost(groups: list[Alike], numbers: Iterable[int], causes: list[Cause]) -> Lost:
+    """By any of these causes."""
+    each = [
+        (one, set().union(*(causes[n].applies(one) for n in numbers if one.holds[n])))
+        for one in groups
+    ]
+    return [(one, texts) for one, texts in each if texts]
+
+
+def _devices(lost: Lost, shares: Mapping[int, float]) -> int:
+    of_each = (one.devices * sum(shares[text] for text in texts) for one, texts in lost)
+    return round(sum(of_each))
+
+
+def _loss(
+    cause: Cause, lost: Lost, shares: Mapping[int, float], found: Reach, *, exact: bool
+) -> Loss:
+    devices = _devices(lost, shares)
     return Loss(
         cause.reason,
         cause.words(devices),
         devices=devices,
         of=found.devices,
-        exact=exact,
-        example=groups[0].example,
+        exact=exact and all(texts == shares.keys() for _, texts in lost),
+        example=lost[0][0].example,
         variable=cause.variable,
         short=cause.short,
     )
 
 
-def causes_of(campaign: Campaign) -> list[Cause]:
-    content = campaign.template.frozen()
-    needed_by = cache(partial(preview.needed_by, content))
-    sure = not preview.depends(content)
-    needed = preview.needed(content)
-    return [*_out(), *(_missing(path, needed_by, sure=sure) for path in needed)]
+def causes_of(texts: list[Wording]) -> list[Cause]:
+    contents = {one.number: one.template.frozen() for one in texts}
+    needed_by = {n: cache(partial(preview.needed_by, content)) for n, content in contents.items()}
+    sure = not any(map(preview.depends, contents.values()))
+    needed = chain.from_iterable(map(preview.needed, contents.values()))
+    missing = (_missing(path, needed_by, sure=sure) for path in dict.fromkeys(needed))
+    return [*_out(contents), *missing]
 
 
 def receives(campaign: Campaign) -> Sql:
@@ -142,15 +169,16 @@ def wants(asks: dict[str, Any]) -> Sql:
     return Sql(f"({out} = '')", [asks["marketing"], asks["category"]])
 
 
-def _out() -> Iterator[Cause]:
-    """Who is out lacks nothing: they are skipped for that, whatever they have."""
+def _out(texts: Iterable[int]) -> Iterator[Cause]:
+    """Who is out lacks nothing: they are skipped for that, whatever they have, and of any text."""
+    everything = {*texts}
     for reason in standing.REASONS:
         yield Cause(
             Reason(reason),
             Sql("out = %s", [reason]),
             short=_("suppressed") if reason == standing.SUPPRESSED else _("unsubscribed"),
             words=partial(_said_no, reason),
-            applies=lambda _group: True,
+            applies=lambda _group: everything,
         )
 
 
@@ -170,7 +198,10 @@ def _said_no(reason: str, devices: int) -> str:
 
 
 def _missing(
-    path: liquid.Path, needed_by: Callable[[str, str], Set[liquid.Path]], *, sure: bool
+    path: liquid.Path,
+    needed_by: Mapping[int, Callable[[str, str], Set[liquid.Path]]],
+    *,
+    sure: bool,
 ) -> Cause:
     name, lack = liquid.written(path), lacks(path)
     return Cause(
@@ -178,7 +209,9 @@ def _missing(
         Sql(f"(out = '' AND {lack.sql})", lack.params),
         short=_("no %(name)s") % {"name": name},
         words=partial(_without, name),
-        applies=lambda group: path in needed_by(group.locale, group.platform),
+        applies=lambda group: {
+            text for text, needs in needed_by.items() if path in needs(group.locale, group.platform)
+        },
         variable=name,
         sure=sure,
     )
