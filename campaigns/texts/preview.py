@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -28,6 +28,8 @@ from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
 
 PEOPLE_READ = 10_000  # the newest people: enough to see a hole, and one page of milliseconds
+COLLAPSE_ID, A_DAY = "carillon-0", 86_400
+TRIED = 8  # people, to find one who reads the text and is not skipped
 OWN = {"external_id": "c.external_id", "locale": "c.locale", "timezone": "c.timezone"}
 
 
@@ -122,6 +124,20 @@ def somebody(project: Project, external_id: str = "") -> Contact | None:
     return people.filter(pk__gte=start).order_by("pk").first()
 
 
+def reader(project: Project, content: Content | None) -> Contact | None:
+    """Somebody at random; of a text, who is sent it as it stands, if a few tries find one."""
+    if content is None:
+        return somebody(project)
+    return readable_by(content, [somebody(project) for _ in range(TRIED)])
+
+
+def readable_by(content: Content, people: Iterable[Contact | None]) -> Contact | None:
+    """The first of them who is sent it; of people who would all be skipped, the first."""
+    found = [one for one in people if one is not None]
+    sent_to = (one for one in found if card(content, one).message)
+    return next(sent_to, found[0] if found else None)
+
+
 def cards(content: Content, person: Contact | None, *, locale: str = "") -> list[Card]:
     """The same text on every platform: options, limits and rules differ."""
     return [card(content, person, locale=locale, platform=platform) for platform in PLATFORMS]
@@ -143,25 +159,31 @@ def card(
     )
     drawn = Card(person, shown_locale, platform)
     try:
-        message = render(content, reader, collapse_id="carillon-0", ttl_seconds=86_400)
+        message = render(content, reader, collapse_id=COLLAPSE_ID, ttl_seconds=A_DAY)
     except Unrenderable as refusal:
         fate = "rejected" if refusal.rejected else "skipped"
-        label = str(refusal.reason.label)
-        return replace(
-            drawn, refusal=label, detail=refusal.detail, fate=fate, refused=refusal.message
-        )
+        about: dict[str, Any] = {
+            "refusal": str(refusal.reason.label),
+            "detail": refusal.detail,
+            "fate": fate,
+        }
+        return replace(drawn, **about, refused=refusal.message or _with_names(content, reader))
     return replace(drawn, message=message)
+
+
+def _with_names(content: Content, reader: Reader) -> Push | None:
+    """As it reads with the names of the values they lack: ‹city›. So the rest of it can be seen."""
+    names = {str(path[0]) for path in needed(content) if len(path) == 1}
+    lacking = {name: f"‹{name}›" for name in names if reader.attributes.get(name) in (None, "")}
+    stand_in = replace(reader, attributes={**reader.attributes, **lacking})
+    with suppress(Unrenderable):
+        return render(content, stand_in, collapse_id=COLLAPSE_ID, ttl_seconds=A_DAY)
+    return None
 
 
 def as_read(content: Content, person: Contact | None) -> tuple[str, str]:
     """Title and body as somebody reads them; a value that they lack by its name: ‹city›."""
-    message = card(content, person).message
-    if message is None:
-        names = {str(path[0]): f"‹{path[0]}›" for path in needed(content) if len(path) == 1}
-        known = person.attributes if person else {}
-        lacking = {name: shown for name, shown in names.items() if known.get(name) in (None, "")}
-        stand_in = Contact(attributes={**known, **lacking}, locale=person.locale if person else "")
-        message = card(content, stand_in).message
+    message = card(content, person).drawn
     return (message.title, message.body) if message else (content["title"], content["body"])
 
 

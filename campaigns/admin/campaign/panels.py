@@ -38,7 +38,7 @@ from campaigns.runs.variants import split
 from campaigns.runs.variants.group import MAIN, in_words
 from campaigns.test_sends.asking import Tried, of_campaign, of_template
 from campaigns.texts import preview
-from campaigns.texts.content import TEXTS, languages_of
+from campaigns.texts.content import TEXTS, Content, languages_of
 from campaigns.texts.template import Template
 from campaigns.texts.writing import coverage, insertable
 from campaigns.texts.writing.problems import Found, found
@@ -316,7 +316,7 @@ def _of_variants(
 def _on_phones(request: HttpRequest, project: Project, template: Template) -> dict[str, Any]:
     content = template.frozen()
     asked = request.POST.get("preview_person", "").strip()
-    person = preview.somebody(project, asked) if asked else _somebody(request, project)
+    person = preview.somebody(project, asked) if asked else _somebody(request, project, content)
     wanted = request.POST.get("preview_locale", "")
     locale = wanted if wanted in languages_of(content) else ""
     rules = _rules_in(request)
@@ -336,14 +336,26 @@ def _on_phones(request: HttpRequest, project: Project, template: Template) -> di
     }
 
 
-def _somebody(request: HttpRequest, project: Project) -> Contact | None:
-    """Of the audience, if one is chosen: they are the ones who will read it."""
+def _somebody(
+    request: HttpRequest, project: Project, content: Content | None = None
+) -> Contact | None:
+    """Of the audience, if one is chosen: they are the ones who will read it. Of a text, somebody
+    who is sent it, if there is one among a few."""
+    people = _of_audience(request, project)
+    if content is None or not people:
+        return people[0] if people else preview.reader(project, content)
+    return preview.readable_by(content, people)
+
+
+def _of_audience(request: HttpRequest, project: Project) -> list[Contact]:
+    """A few of them, in any order."""
     try:
         _, rules = _audience_in(request)
     except ValidationError:
-        return preview.somebody(project)
+        return []
     people: list[Contact] = []
     for only in (skipped.wants(_asks(request, project)), None):
         with suppress(TooSlow, ValidationError), within(seconds=0.2):
             people = people or sample(project.pk, rules, size=SHOWN_PEOPLE, only=only)
-    return random.choice(people) if people else preview.somebody(project)
+    random.shuffle(people)
+    return people

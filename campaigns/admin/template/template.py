@@ -190,7 +190,7 @@ class TemplatePage(TextPage):
         shown = readable(template) if problems else template
         content = (shown or template).frozen()
         asked = posted.get("preview_person", "").strip()
-        person = preview.somebody(project, asked)
+        person = preview.somebody(project, asked) if asked else preview.reader(project, content)
         locale = posted.get("preview_locale", "")
         languages = languages_of(content) if shown else []
         locale = locale if locale in languages else ""

@@ -395,7 +395,8 @@ class LaunchReport:
             preview.card(content, _person(reader), platform=reader.platform)
             for reader in self.look.readers
         )
-        return max(cards, key=lambda card: card.bytes_used, default=None)
+        sent = (card for card in cards if card.message)
+        return max(sent, key=lambda card: card.bytes_used, default=None)
 
 
 def _different(people: list[Contact]) -> list[Contact]:

@@ -122,6 +122,23 @@ def test_who_would_be_skipped_is_still_told_so_beside_a_mistake(
     assert "u1 would be skipped." in html and "must be https://" in html
 
 
+def test_a_value_that_is_missing_is_drawn_by_its_name_and_who_lacks_it_is_told(
+    desk: Desk, project: Project
+) -> None:
+    make_contact(project, external_id="u1", attributes={"first_name": "Ada"})
+    html = preview(desk, project, title="Hi {{ first_name }}", body="Rain in {{ citty }}")
+    assert "Rain in ‹citty›" in html and "u1 would be skipped." in html
+
+
+def test_the_phone_shows_somebody_who_is_sent_the_text_if_there_is_one(
+    desk: Desk, project: Project
+) -> None:
+    for number in range(6):
+        make_contact(project, attributes={"city": "Seoul"} if number else {})
+    html = preview(desk, project, title="Rain in {{ city }}")
+    assert "Rain in Seoul" in html and "would be skipped" not in html
+
+
 # --- What is cut ----------------------------------------------------------------------------------
 
 
