@@ -28,7 +28,7 @@ from campaigns.runs import details, series
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
-from campaigns.runs.revisions.revision import content_of, revise
+from campaigns.runs.revisions.revision import revise, texts_of
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
 from campaigns.runs.variants.group import name_of
@@ -214,26 +214,27 @@ def change_text(run: Run, *, new: NewText, by: str) -> int:
     """For whoever still waits; workers take it up with their next window. Returns the number of the
     new revision. Raises Run.InvalidMove, or ValidationError by field; then nothing was changed.
     """
-    contents = changing.checked(run, new)
+    before, after = texts_of(run), changing.checked(run, new)
+    about = _what_changed(run, before, after)
     with transaction.atomic():
-        for variant, content in contents.items():
-            _change_text(run, variant, content, new, by=by)
+        revise(run, after, of=new.revision, by=by, next_runs=new.next_runs)
+        _record(run, by, CHANGED_THE_TEXT, revision=run.revision, **about)
+        if new.next_runs:
+            for later in handing_on.to_next_runs(run, before, after, by=by):
+                _record(later, by, CHANGED_THE_TEXT, revision=later.revision, **about)
+        for variant in after if new.in_template else ():
+            of_it = before[variant], after[variant]
+            if kept := handing_on.to_template(run, *of_it, by=by, variant=variant):
+                audit.record(by, "changed", kept, project=run.project, **about)
     return run.revision
 
 
-def _change_text(run: Run, variant: int, content: dict[str, Any], new: NewText, *, by: str) -> None:
-    before = content_of(run, variant=variant)
-    about: dict[str, Any] = {"fields": changing.differing(before, content)}
+def _what_changed(run: Run, before: dict[int, Any], after: dict[int, Any]) -> dict[str, Any]:
+    each = [changing.differing(before[variant], after[variant]) for variant in after]
+    about: dict[str, Any] = {"fields": [*dict.fromkeys(name for names in each for name in names)]}
     if has_variants(run):
-        about["variant"] = name_of(variant)
-    of_it: dict[str, Any] = {"by": by, "variant": variant}
-    revise(run, content, of=run.revision, next_runs=new.next_runs, **of_it)
-    _record(run, by, CHANGED_THE_TEXT, revision=run.revision, **about)
-    if new.next_runs:
-        for later in handing_on.to_next_runs(run, before, content, **of_it):
-            _record(later, by, CHANGED_THE_TEXT, revision=later.revision, **about)
-    if new.in_template and (kept := handing_on.to_template(run, before, content, **of_it)):
-        audit.record(by, "changed", kept, project=run.project, **about)
+        about["variants"] = [*map(name_of, after)]
+    return about
 
 
 CHANGED_THE_TEXT = gettext_noop("changed the text of")

@@ -227,7 +227,7 @@ def test_a_new_text_that_fcm_refuses_for_everybody_stops_the_run_though_the_old_
     assert sums.totals_of(run).accepted == 1_000
     # Past the checks of whoever changes it, as something that only FCM knows would be.
     content = {**run.content, "body": "too long " * 600}
-    revise(run, content, of=1, by="user:alice", next_runs=False)
+    revise(run, {0: content}, of=1, by="user:alice", next_runs=False)
     run = work(run)
 
     assert (run.state, run.cause) == ("paused", "refused_message")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import F
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -11,10 +12,9 @@ from rest_framework.response import Response
 
 from campaigns.api.templates import Languages, Options, Texts
 from campaigns.runs.revisions import shares
-from campaigns.runs.revisions.revision import FIRST, RunRevision
+from campaigns.runs.revisions.revision import FIRST, texts_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN, name_of
-from campaigns.runs.variants.variant import as_launched, has_variants
 from campaigns.texts.content import TEXTS
 from notifications.api.ground import pages
 from notifications.api.ground.view import ApiView
@@ -37,16 +37,10 @@ class RunRevisionSerializer(serializers.Serializer[Any]):
     variants, of all who were sent to while it was the newest."""
 
     revision = serializers.IntegerField()
-    variant = serializers.CharField(
-        allow_null=True,
-        help_text="Whose text it is, in a run with variants; the others say what they said.",
-    )
+    content = RunTextSerializer(help_text="Of a run with variants, what A says.")
     variants = serializers.DictField(
-        child=RunTextSerializer(),
-        help_text="Of the first revision: what the launch froze for the variants beside A, by "
-        "letter.",
+        child=RunTextSerializer(), help_text="What B to E say, by letter; empty without variants."
     )
-    content = RunTextSerializer()
     by = serializers.CharField(help_text="Who launched it, or changed its text.")
     at = serializers.DateTimeField(help_text="Whoever was sent to later got this, or a newer one.")
     accepted = serializers.IntegerField()
@@ -66,32 +60,19 @@ class RunRevisions(ApiView):
         """Each text that the run had, the first one first. Most runs have one; `change-text` adds
         another. `unknown` may have got it; `skipped` got nothing. There are at most 100."""
         run = self.find(Run, pk)
-        first = {"revision": FIRST, "by": run.launched_by, "at": run.launched_at}
-        letter = name_of if has_variants(run) else lambda number: None
-        said = [
-            _said(first | {"variant": letter(MAIN)}, run.content, _others(run)),
-            *(_later(one, letter(one.variant)) for one in run.revisions.all()),
-        ]
+        first: dict[str, Any] = {"revision": FIRST, "by": run.launched_by, "at": run.launched_at}
+        numbers = run.revisions.order_by("number").distinct("number")
+        later = [dict(one) for one in numbers.values("by", "at", revision=F("number"))]
+        said = [{**one, **_said(run, one["revision"])} for one in (first, *later)]
         counts = shares.by_revision(run)
         return Response(
             {"results": [one | counts.get(one["revision"], {}) for one in said], "next": None}
         )
 
 
-def _later(one: RunRevision, variant: str | None) -> dict[str, Any]:
-    about = {"revision": one.number, "variant": variant, "by": one.by, "at": one.at}
-    return _said(about, one.content)
-
-
-def _others(run: Run) -> dict[str, Any]:
-    others = as_launched(run).items()
-    return {name_of(number): _text(content) for number, content in others if number != MAIN}
-
-
-def _said(
-    about: dict[str, Any], content: dict[str, Any], others: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    return {**about, "variants": others or {}, "content": _text(content)}
+def _said(run: Run, number: int) -> dict[str, Any]:
+    texts = {name_of(variant): _text(said) for variant, said in texts_of(run, number).items()}
+    return {"content": texts.pop(name_of(MAIN)), "variants": texts}
 
 
 def _text(content: dict[str, Any]) -> dict[str, Any]:

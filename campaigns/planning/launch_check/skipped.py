@@ -133,12 +133,13 @@ def _loss(
     cause: Cause, lost: Lost, shares: Mapping[int, float], found: Reach, *, exact: bool
 ) -> Loss:
     devices = _devices(lost, shares)
+    said, drawn = cause.words(devices), any(texts != shares.keys() for _one, texts in lost)
     return Loss(
         cause.reason,
-        cause.words(devices),
+        _("About %(said)s") % {"said": said} if drawn else said,
         devices=devices,
         of=found.devices,
-        exact=exact and all(texts == shares.keys() for _, texts in lost),
+        exact=exact and not drawn,
         example=lost[0][0].example,
         variable=cause.variable,
         short=cause.short,

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.planning.new_text.changing import NotChanged
 from campaigns.runs import series
-from campaigns.runs.revisions.revision import content_of, revise
+from campaigns.runs.revisions.revision import revise, texts_of
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE
 from campaigns.runs.variants.group import MAIN
@@ -21,6 +21,7 @@ from campaigns.texts import comparison, revision
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
 
+Texts = dict[int, dict[str, Any]]  # by variant
 WRITTEN = (*TEXTS, "data", "locales")
 
 
@@ -43,15 +44,15 @@ def _number_of_template(run: Run, variant: int) -> int:
     return chosen.values_list("template", flat=True).first() or 0
 
 
-def to_next_runs(
-    run: Run, before: dict[str, Any], after: dict[str, Any], *, by: str, variant: int = MAIN
-) -> list[Run]:
+def to_next_runs(run: Run, before: Texts, after: Texts, *, by: str) -> list[Run]:
     """Those that wait and said the same. One whose text somebody changed for itself keeps that."""
     changed = []
     for later in series.waiting(run.campaign_id).exclude(pk=run.pk):
-        if content_of(later, variant=variant) == before:
+        says = texts_of(later)
+        same = {number: text for number, text in after.items() if says[number] == before[number]}
+        if same:
             with suppress(Run.InvalidMove):  # somebody was faster
-                revise(later, after, of=later.revision, by=by, next_runs=True, variant=variant)
+                revise(later, same, of=later.revision, by=by, next_runs=True)
                 changed.append(later)
     return changed
 

@@ -3,7 +3,7 @@
 Revision 1 is what the launch froze: it is the run's own content, and has no row here. Each later
 one is a row that nothing changes again; a trigger refuses it. The run knows the newest number, a
 window names the one that its requests were made with, and each delivery the one that left last. Of
-a run with variants, each revision is another text of one of them; the others say what they said.
+a run with variants, it has a row for each whose text changed; the others say what they said.
 """
 
 from __future__ import annotations
@@ -36,9 +36,11 @@ class RunRevision(models.Model):
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        ordering = ["number"]
+        ordering = ["number", "variant"]
         constraints = [
-            models.UniqueConstraint(fields=["run", "number"], name="one_run_revision_per_number"),
+            models.UniqueConstraint(
+                fields=["run", "number", "variant"], name="one_text_per_run_revision"
+            ),
             models.CheckConstraint(
                 condition=Q(number__gt=FIRST), name="the_first_revision_is_the_runs_own"
             ),
@@ -86,12 +88,13 @@ def _newest(
 
 
 def revise(
-    run: Run, content: dict[str, Any], *, of: int, by: str, next_runs: bool, variant: int = MAIN
+    run: Run, contents: dict[int, dict[str, Any]], *, of: int, by: str, next_runs: bool
 ) -> None:
-    """Whoever still waits for that variant gets this. Of two people who change it at once, one
-    does: both looked at the same number. Raises Run.InvalidMove; then nothing was changed.
+    """Whoever still waits gets this: of each variant that is named. Of two people who change it at
+    once, one does: both looked at the same number. Raises Run.InvalidMove; then nothing was
+    changed.
 
-    If the process dies here: both rows are there, or none is.
+    If the process dies here: all rows are there, or none is.
     """
     what = gettext("change its text")
     with transaction.atomic():
@@ -100,6 +103,7 @@ def revise(
         if not looked_at.update(revision=F("revision") + 1):
             run.refresh_from_db()
             raise ChangedMeanwhile if run.revision != of else run.refused(what)
-        about = {"variant": variant, "by": by, "next_runs": next_runs}
-        run.revisions.create(number=of + 1, content=content, **about)
+        about = {"number": of + 1, "by": by, "next_runs": next_runs}
+        for variant, content in contents.items():
+            run.revisions.create(variant=variant, content=content, **about)
     run.revision = of + 1

@@ -1,4 +1,4 @@
-"""What F96 must notice."""
+"""What F96 and F98 must notice."""
 
 from __future__ import annotations
 
@@ -34,3 +34,16 @@ def _drawn_anew() -> None:
         return found
 
     patch(terms, "of_chunk", drawn)
+
+
+@bug("whoever takes up a changed text takes it up for every variant", fault="F98")
+def _taken_up_for_all() -> None:
+    from collections import defaultdict
+
+    from campaigns.sending import rows, terms
+
+    def of_all(self: rows.Rows) -> object:
+        changed = terms.of_run(self._run)[1]
+        return defaultdict(lambda: changed)
+
+    patch(rows.Rows, "terms", of_all)

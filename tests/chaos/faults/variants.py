@@ -1,12 +1,14 @@
-"""F96: workers killed while people read different texts, and some are to read none."""
+"""F96, F98: workers killed while people read different texts, one of which is changed meanwhile,
+and some are to read none."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 from django.utils import timezone
 
 from campaigns import control, tasks
+from campaigns.planning.new_text.changing import NewText
 from campaigns.planning.variants import variant
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.variants.group import CONTROL
@@ -14,6 +16,7 @@ from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
 from tests.given.builders import make_campaign, make_template
 
+CHANGED = "Text B, put right"
 TITLES = {0: "Text A", 1: "Text B", 2: "Text C"}
 
 
@@ -41,13 +44,7 @@ def variants(scene: Scene) -> None:
     scene.until_killed()
     scene.healed()
     scene.finish()
-    scene.stage.fcm.witness()
-    group = dict(Recipient.objects.filter(run_id=run.pk).values_list("seq", "variant"))
-    read = [
-        (int(str(record["id"]).partition(":")[2]), record["title"])
-        for record in scene.stage.fcm.everything_witnessed()
-        if str(record["id"]).startswith(f"{run.pk}:")
-    ]
+    group, read = _groups(scene), _read(scene)
     assert {*group.values()} == {0, 1, 2, CONTROL}, Counter(group.values())
     rung = [seq for seq, _ in read if group[seq] == CONTROL]
     assert not rung, f"{len(rung)} of the control group were rung"
@@ -55,3 +52,58 @@ def variants(scene: Scene) -> None:
     assert not wrong, f"{len(wrong)} read another text than their group's"
     left_out = Delivery.objects.filter(run_id=run.pk, reason="control").count()
     assert left_out == Counter(group.values())[CONTROL], f"{left_out} rows of the control group"
+
+
+@fault(
+    "F98",
+    "the text of one variant changed while workers are killed",
+    people=5_000,
+    failpoint="window_opened:kill:0.05",
+)
+def one_changed(scene: Scene) -> None:
+    """Nobody of the others reads it, nobody of its readers gets the old one after the new, and each
+    row names the text that left."""
+    campaign = make_campaign(
+        scene.project,
+        template={"title": TITLES[0], "body": "x"},
+        on_unknown=scene.fault.on_unknown,
+        rate_per_second=1_000,
+    )
+    variant.choose(campaign, [(make_template(scene.project, title=TITLES[1], body="x"), 50)])
+    run = control.launch(campaign, by="user:alice", now=timezone.now())
+    scene.adopt(run)
+    tasks.ring(run.pk)
+    scene.until(0.3)
+    run.refresh_from_db()
+    new = NewText(1, {}, others={1: {"title": CHANGED}})
+    control.change_text(run, new=new, by="user:alice")
+    scene.until_killed()
+    scene.healed()
+    scene.finish()
+    group, titles = _groups(scene), defaultdict(list)
+    for seq, title in _read(scene):
+        titles[seq].append(title)
+    allowed = {0: [{TITLES[0]}], 1: [{TITLES[1]}, {CHANGED}, {TITLES[1], CHANGED}]}
+    wrong = [seq for seq, each in titles.items() if {*each} not in allowed[group[seq] or 0]]
+    assert not wrong, f"{len(wrong)} read another text than their group's"
+    said = {(0, 1): TITLES[0], (0, 2): TITLES[0], (1, 1): TITLES[1], (1, 2): CHANGED}
+    rows = Delivery.objects.filter(run_id=run.pk, status="accepted", resent=False)
+    named = dict(rows.values_list("seq", "revision"))
+    assert {(group[seq], revision) for seq, revision in named.items()} == {*said}, "not all kinds"
+    untrue = [seq for seq, n in named.items() if titles[seq] != [said[group[seq] or 0, n]]]
+    assert not untrue, f"{len(untrue)} rows name another text than what left"
+
+
+def _groups(scene: Scene) -> dict[int, int | None]:
+    rows = Recipient.objects.filter(run_id=scene.run.pk)
+    return dict(rows.values_list("seq", "variant"))
+
+
+def _read(scene: Scene) -> list[tuple[int, str]]:
+    """What arrived of this run, in its order."""
+    scene.stage.fcm.witness()
+    return [
+        (int(str(record["id"]).partition(":")[2]), record["title"])
+        for record in scene.stage.fcm.everything_witnessed()
+        if str(record["id"]).startswith(f"{scene.run.pk}:")
+    ]

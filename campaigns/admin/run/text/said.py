@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,7 +25,7 @@ class Said:
     by: str
     at: datetime
     counts: shares.Counts
-    variant: str = ""  # in words, of a run that has several
+    variants: str = ""  # that changed, in words, of a run that has several
 
     @property
     def got(self) -> int:
@@ -47,10 +48,14 @@ def counted(run: Run) -> list[Said]:
         return []
     counts = shares.by_revision(run)
     first = Said(FIRST, who(run.launched_by), run.launched_at, counts[FIRST])
-    later = run.revisions.values_list("number", "by", "at", "variant")
+    whose: dict[int, list[str]] = defaultdict(list)
+    later = {}
+    for number, variant, by, at in run.revisions.values_list("number", "variant", "by", "at"):
+        whose[number].append(_words(run, variant))
+        later[number] = (who(by), at)
     each = [
-        Said(number, who(by), at, counts[number], _words(run, variant))
-        for number, by, at, variant in later
+        Said(number, *about, counts[number], ", ".join(whose[number]))
+        for number, about in later.items()
     ]
     return [first, *each]
 
