@@ -7,6 +7,7 @@ from django.conf import LazySettings
 
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.fetched import too_much
+from campaigns.planning.variants import variant
 from notifications.images import image as images
 from notifications.people.project import Project
 from tests.given.builders import make_campaign
@@ -49,3 +50,14 @@ def test_an_image_behind_a_cdn_is_none_and_one_with_the_address_from_before_is_s
 def test_an_image_from_elsewhere_is_none_of_ours(project: Project) -> None:
     text = {"image": "https://cdn.example.com/a.png"}
     assert too_much(make_campaign(project, template=text), 400_000, 50.0) == []
+
+
+def test_only_the_readers_of_a_variant_with_an_image_fetch_it(
+    campaign: Campaign, project: Project
+) -> None:
+    heavy = campaign.template
+    light = make_campaign(project, template={"title": "no image"}, weight=90, control_percent=50)
+    variant.choose(light, [(heavy, 10)])
+    [doubt] = too_much(light, 400_000, 50.0)
+    assert str(doubt).startswith("20,000 phones fetch the image"), "a tenth of those not left out"
+    assert too_much(light, 39_000, 1.0) == []

@@ -15,6 +15,7 @@ from campaigns.first_part import drawing, in_words
 from campaigns.planning.campaign import MAX_LEAST, MOST_FIRST, Campaign
 from campaigns.planning.launch_check import forecast, quiet
 from campaigns.planning.rhythm import Rhythm
+from campaigns.planning.variants import launching
 from campaigns.runs.policy import MAX_RATE
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, seconds_of
@@ -62,7 +63,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
     if campaign is not None:
         rules = campaign.audience.effective_rules
         try:
-            when.devices = reach.quick(campaign.project_id, rules).devices
+            when.devices = _sent_to(campaign, reach.quick(campaign.project_id, rules).devices)
         except ValidationError as error:
             when.note = when.note or error.messages[0]
         when.pace = forecast.foretell(campaign.project, _rate(posted), when.devices)
@@ -72,6 +73,11 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
                 campaign.project, rules, when.times[0], seconds=estimating.SAMPLE_SECONDS
             )
     return when
+
+
+def _sent_to(campaign: Campaign, devices: int) -> int:
+    """Without those who get nothing on purpose."""
+    return round(devices * (1 - launching.split_of(campaign, devices).left_out))
 
 
 def _find_times(when: When, posted: Any, now: datetime) -> None:

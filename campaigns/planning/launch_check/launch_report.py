@@ -316,7 +316,8 @@ class LaunchReport:
         if self.reach is not None:
             found += doubts.of_unseen(self.campaign.project_id, self._rules, self.reach)
         if self.reach is not None and self._readable:
-            found += fetched.too_much(self.campaign, self.reach.devices, self.seconds)
+            devices = self.reach.devices
+            found += fetched.too_much(self.campaign, devices, self.pace.seconds(devices))
         if self.at_night:
             found.append(Doubt(Code.AT_NIGHT, self.at_night))
         return [*found, *doubts.of_sending(self.campaign, self.starts_at, self.now)]

@@ -34,6 +34,8 @@ PARTS = ("name", "kind", "value")
 NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 YES, NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
 KINDS = {**dict(Attribute.Type.choices), "json": "JSON"}
+# Of an input; what makes all of them red is left out, as one may be wrong.
+CLASSES = " ".join(one for one in INPUT_CLASSES if "errors" not in one)
 OFFERED = ("text", "number", "boolean", "list", "json")  # a time is a text that says one
 
 
@@ -46,6 +48,7 @@ class Row:
     value: str
     declared: bool = False
     known: bool = True  # not one of the empty rows
+    problem: str = ""
 
     @property
     def label(self) -> str:
@@ -102,6 +105,7 @@ class Rows(forms.Widget):
     """The rows, or a text of JSON where that is what was posted."""
 
     types: Mapping[str, str] = {}
+    wrong: Mapping[str, str] = {}  # why a value was refused, by name
 
     class Media:
         css = {"all": ["person.css"]}
@@ -128,14 +132,20 @@ class Rows(forms.Widget):
             "name": name,
             "rows": rows,
             "kinds": [(kind, KINDS[kind]) for kind in OFFERED],
-            "classes": " ".join(INPUT_CLASSES),
+            "classes": CLASSES,
         }
         return render_to_string("admin/notifications/contact/attribute_rows.html", context)
 
     def _again(self, typed: Iterable[Row]) -> list[Row]:
         """What was refused stands there as it was typed."""
         named = [
-            Row(one.name, one.kind, one.value, declared=one.kind == self.types.get(one.name))
+            Row(
+                one.name,
+                one.kind,
+                one.value,
+                declared=one.kind == self.types.get(one.name),
+                problem=self.wrong.get(one.name.strip(), ""),
+            )
             for one in typed
             if one.name or one.value
         ]
@@ -153,18 +163,29 @@ class AttributeRows(ExactJSONText):
         types: Mapping[str, str] = getattr(self.widget, "types", {})
         rows = [one for one in value if one.value.strip()]
         _refuse_nameless_and_twice(rows)
-        read = {one.name.strip(): self._read(one, types.get(one.name.strip())) for one in rows}
+        read = self._read_all(rows, types)
         # What no PostgreSQL stores is said as for any other JSON.
         return super().to_python(exact.dumps(read).decode()) if read else {}
+
+    def _read_all(self, rows: list[Row], types: Mapping[str, str]) -> dict[str, Any]:
+        """Each row that is wrong is told, in the row as well."""
+        read: dict[str, Any] = {}
+        wrong: dict[str, str] = {}
+        for row in rows:
+            name = row.name.strip()
+            try:
+                read[name] = self._read(row, types.get(name))
+            except ValidationError as error:
+                wrong[name] = " ".join(error.messages)
+        self.widget.wrong = wrong
+        if wrong:
+            raise ValidationError([f"{name}: {words}" for name, words in wrong.items()])
+        return read
 
     def _read(self, row: Row, declared: str | None) -> Any:
         # JSON may be of any type: the person's own check says whether it is the declared one.
         kind = row.kind if row.kind == "json" else declared or row.kind
-        text = row.value.replace("\r\n", "\n")
-        try:
-            return self._value(kind, text)
-        except ValidationError as error:
-            raise ValidationError(f"{row.name}: {' '.join(error.messages)}") from error
+        return self._value(kind, row.value.replace("\r\n", "\n"))
 
     def _value(self, kind: str, text: str) -> Any:
         bare = text.strip()

@@ -33,7 +33,7 @@ def test_the_review_of_who_never_sends_twice_says_what_stays_unknown(
     make_people(project, 3)
     campaign = make_campaign(project, on_unknown="hold")
     text = desk.open("campaign_review", campaign.pk)
-    assert "Sent twice Nobody. If a connection breaks, or FCM answers 408 or 5xx" in text
+    assert "Sent twice Nobody. If a connection breaks, or FCM answers that it has trouble" in text
     assert "So are up to 3 requests of a worker process that dies." in text
 
 

@@ -21,6 +21,10 @@ Rows = list[tuple[str, str, str]]
 
 
 def saved(desk: Desk, contact: Contact, rows: Rows) -> str:
+    return text_of(posted(desk, contact, rows))
+
+
+def posted(desk: Desk, contact: Contact, rows: Rows) -> Any:
     """As the page's form posts its rows."""
     columns = zip(*rows, strict=True) if rows else ((), (), ())
     parts = dict(zip(("name", "kind", "value"), columns, strict=True))
@@ -32,7 +36,7 @@ def saved(desk: Desk, contact: Contact, rows: Rows) -> str:
         follow=True,
     )  # fmt: skip
     assert reply.status_code == 200
-    return text_of(reply)
+    return reply
 
 
 def as_shown(desk: Desk, contact: Contact) -> Rows:
@@ -134,6 +138,17 @@ def test_what_cannot_be_kept_is_said_by_name_and_stands_as_typed(
     page = saved(desk, contact, rows)
     assert said in page
     assert Contact.objects.get().attributes == {"kept": "x"}
+
+
+def test_each_wrong_row_says_what_is_wrong_with_it_and_no_other_does(
+    desk: Desk, project: Project
+) -> None:
+    contact = make_contact(project, attributes={"kept": "x"})
+    rows = [("kept", "text", "x"), ("age", "number", "old"), ("vip", "boolean", "perhaps")]
+    page = posted(desk, contact, rows).content.decode()
+    assert page.count('aria-invalid="true"') == 2
+    parts = page.split('class="p-attribute-wrong"')
+    assert "Write a number such as 12" in parts[1] and "Write yes or no." in parts[2]
 
 
 def test_a_change_is_recorded_once(desk: Desk, project: Project) -> None:
