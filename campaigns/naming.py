@@ -74,6 +74,7 @@ FIELDS = {
     "winner": pgettext_lazy("field", "winner"),
     "winner by": pgettext_lazy("field", "winner by"),
     "winner drawn": pgettext_lazy("field", "winner drawn"),
+    "knows days": pgettext_lazy("field", "knows days"),
     "rules before": pgettext_lazy("field", "rules before"),
     "scheduled at": pgettext_lazy("field", "scheduled at"),
     "seen since": pgettext_lazy("field", "seen since"),

@@ -301,6 +301,7 @@ SPECTACULAR_SETTINGS = {
         "KeptOut": "campaigns.results.why.now.Fate",
         "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.planning.campaign.Campaign.Repeat",
+        "OnDays": ["each", "workdays", "last_day"],
         "AlertKind": "campaigns.alerts.alert.Kind",
         "ReportKind": "notifications.outgoing.kinds.Kind",
         "ReportLanguage": LANGUAGES,

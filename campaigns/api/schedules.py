@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 
 from rest_framework import serializers
 
-from campaigns.planning.campaign import Campaign
+from campaigns.planning.campaign import MOST_EVERY, Campaign
+from campaigns.planning.repeats import days_off
 from campaigns.runs.policy import NEVER, TIMES, TIMES_OF
 from notifications.api.ground.fields import StrictSerializer
 from notifications.values.moments import YEARS
@@ -21,6 +22,8 @@ Found = TypeVar("Found")
 TIME = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
+EACH = "each"
+ON_DAYS = [EACH, *filter(None, Campaign.OnDays.values)]
 # The kind to use for each of them.
 KIND_OF = {name: kind for kind in reversed(TIMES_OF) for name in TIMES_OF[kind]}
 # What a program calls a campaign's own fields.
@@ -48,6 +51,25 @@ class ScheduleSerializer(StrictSerializer):
         help_text="For recurring: daily, weekly or monthly, at the time of the first run (`at`).",
         error_messages={"invalid_choice": "Use daily, weekly or monthly."},
     )
+    every = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_EVERY,
+        required=False,
+        help_text="For recurring: every so many days, weeks or months. Left out: 1.",
+    )
+    on_days = serializers.ChoiceField(
+        choices=ON_DAYS,
+        required=False,
+        help_text="For recurring: `workdays` (Monday to Friday) with daily, `last_day` with "
+        "monthly. Left out: each.",
+        error_messages={"invalid_choice": "Use each, workdays or last_day."},
+    )
+    days_off = serializers.ListField(
+        child=serializers.DateField(),
+        required=False,
+        max_length=days_off.MOST,
+        help_text="For recurring: on these days, in its zone, it is left out.",
+    )
     until = serializers.CharField(
         required=False,
         allow_null=True,
@@ -69,7 +91,9 @@ class ScheduleSerializer(StrictSerializer):
         if attrs["kind"] == Campaign.Schedule.RECURRING:
             if "repeat" not in attrs:
                 _refuse("repeat", "Say daily, weekly or monthly.")
-            own["repeat"] = attrs["repeat"]
+            own |= {name: attrs[name] for name in ("repeat", "every") if name in attrs}
+            own["on_days"] = "" if attrs.get("on_days", EACH) == EACH else attrs["on_days"]
+            own["days_off"] = days_off.written({*attrs.get("days_off", ())})
             if attrs.get("until") is not None:
                 own["until"] = moment_of("until", attrs["until"], zone)
         return own
@@ -79,6 +103,9 @@ def shown(campaign: Campaign) -> dict[str, Any]:
     """The schedule as a program would write it."""
     names = TIMES_OF[campaign.schedule_kind]
     values = {name: getattr(campaign, name) for name in names}
+    if "days_off" in values:
+        values["days_off"] = campaign.days_off.split()
+        values["on_days"] = campaign.on_days or EACH
     return {"kind": campaign.schedule_kind, **values, "timezone": campaign.timezone}
 
 

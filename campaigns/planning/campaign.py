@@ -17,7 +17,8 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import Audience
 from campaigns.planning import labels, outlook
-from campaigns.planning.rhythm import Rhythm
+from campaigns.planning.repeats import repeating, rhythm
+from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching, variant
 from campaigns.runs import series
 from campaigns.runs.policy import MAX_RATE, POLICY, TIMES
@@ -37,6 +38,7 @@ from notifications.values.copies import name_of_copy
 from notifications.values.moments import in_words
 from notifications.values.zones import validate_zone
 
+MOST_EVERY = 365
 MOST_WITHIN = 30 * 86_400
 MOST_FIRST = 50  # percent: more is no part to try it on
 MAX_LEAST = 1_000_000
@@ -57,6 +59,11 @@ class Campaign(OfProject):
         WEEKLY = "weekly", gettext_lazy("Every week")
         MONTHLY = "monthly", gettext_lazy("Every month")
 
+    class OnDays(models.TextChoices):
+        EACH = "", gettext_lazy("Each of them")
+        WORKDAYS = rhythm.WORKDAYS, gettext_lazy("Only Monday to Friday")
+        LAST_DAY = rhythm.LAST_DAY, gettext_lazy("On the month's last day")
+
     name = models.CharField(max_length=100)
     audience = models.ForeignKey(Audience, on_delete=models.PROTECT, related_name="campaigns")
     template = models.ForeignKey(Template, on_delete=models.PROTECT, related_name="campaigns")
@@ -65,6 +72,11 @@ class Campaign(OfProject):
     schedule_kind = models.CharField("when", max_length=9, choices=Schedule, default=Schedule.NOW)
     at = models.DateTimeField(null=True, blank=True)
     repeat = models.CharField(max_length=7, choices=Repeat, blank=True)
+    every = models.PositiveSmallIntegerField(
+        default=1, db_default=1, validators=[MinValueValidator(1), MaxValueValidator(MOST_EVERY)]
+    )
+    on_days = models.CharField(max_length=8, choices=OnDays, default="", db_default="", blank=True)
+    days_off = models.TextField(default="", db_default="", blank=True)  # a date a line
     until = models.DateTimeField("ends", null=True, blank=True)
     timezone = models.CharField(
         "time zone", max_length=64, default="UTC", validators=[validate_zone]
@@ -217,7 +229,7 @@ class Campaign(OfProject):
         if self.schedule_kind == self.Schedule.AT and self.at is None:
             problems["at"] = _("Choose a time, or launch it now.")
         if self.schedule_kind == self.Schedule.RECURRING:
-            problems |= self._rhythm_problems()
+            problems |= repeating.problems(self)
         if self.pk and (last := self.series) and self._when_changed():
             goes_on = series.goes_on(last, timezone.now())
             problems["schedule_kind"] = str(STANDS if goes_on else ENDED)
@@ -251,17 +263,6 @@ class Campaign(OfProject):
             return {"winner_by": _("Say above how many percent try the variants.")}
         if self.winner_by == Run.WinnerBy.GOAL and not self.goal_event:
             return {"winner_by": _("Name the goal's event, or choose by who opened it.")}
-        return {}
-
-    def _rhythm_problems(self) -> dict[str, str]:
-        if self.at is None:
-            return {"at": _("Choose the first time.")}
-        # A rhythm is kept by the minute.
-        self.at = self.at.replace(second=0, microsecond=0)
-        if not self.repeat:
-            return {"repeat": _("Choose every day, every week or every month.")}
-        if self.until is not None and self.until < self.at:
-            return {"until": _("It would end before its first time.")}
         return {}
 
     def _when_is_held(self) -> dict[str, str]:
@@ -312,9 +313,11 @@ class Campaign(OfProject):
 
     @property
     def rhythm(self) -> Rhythm:
-        if self.at is None:
-            raise ValueError("A series without a first time.")
-        return Rhythm(self.at, self.repeat, self.timezone, self.until)
+        return repeating.rhythm_of(self)
+
+    @property
+    def how_often(self) -> str:
+        return repeating.how_often(self)
 
     def coming(self, after: datetime, most: int) -> list[datetime]:
         """The next occurrences that no run holds: one that was moved ahead may have been sent."""

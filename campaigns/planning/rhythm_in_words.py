@@ -3,34 +3,70 @@
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import ngettext
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.repeats import days_off
+from campaigns.planning.repeats.rhythm import DAILY, LAST_DAY, MONTHLY, WEEKLY, WORKDAYS
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE
 from notifications.values.moments import CLOCK, DAY, local
 
-EACH = {
-    Campaign.Repeat.DAILY: gettext_lazy("Repeats every day at %(time)s"),
-    Campaign.Repeat.WEEKLY: gettext_lazy("Repeats every week on %(weekday)s at %(time)s"),
-    Campaign.Repeat.MONTHLY: gettext_lazy("Repeats every month on day %(day)s at %(time)s"),
-}
-
 
 def of_campaign(campaign: Campaign) -> str:
     """Empty unless it was launched to repeat, and nobody stopped it."""
-    if campaign.at is None or campaign.repeat not in EACH or campaign.series is None:
+    if campaign.at is None or not campaign.repeat or campaign.series is None:
         return ""
-    words = {
-        "weekday": local(campaign.at, campaign.timezone, "l"),
-        "day": local(campaign.at, campaign.timezone, "j"),
-        "time": f"{local(campaign.at, campaign.timezone, CLOCK)} {campaign.timezone}",
-    }
-    said = EACH[Campaign.Repeat(campaign.repeat)] % words
+    said = _with_days_off(_each(campaign), campaign)
     if campaign.until is None:
         return _("%(repeats)s, until somebody stops it.") % {"repeats": said}
     until = local(campaign.until, campaign.timezone, DAY)
     return _("%(repeats)s, until %(until)s.") % {"repeats": said, "until": until}
+
+
+def _each(campaign: Campaign) -> str:
+    at, zone, count = campaign.at, campaign.timezone, campaign.every
+    assert at is not None
+    words = {
+        "weekday": local(at, zone, "l"),
+        "day": local(at, zone, "j"),
+        "time": f"{local(at, zone, CLOCK)} {zone}",
+        "count": f"{count:,}",
+    }
+    if campaign.on_days == WORKDAYS:
+        return _("Repeats every day from Monday to Friday at %(time)s") % words
+    by_rhythm = {
+        (DAILY, ""): (
+            _("Repeats every day at %(time)s"),
+            _("Repeats every %(count)s days at %(time)s"),
+        ),
+        (WEEKLY, ""): (
+            _("Repeats every week on %(weekday)s at %(time)s"),
+            _("Repeats every %(count)s weeks on %(weekday)s at %(time)s"),
+        ),
+        (MONTHLY, ""): (
+            _("Repeats every month on day %(day)s at %(time)s"),
+            _("Repeats every %(count)s months on day %(day)s at %(time)s"),
+        ),
+        (MONTHLY, LAST_DAY): (
+            _("Repeats on the last day of every month at %(time)s"),
+            _("Repeats on the last day of every %(count)s months at %(time)s"),
+        ),
+    }
+    each, some = by_rhythm[campaign.repeat, campaign.on_days]
+    return (each if campaign.every == 1 else some) % words
+
+
+def _with_days_off(said: str, campaign: Campaign) -> str:
+    left_out = len(days_off.read(campaign.days_off))
+    if not left_out:
+        return said
+    without = ngettext(
+        "%(repeats)s, without %(count)s day that was left out",
+        "%(repeats)s, without %(count)s days that were left out",
+        left_out,
+    )
+    return without % {"repeats": said, "count": f"{left_out:,}"}
 
 
 def of_run(run: Run) -> str:

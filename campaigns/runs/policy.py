@@ -63,6 +63,14 @@ SETTINGS = (
         "At the same local time, summer and winter. While one run is still going, the next one is "
         "left out. The 31st means the last day of a shorter month."
     ), shown_if="c-if-repeating"),
+    Setting("every", Held.TIMES, _("Every … days, weeks or months"), _(
+        "2: every other one, counted from the first time."
+    ), shown_if="c-if-repeating"),
+    Setting("on_days", Held.TIMES, _("On which days"), shown_if="c-if-repeating"),
+    Setting("days_off", Held.TIMES, _("Not on these days"), _(
+        "Holidays, for example: a date a line, such as 2026-12-25. What falls on one of them is "
+        "left out."
+    ), shown_if="c-if-repeating"),
     Setting("at", Held.TIMES, pgettext_lazy("field", "at"), _(
         "Local time in the time zone below. If it repeats: the first time."
     ), shown_if="c-if-timed"),
@@ -143,8 +151,9 @@ GUARDED = tuple(setting.field for setting in SETTINGS if setting.guarded)
 MAX_RATE = 100_000  # messages a second
 BY_FIELD = {setting.field: setting for setting in SETTINGS}
 # Which of its times each kind of schedule takes, and what the others are then.
-TIMES_OF = {"now": (), "at": ("at",), "recurring": ("at", "repeat", "until")}
-NEVER = {"at": None, "repeat": "", "until": None}
+REPEATS = ("repeat", "every", "on_days", "days_off", "until")
+TIMES_OF = {"now": (), "at": ("at",), "recurring": ("at", *REPEATS)}
+NEVER = {"at": None, "repeat": "", "every": 1, "on_days": "", "days_off": "", "until": None}
 
 
 def in_words(row: Any, name: str) -> str:

@@ -157,6 +157,9 @@ class Run(OfProject):
     winner = models.SmallIntegerField(null=True, editable=False)  # once it is chosen, for good
     # The variants were given to the first part alone. An older release would give them to all.
     winner_drawn = models.BooleanField(default=False, db_default=False, editable=False)
+    # Whoever started it knows of days left out, and of every other week. An older release writes
+    # NULL, and a trigger refuses a run that it would start on a wrong day.
+    knows_days = models.BooleanField(null=True, default=True, editable=False)
     # Percent of the people who get nothing, so that one sees what the others' text brings about.
     control_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     past_holdout = models.BooleanField(default=False, db_default=False)

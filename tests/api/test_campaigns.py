@@ -134,7 +134,8 @@ def test_a_campaign_that_repeats_is_shown_as_it_was_written_and_launched_for_its
     }
     made = alice.post("campaigns", {**intent, "schedule": weekly})
     assert made.status_code == 201, made.content
-    assert made.json()["schedule"] == weekly
+    each = {"every": 1, "on_days": "each", "days_off": []}
+    assert made.json()["schedule"] == {**weekly, **each}
     run = alice.post(f"campaigns/{made.json()['id']}/launch")
     assert (run.status_code, run.json()["state"]) == (202, "scheduled")
 
@@ -143,6 +144,24 @@ def test_a_campaign_that_repeats_is_shown_as_it_was_written_and_launched_for_its
     assert refused.status_code == 400
     assert fields_at_fault(refused) == ["schedule.kind"]
     assert "Stop it first" in refused.json()["errors"][0]["message"]
+
+
+def test_a_campaign_repeats_on_its_days_alone(alice: Caller, intent: dict[str, Any]) -> None:
+    daily = {"kind": "recurring", "at": "2030-05-30T09:00:00Z", "repeat": "daily"}  # a Thursday
+    days = {"on_days": "workdays", "days_off": ["2030-05-31", "2030-05-30"]}
+    made = alice.post("campaigns", {**intent, "schedule": {**daily, **days, "timezone": "UTC"}})
+    shown = made.json()["schedule"]
+    assert (shown["on_days"], shown["days_off"]) == ("workdays", ["2030-05-30", "2030-05-31"])
+    run = alice.post(f"campaigns/{made.json()['id']}/launch").json()
+    assert run["scheduled_at"] == "2030-06-03T09:00:00Z", "the Monday after"
+    refused = alice.post(
+        "campaigns", {**intent, "schedule": {**daily, "every": 2, "on_days": "workdays"}}
+    )
+    assert fields_at_fault(refused) == ["schedule.on_days"]
+    once = {"kind": "at", "at": "2030-05-30T09:00:00Z", "days_off": ["2030-05-31"]}
+    assert fields_at_fault(alice.post("campaigns", {**intent, "schedule": once})) == [
+        "schedule.days_off"
+    ]
 
 
 def test_a_choice_that_is_none_is_told_which_there_are(

@@ -213,7 +213,7 @@ def test_what_is_always_shown_need_not_be_looked_for(schema: Schema) -> None:
         "Problem": {"verbs", "run", "run_url", "reason"},
         "Registration": {"token", "fid"},
         "Rules": inner,
-        "Schedule": {"at", "repeat", "until"},
+        "Schedule": {"at", "days_off", "every", "on_days", "repeat", "until"},
     }
 
 
@@ -237,7 +237,7 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
         "DisabledWhy", "DoubtCode", "FirstPartBound", "FirstPartDecision", "FirstPartPhase",
         "FunnelStep", "GoalAfter",
         "MessageDeviceStatus", "MessagePriority", "MessageState", "NullEnum",
-        "OnUnknown", "Operator",
+        "OnDays", "OnUnknown", "Operator",
         "PaceLimit", "Platform", "Reason", "ReceiptEvent", "Repeat", "ReportKind",
         "ReportLanguage", "ReportState", "ReportTrouble", "ReportVia", "RunState", "RunVerb",
         "ScheduleKind", "KeptOut", "TestGoesTo", "TestStatus", "TextCheckCode", "TextCheckLevel",

@@ -22,6 +22,9 @@ class Otherwise:
 OTHERWISE = {
     "schedule_kind": Otherwise("at", "at", "At a time"),
     "repeat": Otherwise("daily", "daily", "Every day"),
+    "every": Otherwise("3", 3, "3"),
+    "on_days": Otherwise("last_day", "last_day", "On the month's last day"),
+    "days_off": Otherwise("2031-12-25", "2031-12-25", "2031-12-25"),
     "at": Otherwise("2031-01-01T09:00", datetime(2031, 1, 1, 9, tzinfo=UTC), ""),
     "until": Otherwise("2032-01-01T09:00", datetime(2032, 1, 1, 9, tzinfo=UTC), ""),
     "timezone": Otherwise("Asia/Tokyo", "Asia/Tokyo", "Asia/Tokyo"),

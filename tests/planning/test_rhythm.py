@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from campaigns.planning.rhythm import Rhythm
+from campaigns.planning.repeats.rhythm import Rhythm
 from notifications.values.zones import known_zones
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)

@@ -104,8 +104,7 @@ class CampaignPage(Page):
         once = in_zone(obj.at, obj.timezone)
         if obj.schedule_kind == Campaign.Schedule.AT:
             return once
-        repeat = Campaign.Repeat(obj.repeat).label
-        return _("%(repeat)s from %(first)s") % {"repeat": repeat, "first": once}
+        return _("%(repeat)s from %(first)s") % {"repeat": obj.how_often, "first": once}
 
     @display(description=gettext_lazy("state"), label=STATE_COLOURS)
     def state(self, obj: Any) -> tuple[str, str]:

@@ -11,13 +11,14 @@ from django.utils.html import format_html, format_html_join
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.widgets import UnfoldAdminRadioSelectWidget
+from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextareaWidget
 
 from campaigns.admin.campaign import colleagues, in_place
 from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.category.kind import KINDS
 from campaigns.admin.two_writers import Meanwhile
-from campaigns.planning.campaign import MOST_FIRST, Campaign
+from campaigns.planning.campaign import MOST_EVERY, MOST_FIRST, Campaign
+from campaigns.planning.repeats import days_off
 from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.wall_clock import WallClock
@@ -71,6 +72,22 @@ class CampaignForm(variants.OfVariants):
         required=False,
         help_text=HINTS["at"],
         error_messages={"invalid": gettext_lazy("Choose a date and a time.")},
+    )
+    every = forms.IntegerField(
+        label=WORDS["every"],
+        help_text=HINTS["every"],
+        required=False,
+        min_value=1,
+        max_value=MOST_EVERY,
+        initial=1,
+        widget=LineInput(inputmode="numeric", autocomplete="off"),
+    )
+    days_off = forms.CharField(
+        label=WORDS["days_off"],
+        help_text=HINTS["days_off"],
+        required=False,
+        max_length=days_off.LONGEST,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "spellcheck": "false"}),
     )
     until = WallClock(
         label=WORDS["until"],
@@ -148,6 +165,9 @@ class CampaignForm(variants.OfVariants):
         if self.is_bound and self.instance.pk and self.data.get("seen"):
             self.data, self.meanwhile = colleagues.brought_in(self)
         super().full_clean()
+
+    def clean_every(self) -> int:
+        return self.cleaned_data["every"] or 1
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -12,16 +12,17 @@ from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating, reach
 from campaigns.first_part import drawing, in_words
-from campaigns.planning.campaign import MAX_LEAST, MOST_FIRST, Campaign
+from campaigns.planning.campaign import MAX_LEAST, MOST_EVERY, MOST_FIRST, Campaign
 from campaigns.planning.launch_check import forecast, quiet
-from campaigns.planning.rhythm import Rhythm
+from campaigns.planning.repeats import days_off, repeating
+from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching
 from campaigns.runs.policy import MAX_RATE
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, seconds_of
 from notifications.values.zones import unknown, zone_of
 
-TIMES_SHOWN = 4
+TIMES_SHOWN = 10
 
 
 @dataclass
@@ -94,13 +95,30 @@ def _find_times(when: When, posted: Any, now: datetime) -> None:
         return
     if posted.get("repeat") not in Campaign.Repeat.values:
         raise ValidationError(_("Choose how often."))
+    days = _days(posted)
     end = WallClock(required=False).clean(posted.get("until", ""))
     until = on_the_clock(end, when.zone) if end else None
-    rhythm = Rhythm(first, posted["repeat"], when.zone, until)
+    rhythm = Rhythm(first, posted["repeat"], when.zone, until, **days)
     found = list(islice(rhythm.after(now), TIMES_SHOWN + 1))
     when.times, when.ends = found[:TIMES_SHOWN], len(found) <= TIMES_SHOWN
     if not found:
         raise ValidationError(_("With this end it would never be sent."))
+
+
+def _days(posted: Any) -> dict[str, Any]:
+    """Which of the days or weeks it repeats on. Raises ValidationError."""
+    every = _whole(posted, "every", MOST_EVERY) if posted.get("every") else 1
+    if not every:
+        said = _("Every so many: write a whole number from 1 to %(most)s.")
+        raise ValidationError(said % {"most": MOST_EVERY})
+    on_days = posted.get("on_days", "")
+    for problem in repeating.days_problems(posted["repeat"], every, on_days).values():
+        raise ValidationError(problem)
+    try:
+        left_out = days_off.read(posted.get("days_off", ""))
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
+    return {"every": every, "on_days": on_days, "days_off": left_out}
 
 
 def _rate(posted: Any) -> int | None:

@@ -59,7 +59,7 @@ def _change(desk: Desk, campaign: Campaign, name: str) -> None:
         "name": campaign.name, "audience": campaign.audience_id,
         "template": campaign.template_id, "audience_from": "pick", "template_from": "pick",
         "rules": '{"all": []}', "schedule_kind": "recurring", "at": "2030-01-01T09:00",
-        "repeat": "weekly", "timezone": "UTC", "max_lateness_seconds": "15 min",
+        "repeat": "monthly", "timezone": "UTC", "max_lateness_seconds": "15 min",
         "ttl_seconds": "1 day", "on_unknown": "resend", "goal_event": "paid",
         "goal_within_seconds": "1 day", "goal_after": "opened",
         "first_percent": "5", "first_least": "500", "first_wait_seconds": "15 min",

@@ -88,7 +88,7 @@ def _by_the_hour_they_are_told() -> None:
 @bug("a day has 24 hours", fault="F18")
 def _a_day_has_24_hours() -> None:
     """What repeats every day comes that much later, whatever the clocks of its zone say."""
-    from campaigns.planning.rhythm import Rhythm
+    from campaigns.planning.repeats.rhythm import Rhythm
 
     def after(rhythm: Rhythm, moment: datetime) -> Iterator[datetime]:
         at = rhythm.first

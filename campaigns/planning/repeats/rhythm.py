@@ -11,7 +11,10 @@ from itertools import count
 from zoneinfo import ZoneInfo
 
 DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
+WORKDAYS, LAST_DAY = "workdays", "last_day"  # which of its days; empty: each
+SATURDAY = 5
 MINUTE = timedelta(minutes=1)
+MOST_LEFT_OUT = 1_000  # days in a row: such a rhythm has no day at all
 
 
 @dataclass(frozen=True)
@@ -22,18 +25,31 @@ class Rhythm:
     repeat: str
     zone: str
     until: datetime | None = None
+    every: int = 1  # so many days, weeks or months
+    on_days: str = ""
+    days_off: frozenset[date] = frozenset()
 
     def next_after(self, moment: datetime) -> datetime | None:
         return next(self.after(moment), None)
 
     def after(self, moment: datetime) -> Iterator[datetime]:
-        """Every occurrence later than `moment`: one for each day, week or month of the calendar."""
+        """Every occurrence later than `moment`: at most one for each day of the calendar."""
+        left_out = 0
         for number in count(self._just_before(moment)):
-            instant = self._occurrence(number)
-            if self.until is not None and instant > self.until:
+            day = self._day(number)
+            instant = self._instant(day)
+            if (self.until is not None and instant > self.until) or left_out > MOST_LEFT_OUT:
                 return
+            if not self._is_on(day):
+                left_out += 1
+                continue
+            left_out = 0
             if instant > moment:
                 yield instant
+
+    def _is_on(self, day: date) -> bool:
+        weekend = self.on_days == WORKDAYS and day.weekday() >= SATURDAY
+        return day not in self.days_off and not weekend
 
     @property
     def _wall(self) -> datetime:
@@ -44,21 +60,23 @@ class Rhythm:
         today, start = moment.astimezone(ZoneInfo(self.zone)).date(), self._wall.date()
         months = 12 * (today.year - start.year) + today.month - start.month
         days = (today - start).days
-        return max(0, {DAILY: days, WEEKLY: days // 7, MONTHLY: months}[self.repeat] - 1)
+        passed = {DAILY: days, WEEKLY: days // 7, MONTHLY: months}[self.repeat] // self.every
+        return max(0, passed - 1)
 
-    def _occurrence(self, number: int) -> datetime:
-        if number == 0:
+    def _instant(self, day: date) -> datetime:
+        if day == self._wall.date():
             return self.first  # in an hour that comes twice it may be the second
-        return first_showing(datetime.combine(self._day(number), self._wall.time()), self.zone)
+        return first_showing(datetime.combine(day, self._wall.time()), self.zone)
 
     def _day(self, number: int) -> date:
         """Of the 31st: the last day of a shorter month."""
-        start = self._wall.date()
+        start, number = self._wall.date(), number * self.every
         if self.repeat != MONTHLY:
             return start + number * timedelta(days=7 if self.repeat == WEEKLY else 1)
         years, month = divmod(start.month - 1 + number, 12)
         year, month = start.year + years, month + 1
-        return date(year, month, min(start.day, monthrange(year, month)[1]))
+        last = monthrange(year, month)[1]
+        return date(year, month, last if self.on_days == LAST_DAY else min(start.day, last))
 
 
 def first_showing(wall: datetime, zone: str) -> datetime:

@@ -1,0 +1,68 @@
+"""Repeating: the rhythm that a campaign's settings describe, what is wrong with them, and how often
+that is in words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from campaigns.planning.repeats import days_off
+from campaigns.planning.repeats.rhythm import DAILY, LAST_DAY, MONTHLY, WEEKLY, WORKDAYS, Rhythm
+
+
+def rhythm_of(campaign: Any) -> Rhythm:
+    if campaign.at is None:
+        raise ValueError("A series without a first time.")
+    return Rhythm(
+        campaign.at,
+        campaign.repeat,
+        campaign.timezone,
+        campaign.until,
+        every=campaign.every,
+        on_days=campaign.on_days,
+        days_off=days_off.read(campaign.days_off),
+    )
+
+
+def problems(campaign: Any) -> dict[str, str]:
+    """By field. What is in order is put into one form: to the minute, its days off by date."""
+    if campaign.at is None:
+        return {"at": _("Choose the first time.")}
+    campaign.at = campaign.at.replace(second=0, microsecond=0)
+    if not campaign.repeat:
+        return {"repeat": _("Choose every day, every week or every month.")}
+    if campaign.until is not None and campaign.until < campaign.at:
+        return {"until": _("It would end before its first time.")}
+    try:
+        campaign.days_off = days_off.written(days_off.read(campaign.days_off))
+    except ValueError as error:
+        return {"days_off": str(error)}
+    return days_problems(campaign.repeat, campaign.every, campaign.on_days)
+
+
+def days_problems(repeat: str, every: int, on_days: str) -> dict[str, str]:
+    if on_days == WORKDAYS and (repeat, every) != (DAILY, 1):
+        said = _("Monday to Friday goes with every day, and with no other rhythm.")
+        return {"on_days": said}
+    if on_days == LAST_DAY and repeat != MONTHLY:
+        return {"on_days": _("A month's last day goes with every month, or every few months.")}
+    return {}
+
+
+def how_often(campaign: Any) -> str:
+    """“Every 2 weeks”; empty where it does not repeat."""
+    if campaign.on_days == WORKDAYS:
+        return _("Every day from Monday to Friday")
+    by_rhythm = {
+        (DAILY, ""): (_("Every day"), _("Every %(count)s days")),
+        (WEEKLY, ""): (_("Every week"), _("Every %(count)s weeks")),
+        (MONTHLY, ""): (_("Every month"), _("Every %(count)s months")),
+        (MONTHLY, LAST_DAY): (
+            _("Every month on its last day"),
+            _("Every %(count)s months on the last day"),
+        ),
+    }
+    each, some = by_rhythm.get((campaign.repeat, campaign.on_days), ("", ""))
+    return each if campaign.every == 1 else some % {"count": f"{campaign.every:,}"}

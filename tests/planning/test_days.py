@@ -1,0 +1,185 @@
+"""Which days a series has: every so many, Monday to Friday, a month's last, and some left out."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from datetime import UTC, date, datetime, timedelta
+from itertools import islice
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection, transaction
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns import control
+from campaigns.planning import rhythm_in_words, schedule
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.repeats import days_off
+from campaigns.planning.repeats.rhythm import Rhythm
+from campaigns.runs.run import Run
+from notifications.people.project import Project
+from tests.given.builders import make_campaign
+
+DAY = timedelta(days=1)
+FIRST = datetime(2031, 5, 7, 9, tzinfo=UTC)  # a Wednesday
+EARLIEST, LATEST = (datetime.fromisoformat(f"{year}-01-01") for year in (2026, 2040))
+NO_DATES = ["25.12.2031", "2031-2-30", "2031-02-30", "Xmas", "２０３１-12-25"]
+
+
+def shown(repeat: str, count: int, first: datetime = FIRST, **more: Any) -> list[str]:
+    found = Rhythm(first, repeat, "UTC", **more).after(first - DAY)
+    return [f"{at:%a %m-%d}" for at in islice(found, count)]
+
+
+def test_every_second_week_is_counted_from_the_first_time() -> None:
+    assert shown("weekly", 3, every=2) == ["Wed 05-07", "Wed 05-21", "Wed 06-04"]
+    assert shown("daily", 3, every=10) == ["Wed 05-07", "Sat 05-17", "Tue 05-27"]
+    assert shown("monthly", 3, every=3) == ["Wed 05-07", "Thu 08-07", "Fri 11-07"]
+
+
+def test_monday_to_friday_leaves_the_weekends_out() -> None:
+    assert shown("daily", 4, on_days="workdays") == [
+        "Wed 05-07", "Thu 05-08", "Fri 05-09", "Mon 05-12",
+    ]  # fmt: skip
+    saturday = FIRST + 3 * DAY
+    assert shown("daily", 1, saturday, on_days="workdays") == ["Mon 05-12"]
+
+
+def test_a_months_last_day_is_its_last_whatever_day_it_began_on() -> None:
+    first = datetime(2031, 1, 15, 9, tzinfo=UTC)
+    assert shown("monthly", 4, first, on_days="last_day") == [
+        "Fri 01-31", "Fri 02-28", "Mon 03-31", "Wed 04-30",
+    ]  # fmt: skip
+
+
+def test_a_day_off_is_left_out_and_moves_no_other() -> None:
+    off = frozenset({date(2031, 5, 14), date(2031, 5, 15)})
+    assert shown("weekly", 3, days_off=off) == ["Wed 05-07", "Wed 05-21", "Wed 05-28"]
+    assert shown("weekly", 1, days_off=off | {FIRST.date()}) == ["Wed 05-21"]
+
+
+def test_a_rhythm_without_any_day_ends_instead_of_searching_for_ever() -> None:
+    saturday = FIRST + 3 * DAY
+    assert shown("daily", 1, saturday, every=7, on_days="workdays") == []
+
+
+@given(
+    first=st.datetimes(EARLIEST, LATEST).map(
+        lambda at: at.replace(second=0, microsecond=0, tzinfo=UTC)
+    ),
+    repeat=st.sampled_from(["daily", "weekly", "monthly"]),
+    every=st.integers(1, 365),
+    on_days=st.sampled_from(["", "workdays", "last_day"]),
+    off=st.sets(st.integers(0, 400), max_size=60),
+    asked=st.integers(-400, 4_000),
+)
+def test_each_is_on_its_days_and_none_is_missed_wherever_one_begins_to_ask(
+    first: datetime, repeat: str, every: int, on_days: str, off: set[int], asked: int
+) -> None:
+    left_out = frozenset(first.date() + n * DAY for n in off)
+    rhythm = Rhythm(first, repeat, "UTC", every=every, on_days=on_days, days_off=left_out)
+    whole = list(islice(rhythm.after(first - 40 * DAY), 30))
+    assert whole == sorted(set(whole))
+    for at in whole:
+        assert at >= first and at.date() not in left_out
+        assert on_days != "workdays" or at.weekday() < 5
+        assert on_days != "last_day" or repeat != "monthly" or is_last(at.date())
+        days = (at.date() - first.date()).days
+        months = 12 * (at.year - first.year) + at.month - first.month
+        assert {"daily": days, "weekly": days / 7, "monthly": months}[repeat] % every == 0
+    moment = first + asked * DAY
+    if whole and moment < whole[-1]:
+        assert rhythm.next_after(moment) == next(at for at in whole if at > moment)
+
+
+def is_last(day: date) -> bool:
+    return day.day == monthrange(day.year, day.month)[1]
+
+
+def test_days_off_are_read_as_people_write_them_and_kept_in_order() -> None:
+    assert days_off.written(days_off.read(" 2031-12-26,2031-12-25\n2031-12-25 ")) == (
+        "2031-12-25\n2031-12-26"
+    )
+
+
+@pytest.mark.parametrize(
+    "word", ["25.12.2031", "2031-2-30", "2031-02-30", "Xmas", "２０３１-12-25"]
+)
+def test_what_is_no_date_is_named(word: str) -> None:
+    with pytest.raises(ValueError, match=f"“{word[:5]}"):
+        days_off.read(f"2031-12-24 {word}")
+
+
+def test_more_days_off_than_a_year_has_are_refused() -> None:
+    many = " ".join(str(date(2031, 1, 1) + n * DAY) for n in range(367))
+    with pytest.raises(ValueError, match="at most 366"):
+        days_off.read(many)
+
+
+# --- A campaign ----------------------------------------------------------------------------------
+
+
+def make_daily(project: Project, **values: Any) -> Campaign:
+    times = {"schedule_kind": "recurring", "repeat": "daily", "at": FIRST, **values}
+    return make_campaign(project, **times)
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"on_days": "workdays", "repeat": "weekly"}, "on_days"),
+        ({"on_days": "workdays", "every": 2}, "on_days"),
+        ({"on_days": "last_day"}, "on_days"),
+        ({"days_off": "soon"}, "days_off"),
+        ({"every": 0}, "every"),
+        ({"every": 366}, "every"),
+    ],
+)
+def test_days_that_do_not_go_together_are_refused_at_their_field(
+    project: Project, values: dict[str, Any], field: str
+) -> None:
+    campaign = make_daily(project)
+    for name, value in values.items():
+        setattr(campaign, name, value)
+    with pytest.raises(ValidationError) as refused:
+        campaign.full_clean()
+    assert field in refused.value.message_dict
+
+
+def test_the_series_starts_and_goes_on_on_its_days_alone(project: Project) -> None:
+    campaign = make_daily(project, on_days="workdays", days_off="2031-05-07\n2031-05-09")
+    run = control.launch(campaign, by="user:alice", now=FIRST - DAY)
+    assert run.scheduled_at == datetime(2031, 5, 8, 9, tzinfo=UTC)
+    said = rhythm_in_words.of_campaign(campaign)
+    assert said == (
+        "Repeats every day from Monday to Friday at 09:00 UTC, without 2 days that were left out, "
+        "until somebody stops it."
+    )
+    Run.objects.filter(pk=run.pk).update(
+        state="finished", started_at=run.scheduled_at, finished_at=run.scheduled_at
+    )
+    schedule.plan_series(run.scheduled_at + timedelta(minutes=1))
+    following = Run.objects.exclude(pk=run.pk).get(campaign=campaign)
+    assert following.scheduled_at == datetime(2031, 5, 12, 9, tzinfo=UTC), "a Monday"
+
+
+def test_an_older_release_starts_no_run_on_a_day_that_it_does_not_know_of(
+    project: Project,
+) -> None:
+    """As it inserts the next run of a series: without our mark."""
+    plain, odd = make_daily(project), make_daily(project, every=2)
+    for campaign in (plain, odd):
+        control.launch(campaign, by="user:alice", now=FIRST - DAY)
+    again = (
+        "INSERT INTO campaigns_run SELECT (r).* FROM (SELECT jsonb_populate_record(x, "
+        "jsonb_build_object('id', x.id + 1000, 'occurrence', 'next', 'knows_days', NULL)) AS r "
+        "FROM campaigns_run x WHERE campaign_id = %s) y"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(again, [plain.pk])
+        with pytest.raises(IntegrityError), transaction.atomic():
+            cursor.execute(again, [odd.pk])
+    assert Run.objects.filter(campaign=plain).count() == 2
+    assert Run.objects.filter(campaign=odd).count() == 1
