@@ -48,8 +48,10 @@ def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[Do
 def _fetching(campaign: Campaign, devices: int) -> dict[int, float]:
     """By the size of the image, how many phones fetch one from here. The rest of a trial may get
     any of the texts: the heaviest is reckoned with."""
-    shares = launching.split_of(campaign, devices).shares()
     sizes = {one.number: _largest(campaign, one.template) for one in launching.wordings(campaign)}
+    if not any(sizes.values()):
+        return {}
+    shares = launching.split_of(campaign, devices).shares()
     heaviest = max(sizes, key=lambda number: sizes[number])
     found: dict[int, float] = defaultdict(float)
     for group, share in shares.items():
