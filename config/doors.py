@@ -121,6 +121,7 @@ PAGES: dict[str, Door] = {
     "campaign_text_check": Door(VIEWER, EDITOR),
     "campaign_text_check_cancel": Door(EDITOR, EDITOR),
     "campaigns_calendar": LOOK,
+    "campaigns_calendar_file": LOOK,
     "rehearsals_of_campaign": LOOK,
     "rehearsal_one": LOOK,
     "rehearsal_live": LOOK,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -17,6 +17,7 @@ from django.utils.dateformat import format as written
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from campaigns.admin.calendar import ics
 from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.calendar.move import MoveDialog
 from campaigns.admin.calendar.span import COOKIE, Span
@@ -73,6 +74,7 @@ class Calendar:
         guarded = self.page.guarded
         return [
             path("calendar/", guarded(self.calendar_view), name="campaigns_calendar"),
+            path("calendar.ics", guarded(self.file_view), name="campaigns_calendar_file"),
             path("calendar/<int:run_id>/", guarded(self.move_view), name=MOVE.page),
         ]
 
@@ -88,6 +90,7 @@ class Calendar:
             "span": span,
             "weekdays": calendar_span.weekdays(span),
             "weeks": _weeks(span, entries, now, may_move=_may_move(request)),
+            "file_url": reverse("admin:campaigns_calendar_file") + span.address(),
             "today_url": span.address(day=span.local(now).date()),
             "views": [
                 (name, label, span.address(view=name))
@@ -103,6 +106,18 @@ class Calendar:
         reply = TemplateResponse(request, "admin/campaigns/campaign/calendar.html", context)
         if calendar_span.is_chosen(request, span):
             reply.set_cookie(COOKIE, span.zone, max_age=A_YEAR, samesite="Lax")
+        return reply
+
+    def file_view(self, request: HttpRequest) -> HttpResponse:
+        """From the days that are shown on, for a year."""
+        now = timezone.now()
+        since = calendar_span.asked_for(request, now).since
+        campaigns = self.page.get_queryset(request)
+        found = calendar.entries(campaigns, since, since + timedelta(seconds=A_YEAR), now)
+        labels = {state: str(label) for state, label in LABELS.items()}
+        text = ics.written(found, labels, request.build_absolute_uri, now)
+        reply = HttpResponse(text, content_type="text/calendar; charset=utf-8")
+        reply["Content-Disposition"] = 'attachment; filename="carillon.ics"'
         return reply
 
     def move_view(self, request: HttpRequest, run_id: int) -> HttpResponse:

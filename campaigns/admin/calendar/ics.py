@@ -1,0 +1,72 @@
+"""The calendar as a file for other calendars (iCalendar, RFC 5545): each entry at its instant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+
+from campaigns.planning.calendar import DRAFT, EXPECTED, Entry
+from campaigns.runs.run import Run
+from notifications.admin.furniture.page import page_url
+
+LONGEST = 75  # octets of a line; the rest goes on after a blank
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+STATUS = {DRAFT: "TENTATIVE", EXPECTED: "TENTATIVE", Run.State.CANCELLED: "CANCELLED"}
+
+
+def written(
+    entries: Iterable[Entry], labels: dict[str, str], absolute: Callable[[str], str], now: datetime
+) -> str:
+    """`labels`: what a state is called; `absolute`: the whole address of a page of ours."""
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Carillon//Calendar//EN"]
+    for entry in entries:
+        lines += _event(entry, labels, absolute, now)
+    lines.append("END:VCALENDAR")
+    return "".join(f"{folded}\r\n" for line in lines for folded in _folded(line))
+
+
+def _event(
+    entry: Entry, labels: dict[str, str], absolute: Callable[[str], str], now: datetime
+) -> Iterator[str]:
+    url = absolute(page_url(entry.run or entry.campaign))
+    name = _escaped(f"{entry.campaign.name} ({labels[entry.state]})")
+    of = (
+        f"run-{entry.run.pk}" if entry.run else f"campaign-{entry.campaign.pk}-{_instant(entry.at)}"
+    )
+    yield "BEGIN:VEVENT"
+    yield f"UID:{of}@{absolute('/').split('/')[2]}"  # the same each time: it is brought up to date
+    yield f"DTSTAMP:{_instant(now)}"
+    yield f"DTSTART:{_instant(entry.at)}"
+    yield f"SUMMARY:{name}"
+    yield f"URL:{url}"
+    yield f"STATUS:{STATUS.get(entry.state, 'CONFIRMED')}"
+    yield "END:VEVENT"
+
+
+def _name(entry: Entry) -> str:
+    """The same each time, so that a calendar brings the entry up to date."""
+    if entry.run:
+        return f"run-{entry.run.pk}"
+    return f"campaign-{entry.campaign.pk}-{_instant(entry.at)}"
+
+
+def _instant(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def _escaped(text: str) -> str:
+    plain = CONTROL.sub(" ", text.replace("\r\n", "\n"))
+    return re.sub(r"([\\;,])", r"\\\1", plain).replace("\n", "\\n")
+
+
+def _folded(line: str) -> Iterator[str]:
+    """Between letters: half of one would be none."""
+    part, size = "", 0
+    for letter in line:
+        octets = len(letter.encode())
+        if size + octets > LONGEST:
+            yield part
+            part, size = " ", 1
+        part, size = part + letter, size + octets
+    yield part

@@ -1,0 +1,61 @@
+"""The calendar as a file that other calendars read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.admin.calendar.ics import _escaped, _folded
+from notifications.people.project import Project
+from tests.admin.desk import Desk
+from tests.given.builders import make_campaign, make_project, make_scheduled_run
+
+AT = datetime(2031, 5, 14, 23, 30, tzinfo=UTC)
+
+
+def events(desk: Desk, **query: Any) -> list[dict[str, str]]:
+    reply = desk.client.get("/admin/campaigns/campaign/calendar.ics", query)
+    assert reply.status_code == 200 and reply["Content-Type"] == "text/calendar; charset=utf-8"
+    whole = reply.content.decode()
+    assert whole.startswith("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n") and "\n\n" not in whole
+    assert whole.endswith("END:VCALENDAR\r\n")
+    parts = whole.replace("\r\n ", "").split("BEGIN:VEVENT\r\n")[1:]
+    each = (part.partition("END:VEVENT")[0].splitlines() for part in parts)
+    return [dict(line.split(":", 1) for line in lines) for lines in each]
+
+
+def test_each_run_stands_at_its_instant_and_leads_to_its_page(desk: Desk, project: Project) -> None:
+    run = make_scheduled_run(project, name="Lanterns", at=AT)
+    (event,) = events(desk, day="2031-05-01")
+    assert event["DTSTART"] == "20310514T233000Z"
+    assert event["SUMMARY"] == "Lanterns (Scheduled)" and event["STATUS"] == "CONFIRMED"
+    assert event["URL"].endswith(f"/admin/campaigns/run/{run.pk}/change/")
+    assert event["UID"] == f"run-{run.pk}@testserver"
+
+
+def test_what_is_not_sure_is_tentative_and_what_is_elsewhere_is_not_there(
+    desk: Desk, project: Project
+) -> None:
+    make_campaign(project, name="Draft", schedule_kind="at", at=AT)
+    make_scheduled_run(make_project(), name="Theirs", at=AT)
+    (event,) = events(desk, day="2031-05-01")
+    assert (event["SUMMARY"], event["STATUS"]) == ("Draft (Not launched)", "TENTATIVE")
+    assert events(desk, day="2033-05-01") == []
+
+
+def test_a_name_cannot_write_lines_of_its_own(desk: Desk, project: Project) -> None:
+    make_campaign(project, name="A; b, \\c", schedule_kind="at", at=AT)
+    (event,) = events(desk, day="2031-05-01")
+    assert event["SUMMARY"] == "A\\; b\\, \\\\c (Not launched)"
+
+
+@given(st.text(max_size=300))
+def test_any_name_is_one_value_in_lines_that_are_not_too_long(name: str) -> None:
+    text = name.encode("utf-8", "ignore").decode()
+    lines = list(_folded(f"SUMMARY:{_escaped(text)}"))
+    assert all(len(line.encode()) <= 75 and "\n" not in line and "\r" not in line for line in lines)
+    assert all(line.startswith(" ") for line in lines[1:])
+    assert lines[0] + "".join(line[1:] for line in lines[1:]) == f"SUMMARY:{_escaped(text)}"
