@@ -349,7 +349,8 @@ def _publish_text_check(check_id: int) -> None:
 
 @shared_task
 def check_texts(check_id: int) -> None:
-    """A slice of a text check; it rings itself again for the next, so that runs have their turn."""
+    """A slice of a text check; it rings itself again for the next, so that runs have their turn.
+    When it is over, the next text of the campaign has its turn."""
     try:
         more = text_checks.work(check_id, seconds=READING_SECONDS)
     except DATABASE_TROUBLE as error:  # the sweep rings again
@@ -359,8 +360,9 @@ def check_texts(check_id: int) -> None:
         log.exception("text check=%s cannot be read", check_id)
         text_check.give_up(check_id, f"{type(error).__name__}: {error}", now=clock.now())
         return
-    if more:
-        _publish_text_check(check_id)
+    coming = check_id if more else text_check.following(check_id)
+    if coming is not None:
+        _publish_text_check(coming)
 
 
 @shared_task

@@ -6,6 +6,7 @@ import pytest
 
 from campaigns import tasks
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.text_check import text_check
 from campaigns.planning.text_check.text_check import TextCheck
 from campaigns.planning.variants import variant
 from notifications.people.project import Project
@@ -36,7 +37,8 @@ def desk(project: Project) -> Desk:
 
 
 def read_all() -> None:
-    for check in TextCheck.objects.filter(state="waiting"):
+    """Each in its turn."""
+    while check := TextCheck.objects.filter(state="waiting").order_by("variant").first():
         tasks.check_texts(check.pk)
 
 
@@ -52,6 +54,22 @@ def test_what_is_wrong_with_a_variant_is_found_and_said_under_its_letter(
     assert "“{{ city }}” is missing: 1 device will be skipped" in of_b
     launch = desk.open("campaigns_campaign_launch", campaign.pk)
     assert "Text check Variant A: nothing to mend Variant B: 1 to mend" in launch
+
+
+def test_the_texts_of_one_campaign_are_read_one_after_the_other(
+    campaign: Campaign, desk: Desk
+) -> None:
+    """Five at once would hold five workers."""
+    desk.post(CARD, campaign.pk, days="7")
+    a, b = TextCheck.objects.order_by("variant")
+    assert text_check.unfinished() == [a.pk]
+    tasks.check_texts(b.pk)
+    b.refresh_from_db()
+    assert b.state == "waiting", "it is not its turn"
+    tasks.check_texts(a.pk)
+    assert text_check.following(a.pk) == b.pk and text_check.unfinished() == [b.pk]
+    tasks.check_texts(b.pk)
+    assert text_check.following(b.pk) is None and text_check.unfinished() == []
 
 
 def test_while_one_is_still_read_the_other_is_shown(campaign: Campaign, desk: Desk) -> None:

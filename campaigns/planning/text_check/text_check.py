@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db import models, transaction
-from django.db.models import F, Q
+from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -143,8 +143,21 @@ def _newest(campaign: Campaign, checks: models.QuerySet[TextCheck]) -> dict[int,
 def unfinished() -> list[int]:
     """For the sweep: nobody has begun them, or the worker that read has died."""
     idle = Q(leased_until=None) | Q(leased_until__lt=Now())
-    found = TextCheck.objects.filter(idle, state__in=UNDER_WAY).order_by("pk")
+    found = TextCheck.objects.filter(idle, state__in=UNDER_WAY, pk=_its_turn()).order_by("pk")
     return list(found.values_list("pk", flat=True))
+
+
+def _its_turn() -> models.Subquery:
+    """The texts of one campaign are read one after the other: each holds a worker."""
+    going = TextCheck.objects.filter(campaign=OuterRef("campaign"), state__in=UNDER_WAY)
+    return Subquery(going.order_by("variant").values("pk")[:1])
+
+
+def following(check_id: int) -> int | None:
+    """The next text of the same campaign, once this one is over."""
+    of_it = TextCheck.objects.filter(pk=check_id).values("campaign")
+    going = TextCheck.objects.filter(campaign__in=of_it, state__in=UNDER_WAY)
+    return going.order_by("variant").values_list("pk", flat=True).first()
 
 
 # --- Who works on it ------------------------------------------------------------------------------
@@ -153,7 +166,8 @@ def unfinished() -> list[int]:
 def claim(check_id: int, *, now: datetime) -> TextCheck | None:
     """Take it for the length of a lease; None if there is nothing to do for this worker."""
     idle = Q(leased_until=None) | Q(leased_until__lt=now)
-    mine = TextCheck.objects.filter(idle, pk=check_id, state__in=UNDER_WAY)
+    turn = TextCheck.objects.filter(pk=_its_turn()).values("pk")
+    mine = TextCheck.objects.filter(idle, pk=check_id, state__in=UNDER_WAY, pk__in=turn)
     if not mine.update(state="reading", lease=F("lease") + 1, leased_until=now + LEASE):
         return None
     TextCheck.objects.filter(pk=check_id, started_at=None).update(started_at=now)
