@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +24,7 @@ from campaigns.audiences.settled.runs_meant import forgotten, not_over, one_run
 from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import wrong_text
+from campaigns.planning.variants import launching
 from campaigns.runs.run import Run
 from notifications.keys import credentials
 from notifications.people.contact import Contact
@@ -30,6 +32,8 @@ from notifications.people.events import reading
 from notifications.people.project import Project
 
 PREFIX = "attributes."
+# “www.shop.example”, “shop.example/sale”: a host as people write it.
+BARE = re.compile(r"\s*(www\.[\w.-]+|([a-z0-9-]+\.)+[a-z]{2,}/)", re.ASCII)
 SECONDS = 0.3  # of a page, for those of whom a rule asks
 # What these compare; a value of another type is simply never more, never before, never in it.
 NEEDS = {
@@ -55,6 +59,7 @@ class Code(StrEnum):
     NOBODY_REACHABLE = "nobody_reachable"
     NO_CREDENTIALS = "no_credentials"
     TEXT_WAS_WRONG = "text_was_wrong"  # a run said it, and is being corrected
+    BARE_LINK = "bare_link"  # an address without https://
     TEXT_UNCHANGED = "text_unchanged"  # of a correction
     NO_SUCH_EVENT = "no_such_event"  # that the goal waits for
     NO_SUCH_VALUE = "no_such_value"  # that the goal sums up, or none that is a number
@@ -218,6 +223,23 @@ def of_text(campaign: Campaign) -> Iterator[Doubt]:
     for run, corrections in wrong_text.said_again(campaign):
         words = wrong_text.in_words(run, corrections)
         yield Doubt(Code.TEXT_WAS_WRONG, words, see=corrections)
+
+
+def of_links(campaign: Campaign) -> Iterator[Doubt]:
+    """A page's address that a phone would take for a place in the app. It is no mistake: an app may
+    have such places."""
+    texts = [one.template for one in launching.wordings(campaign)]
+    links = [
+        link
+        for text in texts
+        for link in (text.link, *(own.get("link", "") for own in text.locales.values()))
+    ]
+    for link in sorted({link for link in links if BARE.match(link)}):
+        said = _(
+            "The link “{link}” has no “https://”: a phone takes it for a place in the app, and "
+            "opens no page."
+        )
+        yield Doubt(Code.BARE_LINK, said.format(link=link[:80]))
 
 
 # --- About what it is to bring about --------------------------------------------------------------

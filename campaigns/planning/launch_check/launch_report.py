@@ -309,6 +309,7 @@ class LaunchReport:
             found.append(Doubt(Code.NOBODY_REACHABLE, self.nobody))
         if self._readable:
             found += doubts.of_text(self.campaign)
+            found += doubts.of_links(self.campaign)
         found += doubts.of_goal(self.campaign, self.now)
         found += doubts.of_variants(self.campaign)
         if "audience" not in self._unready:

@@ -124,6 +124,27 @@ def test_whoever_is_told_that_the_settings_changed_sees_the_new_ones(
     assert "it cannot start within 2 h" in text
 
 
+@pytest.mark.parametrize(
+    ("link", "odd"),
+    [
+        ("www.shop.example", True),
+        ("shop.example/sale", True),
+        ("https://shop.example/sale", False),
+        ("shop://sale", False),
+        ("offers/12", False),
+        ("/offers/shop.example/", False),
+        ("", False),
+    ],
+)
+def test_a_link_without_https_is_told_as_what_a_phone_makes_of_it(
+    desk: Desk, project: Project, link: str, odd: bool
+) -> None:
+    make_people(project, 2)
+    campaign = make_campaign(project, template={"locales": {"ko": {"link": link}}})
+    said = f"The link “{link}” has no “https://”" in desk.open("campaign_review", campaign.pk)
+    assert said == odd
+
+
 def test_while_many_ask_what_takes_long_the_review_waits_and_looks_again(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
