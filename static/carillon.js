@@ -174,3 +174,16 @@ document.addEventListener("change", ({ target }) => {
     one.disabled = !target.checked;
   }
 });
+
+// Who leaves for another project is not called back by an answer that was on its way to the page
+// they leave: it would say that this page belongs to the project before, and open it again.
+const LEAVING_MS = 10_000; // after that the form has failed, and the page goes on
+let leftAt = -LEAVING_MS;
+
+document.addEventListener("submit", (event) => {
+  if (event.target.closest(".n-project")) leftAt = performance.now();
+});
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  if (performance.now() - leftAt < LEAVING_MS) event.preventDefault();
+});
+window.addEventListener("pageshow", () => (leftAt = -LEAVING_MS)); // they came back
