@@ -122,7 +122,7 @@ def test_a_cancelled_check_is_not_read_further_and_the_last_report_stays(
     assert text_check.unfinished() == []
     assert str(text_check.newest(campaign)[0].state) == "cancelled"
     kept = text_check.newest_whole(campaign)[0]
-    assert kept.report["totals"]["devices"] == PEOPLE  # type: ignore[index]
+    assert kept.report is not None and kept.report["totals"]["devices"] == PEOPLE
     assert not control.cancel_text_check(campaign, by="user:alice", now=timezone.now())
 
 
