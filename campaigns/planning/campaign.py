@@ -32,7 +32,8 @@ from campaigns.texts.template import Template
 from notifications.fcm import rules
 from notifications.fcm.rules import MAX_TTL
 from notifications.people.attributes import validate_attribute_name
-from notifications.people.consent import standing
+from notifications.people.consent import quiet_hours, standing
+from notifications.people.consent.quiet_hours import QuietHours
 from notifications.people.project import OfProject
 from notifications.values.copies import name_of_copy
 from notifications.values.moments import in_words
@@ -304,6 +305,11 @@ class Campaign(OfProject):
     def asks(self) -> dict[str, Any]:
         """What standing.py must know of its category to say who would be out."""
         return standing.asked_of(self.kind, self.category.slug if self.category else "")
+
+    @property
+    def quiet_hours(self) -> QuietHours | None:
+        """Those it keeps to; None: it may leave at any hour."""
+        return quiet_hours.of(self.project, self.kind, self.category.slug if self.category else "")
 
     @property
     def series(self) -> Run | None:

@@ -40,6 +40,7 @@ STEPS: dict[str, str | Promise] = {
     Reason.HOLDOUT: _(
         "Nothing: they get no campaign, so that one sees what all campaigns bring about."
     ),
+    Reason.QUIET_HOURS: _("Set a longer time (“Expires after”), or an earlier start."),
     Reason.ONLINE: _("Nothing: it was there on their screen, and the phone was to stay quiet."),
     Reason.DEVICE_GONE: _("Nothing: the device was removed between the launch and its turn."),
     Reason.EXPIRED: _("Set a longer time (“Expires after”), or a higher rate."),

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, F, Min, Q, Sum
+from django.db.models import Count, F, Max, Min, Q, Sum
 from django.utils import timezone
 
 from campaigns.first_part.first_part import FirstPart, held
 from campaigns.planning.launch_check.forecast import foretell
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
-from campaigns.runs.reasons import in_words
+from campaigns.runs.reasons import Reason, in_words
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.sums import STATUSES, Totals, average_rate, totals_of
 
@@ -35,6 +35,15 @@ class Retrying:
 
 
 @dataclass(frozen=True)
+class Sleeping:
+    """Recipients that wait until their quiet hours end."""
+
+    count: int
+    next_at: datetime | None
+    last_at: datetime | None
+
+
+@dataclass(frozen=True)
 class Progress:
     """Everything the live page and the API say of a run, read at one moment."""
 
@@ -42,6 +51,7 @@ class Progress:
     reasons: dict[str, int]
     chunks: dict[str, int]
     retrying: Retrying
+    sleeping: Sleeping
     rate_per_second: float
     eta_at: datetime | None
 
@@ -56,13 +66,15 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
     now = now or timezone.now()
     totals = totals_of(run)
     rate = _rate(run, totals, now)
+    waiting = retrying, sleeping = _waiting_for_a_time(run)
     return Progress(
         totals=totals,
         reasons=reasons_of(run),
         chunks=dict(run.chunks.values_list("state").annotate(Count("pk")).order_by()),
-        retrying=_retrying(run),
+        retrying=retrying,
+        sleeping=sleeping,
         rate_per_second=rate,
-        eta_at=_eta(run, totals, rate, now),
+        eta_at=_eta(run, totals, rate, now, waiting),
     )
 
 
@@ -101,9 +113,17 @@ def waves_of(run: Run) -> list[dict[str, Any]]:
     return [{"wave": wave, "now": stand.get(wave.number)} for wave in run.waves.order_by("-number")]
 
 
-def _retrying(run: Run) -> Retrying:
-    found = run.retries.aggregate(count=Count("pk"), next_at=Min("not_before"))
-    return Retrying(found["count"], found["next_at"])
+def _waiting_for_a_time(run: Run) -> tuple[Retrying, Sleeping]:
+    asleep = Q(reason=Reason.QUIET_HOURS)
+    found = run.retries.aggregate(
+        retrying=Count("pk", filter=~asleep),
+        retried_at=Min("not_before", filter=~asleep),
+        asleep=Count("pk", filter=asleep),
+        first_at=Min("not_before", filter=asleep),
+        last_at=Max("not_before", filter=asleep),
+    )
+    sleeping = Sleeping(found["asleep"], found["first_at"], found["last_at"])
+    return Retrying(found["retrying"], found["retried_at"]), sleeping
 
 
 def _rate(run: Run, totals: Totals, now: datetime) -> float:
@@ -119,14 +139,19 @@ def _rate(run: Run, totals: Totals, now: datetime) -> float:
     return sent / min(RATE_OVER, max(now - run.started_at, timedelta(seconds=0.5))).total_seconds()
 
 
-def _eta(run: Run, totals: Totals, rate: float, now: datetime) -> datetime | None:
+def _eta(
+    run: Run, totals: Totals, rate: float, now: datetime, waiting: tuple[Retrying, Sleeping]
+) -> datetime | None:
     if run.state == Run.State.SENDING and (part := held(run)):
         return _eta_of_rest(run, part, totals, rate, now)
-    if run.state not in LEAVING or not rate:
+    if run.state not in LEAVING:
         return None
-    eta = now + timedelta(seconds=totals.waiting / rate)
-    retry_at = _retrying(run).next_at
-    return max(eta, retry_at) if retry_at else eta
+    retrying, sleeping = waiting
+    awake = totals.waiting - sleeping.count
+    if not rate and awake:
+        return None
+    eta = now + timedelta(seconds=awake / rate if rate else 0)
+    return max(at for at in (eta, retrying.next_at, sleeping.last_at) if at)
 
 
 def _eta_of_rest(

@@ -33,6 +33,7 @@ class Reason(TextChoices):
     ONLINE = "online", _("This person was looking at their inbox")
     CONTROL = "control", _("In the control group, which gets nothing")
     HOLDOUT = "holdout", _("In the holdout, which gets no campaigns")
+    QUIET_HOURS = "quiet_hours", _("It would have expired before this person's quiet hours ended")
     DEVICE_GONE = "device_gone", _("The device was removed or retired after the snapshot")
     EXPIRED = "expired", _("The campaign's deadline passed first")
     CANCELLED = "cancelled", _("The run was cancelled first")
@@ -58,6 +59,7 @@ SKIPS = (
     Reason.ONLINE,
     Reason.CONTROL,
     Reason.HOLDOUT,
+    Reason.QUIET_HOURS,
     Reason.MISSING_VALUE,
     Reason.TEMPLATE_ERROR,
     Reason.DEVICE_GONE,

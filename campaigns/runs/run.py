@@ -17,7 +17,8 @@ from campaigns.runs import details
 from campaigns.runs.details import Detail
 from campaigns.runs.policy import LIVE
 from campaigns.runs.reasons import Cause
-from notifications.people.consent import standing
+from notifications.people.consent import quiet_hours, standing
+from notifications.people.consent.quiet_hours import QuietHours
 from notifications.people.project import OfProject
 
 KNOWN_STATES = [
@@ -311,6 +312,13 @@ class Run(OfProject):
     def asks(self) -> dict[str, Any]:
         """What standing.py must know of its category to say who is out."""
         return standing.asked_of(self.category_kind, self.category.slug if self.category else "")
+
+    @property
+    def quiet_hours(self) -> QuietHours | None:
+        """Those it keeps to; None: it may leave at any hour."""
+        return quiet_hours.of(
+            self.project, self.category_kind, self.category.slug if self.category else ""
+        )
 
     @property
     def is_rehearsal(self) -> bool:

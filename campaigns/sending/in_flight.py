@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from campaigns.runs.claiming import Claim, Opened
 from campaigns.runs.ledger import Window
@@ -20,7 +21,7 @@ FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is i
 # What the text has no part in. Whom it skips is asked for anew where somebody changed it.
 WHATEVER_IT_SAYS = {
     *(Reason.UNSUBSCRIBED, Reason.SUPPRESSED, Reason.DEVICE_GONE),
-    *(Reason.EXPIRED, Reason.ONLINE, Reason.CONTROL, Reason.HOLDOUT),
+    *(Reason.EXPIRED, Reason.QUIET_HOURS, Reason.ONLINE, Reason.CONTROL, Reason.HOLDOUT),
 }
 NOTHING_SAID = {Verdict.ACCEPTED, Verdict.UNSENT}  # that the delivery does not say
 
@@ -32,6 +33,7 @@ class InFlight:
     window: Window | None
     by_reference: dict[str, Left]
     finals: list[Final] = field(default_factory=list)
+    asleep: list[tuple[Left, datetime]] = field(default_factory=list)  # until when
     outcomes: Future[list[Outcome]] | None = None
     span: Span = NO_SPAN
 
@@ -61,6 +63,8 @@ class InFlight:
         """What the answers make of its people. Whoever would end for a spared reason waits on."""
         now = claim.now()
         judged = Judged([final for final in self.finals if final.reason not in spared])
+        for left, wakes_at in self.asleep:
+            judged.let_sleep(left, wakes_at)
         for outcome in outcomes:
             left = self.by_reference[outcome.reference]
             if outcome.verdict not in NOTHING_SAID:

@@ -69,6 +69,13 @@ class Judged:
     # What FCM said without accepting it, believed or not.
     unaccepted: list[tuple[Left, Outcome]] = field(default_factory=list)
 
+    def let_sleep(self, left: Left, wakes_at: datetime) -> None:
+        """Nothing leaves for them now: later, or never, where it is worth nothing by then."""
+        if wakes_at < left.terms.deadline:
+            self.retries.append(_when_they_wake(left, wakes_at))
+        else:
+            self.finals.append(unsent(left, Unrenderable(Reason.QUIET_HOURS, "")))
+
     def add(self, left: Left, outcome: Outcome, now: datetime) -> None:
         self.copies += outcome.arrived is not Arrived.NO
         judged = judge(left, outcome, now)
@@ -85,8 +92,8 @@ class Judged:
 
     def accepted_since(self) -> list[datetime]:
         """Since when the messages could leave that were accepted."""
-        accepted = (final.left.terms for final in self.finals if final.status == Status.ACCEPTED)
-        return [terms.due for terms in accepted if terms.due]
+        accepted = (final.left for final in self.finals if final.status == Status.ACCEPTED)
+        return [left.could_leave_at for left in accepted if left.could_leave_at]
 
 
 def may_be_sent_to(left: Left) -> bool:
@@ -108,6 +115,19 @@ def unsent(left: Left, problem: Unrenderable) -> Final:
         return final
     status = Status.REJECTED if problem.rejected else Status.SKIPPED
     return Final(left, status, problem.reason, problem.kept, requested=False)
+
+
+def _when_they_wake(left: Left, wakes_at: datetime) -> Retry:
+    """Not a try: as many are left as before, and none was made until then."""
+    return Retry(
+        seq=left.seq,
+        tries=left.tries,
+        first_tried_at=wakes_at,
+        not_before=wakes_at,
+        reason=Reason.QUIET_HOURS,
+        ambiguous=left.copies > left.in_windows,
+        copies=left.copies - left.in_windows,
+    )
 
 
 def judge(left: Left, outcome: Outcome, now: datetime) -> Final | Retry | None:

@@ -46,6 +46,17 @@ class Left:
     def ambiguous(self) -> bool:
         return self.copies > 0
 
+    @property
+    def could_leave_at(self) -> datetime | None:
+        """A message's: when it was due, or they woke."""
+        due, woke = self.terms.due, None if self.tries else self.first_tried_at
+        return max(due, woke) if due and woke else due
+
+    def asleep_until(self, now: datetime) -> datetime | None:
+        """When their quiet hours end; None: their phone may ring now."""
+        quiet = self.terms.quiet_hours
+        return quiet.asleep_until(self.reader.timezone, now) if quiet else None
+
 
 # Without an outcome, and not on a platform that is held back (but a vanished device is settled).
 UNSETTLED = """

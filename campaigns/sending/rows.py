@@ -105,10 +105,26 @@ class Rows:
 
 
 def whom(claim: Claim) -> list[Left]:
-    """Who is tried now. Those over whom workers died too often (once, under `hold`) are unknown."""
+    """Who is tried now. Those over whom workers died too often (once, under `hold`) are unknown;
+    those who sleep are left until they wake."""
     everybody = left_to_send(claim)
     presence.look(everybody)
-    over = [interrupted(left) for left in everybody if not may_be_sent_to(left)]
-    if over:
-        settling.settle(claim, None, Judged(over))
-    return [left for left in everybody if may_be_sent_to(left)]
+    judged = Judged([interrupted(left) for left in everybody if not may_be_sent_to(left)])
+    awake = _awake([left for left in everybody if may_be_sent_to(left)], claim.now(), judged)
+    if judged.finals or judged.retries:
+        settling.settle(claim, None, judged)
+    return awake
+
+
+def _awake(people: list[Left], now: datetime, judged: Judged) -> list[Left]:
+    """Whose phones may ring now. For the others no window is opened and no quota is spent; whoever
+    gets nothing anyway, or too late, is told so as ever."""
+    awake = []
+    for left in people:
+        gets_it = not left.out and left.terms.seconds_left(now)
+        wakes_at = left.asleep_until(now) if gets_it else None
+        if wakes_at:
+            judged.let_sleep(left, wakes_at)
+        else:
+            awake.append(left)
+    return awake

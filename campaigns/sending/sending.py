@@ -261,7 +261,10 @@ class Sending:
                     raise Unrenderable(Reason(left.out), "")
                 if not ttl:
                     raise Unrenderable(Reason.EXPIRED, "")
-                pushes.append(left.terms.renderer.render(left.reader, ttl_seconds=ttl))
+                if wakes_at := left.asleep_until(now):
+                    flight.asleep.append((left, wakes_at))
+                else:
+                    pushes.append(left.terms.renderer.render(left.reader, ttl_seconds=ttl))
             except Unrenderable as problem:
                 flight.finals.append(unsent(left, problem))
         return pushes

@@ -20,6 +20,8 @@ from campaigns.runs.variants import variant
 from campaigns.runs.variants.group import CONTROL, HOLDOUT, MAIN, REST
 from campaigns.texts.content import Content
 from campaigns.texts.rendering import Renderer
+from notifications.people.consent import quiet_hours
+from notifications.people.consent.quiet_hours import QuietHours
 from notifications.people.project import Project
 from notifications.values import exact
 
@@ -44,6 +46,7 @@ class Terms:
     counts_links: str = ""
     only_checked: bool = False  # FCM is asked whether it would take them, and delivers none
     quiet_if_online: int | None = None  # seconds: who had a stream open within them is not rung
+    quiet_hours: QuietHours | None = None  # by the clock of each person; None: it may always leave
 
     @cached_property
     def says_how_many(self) -> bool:
@@ -91,6 +94,7 @@ def _of_campaign(run: Run, content: Content) -> Terms:
         since=run.started_at,
         deadline=run.deadline,
         only_checked=run.is_rehearsal,
+        quiet_hours=None if run.is_rehearsal else run.quiet_hours,
         **asked_of(run.project),
     )
 
@@ -108,8 +112,20 @@ def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
     messages = of_recipients(run.pk, chunk.first_seq, chunk.last_seq)
     # Who shares a text shares its terms, too: they are read once for all.
     asks = asked_of(run.project)
-    heads = {message.number: of_message(message, **asks) for message in messages.values()}
-    return {number: heads[message.number] for number, message in messages.items()}
+    heads = {message.number: message for message in messages.values()}
+    quiet = _quiet_hours_of_messages(run.project, [*heads.values()])
+    shared = {
+        number: replace(of_message(message, **asks), quiet_hours=quiet)
+        for number, message in heads.items()
+    }
+    return {number: shared[message.number] for number, message in messages.items()}
+
+
+def _quiet_hours_of_messages(project: Project, messages: list[Message]) -> QuietHours | None:
+    """A chunk holds messages of one category."""
+    if not messages:
+        return None
+    return quiet_hours.of(project, messages[0].category_kind, messages[0].category)
 
 
 def of_message(message: Message, *, asks_receipts: bool, counts_links: str) -> Terms:

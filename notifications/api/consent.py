@@ -36,8 +36,8 @@ TOO_FEW = "Too few fit to be found in time. Give more of how their id starts."
 EVERY_SUPPRESSION = Subject("suppression")
 KINDS = (
     "marketing: goes to people who are subscribed and have not declined it. transactional: goes "
-    "to everybody, unsubscribed or not. critical: the same, and quiet hours and caps, once they "
-    "exist, will not apply to it. Suppressed people get none of them."
+    "to everybody, unsubscribed or not. critical: the same, and at any hour: quiet hours do not "
+    "apply to it. Suppressed people get none of them."
 )
 OFFERS = OpenApiExample(
     "Offers", {"name": "Offers", "slug": "offers", "kind": "marketing"}, request_only=True
@@ -50,6 +50,7 @@ ONE = {
     "name": "Offers",
     "slug": "offers",
     "kind": "marketing",
+    "quiet_hours": "wait",
     "created_at": "2026-05-31T09:30:00Z",
 }
 MADE = OpenApiExample("A category", ONE, response_only=True)
@@ -81,6 +82,14 @@ class CategorySerializer(StrictSerializer):
         required=False,
         help_text=KINDS,
         error_messages={"invalid_choice": f"Use {' or '.join(Category.Kind.values)}."},
+    )
+    quiet_hours = serializers.ChoiceField(
+        choices=Category.QuietHours.choices,
+        required=False,
+        help_text="While the project's quiet hours are on where the person is. wait: until they "
+        "end; what expires before is skipped. send: it leaves at any hour, as what is critical "
+        "does.",
+        error_messages={"invalid_choice": "Use wait or send."},
     )
     confirm = serializers.ChoiceField(
         choices=Category.Kind.choices,
@@ -135,7 +144,8 @@ class CategoryById(WritableRowView[Category]):
 
 def _write(category: Category, given: dict[str, Any]) -> Category:
     confirmed = given.pop("confirm", None)
-    for name, value in {"kind": Category.Kind.MARKETING, **given}.items():
+    otherwise = {"kind": Category.Kind.MARKETING, "quiet_hours": Category.QuietHours.WAIT}
+    for name, value in {**otherwise, **given}.items():
         setattr(category, name, value)
     if category.widened and confirmed != category.kind:
         raise _unconfirmed(category)

@@ -11,7 +11,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from notifications.people import images
@@ -110,6 +110,23 @@ class Project(models.Model):
             "call most of them dead. Empty: none is left out."
         ),
     )
+    # By the clock where each person is; both, or neither. See consent/quiet_hours.py.
+    quiet_from = models.TimeField(
+        "quiet from",
+        null=True,
+        blank=True,
+        help_text=_(
+            "By the clock where the person is, such as 21:00. Messages that come due later wait "
+            "until the morning; what expires before is skipped. Critical categories go at any "
+            "hour, and others that say so. Empty: no quiet hours."
+        ),
+    )
+    quiet_until = models.TimeField(
+        "quiet until",
+        null=True,
+        blank=True,
+        help_text=_("Such as 08:00. People without a time zone go by the project's."),
+    )
     holdout_percent = models.PositiveSmallIntegerField(
         "holdout, percent",
         blank=True,
@@ -167,7 +184,15 @@ class Project(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(quota_per_minute__gte=60), name="a_project_has_a_quota"
-            )
+            ),
+            models.CheckConstraint(
+                condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
+                | (
+                    Q(quiet_from__isnull=False, quiet_until__isnull=False)
+                    & ~Q(quiet_from=F("quiet_until"))
+                ),
+                name="quiet_hours_begin_and_end",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -198,6 +223,7 @@ class Project(models.Model):
             wrong["allowed_origins"] = error
         if self.name and not self.name.strip():
             wrong["name"] = _("Write more than spaces.")
+        wrong |= self._wrong_quiet_hours()
         given = self.firebase_project_id
         if given and given != self._stored_id and not A_FIREBASE_ID.fullmatch(given):
             wrong["firebase_project_id"] = _(
@@ -216,6 +242,17 @@ class Project(models.Model):
             )
         if wrong:
             raise ValidationError(wrong)
+
+    def _wrong_quiet_hours(self) -> dict[str, Any]:
+        if self.quiet_from is None and self.quiet_until is None:
+            return {}
+        if self.quiet_from is None:
+            return {"quiet_from": _("Say when they begin, too, or leave both empty.")}
+        if self.quiet_until is None:
+            return {"quiet_until": _("Say when they end, too, or leave both empty.")}
+        if self.quiet_from == self.quiet_until:
+            return {"quiet_until": _("They would never end. Choose another time.")}
+        return {}
 
     @classmethod
     def any_allows(cls, origin: str) -> bool:

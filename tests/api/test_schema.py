@@ -232,7 +232,8 @@ def test_every_body_has_a_name_and_fields(schema: Schema) -> None:
 def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> None:
     shapes = schema["components"]["schemas"]
     assert {name for name, shape in shapes.items() if "enum" in shape} == {
-        "AlertKind", "AudienceKind", "AutomationState", "CategoryKind", "CauseCode",
+        "AlertKind", "AudienceKind", "AutomationState", "CategoryKind",
+        "CategoryQuietHours", "CauseCode",
         "DeliveryStatus",
         "DisabledWhy", "DoubtCode", "FirstPartBound", "FirstPartDecision", "FirstPartPhase",
         "FunnelStep", "GoalAfter",

@@ -142,7 +142,7 @@ class MoveDialog(Dialog):
         if self.reach is None or not self.reach.devices:
             return ""
         seconds = estimating.SAMPLE_SECONDS
-        return quiet.warning(self.run.project, self.run.rules, self.to, seconds=seconds)
+        return quiet.warning(self.run, self.run.rules, self.to, seconds=seconds)
 
     def _nobody(self) -> str:
         if self.reach is None:

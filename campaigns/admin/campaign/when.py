@@ -71,7 +71,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
         _find_first(when, posted)
         if when.devices and when.times:
             when.quiet = quiet.warning(
-                campaign.project, rules, when.times[0], seconds=estimating.SAMPLE_SECONDS
+                campaign, rules, when.times[0], seconds=estimating.SAMPLE_SECONDS
             )
     return when
 

@@ -75,7 +75,7 @@ class CategoryForm(ModelForm):
 
     class Meta:
         model = Category
-        fields = ["project", "name", "slug", "kind"]
+        fields = ["project", "name", "slug", "kind", "quiet_hours"]
         labels = {"slug": gettext_lazy("Short name")}
         help_texts = {
             "name": gettext_lazy("A name that people understand, such as “Offers”."),
@@ -109,7 +109,7 @@ class CategoryPage(Page):
         return CategoryList
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        asked = ["project", "name", "slug", "kind"]
+        asked = ["project", "name", "slug", "kind", "quiet_hours"]
         return [*asked, "said_no", "users"] if obj else asked
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:

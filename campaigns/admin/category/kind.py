@@ -24,7 +24,8 @@ KINDS = {
         "and other things they asked for."
     ),
     Category.Kind.CRITICAL: gettext_lazy(
-        "Goes to the same people as transactional: alarms and other messages that cannot wait."
+        "Goes to the same people as transactional, in quiet hours too: alarms and other messages "
+        "that cannot wait."
     ),
 }
 

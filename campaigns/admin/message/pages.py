@@ -18,11 +18,12 @@ from campaigns.admin.message.found import STATES, found, in_a_word, newest_to, s
 from campaigns.admin.message.numbers import numbers_of, since, waits
 from campaigns.admin.message.words import words_of
 from campaigns.results.reason_steps import detail_in_words
+from campaigns.results.why.course import reason_in_words
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages import many, outcome
 from campaigns.runs.messages.message import Message, id_of
 from campaigns.runs.messages.outcome import Block, Outcome
-from campaigns.runs.reasons import in_words
+from campaigns.runs.reasons import Reason, in_words
 from campaigns.triggers.automation import Automation
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.dialogs import DRAWN, FinalDialog, Gone, done, is_page
@@ -201,9 +202,16 @@ def _device(row: dict[str, Any]) -> dict[str, Any]:
         "device": shortened(row["device"]),
         "platform": Device.Platform(platform).label if platform else "",
         "word": _("Waiting") if waits else Delivery.Status(row["status"]).label,
-        "why": in_words(row["reason"]),
+        "why": _why(row) if waits else in_words(row["reason"]),
         "detail": detail_in_words(row["reason"], row["detail"]),
     }
+
+
+def _why(row: dict[str, Any]) -> str:
+    """It has no end yet: what came of its last try, or that its person sleeps."""
+    if row["reason"] == Reason.QUIET_HOURS:
+        return _("Until their quiet hours end")
+    return reason_in_words(row["reason"])
 
 
 def _whole(text: str, digits: int) -> int | None:

@@ -81,6 +81,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "pace": why_this_rate.beside_the_rate(run, now),
         "elapsed": _elapsed(run, now),
         "span": _span(run),
+        "wakes_at": _still_to_come(progress.sleeping.next_at, now),
         "retry_at": _still_to_come(progress.retrying.next_at, now),
         "left": progress.eta_at - now if progress.eta_at else None,
         "pause": pause_in_words(run),

@@ -46,11 +46,17 @@ class MessageDevice(serializers.Serializer[Any]):
     moved = serializers.BooleanField(help_text="It belongs to somebody else now.")
     platform = serializers.CharField()
     status = serializers.ChoiceField(choices=outcome.DEVICE_STATUSES)
-    reason = serializers.CharField(help_text="A code; empty if accepted or waiting.")
+    reason = serializers.CharField(
+        help_text="A code; empty if accepted. While it waits: why it did not leave at once, such "
+        "as quiet_hours."
+    )
     detail = serializers.CharField()
     message_id = serializers.CharField(help_text="The name FCM gave the message.")
     resent = serializers.BooleanField(help_text="The phone may have received it twice.")
     at = serializers.DateTimeField(allow_null=True)
+    due = serializers.DateTimeField(
+        allow_null=True, help_text="When it leaves, if it waits for that."
+    )
 
 
 class MessageTotals(serializers.Serializer[Any]):

@@ -329,7 +329,7 @@ class LaunchReport:
         if self.reach is None or self.nobody:
             return ""
         limit = ZONES_SECONDS if self.reach.exact else 0.0
-        return quiet.warning(self.campaign.project, self._rules, self.starts_at, seconds=limit)
+        return quiet.warning(self.campaign, self._rules, self.starts_at, seconds=limit)
 
     @property
     def warnings(self) -> list[Doubt | Loss]:

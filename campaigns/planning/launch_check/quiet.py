@@ -1,10 +1,12 @@
-"""Who would read it at night? By the zones of the audience's people, at the moment it starts."""
+"""Who would read it at night, or wait until the morning? By the zones of the audience's people, at
+the moment it starts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,8 +15,11 @@ from django.utils.translation import ngettext
 
 from campaigns.audiences import reach
 from campaigns.audiences.reach import Zones
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.run import Run
+from notifications.people.consent.quiet_hours import QuietHours
 from notifications.people.project import Project
-from notifications.values.moments import CLOCK, local
+from notifications.values.moments import CLOCK, in_zone, local
 from notifications.values.zones import known_zones
 
 NIGHT_FROM, NIGHT_TO = 22, 8  # hours on the reader's clock
@@ -68,13 +73,67 @@ def asleep(project: Project, found: Zones, at: datetime) -> Asleep:
     return Asleep(night, sum(by_zone.values()), found.exact, at)
 
 
-def warning(project: Project, rules: dict[str, Any], at: datetime, *, seconds: float) -> str:
+@dataclass(frozen=True)
+class Resting:
+    """Those whose quiet hours are on: how many wait, until when, and for how many it is in vain."""
+
+    waits: int
+    last: datetime | None  # of the ends of their quiet hours
+    expires: int
+    devices: int  # of everybody
+    exact: bool
+    zone: str  # whose clock tells the last
+
+    @property
+    def words(self) -> str:
+        return " ".join(said for said in (self._who_waits(), self._who_never()) if said)
+
+    def _who_waits(self) -> str:
+        if not self.waits or self.last is None:
+            return ""
+        said = _(
+            "%(percent)s of the readers have quiet hours then: they get it when these end, the "
+            "last at %(last)s."
+        )
+        return said % {"percent": self._share(self.waits), "last": in_zone(self.last, self.zone)}
+
+    def _who_never(self) -> str:
+        if not self.expires:
+            return ""
+        said = _(
+            "%(percent)s of the readers would be skipped: it expires before their quiet hours "
+            "end. Choose another time, or let it expire later."
+        )
+        return said % {"percent": self._share(self.expires)}
+
+    def _share(self, devices: int) -> str:
+        percent = _percent(devices / self.devices)
+        return percent if self.exact else _("About %s") % percent
+
+
+def resting(hours: QuietHours, ttl: timedelta, found: Zones, at: datetime) -> Resting:
+    waits, expires, last = 0, 0, None
+    for zone, count in found.devices.items():
+        wakes_at = hours.asleep_until(zone, at)
+        if wakes_at is None:
+            continue
+        if wakes_at < at + ttl:
+            waits, last = waits + count, max(last or wakes_at, wakes_at)
+        else:
+            expires += count
+    everybody = sum(found.devices.values())
+    return Resting(waits, last, expires, everybody, found.exact, hours.otherwise)
+
+
+def warning(sent: Campaign | Run, rules: dict[str, Any], at: datetime, *, seconds: float) -> str:
     """What to know before it starts then; nothing where nobody can count in time."""
     try:
-        found = reach.zones(project.pk, rules, seconds=seconds)
+        found = reach.zones(sent.project_id, rules, seconds=seconds)
     except reach.Uncountable:
         return ""
-    return asleep(project, found, at).words
+    if hours := sent.quiet_hours:
+        return resting(hours, timedelta(seconds=sent.ttl_seconds), found, at).words
+    return asleep(sent.project, found, at).words
 
 
 def _by_known_zone(devices: Mapping[str, int], otherwise: str) -> dict[str, int]:

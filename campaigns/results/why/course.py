@@ -149,6 +149,8 @@ def _receipt(receipt: Receipt) -> Step:
 def _due(row: Row) -> list[Step]:
     if row.retry is None or row.sent.status:
         return []
+    if row.retry.reason == Reason.QUIET_HOURS:
+        return [Step(row.retry.not_before, Kind.RETRY, _("Their quiet hours end."))]
     said = ngettext(
         "Another try is due, after %(tries)d so far.",
         "Another try is due, after %(tries)d so far.",

@@ -11,7 +11,7 @@ from campaigns.results.why.course import reason_in_words
 from campaigns.results.why.why import Cause, Ending, Why
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages.message import Message
-from campaigns.runs.reasons import in_words
+from campaigns.runs.reasons import Reason, in_words
 from campaigns.runs.run import Run
 
 LONGEST_SEEN = 100
@@ -59,6 +59,9 @@ def _waiting(why: Why) -> str:
             "person": why.contact
         }
     retry = min(retries, key=lambda one: one.not_before)
+    if retry.reason == Reason.QUIET_HOURS:
+        said = _("%(person)s waits until their quiet hours end. It is due on %(at)s.")
+        return said % {"person": why.contact, "at": why.when(retry.not_before)}
     said = _("%(person)s waits for another try: %(reason)s. It is due on %(at)s.")
     at = why.when(retry.not_before)
     return said % {"person": why.contact, "reason": reason_in_words(retry.reason), "at": at}

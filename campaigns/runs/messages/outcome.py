@@ -137,9 +137,9 @@ def _counted(sql: str, values: dict[str, Any]) -> dict[int, dict[str, int]]:
 # So many messages have at least as many devices as are asked for.
 DEVICES = """
 SELECT r.seq, COALESCE(c.external_id, '') AS contact, COALESCE(d.address, '') AS device, r.platform,
-    COALESCE(x.status, 'waiting') AS status, COALESCE(x.reason, '') AS reason,
+    COALESCE(x.status, 'waiting') AS status, COALESCE(x.reason, t.reason, '') AS reason,
     COALESCE(x.detail, '') AS detail, COALESCE(x.message_id, '') AS message_id,
-    COALESCE(x.resent, FALSE) AS resent, x.at,
+    COALESCE(x.resent, FALSE) AS resent, x.at, CASE WHEN x.seq IS NULL THEN t.not_before END AS due,
     COALESCE(d.contact_id <> r.contact_id, FALSE) AS moved
 FROM (
     SELECT first_seq, last_seq FROM campaigns_message
@@ -149,6 +149,7 @@ FROM (
 JOIN campaigns_recipient r ON r.run_id = %(run)s
     AND r.seq BETWEEN greatest(m.first_seq, %(after)s + 1) AND m.last_seq
 LEFT JOIN campaigns_delivery x ON x.run_id = r.run_id AND x.seq = r.seq
+LEFT JOIN campaigns_retry t ON t.run_id = r.run_id AND t.seq = r.seq
 LEFT JOIN notifications_device d ON d.id = r.device_id
 LEFT JOIN notifications_contact c ON c.id = r.contact_id
 ORDER BY r.seq LIMIT %(most)s

@@ -27,12 +27,24 @@ class Category(OfProject):
         TRANSACTIONAL = "transactional", _("Transactional")
         CRITICAL = "critical", _("Critical")
 
+    class QuietHours(models.TextChoices):
+        WAIT = "wait", _("Waits until they end")
+        SEND = "send", _("Goes at any hour")
+
     name = models.CharField(max_length=100)
     slug = models.SlugField(
         max_length=50,
         help_text=_("Short name that the API and imports use, such as offers. It stays as it is."),
     )
     kind = models.CharField(max_length=13, choices=Kind, default=Kind.MARKETING)
+    quiet_hours = models.CharField(
+        _("in quiet hours"),
+        max_length=4,
+        choices=QuietHours,
+        default=QuietHours.WAIT,
+        db_default=QuietHours.WAIT.value,
+        help_text=_("The project says which hours these are. What is critical goes at any hour."),
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -46,6 +58,9 @@ class Category(OfProject):
                 name="a_kind_of_category_we_know",
             ),
             models.CheckConstraint(condition=~Q(slug=""), name="a_category_has_a_slug"),
+            models.CheckConstraint(
+                condition=Q(quiet_hours__in=["wait", "send"]), name="quiet_hours_we_know"
+            ),
         ]
 
     def __str__(self) -> str:

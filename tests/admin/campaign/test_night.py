@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 
 import pytest
 
+from campaigns.planning.campaign import Campaign
+from notifications.people.consent.category import Category
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
@@ -46,3 +48,29 @@ def test_one_reader_in_thirty_asleep_is_no_warning(desk: Desk, project: Project)
     reads(project, "Europe/Berlin", 29)
     campaign = make_campaign(project, schedule_kind="at", at=NIGHT, timezone="Asia/Seoul")
     assert "on their own clocks" not in desk.open("campaign_review", campaign.pk)
+
+
+def test_with_quiet_hours_one_reads_who_waits_until_when_and_for_whom_it_is_too_late(
+    desk: Desk, project: Project
+) -> None:
+    reads(project, "Asia/Seoul", 6)  # sleeps until 23:00 UTC
+    reads(project, "America/New_York", 2)  # 14:00 there
+    reads(project, "", 1)  # counts by the project's, which is Seoul
+    reads(project, "Asia/Kolkata", 1)  # sleeps until 02:30 UTC
+    Project.objects.update(quiet_from=time(21), quiet_until=time(8))
+    campaign = make_campaign(
+        project, schedule_kind="at", at=NIGHT, timezone="Asia/Seoul", ttl_seconds=6 * 3_600
+    )
+    waits = (
+        "60 % of the readers have quiet hours then: they get it when these end, the last at "
+        "7 May 2031, 23:00 UTC."
+    )
+    never = "10 % of the readers would be skipped: it expires before their quiet hours end."
+    for page in ("campaign_review", "campaigns_campaign_launch"):
+        said = desk.open(page, campaign.pk)
+        assert waits in said and never in said and "on their own clocks" not in said
+    Category.objects.create(
+        project=project, name="Alarms", slug="alarms", kind=Category.Kind.CRITICAL
+    )
+    Campaign.objects.update(category=Category.objects.get())
+    assert "on their own clocks" in desk.open("campaign_review", campaign.pk)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import time
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,34 @@ def test_the_review_says_when_there_is_no_key_to_send_with(desk: Desk, project: 
     assert todo in desk.open("campaign_review", campaign.pk)
     Project.objects.update(uses_default_credentials=True)
     assert "has no key" not in desk.open("campaign_review", campaign.pk)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "refusal"),
+    [
+        ("21:00", "", "Say when they end, too, or leave both empty."),
+        ("", "08:00", "Say when they begin, too, or leave both empty."),
+        ("08:00", "08:00", "They would never end. Choose another time."),
+        ("25:00", "08:00", "Enter a valid time."),
+    ],
+)
+def test_quiet_hours_that_do_not_begin_and_end_are_refused(
+    desk: Desk, project: Project, begin: str, end: str, refusal: str
+) -> None:
+    form = {"name": "Shop", "slug": project.slug, "timezone": "UTC", "ramp_seconds": "60",
+            "firebase_project_id": "museum-1", "quota_per_minute": "600000"}  # fmt: skip
+    said = desk.save(
+        "notifications_project_change", project.pk, **form, quiet_from=begin, quiet_until=end
+    )
+    assert refusal in said
+    assert Project.objects.get().quiet_from is None
+
+
+def test_quiet_hours_are_set_and_the_audit_trail_says_by_whom(desk: Desk, project: Project) -> None:
+    form = {"name": "Shop", "slug": project.slug, "timezone": "UTC", "ramp_seconds": "60",
+            "quota_per_minute": "600000", "quiet_from": "21:00", "quiet_until": "08:00"}  # fmt: skip
+    form["firebase_project_id"] = project.firebase_project_id
+    desk.save("notifications_project_change", project.pk, **form)
+    saved = Project.objects.get()
+    assert (saved.quiet_from, saved.quiet_until) == (time(21), time(8))
+    assert "quiet_from" in str(AuditEntry.objects.latest("pk").detail)
