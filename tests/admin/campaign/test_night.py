@@ -62,8 +62,8 @@ def test_with_quiet_hours_one_reads_who_waits_until_when_and_for_whom_it_is_too_
         project, schedule_kind="at", at=NIGHT, timezone="Asia/Seoul", ttl_seconds=6 * 3_600
     )
     waits = (
-        "60 % of the readers have quiet hours then: they get it when these end, the last at "
-        "7 May 2031, 23:00 UTC."
+        "70 % of the readers have quiet hours then: they get it when these end, the last at "
+        "8 May 2031, 08:00 Asia/Seoul."
     )
     never = "10 % of the readers would be skipped: it expires before their quiet hours end."
     for page in ("campaign_review", "campaigns_campaign_launch"):

@@ -206,8 +206,8 @@ def test_quiet_hours_that_do_not_begin_and_end_are_refused(
 
 def test_quiet_hours_are_set_and_the_audit_trail_says_by_whom(desk: Desk, project: Project) -> None:
     form = {"name": "Shop", "slug": project.slug, "timezone": "UTC", "ramp_seconds": "60",
-            "quota_per_minute": "600000", "quiet_from": "21:00", "quiet_until": "08:00"}  # fmt: skip
-    form["firebase_project_id"] = project.firebase_project_id
+            "firebase_project_id": "museum-1", "quota_per_minute": "600000"}  # fmt: skip
+    form |= {"quiet_from": "21:00", "quiet_until": "08:00"}
     desk.save("notifications_project_change", project.pk, **form)
     saved = Project.objects.get()
     assert (saved.quiet_from, saved.quiet_until) == (time(21), time(8))
