@@ -16,6 +16,7 @@ from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.sending import sending
+from campaigns.sending.rows import Rows
 from notifications.people.consent.category import Category
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -187,7 +188,7 @@ def test_somebody_who_falls_asleep_while_a_chunk_is_sent_is_not_rung(
     """The hours begin after the chunk was read, and before the window opens."""
     reader(quiet, HERE)
     run = make_run(quiet)
-    read, looks = sending.Rows.people, []
+    read, looks = Rows.people, []
 
     def people(rows: Any) -> Any:
         found = read(rows)
@@ -199,7 +200,7 @@ def test_somebody_who_falls_asleep_while_a_chunk_is_sent_is_not_rung(
     def awake_at_first(left: Any, now: datetime) -> datetime | None:
         return None if not looks else begins + 3 * AN_HOUR
 
-    monkeypatch.setattr(sending.Rows, "people", people)
+    monkeypatch.setattr(Rows, "people", people)
     monkeypatch.setattr("campaigns.sending.left.Left.asleep_until", awake_at_first)
 
     send(run)

@@ -34,7 +34,7 @@ class When:
     times: list[datetime] = field(default_factory=list)
     ends: bool = False  # no further one follows those shown
     note: str = ""
-    quiet: str = ""  # who would read it at night
+    asleep: quiet.Asleep | quiet.Resting | None = None  # who would read it at night, or later
     devices: int = 0
     pace: forecast.Forecast | None = None
     first: str = ""  # who goes first, and what is waited for
@@ -46,7 +46,9 @@ class When:
 
     @property
     def finishes_at(self) -> datetime | None:
-        return self.times[0] + timedelta(seconds=self.seconds) if self.times else None
+        if not self.times:
+            return None
+        return quiet.ends(self.asleep, self.times[0] + timedelta(seconds=self.seconds))
 
 
 def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
@@ -70,7 +72,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
         when.pace = forecast.foretell(campaign.project, _rate(posted), when.devices)
         _find_first(when, posted)
         if when.devices and when.times:
-            when.quiet = quiet.warning(
+            when.asleep = quiet.look(
                 campaign, rules, when.times[0], seconds=estimating.SAMPLE_SECONDS
             )
     return when

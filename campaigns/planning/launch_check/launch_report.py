@@ -295,7 +295,9 @@ class LaunchReport:
 
     @property
     def finishes_at(self) -> datetime | None:
-        return None if self.seconds is None else self.starts_at + timedelta(seconds=self.seconds)
+        if self.seconds is None:
+            return None
+        return quiet.ends(self._asleep, self.starts_at + timedelta(seconds=self.seconds))
 
     # --- What is odd ------------------------------------------------------------------------------
 
@@ -323,13 +325,17 @@ class LaunchReport:
             found.append(Doubt(Code.AT_NIGHT, self.at_night))
         return [*found, *doubts.of_sending(self.campaign, self.starts_at, self.now)]
 
+    @property
+    def at_night(self) -> str:
+        return self._asleep.words if self._asleep else ""
+
     @cached_property
     @_in_time
-    def at_night(self) -> str:
+    def _asleep(self) -> quiet.Asleep | quiet.Resting | None:
         if self.reach is None or self.nobody:
-            return ""
+            return None
         limit = ZONES_SECONDS if self.reach.exact else 0.0
-        return quiet.warning(self.campaign, self._rules, self.starts_at, seconds=limit)
+        return quiet.look(self.campaign, self._rules, self.starts_at, seconds=limit)
 
     @property
     def warnings(self) -> list[Doubt | Loss]:

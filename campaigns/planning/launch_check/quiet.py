@@ -125,15 +125,28 @@ def resting(hours: QuietHours, ttl: timedelta, found: Zones, at: datetime) -> Re
     return Resting(waits, last, expires, everybody, found.exact, hours.otherwise)
 
 
-def warning(sent: Campaign | Run, rules: dict[str, Any], at: datetime, *, seconds: float) -> str:
-    """What to know before it starts then; nothing where nobody can count in time."""
+def look(
+    sent: Campaign | Run, rules: dict[str, Any], at: datetime, *, seconds: float
+) -> Asleep | Resting | None:
+    """What to know before it starts then; None where nobody can count in time."""
     try:
         found = reach.zones(sent.project_id, rules, seconds=seconds)
     except reach.Uncountable:
-        return ""
+        return None
     if hours := sent.quiet_hours:
-        return resting(hours, timedelta(seconds=sent.ttl_seconds), found, at).words
-    return asleep(sent.project, found, at).words
+        return resting(hours, timedelta(seconds=sent.ttl_seconds), found, at)
+    return asleep(sent.project, found, at)
+
+
+def warning(sent: Campaign | Run, rules: dict[str, Any], at: datetime, *, seconds: float) -> str:
+    found = look(sent, rules, at, seconds=seconds)
+    return found.words if found else ""
+
+
+def ends(found: Asleep | Resting | None, at: datetime) -> datetime:
+    """A run that would be over at this time is so when the last one woke up."""
+    last = found.last if isinstance(found, Resting) else None
+    return max(at, last) if last else at
 
 
 def _by_known_zone(devices: Mapping[str, int], otherwise: str) -> dict[str, int]:

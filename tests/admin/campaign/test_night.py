@@ -69,6 +69,7 @@ def test_with_quiet_hours_one_reads_who_waits_until_when_and_for_whom_it_is_too_
     for page in ("campaign_review", "campaigns_campaign_launch"):
         said = desk.open(page, campaign.pk)
         assert waits in said and never in said and "on their own clocks" not in said
+        assert "Finished about 8 May 2031, 08:00 Asia/Seoul" in said
     Category.objects.create(
         project=project, name="Alarms", slug="alarms", kind=Category.Kind.CRITICAL
     )
