@@ -16,6 +16,7 @@ from tests.chaos.bugs import (
     operators,
     outgoing,
     postgres_faults,
+    quiet_hours,
     receipts,
     redis_faults,
     refusals,
@@ -43,5 +44,6 @@ GROUPS = (
         rehearsals,
         first_part,
         variants,
+        quiet_hours,
     ),
 )

@@ -23,6 +23,7 @@ from tests.chaos.faults import (
     operators,
     outgoing,
     postgres_faults,
+    quiet_hours,
     receipts,
     redis_faults,
     refusals,
@@ -40,7 +41,7 @@ GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
-    *(outgoing, alerts, text_checks, rehearsals, first_part, variants),
+    *(outgoing, alerts, text_checks, rehearsals, first_part, variants, quiet_hours),
 )
 
 

@@ -1,0 +1,15 @@
+"""What F99 must notice."""
+
+from __future__ import annotations
+
+from tests.chaos.bug import bug, patch
+
+
+@bug("who sleeps is woken an hour too soon", fault="F99")
+def _woken_too_soon() -> None:
+    from datetime import timedelta
+
+    from campaigns.sending.left import Left
+
+    asleep_until = Left.asleep_until
+    patch(Left, "asleep_until", lambda self, now: asleep_until(self, now + timedelta(hours=1)))
