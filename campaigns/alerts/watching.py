@@ -22,7 +22,7 @@ from campaigns.figures import quota
 from campaigns.first_part.first_part import waited_since
 from campaigns.results.repairs import stalled
 from campaigns.runs.ledger import Window
-from campaigns.runs.reasons import Cause
+from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
 from notifications.outgoing.outbox import written
 from notifications.people.figures.days import DEAD, midnight
@@ -120,13 +120,21 @@ def slow(now: datetime) -> Iterator[Wrong]:
         if waited_since(run, since):
             continue
         rate = _requests(run, since) / MEASURED_OVER.total_seconds()
-        if waiting > rate * left:
+        if waiting <= rate * left:
+            continue
+        waiting -= _asleep(run, now)
+        if waiting >= FEW and waiting > rate * left:
             numbers = {
                 "waiting": waiting,
                 "rate": round(rate, 1),
                 "needed": round(waiting / left, 1),
             }
             yield Wrong(run.project_id, run, {**numbers, "deadline": written(run.deadline)})
+
+
+def _asleep(run: Run, now: datetime) -> int:
+    """Whoever has quiet hours does not wait for a faster rate."""
+    return run.retries.filter(reason=Reason.QUIET_HOURS, not_before__gt=now).count()
 
 
 def _requests(run: Run, since: datetime) -> int:

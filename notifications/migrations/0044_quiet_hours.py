@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='category',
             name='quiet_hours',
-            field=models.CharField(choices=[('wait', 'Waits until they end'), ('send', 'Goes at any hour')], db_default='wait', default='wait', help_text='The project says which hours these are. What is critical goes at any hour.', max_length=4, verbose_name='in quiet hours'),
+            field=models.CharField(choices=[('wait', 'Waits until they end'), ('send', 'Goes at any hour')], db_default='wait', default='wait', help_text='The project says which hours these are. What is critical goes at any hour.', max_length=4),
         ),
         migrations.AddField(
             model_name='project',

@@ -16,7 +16,7 @@ from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import Event, Report
 from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.ledger import Window
+from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown
@@ -144,6 +144,25 @@ def test_one_that_has_just_begun_or_has_few_left_is_not_too_slow(project: Projec
     for began, waiting in ((5 * MINUTE, 10_000), (30 * MINUTE, 99)):
         run = sending_for(make_run(project), began, planned=20_000, accepted=20_000 - waiting)
         change(run, ttl_seconds=3_600)
+    look()
+    assert standing() == []
+
+
+def test_a_run_whose_people_sleep_is_not_too_slow(project: Project) -> None:
+    make_people(project, 1)
+    run = sending_for(make_run(project), 15 * MINUTE, planned=200)
+    change(run, ttl_seconds=3_600)
+    look()
+    assert standing() == [(Kind.SLOW, run.pk)]
+    Alert.objects.all().delete()
+    wakes_at = timezone.now() + 30 * MINUTE
+    Retry.objects.bulk_create(
+        Retry(
+            run=run, seq=seq, chunk=run.chunks.get(), tries=0, reason="quiet_hours",
+            not_before=wakes_at, first_tried_at=wakes_at,
+        )
+        for seq in range(1, 151)
+    )  # fmt: skip
     look()
     assert standing() == []
 

@@ -38,7 +38,6 @@ class Category(OfProject):
     )
     kind = models.CharField(max_length=13, choices=Kind, default=Kind.MARKETING)
     quiet_hours = models.CharField(
-        _("in quiet hours"),
         max_length=4,
         choices=QuietHours,
         default=QuietHours.WAIT,
