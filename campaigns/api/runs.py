@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from django.urls import reverse
@@ -135,6 +136,14 @@ class FirstPartSerializer(serializers.Serializer[Any]):
     )
 
 
+class SleepingSerializer(serializers.Serializer[Any]):
+    """How many recipients, and when the first and the last of them are sent to."""
+
+    count = serializers.IntegerField()
+    next_at = serializers.DateTimeField(allow_null=True)
+    last_at = serializers.DateTimeField(allow_null=True)
+
+
 class RunSerializer(RunSummarySerializer):
     """A run with its reasons and its pace."""
 
@@ -149,6 +158,9 @@ class RunSerializer(RunSummarySerializer):
     )
     pace = PaceSerializer(allow_null=True, help_text="Only while it is sending.")
     eta_at = serializers.DateTimeField(allow_null=True)
+    sleeping = SleepingSerializer(
+        help_text="Of those who wait: who has quiet hours. Each is sent to when theirs end."
+    )
     first_part = FirstPartSerializer(
         allow_null=True, help_text="null: all go at once. Until the audience is chosen, too."
     )
@@ -170,6 +182,7 @@ class RunSerializer(RunSummarySerializer):
             "rate_limit_per_second": run.rate_per_second,
             "pace": _pace(run) if run.state == Run.State.SENDING else None,
             "eta_at": progress.eta_at,
+            "sleeping": asdict(progress.sleeping),
             "first_part": _first_part(run),
             "snapshot": _snapshot(run),
             "revision": run.revision,

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 
 from django.db import transaction
-from django.db.models import ExpressionWrapper, F, QuerySet, fields
+from django.db.models import ExpressionWrapper, F, Q, QuerySet, fields
 from django.db.models.functions import Now
 
 from campaigns.engine import cancelling
@@ -106,9 +106,10 @@ def due_soon() -> list[float]:
 
 
 def _open_chunks(*, bulk: bool) -> QuerySet[Chunk]:
-    return Chunk.objects.filter(
-        run__in=day.open_runs(), bulk=bulk, state__in=(Chunk.State.WAITING, Chunk.State.QUEUED)
-    )
+    """Not those of people who sleep: nobody rings for them the whole night."""
+    due = Q(not_before=None) | Q(not_before__lte=Now() + NEXT_SWEEP)
+    waiting = (Chunk.State.WAITING, Chunk.State.QUEUED)
+    return Chunk.objects.filter(due, run__in=day.open_runs(), bulk=bulk, state__in=waiting)
 
 
 def look_after(now: datetime) -> None:

@@ -7,12 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.first_part.first_part import HELD_UNTIL
 from campaigns.results import reports
 from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk
+from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 
 # In the order of a chunk's life. In several goes: retries, a low rate, a pause, or a dead worker.
@@ -77,13 +79,17 @@ def one(run: Run, number: int, now: datetime) -> dict[str, Any]:
     chunk = run.chunks.filter(number=number).first()
     if chunk is None:
         return {"run": run, "asked": number, "size": run.chunks.count()}
-    retrying = chunk.retries.order_by("not_before")
+    asleep = Q(reason=Reason.QUIET_HOURS, not_before__gt=now)
+    retrying = chunk.retries.exclude(asleep).order_by("not_before")
+    sleeping = chunk.retries.filter(asleep).order_by("not_before")
     return {
         "run": run,
         "chunk": chunk,
         "state": Chunk.State(chunk.state).label,
         "counts": [(name, getattr(chunk, name)) for name in (*sums.STATUSES, "waiting")],
         "reasons": reports.in_plain_words(chunk.reasons),
+        "sleeping": sleeping.count(),
+        "wakes_at": getattr(sleeping.first(), "not_before", None),
         "retrying": retrying.count(),
         "due_now": retrying.filter(not_before__lte=now).count(),
         "retry_at": getattr(retrying.filter(not_before__gt=now).first(), "not_before", None),

@@ -22,8 +22,8 @@ from tests.given.builders import make_people, make_run
 MEMBERS = {
     "id", "campaign", "corrects", "state", "reason", "cause", "totals", "reasons",
     "rate_per_second", "rate_limit_per_second",
-    "scheduled_at", "started_at", "finished_at", "eta_at", "pace", "first_part", "snapshot",
-    "revision", "verbs",
+    "scheduled_at", "started_at", "finished_at", "eta_at", "sleeping", "pace", "first_part",
+    "snapshot", "revision", "verbs",
 }  # fmt: skip
 
 
@@ -144,6 +144,7 @@ def test_runs_are_listed_newest_first_and_by_campaign(alice: Caller, ours: Proje
         "rate_per_second",
         "rate_limit_per_second",
         "eta_at",
+        "sleeping",
         "pace",
         "first_part",
         "verbs",

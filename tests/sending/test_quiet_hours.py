@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.engine import engine
-from campaigns.results import reports
+from campaigns.engine import engine, messages
+from campaigns.results import chunk_grid, reports
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
@@ -48,6 +48,10 @@ def morning_comes(run: Run) -> None:
     Retry.objects.filter(run_id=run.pk).update(not_before=timezone.now() - AN_HOUR)
     Chunk.objects.filter(run_id=run.pk).update(not_before=None)
     Project.objects.filter(pk=run.project_id).update(quiet_from=None, quiet_until=None)
+
+
+def in_json(waits: Retry) -> str:
+    return waits.not_before.isoformat().replace("+00:00", "Z")
 
 
 def reader(project: Project, zone: str, **values: Any) -> Device:
@@ -88,6 +92,11 @@ def test_who_sleeps_gets_a_campaign_in_the_morning_and_the_others_at_once(
     assert timedelta(hours=2) < waits.not_before - timezone.now() <= timedelta(hours=3)
     sleeping = reports.progress(run).sleeping
     assert (sleeping.count, sleeping.last_at) == (1, waits.not_before)
+
+    told = Caller(quiet).get(f"runs/{run.pk}").json()["sleeping"]
+    assert told == {"count": 1, "next_at": in_json(waits), "last_at": in_json(waits)}
+    its_chunk = chunk_grid.one(run, 1, timezone.now())
+    assert (its_chunk["sleeping"], its_chunk["retrying"]) == (1, 0)
 
     morning_comes(run)
     send(run)
@@ -161,6 +170,7 @@ def test_a_message_to_somebody_who_sleeps_waits_and_its_page_says_until_when(
     wakes_at = Retry.objects.get(run_id=run.pk).not_before
     assert (waits["status"], waits["reason"]) == ("waiting", "quiet_hours")
     assert datetime.fromisoformat(waits["due"]) == wakes_at
+    assert messages.due_soon() == [], "no doorbell is rung for them the whole night"
     morning_comes(run)
     tasks.send_messages()
     (rings,) = call.get(f"messages/{sent['id']}").json()["devices"]
