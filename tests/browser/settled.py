@@ -7,4 +7,5 @@ from playwright.sync_api import Page, expect
 
 def wait_until_settled(page: Page) -> None:
     """Until htmx has its answers and Alpine has drawn what it draws."""
-    expect(page.locator(".htmx-request, [x-cloak]")).to_have_count(0)
+    under_way = ".htmx-request, .htmx-swapping, .htmx-settling, [x-cloak]"
+    expect(page.locator(under_way)).to_have_count(0)

@@ -38,6 +38,8 @@ def test_it_is_asked_for_in_the_review_and_its_page_follows_it(
     page.set_viewport_size({"width": 390, "height": 844})
     review = reverse("admin:campaigns_campaign_change", args=[campaign.pk])
     page.goto(f"{review}?step=review")
+    expect(page.locator("#review #rehearse")).to_be_visible()
+    wait_until_settled(page)  # it came a moment ago, and may not hear a click yet
     page.locator("#review #rehearse").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("delivers none")

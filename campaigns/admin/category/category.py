@@ -73,6 +73,14 @@ class CategoryForm(ModelForm):
         help_text=gettext_lazy("Runs already launched keep the kind they were launched with."),
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["quiet_hours"].required = False  # a page of the release before does not ask
+
+    def clean_quiet_hours(self) -> str:
+        chosen: str = self.cleaned_data["quiet_hours"]
+        return chosen or self.instance.quiet_hours
+
     class Meta:
         model = Category
         fields = ["project", "name", "slug", "kind", "quiet_hours"]

@@ -173,6 +173,24 @@ def test_the_page_of_a_person_leads_to_the_suppression_list_with_their_id(
 # --- Categories -------------------------------------------------------------------------------
 
 
+def test_a_category_is_told_to_go_at_any_hour_and_a_page_that_does_not_ask_leaves_it_so(
+    desk: Desk, project: Project
+) -> None:
+    asked = {"name": "Offers", "slug": "offers", "kind": "marketing"}
+    desk.save("notifications_category_add", **asked, quiet_hours="send")
+    offers = Category.objects.get()
+    assert offers.quiet_hours == "send"
+    desk.save("notifications_category_change", offers.pk, name="Deals")
+    offers.refresh_from_db()
+    assert (offers.name, offers.quiet_hours) == ("Deals", "send")
+    desk.save("notifications_category_change", offers.pk, name="Deals", quiet_hours="wait")
+    offers.refresh_from_db()
+    assert offers.quiet_hours == "wait"
+    assert "Select a valid choice" in desk.save(
+        "notifications_category_change", offers.pk, name="Deals", quiet_hours="never"
+    )
+
+
 def test_a_category_is_added_changed_and_listed_with_who_declined_it(
     desk: Desk, project: Project
 ) -> None:
