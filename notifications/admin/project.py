@@ -70,7 +70,10 @@ class ProjectPage(Page):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name in ("image_hosts", "own_hosts", "allowed_origins"):
             kwargs["widget"] = LineInput(spellcheck="false")
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
+        asked = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name in ("quiet_from", "quiet_until"):
+            asked.widget.format = "%H:%M"  # nobody means seconds
+        return asked
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """A key is set on the page that follows; before, there is nothing to show of it."""

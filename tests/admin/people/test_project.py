@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
+from django.urls import reverse
 
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
@@ -209,6 +210,9 @@ def test_quiet_hours_are_set_and_the_audit_trail_says_by_whom(desk: Desk, projec
             "firebase_project_id": "museum-1", "quota_per_minute": "600000"}  # fmt: skip
     form |= {"quiet_from": "21:00", "quiet_until": "08:00"}
     desk.save("notifications_project_change", project.pk, **form)
+    address = reverse("admin:notifications_project_change", args=[project.pk])
+    page = desk.client.get(address).content.decode()
+    assert 'value="21:00"' in page and 'value="08:00"' in page
     saved = Project.objects.get()
     assert (saved.quiet_from, saved.quiet_until) == (time(21), time(8))
     assert "quiet_from" in str(AuditEntry.objects.latest("pk").detail)
