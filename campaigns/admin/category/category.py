@@ -75,7 +75,7 @@ class CategoryForm(ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["quiet_hours"].required = False  # a page of the release before does not ask
+        self.fields["quiet_hours"].required = False  # a tab that is older than the question
 
     def clean_quiet_hours(self) -> str:
         chosen: str = self.cleaned_data["quiet_hours"]
