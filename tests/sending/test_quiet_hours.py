@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns import tasks
+from campaigns import control, tasks
 from campaigns.engine import engine, messages
+from campaigns.planning.new_text.changing import NewText
 from campaigns.results import chunk_grid, reports
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
@@ -217,3 +218,28 @@ def test_somebody_who_falls_asleep_while_a_chunk_is_sent_is_not_rung(
 
     assert (looks[:1], ends_of(run)) == ([1], {})
     assert Retry.objects.get(run=run).reason == "quiet_hours"
+
+
+def test_whoever_sleeps_while_a_run_is_cancelled_is_not_rung_in_the_morning(
+    quiet: Project, fcm: Fcm
+) -> None:
+    asleep = reader(quiet, HERE)
+    run = make_run(quiet)
+    send(run)
+    run.cancel()
+    engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    assert run.finished_at and ends_of(run) == {asleep.pk: ("skipped", "cancelled")}
+    assert not Retry.objects.filter(run=run).exists()
+
+
+def test_whoever_sleeps_reads_the_text_that_was_put_right_at_night(
+    quiet: Project, fcm: Fcm
+) -> None:
+    reader(quiet, HERE)
+    run = make_run(quiet)
+    send(run)
+    control.change_text(run, new=NewText(1, {"title": "Put right"}), by="user:alice")
+    morning_comes(run)
+    send(run)
+    assert [push["title"] for push in fcm.witness()] == ["Put right"]
