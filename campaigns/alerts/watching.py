@@ -22,7 +22,7 @@ from campaigns.figures import quota
 from campaigns.first_part.first_part import waited_since
 from campaigns.results.repairs import stalled
 from campaigns.runs.ledger import Window
-from campaigns.runs.reasons import Cause, Reason
+from campaigns.runs.reasons import OWN_TIMES, Cause
 from campaigns.runs.run import Run
 from notifications.outgoing.outbox import written
 from notifications.people.figures.days import DEAD, midnight
@@ -133,8 +133,8 @@ def slow(now: datetime) -> Iterator[Wrong]:
 
 
 def _asleep(run: Run, now: datetime) -> int:
-    """Whoever has quiet hours does not wait for a faster rate."""
-    return run.retries.filter(reason=Reason.QUIET_HOURS, not_before__gt=now).count()
+    """Whoever waits for their own time does not wait for a faster rate."""
+    return run.retries.filter(reason__in=OWN_TIMES, not_before__gt=now).count()
 
 
 def _requests(run: Run, since: datetime) -> int:

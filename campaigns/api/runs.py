@@ -159,7 +159,8 @@ class RunSerializer(RunSummarySerializer):
     pace = PaceSerializer(allow_null=True, help_text="Only while it is sending.")
     eta_at = serializers.DateTimeField(allow_null=True)
     sleeping = SleepingSerializer(
-        help_text="Of those who wait: who has quiet hours. Each is sent to when theirs end."
+        help_text="Of those who wait: who has quiet hours, or whose hour is to come. Each is sent "
+        "to at their own time."
     )
     first_part = FirstPartSerializer(
         allow_null=True, help_text="null: all go at once. Until the audience is chosen, too."

@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import Audience
-from campaigns.planning import labels, outlook
+from campaigns.planning import labels, local, outlook
+from campaigns.planning.local import Passed, Zoneless
 from campaigns.planning.repeats import repeating, rhythm
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching, variant
@@ -79,6 +80,13 @@ class Campaign(OfProject):
     on_days = models.CharField(max_length=8, choices=OnDays, default="", db_default="", blank=True)
     days_off = models.TextField(default="", db_default="", blank=True)  # a date a line
     until = models.DateTimeField("ends", null=True, blank=True)
+    local_time = models.BooleanField(default=False, db_default=False)
+    passed = models.CharField(
+        max_length=8, choices=Passed, default=Passed.NEXT_DAY, db_default=Passed.NEXT_DAY.value
+    )
+    zoneless = models.CharField(
+        max_length=8, choices=Zoneless, default=Zoneless.PROJECT, db_default=Zoneless.PROJECT.value
+    )
     timezone = models.CharField(
         "time zone", max_length=64, default="UTC", validators=[validate_zone]
     )
@@ -248,7 +256,7 @@ class Campaign(OfProject):
         if self.first_percent is not None and 2 * self.first_wait_seconds > self.ttl_seconds:
             said = _("Wait at most %(most)s, half of “Expires after”: the rest is sent after it.")
             problems["first_wait_seconds"] = said % {"most": in_words(self.ttl_seconds // 2)}
-        problems |= self._winner_problems()
+        problems |= self._winner_problems() | local.problems(self)
         if self.analytics_label and (words := rules.label(self.analytics_label)):
             problems["analytics_label"] = words
         if problems:
@@ -389,7 +397,7 @@ class Campaign(OfProject):
                 checked.clean()
             except ValidationError as error:
                 problems[name] = f"{checked}: {' '.join(error.messages)}"
-        if self.schedule_kind == self.Schedule.AT and self.at is not None and self.at <= now:
+        if self.schedule_kind == self.Schedule.AT and local.is_over(self, now):
             problems["at"] = _("This time has passed. Choose a later one, or launch it now.")
         if self.schedule_kind == self.Schedule.RECURRING and not self.coming(now, 1):
             problems["until"] = _("Its end has passed. Choose a later one, or none.")
@@ -446,6 +454,7 @@ class Campaign(OfProject):
             variant.choose(copy, [])  # one text takes the place of all
             copy.winner_by = Run.WinnerBy.OWN
         copy.schedule_kind, copy.at, copy.repeat, copy.until = self.Schedule.NOW, None, "", None
+        copy.local_time = False
         copy.save()
         return copy
 
@@ -465,6 +474,7 @@ class Campaign(OfProject):
             rules=self.audience.frozen_rules(),
             **self.policy,
             scheduled_at=at or now,
+            hour=local.hour_of(self),
             launched_by=by,
         )
         launching.freeze(run, texts)
@@ -481,7 +491,7 @@ class Campaign(OfProject):
         if self.schedule_kind == self.Schedule.NOW:
             return None
         if self.schedule_kind == self.Schedule.AT:
-            return self.at
+            return local.begins(self, now) if self.local_time else self.at
         return self.coming(now, 1)[0]
 
 

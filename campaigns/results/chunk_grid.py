@@ -14,7 +14,7 @@ from campaigns.first_part.first_part import HELD_UNTIL
 from campaigns.results import reports
 from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.reasons import Reason
+from campaigns.runs.reasons import OWN_TIMES
 from campaigns.runs.run import Run
 
 # In the order of a chunk's life. In several goes: retries, a low rate, a pause, or a dead worker.
@@ -79,7 +79,7 @@ def one(run: Run, number: int, now: datetime) -> dict[str, Any]:
     chunk = run.chunks.filter(number=number).first()
     if chunk is None:
         return {"run": run, "asked": number, "size": run.chunks.count()}
-    asleep = Q(reason=Reason.QUIET_HOURS, not_before__gt=now)
+    asleep = Q(reason__in=OWN_TIMES, not_before__gt=now)
     retrying = chunk.retries.exclude(asleep).order_by("not_before")
     sleeping = chunk.retries.filter(asleep).order_by("not_before")
     return {

@@ -14,7 +14,7 @@ from campaigns.first_part.first_part import FirstPart, held
 from campaigns.planning.launch_check.forecast import foretell
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
-from campaigns.runs.reasons import Reason, in_words
+from campaigns.runs.reasons import OWN_TIMES, in_words
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.sums import STATUSES, Totals, average_rate, totals_of
 
@@ -114,7 +114,7 @@ def waves_of(run: Run) -> list[dict[str, Any]]:
 
 
 def _waiting_for_a_time(run: Run) -> tuple[Retrying, Sleeping]:
-    asleep = Q(reason=Reason.QUIET_HOURS)
+    asleep = Q(reason__in=OWN_TIMES)
     found = run.retries.aggregate(
         retrying=Count("pk", filter=~asleep),
         retried_at=Min("not_before", filter=~asleep),

@@ -80,8 +80,9 @@ class Chunk(models.Model):
     )
     # The first part of its run, once that did well; see `campaigns/first_part/`.
     follows = models.BooleanField(default=False, db_default=False)
-    # Its recipients have groups. Only a claim that says so, by its own attempt, may have it: an
-    # older release would send the main text to everybody, and a trigger leaves its claim out.
+    # Its recipients have groups, or wait for an hour. Only a claim that says so, by its own
+    # attempt, may have it: an older release would send the main text to everybody, at once, and a
+    # trigger leaves its claim out.
     split = models.BooleanField(default=False, db_default=False)
     split_attempt = models.PositiveIntegerField(null=True, editable=False)
     # The same of the rest of a trial: an older release knows no variant that was chosen for it.

@@ -14,6 +14,7 @@ from typing import Any
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from campaigns.runs.hours.local_time import NEXT_DAY
 from notifications.values import moments
 
 
@@ -80,9 +81,21 @@ SETTINGS = (
     Setting("timezone", Held.TIMES, pgettext_lazy("field", "time zone"), _(
         "Type a city: “Seoul” finds Asia/Seoul."
     ), shown_if="c-if-timed"),
+    Setting("local_time", Held.TIMES, _("By each reader's clock"), _(
+        "Everybody gets it when it is that time where they are: it goes around the earth in up to "
+        "26 hours, and expires for each of them so long after their own time."
+    ), shown_if="c-if-once"),
+    Setting("passed", Held.TIMES, _("Where that time has passed"), _(
+        "By the clocks of some readers it may be later already when you launch it, by more than "
+        "“If it starts late” allows."
+    ), shown_if="c-if-local", of="local_time"),
+    Setting("zoneless", Held.TIMES, _("People without a time zone"), _(
+        "The app has not told where they are."
+    ), shown_if="c-if-local", of="local_time"),
     Setting("max_lateness_seconds", Held.FROZEN, _("If it starts late"), _(
         "If sending could not start within this time (the system was down), the run waits for a "
-        "person instead of going out late."
+        "person instead of going out late. By each reader's clock: who would get it later than "
+        "this, because somebody paused the run, is skipped."
     ), shown_if="c-if-timed", rare=True),
     Setting("rate_per_second", Held.LIVE, _("At most, per second"), _(
         "Protects your own servers from everyone opening the app at once. Empty: as fast "
@@ -152,8 +165,12 @@ MAX_RATE = 100_000  # messages a second
 BY_FIELD = {setting.field: setting for setting in SETTINGS}
 # Which of its times each kind of schedule takes, and what the others are then.
 REPEATS = ("repeat", "every", "on_days", "days_off", "until")
-TIMES_OF = {"now": (), "at": ("at",), "recurring": ("at", *REPEATS)}
-NEVER = {"at": None, "repeat": "", "every": 1, "on_days": "", "days_off": "", "until": None}
+BY_CLOCK = ("local_time", "passed", "zoneless")
+TIMES_OF = {"now": (), "at": ("at", *BY_CLOCK), "recurring": ("at", *REPEATS)}
+NEVER = {
+    **{"at": None, "repeat": "", "every": 1, "on_days": "", "days_off": "", "until": None},
+    **{"local_time": False, "passed": NEXT_DAY, "zoneless": "project"},
+}
 
 
 def in_words(row: Any, name: str) -> str:

@@ -34,6 +34,8 @@ class Reason(TextChoices):
     CONTROL = "control", _("In the control group, which gets nothing")
     HOLDOUT = "holdout", _("In the holdout, which gets no campaigns")
     QUIET_HOURS = "quiet_hours", _("It would have expired before this person's quiet hours ended")
+    LOCAL_TIME = "local_time", _("That time had passed where this person is")
+    NO_ZONE = "no_zone", _("Nobody knows this person's time zone")
     DEVICE_GONE = "device_gone", _("The device was removed or retired after the snapshot")
     EXPIRED = "expired", _("The campaign's deadline passed first")
     CANCELLED = "cancelled", _("The run was cancelled first")
@@ -60,12 +62,16 @@ SKIPS = (
     Reason.CONTROL,
     Reason.HOLDOUT,
     Reason.QUIET_HOURS,
+    Reason.LOCAL_TIME,
+    Reason.NO_ZONE,
     Reason.MISSING_VALUE,
     Reason.TEMPLATE_ERROR,
     Reason.DEVICE_GONE,
     Reason.EXPIRED,
     Reason.CANCELLED,
 )
+# Of whoever still waits for a time of their own: nothing went wrong.
+OWN_TIMES = (Reason.QUIET_HOURS, Reason.LOCAL_TIME)
 # Nothing reaches this address any more: its device is retired.
 DEAD = (Reason.UNREGISTERED, Reason.MALFORMED_ADDRESS)
 # Refused for a passing reason, and the phone surely did not ring: worth sending to again.

@@ -15,6 +15,8 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns.runs import details
 from campaigns.runs.details import Detail
+from campaigns.runs.hours import local_time
+from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import LIVE
 from campaigns.runs.reasons import Cause
 from notifications.people.consent import quiet_hours, standing
@@ -169,6 +171,8 @@ class Run(OfProject):
     split: models.JSONField[Any, Any] = models.JSONField(null=True, default=dict, editable=False)
 
     scheduled_at = models.DateTimeField()
+    # By which hour of each reader's clock it goes; empty: all at once. See `hours/local_time.py`.
+    hour: models.JSONField[Any, Any] = models.JSONField(null=True, editable=False)
     launched_by = models.CharField(max_length=200)
     launched_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
@@ -242,6 +246,11 @@ class Run(OfProject):
                 | Q(winner_drawn=True),
                 name="variants_are_tried_by_the_first",
             ),
+            # An older release knows no clocks but its own, and would freeze it to be sent at once.
+            models.CheckConstraint(
+                condition=Q(hour__isnull=True) | ~Q(state="sending") | Q(assigned__isnull=False),
+                name="who_waits_for_an_hour_is_marked",
+            ),
             models.CheckConstraint(
                 condition=~Q(kind="rehearsal") | Q(state__in=STATES_OF_REHEARSALS),
                 name="a_rehearsal_never_sends",
@@ -303,11 +312,6 @@ class Run(OfProject):
             said = gettext("%(campaign)s · rehearsal %(number)d")
         return said % {"campaign": self.campaign, "number": self.pk}
 
-    def seconds_left(self, now: datetime) -> int:
-        """How long a push is still worth showing; every attempt asks anew."""
-        age = now - (self.started_at or now)
-        return max(0, self.ttl_seconds - int(age.total_seconds()))
-
     @property
     def asks(self) -> dict[str, Any]:
         """What standing.py must know of its category to say who is out."""
@@ -321,6 +325,14 @@ class Run(OfProject):
         )
 
     @property
+    def local_time(self) -> LocalTime | None:
+        """By which each of its people gets it; None: all at once."""
+        if self.hour is None:
+            return None
+        lateness = timedelta(seconds=self.max_lateness_seconds)
+        return local_time.read(self.hour, begins=self.scheduled_at, lateness=lateness)
+
+    @property
     def is_rehearsal(self) -> bool:
         return self.kind == Run.Kind.REHEARSAL
 
@@ -332,7 +344,9 @@ class Run(OfProject):
     @property
     def deadline(self) -> datetime:
         """Nothing is worth sending after it."""
-        return (self.started_at or self.scheduled_at) + timedelta(seconds=self.ttl_seconds)
+        local = self.local_time
+        begins = local.last if local else self.started_at or self.scheduled_at
+        return begins + timedelta(seconds=self.ttl_seconds)
 
     @property
     def waiting(self) -> int:

@@ -21,7 +21,8 @@ FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is i
 # What the text has no part in. Whom it skips is asked for anew where somebody changed it.
 WHATEVER_IT_SAYS = {
     *(Reason.UNSUBSCRIBED, Reason.SUPPRESSED, Reason.DEVICE_GONE),
-    *(Reason.EXPIRED, Reason.QUIET_HOURS, Reason.ONLINE, Reason.CONTROL, Reason.HOLDOUT),
+    *(Reason.EXPIRED, Reason.QUIET_HOURS, Reason.LOCAL_TIME, Reason.NO_ZONE),
+    *(Reason.ONLINE, Reason.CONTROL, Reason.HOLDOUT),
 }
 NOTHING_SAID = {Verdict.ACCEPTED, Verdict.UNSENT}  # that the delivery does not say
 
@@ -33,7 +34,8 @@ class InFlight:
     window: Window | None
     by_reference: dict[str, Left]
     finals: list[Final] = field(default_factory=list)
-    asleep: list[tuple[Left, datetime]] = field(default_factory=list)  # until when
+    # Until when, and for what.
+    waiting: list[tuple[Left, datetime, Reason]] = field(default_factory=list)
     outcomes: Future[list[Outcome]] | None = None
     span: Span = NO_SPAN
 
@@ -63,8 +65,8 @@ class InFlight:
         """What the answers make of its people. Whoever would end for a spared reason waits on."""
         now = claim.now()
         judged = Judged([final for final in self.finals if final.reason not in spared])
-        for left, wakes_at in self.asleep:
-            judged.let_sleep(left, wakes_at)
+        for left, until, reason in self.waiting:
+            judged.let_wait(left, until, reason)
         for outcome in outcomes:
             left = self.by_reference[outcome.reference]
             if outcome.verdict not in NOTHING_SAID:

@@ -69,10 +69,10 @@ class Judged:
     # What FCM said without accepting it, believed or not.
     unaccepted: list[tuple[Left, Outcome]] = field(default_factory=list)
 
-    def let_sleep(self, left: Left, wakes_at: datetime) -> None:
+    def let_wait(self, left: Left, until: datetime, reason: Reason) -> None:
         """Nothing leaves for them now: later, or never, where it is worth nothing by then."""
-        if wakes_at < left.terms.deadline:
-            self.retries.append(_when_they_wake(left, wakes_at))
+        if until < left.deadline:
+            self.retries.append(_at_their_time(left, until, reason))
         else:
             self.finals.append(unsent(left, Unrenderable(Reason.QUIET_HOURS, "")))
 
@@ -117,14 +117,14 @@ def unsent(left: Left, problem: Unrenderable) -> Final:
     return Final(left, status, problem.reason, problem.kept, requested=False)
 
 
-def _when_they_wake(left: Left, wakes_at: datetime) -> Retry:
+def _at_their_time(left: Left, at: datetime, reason: Reason) -> Retry:
     """Not a try: as many are left as before, and none was made until then."""
     return Retry(
         seq=left.seq,
         tries=left.tries,
-        first_tried_at=wakes_at,
-        not_before=wakes_at,
-        reason=Reason.QUIET_HOURS,
+        first_tried_at=at,
+        not_before=at,
+        reason=reason,
         ambiguous=left.copies > left.in_windows,
         copies=left.copies - left.in_windows,
     )
@@ -149,7 +149,7 @@ def _again(left: Left, outcome: Outcome, now: datetime) -> Final | Retry:
     copies = left.copies + (outcome.arrived is Arrived.MAYBE)
     first_tried_at = left.first_tried_at or now
     due = now + _wait(left.tries, outcome)
-    late = due > left.terms.deadline
+    late = due > left.deadline
     if late or _is_hopeless(left, outcome, copies, due - first_tried_at):
         return _given_up(left, outcome, copies, expired=late)
     return Retry(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -14,6 +14,7 @@ from psycopg.rows import namedtuple_row
 from campaigns.runs.chunk import WINDOW, Chunk
 from campaigns.runs.claiming import OUT, Claim
 from campaigns.runs.ledger import copies
+from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.sending import terms
 from campaigns.sending.terms import Terms
@@ -52,8 +53,39 @@ class Left:
         due, woke = self.terms.due, None if self.tries else self.first_tried_at
         return max(due, woke) if due and woke else due
 
-    def asleep_until(self, now: datetime) -> datetime | None:
-        """When their quiet hours end; None: their phone may ring now."""
+    @property
+    def its_hour(self) -> datetime | None:
+        """Of a run that goes by each reader's clock: when it is theirs."""
+        local = self.terms.local_time
+        return local.of(self.reader.timezone) if local else None
+
+    @property
+    def deadline(self) -> datetime:
+        """Nothing is worth sending to them after it."""
+        since = self.its_hour
+        expires_after = timedelta(seconds=self.terms.ttl_seconds)
+        return since + expires_after if since else self.terms.deadline
+
+    def seconds_left(self, now: datetime) -> int:
+        """How long a push is still worth showing; every attempt asks anew."""
+        age = now - (self.its_hour or self.terms.since or now)
+        return max(0, self.terms.ttl_seconds - int(age.total_seconds()))
+
+    def waits_until(self, now: datetime) -> tuple[datetime, Reason] | None:
+        """When their phone may ring, and what they wait for; None: it may ring now."""
+        its_hour = max(self.its_hour or now, now)
+        if wakes_at := self._asleep_until(its_hour):
+            return wakes_at, Reason.QUIET_HOURS
+        return (its_hour, Reason.LOCAL_TIME) if its_hour > now else None
+
+    def missed(self, resumed_at: datetime | None) -> bool:
+        """Whether somebody paused the run until it was too late for them."""
+        local, its_hour = self.terms.local_time, self.its_hour
+        if not (local and its_hour and resumed_at) or self.released:
+            return False
+        return (self._asleep_until(its_hour) or its_hour) + local.lateness < resumed_at
+
+    def _asleep_until(self, now: datetime) -> datetime | None:
         quiet = self.terms.quiet_hours
         return quiet.asleep_until(self.reader.timezone, now) if quiet else None
 
@@ -105,7 +137,21 @@ def left_to_send(claim: Claim) -> list[Left]:
         rows = cursor.fetchall()
     its_terms = terms.of_chunk(claim)
     by_what = "message" if claim.run.kind == Run.Kind.MESSAGES else "variant"
-    return [_left(claim.run.pk, row, its_terms[getattr(row, by_what)]) for row in rows]
+    left = [_left(claim.run.pk, row, its_terms[getattr(row, by_what)]) for row in rows]
+    for one in left:
+        one.out = one.out or _out_by_the_clock(one, claim.run)
+    return left
+
+
+def _out_by_the_clock(left: Left, run: Run) -> str:
+    """Why they get nothing of a run that goes by each reader's clock; empty: they do."""
+    local = left.terms.local_time
+    if local is None:
+        return ""
+    if not local.knows(left.reader.timezone):
+        return Reason.NO_ZONE
+    never = left.its_hour is None or left.missed(run.resumed_at)
+    return Reason.LOCAL_TIME if never else ""
 
 
 @contextmanager

@@ -106,7 +106,7 @@ class Rows:
 
 def whom(claim: Claim) -> list[Left]:
     """Who is tried now. Those over whom workers died too often (once, under `hold`) are unknown;
-    those who sleep are left until they wake."""
+    those who sleep, or whose hour is to come, are left until then."""
     everybody = left_to_send(claim)
     presence.look(everybody)
     judged = Judged([interrupted(left) for left in everybody if not may_be_sent_to(left)])
@@ -121,10 +121,9 @@ def _awake(people: list[Left], now: datetime, judged: Judged) -> list[Left]:
     gets nothing anyway, or too late, is told so as ever."""
     awake = []
     for left in people:
-        gets_it = not left.out and left.terms.seconds_left(now)
-        wakes_at = left.asleep_until(now) if gets_it else None
-        if wakes_at:
-            judged.let_sleep(left, wakes_at)
+        gets_it = not left.out and left.seconds_left(now)
+        if gets_it and (waits := left.waits_until(now)):
+            judged.let_wait(left, *waits)
         else:
             awake.append(left)
     return awake

@@ -175,8 +175,8 @@ class Sending:
     def _too_late(self) -> bool:
         now = self.claim.now()
         if not self.left:
-            return not self.run.seconds_left(now)
-        return not any(left.terms.seconds_left(now) for left in self.left)
+            return now >= self.run.deadline
+        return not any(left.seconds_left(now) for left in self.left)
 
     def _try_one(self) -> None:
         """Is FCM back? Ask with somebody on whom few requests were spent. The gate hears the answer
@@ -210,7 +210,7 @@ class Sending:
     def _come_back_in(self, seconds: float) -> None:
         """No later than the deadline: then the people are skipped, whatever the gate says."""
         opens_at = self.claim.now() + timedelta(seconds=seconds)
-        first = min((left.terms.deadline for left in self.left), default=self.run.deadline)
+        first = min((left.deadline for left in self.left), default=self.run.deadline)
         self.opens_at = min(opens_at, first)
         self.permit.withdraw()
 
@@ -256,13 +256,13 @@ class Sending:
         pushes = []
         for left in people:
             try:
-                ttl = left.terms.seconds_left(now)
+                ttl = left.seconds_left(now)
                 if left.out:
                     raise Unrenderable(Reason(left.out), "")
                 if not ttl:
                     raise Unrenderable(Reason.EXPIRED, "")
-                if wakes_at := left.asleep_until(now):
-                    flight.asleep.append((left, wakes_at))
+                if waits := left.waits_until(now):
+                    flight.waiting.append((left, *waits))
                 else:
                     pushes.append(left.terms.renderer.render(left.reader, ttl_seconds=ttl))
             except Unrenderable as problem:

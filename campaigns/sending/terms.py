@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from campaigns.runs.claiming import Claim
+from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.messages.message import Message, of_recipients
 from campaigns.runs.revisions.revision import FIRST, texts_of
 from campaigns.runs.run import Run
@@ -36,7 +37,7 @@ class Terms:
     on_unknown: str
     ttl_seconds: int
     since: datetime | None  # when the seconds began to count
-    deadline: datetime  # nothing is worth sending after it
+    deadline: datetime  # nothing is worth sending after it: to anybody, see `Left.deadline`
     due: datetime | None = None  # a message's: when it could leave first
     revision: int = FIRST  # of a run's text
     # They win over the person's attributes.
@@ -46,17 +47,13 @@ class Terms:
     counts_links: str = ""
     only_checked: bool = False  # FCM is asked whether it would take them, and delivers none
     quiet_if_online: int | None = None  # seconds: who had a stream open within them is not rung
+    local_time: LocalTime | None = None  # by which each gets it; None: all at once
     quiet_hours: QuietHours | None = None  # by the clock of each person; None: it may always leave
 
     @cached_property
     def says_how_many(self) -> bool:
         """Whether its text may ask for the number of unseen items."""
         return bool(self.together) and UNSEEN.encode() in exact.dumps(self.content)
-
-    def seconds_left(self, now: datetime) -> int:
-        """How long a push is still worth showing; every attempt asks anew."""
-        age = now - (self.since or now)
-        return max(0, self.ttl_seconds - int(age.total_seconds()))
 
     @cached_property
     def renderer(self) -> Renderer:
@@ -94,6 +91,7 @@ def _of_campaign(run: Run, content: Content) -> Terms:
         since=run.started_at,
         deadline=run.deadline,
         only_checked=run.is_rehearsal,
+        local_time=run.local_time,
         quiet_hours=None if run.is_rehearsal else run.quiet_hours,
         **asked_of(run.project),
     )

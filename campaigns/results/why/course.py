@@ -151,6 +151,8 @@ def _due(row: Row) -> list[Step]:
         return []
     if row.retry.reason == Reason.QUIET_HOURS:
         return [Step(row.retry.not_before, Kind.RETRY, _("Their quiet hours end."))]
+    if row.retry.reason == Reason.LOCAL_TIME:
+        return [Step(row.retry.not_before, Kind.RETRY, _("It is that time where they are."))]
     said = ngettext(
         "Another try is due, after %(tries)d so far.",
         "Another try is due, after %(tries)d so far.",

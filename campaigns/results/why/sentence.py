@@ -62,6 +62,9 @@ def _waiting(why: Why) -> str:
     if retry.reason == Reason.QUIET_HOURS:
         said = _("%(person)s waits until their quiet hours end. It is due on %(at)s.")
         return said % {"person": why.contact, "at": why.when(retry.not_before)}
+    if retry.reason == Reason.LOCAL_TIME:
+        said = _("%(person)s waits until it is that time where they are: %(at)s.")
+        return said % {"person": why.contact, "at": why.when(retry.not_before)}
     said = _("%(person)s waits for another try: %(reason)s. It is due on %(at)s.")
     at = why.when(retry.not_before)
     return said % {"person": why.contact, "reason": reason_in_words(retry.reason), "at": at}
