@@ -300,6 +300,8 @@ SPECTACULAR_SETTINGS = {
         "FunnelStep": ["received", "displayed", "opened"],
         "GoalAfter": "campaigns.runs.run.Run.GoalAfter",
         "KeptOut": "campaigns.results.why.now.Fate",
+        "Passed": "campaigns.planning.local.Passed",
+        "Zoneless": "campaigns.planning.local.Zoneless",
         "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.planning.campaign.Campaign.Repeat",
         "OnDays": ["each", "workdays", "last_day"],

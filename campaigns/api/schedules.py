@@ -10,9 +10,10 @@ from zoneinfo import ZoneInfo
 
 from rest_framework import serializers
 
+from campaigns.planning import local
 from campaigns.planning.campaign import MOST_EVERY, Campaign
 from campaigns.planning.repeats import days_off
-from campaigns.runs.policy import NEVER, TIMES, TIMES_OF
+from campaigns.runs.policy import BY_CLOCK, NEVER, TIMES, TIMES_OF
 from notifications.api.ground.fields import StrictSerializer
 from notifications.values.moments import YEARS
 from notifications.values.zones import validate_zone
@@ -76,6 +77,26 @@ class ScheduleSerializer(StrictSerializer):
         help_text="For recurring: when it ends, in the same format as `at`.",
     )
 
+    local_time = serializers.BooleanField(
+        required=False,
+        help_text="For at: by each reader's clock. Everybody gets it when it is the time of `at`, "
+        "as a clock in `timezone` shows it, where they are.",
+    )
+    passed = serializers.ChoiceField(
+        choices=local.Passed.choices,
+        required=False,
+        help_text="With local_time: what becomes of readers where that time has passed when it is "
+        "launched, by more than max_lateness_seconds.",
+        error_messages={"invalid_choice": "Use next_day, now or skip."},
+    )
+    zoneless = serializers.ChoiceField(
+        choices=local.Zoneless.choices,
+        required=False,
+        help_text="With local_time: by which zone people go whose own nobody knows: the project's, "
+        "that of the campaign, or they get nothing.",
+        error_messages={"invalid_choice": "Use project, campaign or skip."},
+    )
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """The campaign's own fields."""
         zone = attrs.get("timezone")
@@ -88,6 +109,7 @@ class ScheduleSerializer(StrictSerializer):
         if "at" not in attrs:
             _refuse("at", "Say when.")
         own |= {**NEVER, "at": moment_of("at", attrs["at"], zone)}
+        own |= {name: attrs[name] for name in BY_CLOCK if name in attrs}
         if attrs["kind"] == Campaign.Schedule.RECURRING:
             if "repeat" not in attrs:
                 _refuse("repeat", "Say daily, weekly or monthly.")

@@ -30,7 +30,7 @@ class Entry:
 
     @property
     def movable(self) -> bool:
-        return self.state == Run.State.SCHEDULED
+        return self.state == Run.State.SCHEDULED and (self.run is None or self.run.hour is None)
 
 
 def entries(

@@ -38,7 +38,9 @@ def problems(campaign: Campaign) -> dict[str, str]:
     if not campaign.local_time:
         return {}
     if campaign.schedule_kind != "at":
-        return {"local_time": _("Only what is sent once, at a time, can go by each reader's clock.")}
+        return {
+            "local_time": _("Only what is sent once, at a time, can go by each reader's clock.")
+        }
     if campaign.first_percent is not None:
         said = _(
             "Leave this empty: by each reader's clock the first part takes a day, and the rest "
@@ -65,7 +67,7 @@ def begins(campaign: Campaign, now: datetime) -> datetime | None:
 
 def hour_of(campaign: Campaign) -> dict[str, Any] | None:
     """As its run keeps it; None: it goes to all at once."""
-    if not campaign.local_time:
+    if not campaign.local_time or campaign.at is None:
         return None
     zones = {
         Zoneless.PROJECT: campaign.project.timezone,
@@ -81,7 +83,8 @@ def launched_at(campaign: Campaign, begins: datetime) -> LocalTime | None:
     hour = hour_of(campaign)
     if hour is None:
         return None
-    return local_time.read(hour, begins=begins, lateness=timedelta(seconds=campaign.max_lateness_seconds))
+    lateness = timedelta(seconds=campaign.max_lateness_seconds)
+    return local_time.read(hour, begins=begins, lateness=lateness)
 
 
 def _wall(campaign: Campaign) -> datetime:

@@ -37,6 +37,11 @@ def problem(run: Run, to: datetime, now: datetime) -> str:
     if run.state != Run.State.SCHEDULED:
         state = run.get_state_display().lower()
         return _("Only a scheduled run can be moved; this one is %(state)s.") % {"state": state}
+    if run.hour is not None:
+        return _(
+            "This one goes by each reader's clock. Cancel it, change the campaign's time, and "
+            "launch it again."
+        )
     if to <= now:
         return _("This time has passed. Choose a later one.")
     if to == run.scheduled_at:

@@ -168,8 +168,15 @@ REPEATS = ("repeat", "every", "on_days", "days_off", "until")
 BY_CLOCK = ("local_time", "passed", "zoneless")
 TIMES_OF = {"now": (), "at": ("at", *BY_CLOCK), "recurring": ("at", *REPEATS)}
 NEVER = {
-    **{"at": None, "repeat": "", "every": 1, "on_days": "", "days_off": "", "until": None},
-    **{"local_time": False, "passed": NEXT_DAY, "zoneless": "project"},
+    "at": None,
+    "repeat": "",
+    "every": 1,
+    "on_days": "",
+    "days_off": "",
+    "until": None,
+    "local_time": False,
+    "passed": NEXT_DAY,
+    "zoneless": "project",
 }
 
 

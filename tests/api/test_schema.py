@@ -213,7 +213,10 @@ def test_what_is_always_shown_need_not_be_looked_for(schema: Schema) -> None:
         "Problem": {"verbs", "run", "run_url", "reason"},
         "Registration": {"token", "fid"},
         "Rules": inner,
-        "Schedule": {"at", "days_off", "every", "on_days", "repeat", "until"},
+        "Schedule": {
+            *("at", "days_off", "every", "on_days", "repeat", "until"),
+            *("local_time", "passed", "zoneless"),
+        },
     }
 
 
@@ -238,13 +241,13 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
         "DisabledWhy", "DoubtCode", "FirstPartBound", "FirstPartDecision", "FirstPartPhase",
         "FunnelStep", "GoalAfter",
         "MessageDeviceStatus", "MessagePriority", "MessageState", "NullEnum",
-        "OnDays", "OnUnknown", "Operator",
+        "OnDays", "OnUnknown", "Operator", "Passed",
         "PaceLimit", "Platform", "Reason", "ReceiptEvent", "Repeat", "ReportKind",
         "ReportLanguage", "ReportState", "ReportTrouble", "ReportVia", "RunState", "RunVerb",
         "ScheduleKind", "KeptOut", "TestGoesTo", "TestStatus", "TextCheckCode", "TextCheckLevel",
         "TextCheckStaleWhy", "TextCheckState", "TextsFormat",
         "VariantAnswer", "VariantLetter", "VariantMetric", "VariantName", "Verdict", "WhyEnding",
-        "WinnerBy",
+        "WinnerBy", "Zoneless",
     }  # fmt: skip
     listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]
     asked = {parameter["name"]: parameter["schema"] for parameter in listed}

@@ -208,11 +208,11 @@ def test_somebody_who_falls_asleep_while_a_chunk_is_sent_is_not_rung(
 
     begins = timezone.now()
 
-    def awake_at_first(left: Any, now: datetime) -> datetime | None:
-        return None if not looks else begins + 3 * AN_HOUR
+    def awake_at_first(left: Any, now: datetime) -> tuple[datetime, Reason] | None:
+        return (begins + 3 * AN_HOUR, Reason.QUIET_HOURS) if looks else None
 
     monkeypatch.setattr(Rows, "people", people)
-    monkeypatch.setattr("campaigns.sending.left.Left.asleep_until", awake_at_first)
+    monkeypatch.setattr("campaigns.sending.left.Left.waits_until", awake_at_first)
 
     send(run)
 

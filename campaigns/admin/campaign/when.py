@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
@@ -12,11 +13,13 @@ from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating, reach
 from campaigns.first_part import drawing, in_words
+from campaigns.planning import local
 from campaigns.planning.campaign import MAX_LEAST, MOST_EVERY, MOST_FIRST, Campaign
-from campaigns.planning.launch_check import forecast, quiet
+from campaigns.planning.launch_check import clocks, forecast, quiet
 from campaigns.planning.repeats import days_off, repeating
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching
+from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import MAX_RATE
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, seconds_of
@@ -34,7 +37,9 @@ class When:
     times: list[datetime] = field(default_factory=list)
     ends: bool = False  # no further one follows those shown
     note: str = ""
-    asleep: quiet.Asleep | quiet.Resting | None = None  # who would read it at night, or later
+    local: LocalTime | None = None  # by which each reader gets it
+    # Who would read it at night, or later.
+    asleep: quiet.Asleep | quiet.Resting | clocks.Around | None = None
     devices: int = 0
     pace: forecast.Forecast | None = None
     first: str = ""  # who goes first, and what is waited for
@@ -48,7 +53,7 @@ class When:
     def finishes_at(self) -> datetime | None:
         if not self.times:
             return None
-        return quiet.ends(self.asleep, self.times[0] + timedelta(seconds=self.seconds))
+        return clocks.ends(self.asleep, self.times[0] + timedelta(seconds=self.seconds))
 
 
 def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
@@ -59,7 +64,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
         when.zone = "UTC"
     elif when.kind != Campaign.Schedule.NOW:
         try:
-            _find_times(when, posted, now)
+            _find_times(when, posted, now, campaign)
         except (ValidationError, NoSuchTime) as error:
             found = error.messages[0] if isinstance(error, ValidationError) else str(error)
             when.note = found
@@ -72,9 +77,8 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
         when.pace = forecast.foretell(campaign.project, _rate(posted), when.devices)
         _find_first(when, posted)
         if when.devices and when.times:
-            when.asleep = quiet.look(
-                campaign, rules, when.times[0], seconds=estimating.SAMPLE_SECONDS
-            )
+            limit = estimating.SAMPLE_SECONDS
+            when.asleep = clocks.look(campaign, rules, when.times[0], when.local, seconds=limit)
     return when
 
 
@@ -83,7 +87,7 @@ def _sent_to(campaign: Campaign, devices: int) -> int:
     return round(devices * (1 - launching.split_of(campaign, devices).left_out))
 
 
-def _find_times(when: When, posted: Any, now: datetime) -> None:
+def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | None) -> None:
     wall = WallClock(required=False).clean(posted.get("at", ""))
     if wall is None:
         raise ValidationError(_("Choose a date and a time."))
@@ -91,9 +95,12 @@ def _find_times(when: When, posted: Any, now: datetime) -> None:
     if comes_twice(wall, when.zone):
         when.note = _("That time occurs twice that night; the first one is used.")
     if when.kind == Campaign.Schedule.AT:
-        if first <= now:
+        asked = _asked(posted, campaign, first, when.zone)
+        if local.is_over(asked, now):
             raise ValidationError(_("This time has passed. Choose a later one."))
         when.times = [first]
+        if campaign is not None:
+            when.local = local.launched_at(asked, local.begins(asked, now) or now)
         return
     if posted.get("repeat") not in Campaign.Repeat.values:
         raise ValidationError(_("Choose how often."))
@@ -105,6 +112,16 @@ def _find_times(when: When, posted: Any, now: datetime) -> None:
     when.times, when.ends = found[:TIMES_SHOWN], len(found) <= TIMES_SHOWN
     if not found:
         raise ValidationError(_("With this end it would never be sent."))
+
+
+def _asked(posted: Any, campaign: Campaign | None, at: datetime, zone: str) -> Campaign:
+    """With the times that stand in the form; nobody saves it."""
+    asked = copy(campaign) if campaign is not None else Campaign()
+    asked.at, asked.timezone, asked.local_time = at, zone, "local_time" in posted
+    for name, known in (("passed", local.Passed), ("zoneless", local.Zoneless)):
+        if posted.get(name) in known.values:
+            setattr(asked, name, posted[name])
+    return asked
 
 
 def _days(posted: Any) -> dict[str, Any]:

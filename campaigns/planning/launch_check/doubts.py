@@ -68,6 +68,7 @@ class Code(StrEnum):
     MANY_LABELS = "many_labels"
     SHARED_PACE = "shared_pace"
     AT_NIGHT = "at_night"
+    BY_THE_CLOCK = "by_the_clock"  # of each reader: of some the time has passed, or nobody knows it
     HEAVY_IMAGE = "heavy_image"  # phones fetch it from this server, as fast as they are sent to
 
 

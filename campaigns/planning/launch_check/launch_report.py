@@ -23,8 +23,10 @@ from campaigns.audiences.reach import Reach
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.first_part import drawing, in_words
+from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import (
+    clocks,
     doubts,
     fetched,
     forecast,
@@ -36,12 +38,13 @@ from campaigns.planning.launch_check import (
 )
 from campaigns.planning.launch_check.doubts import Code, Doubt
 from campaigns.planning.launch_check.losses import Loss
-from campaigns.planning.launch_check.skipped import Skipped
+from campaigns.planning.launch_check.skipped import Cause, Skipped
 from campaigns.planning.launch_check.texts_checked import TextsChecked
 from campaigns.planning.outlook import Look
 from campaigns.planning.variants import launching
 from campaigns.planning.variants.variant import Wording
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
+from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE, instant_of
@@ -199,8 +202,13 @@ class LaunchReport:
         needs."""
         if self.reach is None or not self._readable:
             return Skipped()
-        found = skipped.foretold(self.campaign, self._rules, self.reach)
+        found = skipped.foretold(self.campaign, self._rules, self.reach, self._by_the_clock)
         return skipped.also(found, sharing.losses(self.campaign, self.reach), self.reach)
+
+    @property
+    def _by_the_clock(self) -> list[Cause]:
+        texts = [one.number for one in launching.wordings(self.campaign)]
+        return [*clocks.causes(self.local_time, texts)]
 
     @property
     def sent_to(self) -> int | None:
@@ -260,8 +268,22 @@ class LaunchReport:
     def starts_at(self) -> datetime:
         if self._waiting is not None:
             return max(self._waiting.scheduled_at, self.now)
+        if self.campaign.local_time and self.campaign.at:
+            return local.begins(self.campaign, self.now) or self.now
         timed = self.coming[0] if self.coming else self.campaign.at
         return max(timed, self.now) if timed else self.now
+
+    @cached_property
+    def local_time(self) -> LocalTime | None:
+        """By which each of its people would get it; None: all at once."""
+        if self._waiting is not None:
+            return self._waiting.local_time
+        return local.launched_at(self.campaign, self.starts_at)
+
+    @property
+    def around(self) -> str:
+        """When the first and the last would get it, by their own clocks."""
+        return self._asleep.plan if isinstance(self._asleep, clocks.Around) else ""
 
     @cached_property
     def pace(self) -> forecast.Forecast:
@@ -297,7 +319,7 @@ class LaunchReport:
     def finishes_at(self) -> datetime | None:
         if self.seconds is None:
             return None
-        return quiet.ends(self._asleep, self.starts_at + timedelta(seconds=self.seconds))
+        return clocks.ends(self._asleep, self.starts_at + timedelta(seconds=self.seconds))
 
     # --- What is odd ------------------------------------------------------------------------------
 
@@ -322,7 +344,8 @@ class LaunchReport:
             devices = self.reach.devices
             found += fetched.too_much(self.campaign, devices, self.pace.seconds(devices))
         if self.at_night:
-            found.append(Doubt(Code.AT_NIGHT, self.at_night))
+            code = Code.BY_THE_CLOCK if self.local_time else Code.AT_NIGHT
+            found.append(Doubt(code, self.at_night))
         return [*found, *doubts.of_sending(self.campaign, self.starts_at, self.now)]
 
     @property
@@ -331,11 +354,12 @@ class LaunchReport:
 
     @cached_property
     @_in_time
-    def _asleep(self) -> quiet.Asleep | quiet.Resting | None:
+    def _asleep(self) -> quiet.Asleep | quiet.Resting | clocks.Around | None:
         if self.reach is None or self.nobody:
             return None
         limit = ZONES_SECONDS if self.reach.exact else 0.0
-        return quiet.look(self.campaign, self._rules, self.starts_at, seconds=limit)
+        at = self.starts_at
+        return clocks.look(self.campaign, self._rules, at, self.local_time, seconds=limit)
 
     @property
     def warnings(self) -> list[Doubt | Loss]:

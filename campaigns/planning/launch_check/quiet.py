@@ -49,15 +49,15 @@ class Asleep:
             "%(percent)s of the readers get it between %(from)s:00 and %(to)s:00 on their own "
             "clocks: %(where)s. Choose another time, unless it has to be then."
         )
-        percent = _percent(self.share) if self.exact else _("About %s") % _percent(self.share)
-        values = {"percent": percent, "from": NIGHT_FROM, "to": f"{NIGHT_TO:02}"}
+        those = percent(self.share) if self.exact else _("About %s") % percent(self.share)
+        values = {"percent": those, "from": NIGHT_FROM, "to": f"{NIGHT_TO:02}"}
         return said % {**values, "where": ", ".join(self._where())}
 
     def _where(self) -> Iterator[str]:
         for zone, count in self.zones[:NAMED]:
             clock = {"clock": local(self.at, zone, CLOCK), "zone": zone}
             said = _("%(percent)s at %(clock)s in %(zone)s") % {
-                **clock, "percent": _percent(count / self.devices),
+                **clock, "percent": percent(count / self.devices),
             }  # fmt: skip
             yield said
         if (more := len(self.zones) - NAMED) > 0:
@@ -68,7 +68,8 @@ class Asleep:
 def asleep(project: Project, found: Zones, at: datetime) -> Asleep:
     """Whoever's zone nobody knows counts by the project's."""
     by_zone = _by_known_zone(found.devices, project.timezone)
-    night = [(zone, count) for zone, count in by_zone.items() if _is_night(at, zone)]
+    there = {zone: at.astimezone(ZoneInfo(zone)) for zone in by_zone}
+    night = [(zone, count) for zone, count in by_zone.items() if is_night(there[zone])]
     night.sort(key=lambda one: -one[1])
     return Asleep(night, sum(by_zone.values()), found.exact, at)
 
@@ -98,17 +99,19 @@ class Resting:
         return said % {"percent": self._share(self.waits), "last": in_zone(self.last, self.zone)}
 
     def _who_never(self) -> str:
-        if not self.expires:
-            return ""
-        said = _(
-            "%(percent)s of the readers would be skipped: it expires before their quiet hours "
-            "end. Choose another time, or let it expire later."
-        )
-        return said % {"percent": self._share(self.expires)}
+        return too_late(self._share(self.expires)) if self.expires else ""
 
     def _share(self, devices: int) -> str:
-        percent = _percent(devices / self.devices)
-        return percent if self.exact else _("About %s") % percent
+        said = percent(devices / self.devices)
+        return said if self.exact else _("About %s") % said
+
+
+def too_late(share: str) -> str:
+    said = _(
+        "%(percent)s of the readers would be skipped: it expires before their quiet hours "
+        "end. Choose another time, or let it expire later."
+    )
+    return said % {"percent": share}
 
 
 def resting(hours: QuietHours, ttl: timedelta, found: Zones, at: datetime) -> Resting:
@@ -143,12 +146,6 @@ def warning(sent: Campaign | Run, rules: dict[str, Any], at: datetime, *, second
     return found.words if found else ""
 
 
-def ends(found: Asleep | Resting | None, at: datetime) -> datetime:
-    """A run that would be over at this time is so when the last one woke up."""
-    last = found.last if isinstance(found, Resting) else None
-    return max(at, last) if last else at
-
-
 def _by_known_zone(devices: Mapping[str, int], otherwise: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for written, count in devices.items():
@@ -157,9 +154,9 @@ def _by_known_zone(devices: Mapping[str, int], otherwise: str) -> dict[str, int]
     return found
 
 
-def _is_night(at: datetime, zone: str) -> bool:
-    return not NIGHT_TO <= at.astimezone(ZoneInfo(zone)).hour < NIGHT_FROM
+def is_night(at: datetime) -> bool:
+    return not NIGHT_TO <= at.hour < NIGHT_FROM
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     return _("%s %%") % f"{100 * share:.0f}"

@@ -60,11 +60,13 @@ class Skipped:
         return ", ".join(f"{counted(one.devices, one.exact)} {one.short}" for one in self.losses)
 
 
-def foretold(campaign: Campaign, rules: dict[str, Any], found: Reach) -> Skipped:
+def foretold(
+    campaign: Campaign, rules: dict[str, Any], found: Reach, more: Iterable[Cause] = ()
+) -> Skipped:
     texts = launching.wordings(campaign)
     shares = {one.number: one.weight / sum(each.weight for each in texts) for one in texts}
     ask = partial(reach.judged, campaign.project_id, rules, found=found, asks=campaign.asks)
-    return _because(causes_of(texts), found, ask, shares)
+    return _because([*causes_of(texts), *more], found, ask, shares)
 
 
 def also(skipped: Skipped, others: list[Loss], found: Reach) -> Skipped:

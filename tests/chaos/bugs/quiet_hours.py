@@ -11,5 +11,5 @@ def _woken_too_soon() -> None:
 
     from campaigns.sending.left import Left
 
-    asleep_until = Left.asleep_until
-    patch(Left, "asleep_until", lambda self, now: asleep_until(self, now + timedelta(hours=1)))
+    waits_until = Left.waits_until
+    patch(Left, "waits_until", lambda self, now: waits_until(self, now + timedelta(hours=1)))

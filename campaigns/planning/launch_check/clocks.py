@@ -1,0 +1,180 @@
+"""By each reader's clock: when do the first and the last get it, and who gets nothing?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from campaigns.audiences import reach
+from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.reach import Zones
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import quiet
+from campaigns.planning.launch_check.quiet import Asleep, Resting, is_night, percent, too_late
+from campaigns.planning.launch_check.skipped import Cause
+from campaigns.runs.hours.local_time import AT_ONCE, NEXT_DAY, LocalTime
+from campaigns.runs.reasons import Reason
+from notifications.people.consent.quiet_hours import QuietHours
+from notifications.values.moments import in_zone
+from notifications.values.zones import known_zones
+
+
+@dataclass(frozen=True)
+class Around:
+    """How a run goes around the earth, for the devices of an audience."""
+
+    by: LocalTime
+    first: datetime | None  # when anybody gets it; None: nobody does
+    last: datetime | None
+    passed: int  # where it is later already
+    zoneless: int
+    expires: int  # before their quiet hours end
+    devices: int  # of everybody
+    exact: bool
+    zone: str  # whose clock tells the first and the last
+    keeps_quiet: bool
+
+    @property
+    def plan(self) -> str:
+        if self.first is None or self.last is None:
+            return ""
+        said = _("By each reader's clock: the first get it on %(first)s, the last on %(last)s.")
+        first, last = in_zone(self.first, self.zone), in_zone(self.last, self.zone)
+        return said % {"first": first, "last": last}
+
+    @property
+    def words(self) -> str:
+        """What is worth a second thought."""
+        said = (self._at_night(), self._passed(), self._zoneless(), self._expires())
+        return " ".join(one for one in said if one)
+
+    def _at_night(self) -> str:
+        if self.keeps_quiet or not is_night(self.by.wall):
+            return ""
+        said = _("It is %(clock)s for every reader, at night. Choose another time, unless it has "
+                 "to be then.")  # fmt: skip
+        return said % {"clock": f"{self.by.wall:%H:%M}"}
+
+    def _passed(self) -> str:
+        if not self.passed:
+            return ""
+        if self.by.passed == NEXT_DAY:
+            said = _("%(percent)s of the readers are where that time has passed: they get it at "
+                     "the same time the next day.")  # fmt: skip
+        elif self.by.passed == AT_ONCE:
+            said = _("%(percent)s of the readers are where that time has passed: they get it at "
+                     "once.")  # fmt: skip
+        else:
+            said = _("%(percent)s of the readers are where that time has passed: they get nothing.")
+        return said % {"percent": self._share(self.passed)}
+
+    def _zoneless(self) -> str:
+        if not self.zoneless:
+            return ""
+        said = _("%(percent)s of the readers have no time zone: they go by %(zone)s.")
+        if not self.by.otherwise:
+            said = _("%(percent)s of the readers have no time zone: they get nothing.")
+        return said % {"percent": self._share(self.zoneless), "zone": self.by.otherwise}
+
+    def _expires(self) -> str:
+        return too_late(self._share(self.expires)) if self.expires else ""
+
+    def _share(self, devices: int) -> str:
+        said = percent(devices / self.devices)
+        return said if self.exact else _("About %s") % said
+
+
+def look(
+    campaign: Campaign, rules: dict[str, Any], at: datetime, by: LocalTime | None, *, seconds: float
+) -> Asleep | Resting | Around | None:
+    """What to know before it starts then; None where nobody can count in time."""
+    if by is None:
+        return quiet.look(campaign, rules, at, seconds=seconds)
+    try:
+        found = reach.zones(campaign.project_id, rules, seconds=seconds)
+    except reach.Uncountable:
+        return None
+    ttl = timedelta(seconds=campaign.ttl_seconds)
+    return around(by, campaign.quiet_hours, ttl, found, campaign.zone)
+
+
+def ends(found: Asleep | Resting | Around | None, at: datetime) -> datetime:
+    """A run that would be over at this time is so when the last one's own time has come."""
+    last = found.last if isinstance(found, Resting | Around) else None
+    return max(at, last) if last else at
+
+
+def around(
+    by: LocalTime, hours: QuietHours | None, ttl: timedelta, found: Zones, zone: str
+) -> Around:
+    gets_it: list[datetime] = []
+    passed, zoneless, expires = 0, 0, 0
+    for of, count in found.devices.items():
+        zoneless += 0 if of in known_zones() else count
+        at = by.of(of)
+        if by.knows(of) and by.has_passed(of if of in known_zones() else by.otherwise):
+            passed += count
+        if at is None:
+            continue
+        wakes_at = hours.asleep_until(of, at) if hours else None
+        if wakes_at and wakes_at >= at + ttl:
+            expires += count
+        else:
+            gets_it.append(wakes_at or at)
+    return Around(
+        by, min(gets_it, default=None), max(gets_it, default=None), passed, zoneless, expires,
+        sum(found.devices.values()), found.exact, zone, keeps_quiet=hours is not None,
+    )  # fmt: skip
+
+
+def causes(by: LocalTime | None, texts: Iterable[int]) -> Iterator[Cause]:
+    """Why some of an audience would get nothing, whatever the text."""
+    if by is None:
+        return
+    everything, known = {*texts}, [*known_zones()]
+    if not by.otherwise:
+        yield Cause(
+            Reason.NO_ZONE,
+            Sql("(out = '' AND c.timezone <> ALL(%s::text[]))", [known]),
+            short=_("no time zone"),
+            words=_without_zone,
+            applies=lambda _group: everything,
+        )
+    never = [zone for zone in known if by.of(zone) is None]
+    if never:
+        others = bool(by.otherwise) and by.of(by.otherwise) is None
+        yield Cause(
+            Reason.LOCAL_TIME,
+            Sql(
+                "(out = '' AND (c.timezone = ANY(%s::text[])"
+                " OR (%s AND c.timezone <> ALL(%s::text[]))))",
+                [never, others, known],
+            ),
+            short=_("the time has passed"),
+            words=partial(_too_late_there, f"{by.wall:%H:%M}"),
+            applies=lambda _group: everything,
+        )
+
+
+def _without_zone(devices: int) -> str:
+    said = ngettext(
+        "%(count)s device: nobody knows its person's time zone.",
+        "%(count)s devices: nobody knows their people's time zones.",
+        devices,
+    )
+    return said % {"count": f"{devices:,}"}
+
+
+def _too_late_there(clock: str, devices: int) -> str:
+    said = ngettext(
+        "%(count)s device: %(clock)s has passed where its person is.",
+        "%(count)s devices: %(clock)s has passed where their people are.",
+        devices,
+    )
+    return said % {"count": f"{devices:,}", "clock": clock}
