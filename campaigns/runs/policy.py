@@ -8,6 +8,7 @@ and its steps, the API, what a launch and a colleague's edit are compared on, th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC
 from enum import Enum, auto
 from typing import Any
 
@@ -204,7 +205,19 @@ def frozen_in(run: Any, launched: Any) -> list[tuple[str, str]]:
     `launched` is the run as it was launched: what is LIVE may have been changed since."""
     telling = (name for name in POLICY if not (of := BY_FIELD[name].of) or getattr(run, of))
     said = ((name, _since(run, launched, name)) for name in telling)
-    return [(str(BY_FIELD[name].words), words) for name, words in said if words]
+    found = [(str(BY_FIELD[name].words), words) for name, words in said if words]
+    by_the_clock = [(str(BY_FIELD["local_time"].words), _hour_of(run))] if run.hour else []
+    return [*by_the_clock, *found]
+
+
+def _hour_of(run: Any) -> str:
+    """By each reader's clock, and of people without one."""
+    when = moments.local(run.local_time.wall.replace(tzinfo=UTC), "UTC", moments.DAY_AND_CLOCK)
+    if not run.local_time.otherwise:
+        said = gettext("%(when)s; people without a time zone get nothing")
+        return said % {"when": when}
+    said = gettext("%(when)s; people without a time zone go by %(zone)s")
+    return said % {"when": when, "zone": run.local_time.otherwise}
 
 
 def _since(run: Any, launched: Any, name: str) -> str:

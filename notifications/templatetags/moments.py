@@ -38,6 +38,12 @@ def local_exactly(moment: datetime, zone: str) -> str:
 
 
 @register.filter
+def on_the_wall(moment: datetime, zone: str) -> str:
+    """The same of a whole minute, which is meant in every zone."""
+    return moments.local(moment, zone, moments.DAY_AND_CLOCK)
+
+
+@register.filter
 def clock_in(moment: datetime, zone: str) -> str:
     """Where the date and the zone stand beside it already."""
     return moments.local(moment, zone, moments.CLOCK_AND_SECOND)

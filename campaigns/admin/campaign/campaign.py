@@ -211,6 +211,11 @@ class CampaignPage(Page):
         said = _("Launched “%(campaign)s” as run %(number)d.")
         if run.state == Run.State.SCHEDULED:
             said = _("“%(campaign)s” is scheduled as run %(number)d: %(when)s.")
+            if run.hour is not None:
+                said = _(
+                    "“%(campaign)s” is scheduled as run %(number)d. It begins when it is that time "
+                    "in the first zone of all: %(when)s."
+                )
         when = in_zone(run.scheduled_at, run.project.timezone)
         said %= {"campaign": form.campaign, "number": run.pk, "when": when}
         return done(request, said, to=page_url(run))

@@ -66,6 +66,8 @@ def test_before_a_launch_one_reads_when_the_first_and_the_last_get_it(
         said = desk.open(page, campaign.pk)
         assert plan in said or plan.replace("&#x27;", "'") in said
         assert "Finished about 7 May 2031, 22:00" in said
+        assert "7 May 2031, 09:00, by each reader" in said
+        assert "1 day from each reader" in said
     told = Caller(seoul).get(f"campaigns/{campaign.pk}/check").json()
     assert told["when"]["starts_at"] == "2031-05-06T19:00:00Z", "in the first zone of all"
     assert told["when"]["finishes_at"].startswith("2031-05-07T13:00:0")
@@ -190,6 +192,13 @@ def test_a_time_that_has_passed_everywhere_cannot_be_launched(seoul: Project) ->
     Campaign.objects.update(at=timezone.now() - timedelta(hours=12, minutes=1))
     campaign.refresh_from_db()
     assert "This time has passed" in campaign.problems(timezone.now())["at"]
+
+
+def test_the_page_of_a_run_says_by_which_time_it_goes(desk: Desk, seoul: Project) -> None:
+    reads(seoul, "Asia/Seoul", 1)
+    run = control.launch(by_the_clock(seoul), by="user:alice", now=timezone.now())
+    said = desk.open("campaigns_run_change", run.pk)
+    assert "7 May 2031, 09:00; people without a time zone go by Asia/Seoul" in said
 
 
 def test_a_run_by_each_readers_clock_is_not_moved(seoul: Project) -> None:

@@ -12,7 +12,7 @@ from campaigns import control
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.variants import variant
-from campaigns.runs.policy import POLICY, SETTINGS, Setting
+from campaigns.runs.policy import BY_CLOCK, POLICY, SETTINGS, Setting
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_template
@@ -53,6 +53,9 @@ def test_the_trail_names_each_setting_in_the_readers_language(
     assert f"{setting.field.replace('_', ' ')}: " not in trail
 
 
+AT_NINE = {"passed": "now", "zoneless": "project"}
+
+
 def _change(desk: Desk, campaign: Campaign, name: str) -> None:
     """As the page posts it, with one setting otherwise."""
     values: dict[str, Any] = {
@@ -66,6 +69,9 @@ def _change(desk: Desk, campaign: Campaign, name: str) -> None:
         "first_most_rejected": "5", "first_most_dead": "10", "first_least_received": "30",
         "winner_by": "own",
     }  # fmt: skip
+    if name in BY_CLOCK:
+        values |= {"schedule_kind": "at", "first_percent": "", **AT_NINE}
+        values |= {} if name == "local_time" else {"local_time": "on"}
     for said in (values, {**values, name: otherwise(name, campaign.project).typed}):
         assert desk.post("campaigns_campaign_change", campaign.pk, **said).status_code == 302
 
