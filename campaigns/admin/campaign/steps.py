@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.admin.campaign.variants import fields as variants
+from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import policy
 
@@ -116,8 +117,8 @@ def _troubles(row: Any) -> str:
 
 
 def _untimely(campaign: Campaign, now: datetime) -> str:
-    kind, at = campaign.schedule_kind, campaign.at
-    if kind == Campaign.Schedule.AT and at is not None and at <= now:
+    kind = campaign.schedule_kind
+    if kind == Campaign.Schedule.AT and local.is_over(campaign, now):
         return "" if campaign.current_run() else _("the time has passed")
     if kind == Campaign.Schedule.RECURRING and not campaign.coming(now, 1):
         return _("its end has passed")

@@ -88,6 +88,7 @@ def test_where_the_time_has_passed_one_reads_what_becomes_of_how_many(
     for zone in WESTWARDS:
         reads(seoul, zone, 2)
     campaign = just_now(seoul, passed=passed)
+    assert "the time has passed" not in desk.open("campaigns_campaign_change", campaign.pk)
     for page in PAGES:
         said = desk.open(page, campaign.pk)
         assert f"33 % of the readers are where that time has passed: {words}" in said
