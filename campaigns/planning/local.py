@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db.models import TextChoices
@@ -12,9 +12,6 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.runs.hours import local_time
 from campaigns.runs.hours.local_time import LocalTime
-
-if TYPE_CHECKING:
-    from campaigns.planning.campaign import Campaign
 
 
 class Passed(TextChoices):
@@ -33,7 +30,7 @@ class Zoneless(TextChoices):
     SKIP = "skip", gettext_lazy("They get nothing")
 
 
-def problems(campaign: Campaign) -> dict[str, str]:
+def problems(campaign: Any) -> dict[str, str]:
     """Why it cannot go by each reader's clock, by field."""
     if not campaign.local_time:
         return {}
@@ -50,22 +47,22 @@ def problems(campaign: Campaign) -> dict[str, str]:
     return {}
 
 
-def is_over(campaign: Campaign, now: datetime) -> bool:
+def is_over(campaign: Any, now: datetime) -> bool:
     """Whether its time has passed; by each reader's clock, for everybody on earth."""
     if campaign.at is None:
         return False
     if not campaign.local_time:
-        return campaign.at <= now
+        return bool(campaign.at <= now)
     return local_time.last(_wall(campaign)) <= now
 
 
-def begins(campaign: Campaign, now: datetime) -> datetime | None:
+def begins(campaign: Any, now: datetime) -> datetime | None:
     """When it is that time in the first zone of all; None: it was already, so it begins now."""
     first = local_time.first(_wall(campaign))
     return first if first > now else None
 
 
-def hour_of(campaign: Campaign) -> dict[str, Any] | None:
+def hour_of(campaign: Any) -> dict[str, Any] | None:
     """As its run keeps it; None: it goes to all at once."""
     if not campaign.local_time or campaign.at is None:
         return None
@@ -78,7 +75,7 @@ def hour_of(campaign: Campaign) -> dict[str, Any] | None:
     return local_time.written(_wall(campaign), otherwise=otherwise, passed=campaign.passed)
 
 
-def launched_at(campaign: Campaign, begins: datetime) -> LocalTime | None:
+def launched_at(campaign: Any, begins: datetime) -> LocalTime | None:
     """What a launch that begins then would go by."""
     hour = hour_of(campaign)
     if hour is None:
@@ -87,7 +84,8 @@ def launched_at(campaign: Campaign, begins: datetime) -> LocalTime | None:
     return local_time.read(hour, begins=begins, lateness=lateness)
 
 
-def _wall(campaign: Campaign) -> datetime:
+def _wall(campaign: Any) -> datetime:
     if campaign.at is None:
         raise ValueError("It has no time.")
-    return campaign.at.astimezone(ZoneInfo(campaign.timezone)).replace(tzinfo=None)
+    at: datetime = campaign.at.astimezone(ZoneInfo(campaign.timezone))
+    return at.replace(tzinfo=None)
