@@ -156,6 +156,11 @@ class RunSerializer(RunSummarySerializer):
         allow_null=True,
         help_text="The limit set for this run; null: the project's quota applies.",
     )
+    spread_seconds = serializers.IntegerField(
+        allow_null=True,
+        help_text="Over which it is spread, at a rate reckoned from its recipients; null: it is "
+        "not, or somebody set a rate since.",
+    )
     pace = PaceSerializer(allow_null=True, help_text="Only while it is sending.")
     eta_at = serializers.DateTimeField(allow_null=True)
     sleeping = SleepingSerializer(
@@ -181,6 +186,7 @@ class RunSerializer(RunSummarySerializer):
             "reasons": progress.reasons,
             "rate_per_second": round(progress.rate_per_second, 1),
             "rate_limit_per_second": run.rate_per_second,
+            "spread_seconds": run.spread_seconds,
             "pace": _pace(run) if run.state == Run.State.SENDING else None,
             "eta_at": progress.eta_at,
             "sleeping": asdict(progress.sleeping),

@@ -226,14 +226,14 @@ def _room(run_id: int, now: datetime) -> Room:
     While FCM is away, one chunk goes to try it, and only then: the others wait for what it finds.
     """
     run = Run.driven.select_related("project").get(pk=run_id)
-    allowed = gate.pace_of(run.project, run.reference, run.rate_per_second)
+    allowed = gate.pace_of(run.project, run.reference, run.own_rate)
     if allowed.limit is gate.Limit.FAILING and now < run.deadline:
         may_try = allowed.until is None or allowed.until < now + NEXT_SWEEP
         return Room(int(may_try), fcm_fails=True)
     if run.is_rehearsal and _others_leave(run):
         return Room(1)
-    if run.rate_per_second is not None:
-        return Room(min(OUTSTANDING, math.ceil(run.rate_per_second / ONE_WORKER)))
+    if run.own_rate is not None:
+        return Room(min(OUTSTANDING, math.ceil(run.own_rate / ONE_WORKER)))
     ahead = AHEAD_SECONDS * gate.full_rate(run.project)
     return Room(min(OUTSTANDING, math.ceil(ahead / _size_of_chunks(run))))
 

@@ -220,7 +220,7 @@ def _cut(run: Run, seqs: range, *, follows: bool = False) -> None:
             number=number,
             first_seq=first,
             last_seq=min(first + size, seqs.stop) - 1,
-            split=bool(run.split) or run.hour is not None,
+            split=bool(run.split) or run.hour is not None or run.spread_seconds is not None,
             **held,
         )
         for number, first in enumerate(seqs[::size], start=1 + run.chunks.count())

@@ -46,6 +46,7 @@ MOST_FIRST = 50  # percent: more is no part to try it on
 MAX_LEAST = 1_000_000
 PERCENT = [MinValueValidator(0), MaxValueValidator(100)]
 MOST_CONTROL = 90
+LEAST_SPREAD, MOST_SPREAD = 60, 7 * 86_400
 
 
 class Campaign(OfProject):
@@ -106,6 +107,11 @@ class Campaign(OfProject):
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_RATE)],
         help_text="Empty: as fast as the project's quota allows.",
+    )
+    spread_seconds = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(LEAST_SPREAD), MaxValueValidator(MOST_SPREAD)],
     )
     ttl_seconds = models.PositiveIntegerField(
         "worth showing for",
@@ -200,6 +206,11 @@ class Campaign(OfProject):
                 name="a_rate_is_at_least_one",
             ),
             models.CheckConstraint(
+                condition=Q(spread_seconds__isnull=True)
+                | Q(spread_seconds__gte=LEAST_SPREAD, spread_seconds__lte=MOST_SPREAD),
+                name="a_spread_in_range",
+            ),
+            models.CheckConstraint(
                 condition=Q(ttl_seconds__gte=60, ttl_seconds__lte=MAX_TTL), name="a_ttl_fcm_takes"
             ),
         ]
@@ -256,6 +267,9 @@ class Campaign(OfProject):
         if self.first_percent is not None and 2 * self.first_wait_seconds > self.ttl_seconds:
             said = _("Wait at most %(most)s, half of “Expires after”: the rest is sent after it.")
             problems["first_wait_seconds"] = said % {"most": in_words(self.ttl_seconds // 2)}
+        if self.spread_seconds is not None and 2 * self.spread_seconds > self.ttl_seconds:
+            said = _("At most %(most)s, half of “Expires after”: the last ones get it late.")
+            problems["spread_seconds"] = said % {"most": in_words(self.ttl_seconds // 2)}
         problems |= self._winner_problems() | local.problems(self)
         if self.analytics_label and (words := rules.label(self.analytics_label)):
             problems["analytics_label"] = words

@@ -91,8 +91,14 @@ def _frozen(campaign: Campaign) -> dict[str, Any]:
 def _policy(campaign: Campaign) -> dict[str, object]:
     """As a launch freezes it, but for what would be done to people: nothing comes into an inbox,
     nothing is counted as a goal, and a phone that gets nothing may be asked for again. Nobody goes
-    first, as there is nothing to wait for, and nobody is left out for comparison. Variants are
-    drawn as a run draws them: each person is rehearsed with one of the texts."""
+    first, as there is nothing to wait for, nothing is spread, as nobody opens it, and nobody is
+    left out for comparison. Variants are drawn as a run draws them: each person is rehearsed with
+    one of the texts."""
     quiet = {"inbox": False, "goal_event": "", "on_unknown": Run.OnUnknown.RESEND}
-    to_all = {"first_percent": None, "control_percent": 0, "past_holdout": True}
+    to_all = {
+        "first_percent": None,
+        "spread_seconds": None,
+        "control_percent": 0,
+        "past_holdout": True,
+    }
     return {**campaign.policy, **quiet, **to_all, "winner_by": Run.WinnerBy.OWN}

@@ -165,5 +165,5 @@ def _eta_of_rest(
     if judges_at is None:
         return None
     rest = totals.planned - part.devices
-    seconds = foretell(run.project, run.rate_per_second, rest).seconds(rest)
+    seconds = foretell(run.project, run.own_rate, rest).seconds(rest)
     return max(judges_at, now) + timedelta(seconds=seconds)

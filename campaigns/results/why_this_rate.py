@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from campaigns.audiences import reach
 from campaigns.first_part.first_part import held
 from campaigns.planning.launch_check import forecast
-from campaigns.planning.launch_check.forecast import in_workers
+from campaigns.planning.launch_check.forecast import in_workers, number
 from campaigns.runs.run import Run
 from notifications.pace.gate import Limit, PaceNow, full_rate, pace_of
 from notifications.values.moments import CLOCK_AND_SECOND, in_words, local
@@ -51,26 +51,25 @@ WORDS = {
     ),
     Limit.REST: gettext_lazy("Nobody is sending at this moment. At most {rate}."),
 }
+SPREAD = gettext_lazy("At most {rate}: so that all of it takes {spread}.")
 
 
 def allowed_now(run: Run) -> PaceNow:
     """What the gate allows it at this moment."""
-    return pace_of(run.project, run.reference, run.rate_per_second)
+    return pace_of(run.project, run.reference, run.own_rate)
 
 
 def in_plain_words(run: Run, pace: PaceNow, now: datetime) -> str:
     until = max(pace.until or now, now)  # what is due already is due now, not in the past
-    return WORDS[pace.limit].format(
+    spread = pace.limit is Limit.RATE and run.own_rate != run.rate_per_second
+    return (SPREAD if spread else WORDS[pace.limit]).format(
         rate=number(pace.rate_per_second),
         full=number(full_rate(run.project)),
         left=in_words(max(1.0, (until - now).total_seconds())),
         until=local(until, run.project.timezone, CLOCK_AND_SECOND),
         workers=in_workers(settings.WORKERS),
+        spread=in_words(run.spread_seconds or 0),
     )
-
-
-def number(rate: float) -> str:
-    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}".removesuffix(".0")
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,9 @@ def beside_the_rate(run: Run, now: datetime) -> Said:
 
 def _foretold(run: Run) -> str:
     """As the launch said it: of so many devices."""
-    foretold = forecast.foretell(run.project, run.rate_per_second, _devices(run))
+    foretold = forecast.foretell(
+        run.project, run.rate_per_second, _devices(run), spread_seconds=run.spread_seconds
+    )
     said = _("At most %(rate)s: %(limit)s.")
     if foretold.measured:
         said = _("About %(rate)s: %(limit)s.")

@@ -69,7 +69,7 @@ WITH free AS (
     FROM free WHERE c.id = free.id AND c.attempt = %(fence)s AND c.state = 'leased'
     RETURNING c.id, c.run_id, c.attempt
 ), wanted AS (
-    SELECT rate_per_second, revision FROM campaigns_run
+    SELECT rate_per_second, spread_seconds, planned, revision FROM campaigns_run
     WHERE id = %(run)s AND epoch = %(epoch)s AND state IN ('sending', 'open', 'rehearsing')
 ), asked AS (
     SELECT r.seq, {OUT} AS out FROM campaigns_recipient r
@@ -89,7 +89,8 @@ WITH free AS (
     RETURNING id, seqs
 )
 SELECT (SELECT count(*) FROM held), (SELECT revision FROM wanted),
-    (SELECT rate_per_second FROM wanted), (SELECT id FROM opened), (SELECT seqs FROM opened),
+    (SELECT ARRAY[rate_per_second, spread_seconds, planned] FROM wanted),
+    (SELECT id FROM opened), (SELECT seqs FROM opened),
     (SELECT jsonb_object_agg(seq, out) FROM asked WHERE out <> '')
 """
 
@@ -153,9 +154,9 @@ class Claim:
         }
         values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
         values |= {"revision": self.run.revision, **self.asks}
-        newest, rate, window, seqs, out = self._prolonged(values)
+        newest, pace, window, seqs, out = self._prolonged(values)
         if newest is not None:
-            self.run.rate_per_second = rate
+            self.run.rate_per_second, self.run.spread_seconds, self.run.planned = pace
         return newest, window and Opened(window, frozenset(seqs), _reasons(out))
 
     def _prolonged(self, values: dict[str, Any]) -> tuple[Any, ...]:

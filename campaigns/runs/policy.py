@@ -102,6 +102,10 @@ SETTINGS = (
         "Protects your own servers from everyone opening the app at once. Empty: as fast "
         "as the project's FCM quota allows."
     )),
+    Setting("spread_seconds", Held.LIVE, _("Spread over"), _(
+        "So long it takes to send to all of them, at an even rate reckoned from how many they are: "
+        "“10 min”. Where “At most” is slower, that holds. Empty: as fast as it may."
+    )),
     Setting("ttl_seconds", Held.FROZEN, _("Expires after"), _(
         "Counted from the start. A phone that comes online later shows nothing, and people "
         "not sent to by then are skipped."
@@ -179,6 +183,18 @@ NEVER = {
     "passed": NEXT_DAY,
     "zoneless": "project",
 }
+
+
+def own_rate(of: Any, devices: int | None) -> float | None:
+    """Messages a second that a campaign or a run asks for, of so many devices: “at most”, or what
+    spreads all of them over its time, whichever is slower. None: as fast as it may."""
+    asked = [rate for rate in (of.rate_per_second, spread_rate(of, devices)) if rate]
+    return min(asked, default=None)
+
+
+def spread_rate(of: Any, devices: int | None) -> float | None:
+    """What spreads all of them evenly over the time that was chosen."""
+    return devices / of.spread_seconds if devices and of.spread_seconds else None
 
 
 def in_words(row: Any, name: str) -> str:

@@ -17,7 +17,7 @@ from campaigns.runs import details
 from campaigns.runs.details import Detail
 from campaigns.runs.hours import local_time
 from campaigns.runs.hours.local_time import LocalTime
-from campaigns.runs.policy import LIVE
+from campaigns.runs.policy import LIVE, own_rate
 from campaigns.runs.reasons import Cause
 from notifications.people.consent import quiet_hours, standing
 from notifications.people.consent.quiet_hours import QuietHours
@@ -123,6 +123,7 @@ class Run(OfProject):
     rules = models.JSONField()
     on_unknown = models.CharField(max_length=6, choices=OnUnknown)
     rate_per_second = models.PositiveIntegerField(null=True)
+    spread_seconds = models.PositiveIntegerField(null=True)  # empty: not spread
     ttl_seconds = models.PositiveIntegerField()
     analytics_label = models.CharField(max_length=50, blank=True)
     max_lateness_seconds = models.PositiveIntegerField()
@@ -251,6 +252,13 @@ class Run(OfProject):
                 condition=Q(hour__isnull=True) | ~Q(state="sending") | Q(assigned__isnull=False),
                 name="who_waits_for_an_hour_is_marked",
             ),
+            # An older release would freeze it to be sent as fast as it may.
+            models.CheckConstraint(
+                condition=Q(spread_seconds__isnull=True)
+                | ~Q(state="sending")
+                | Q(assigned__isnull=False),
+                name="who_is_spread_is_marked",
+            ),
             models.CheckConstraint(
                 condition=~Q(kind="rehearsal") | Q(state__in=STATES_OF_REHEARSALS),
                 name="a_rehearsal_never_sends",
@@ -375,6 +383,12 @@ class Run(OfProject):
         begun = self.state in (*LEAVING, Run.State.PAUSED)
         whole = self.unfrozen is None and self.frozen_through is None
         return begun and not whole and self.cause != Cause.BROKEN
+
+    @property
+    def own_rate(self) -> float | None:
+        """Messages a second, at most, as it was asked for. While its people are still being frozen,
+        what spreads those known so far."""
+        return own_rate(self, self.planned)
 
     @property
     def reference(self) -> str:

@@ -99,7 +99,7 @@ class Sending:
         self.gate = gate.Gate(
             self.run.project,
             reference=self.run.reference,
-            rate=self.run.rate_per_second,
+            rate=self.run.own_rate,
             lane=self.lane,
         )
         measured = Unmeasured if self.run.is_rehearsal else Measured
@@ -349,7 +349,7 @@ class Sending:
             self.permit.withdraw()
         else:
             self.permit.extend(START_SECONDS, since=self.looked_at)
-            self.gate.rate = self.run.rate_per_second
+            self.gate.rate = self.run.own_rate
         return granted
 
     def _pause(self, cause: Cause, detail: Detail | str) -> None:

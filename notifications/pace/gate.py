@@ -91,7 +91,7 @@ class Gate:
         project: Project,
         *,
         reference: str,
-        rate: int | None = None,
+        rate: float | None = None,
         lane: str = "bulk",
         clock: Clock | None = None,  # tests hand time in; else Redis' time counts
     ) -> None:
@@ -178,7 +178,7 @@ def cold_rate(project: Project) -> float:
 
 
 def pace_of(
-    project: Project, reference: str, rate: int | None, *, clock: Clock | None = None
+    project: Project, reference: str, rate: float | None, *, clock: Clock | None = None
 ) -> PaceNow:
     """For a page: what the gate allows now. It only looks, and says so when Redis is away."""
     question = _question(project, reference, rate, clock)
@@ -190,7 +190,7 @@ def pace_of(
 
 
 def _question(
-    project: Project, reference: str, rate: int | None, clock: Clock | None
+    project: Project, reference: str, rate: float | None, clock: Clock | None
 ) -> dict[str, Any]:
     question = {
         "reference": reference,

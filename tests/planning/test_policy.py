@@ -67,6 +67,7 @@ def test_the_api_asks_for_each_as_its_column_takes_it() -> None:
     promised = {
         "on_unknown": {"choices": ["resend", "hold"]},
         "rate_per_second": {"least": 1, "most": 100_000, "null": True},
+        "spread_seconds": {"least": 60, "most": 604_800, "null": True},
         "ttl_seconds": {"least": 60, "most": 2_419_200},
         "first_percent": {"least": 1, "most": 50, "null": True},
         "first_least": {"least": 1, "most": 1_000_000},

@@ -112,7 +112,10 @@ class MoveDialog(Dialog):
         if self.reach is None:
             return 0.0
         devices = self.reach.devices
-        pace = forecast.foretell(self.run.project, self.run.rate_per_second, devices)
+        run = self.run
+        pace = forecast.foretell(
+            run.project, run.rate_per_second, devices, spread_seconds=run.spread_seconds
+        )
         return pace.seconds(devices)
 
     @cached_property

@@ -14,7 +14,14 @@ from django.utils.translation import gettext as _
 from campaigns.audiences import estimating, reach
 from campaigns.first_part import drawing, in_words
 from campaigns.planning import local
-from campaigns.planning.campaign import MAX_LEAST, MOST_EVERY, MOST_FIRST, Campaign
+from campaigns.planning.campaign import (
+    LEAST_SPREAD,
+    MAX_LEAST,
+    MOST_EVERY,
+    MOST_FIRST,
+    MOST_SPREAD,
+    Campaign,
+)
 from campaigns.planning.launch_check import clocks, forecast, quiet
 from campaigns.planning.repeats import days_off, repeating
 from campaigns.planning.repeats.rhythm import Rhythm
@@ -74,7 +81,9 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
             when.devices = _sent_to(campaign, reach.quick(campaign.project_id, rules).devices)
         except ValidationError as error:
             when.note = when.note or error.messages[0]
-        when.pace = forecast.foretell(campaign.project, _rate(posted), when.devices)
+        when.pace = forecast.foretell(
+            campaign.project, _rate(posted), when.devices, spread_seconds=_spread(posted)
+        )
         _find_first(when, posted)
         if when.devices and when.times:
             limit = estimating.SAMPLE_SECONDS
@@ -142,6 +151,12 @@ def _days(posted: Any) -> dict[str, Any]:
 
 def _rate(posted: Any) -> int | None:
     return _whole(posted, "rate_per_second", MAX_RATE) or None
+
+
+def _spread(posted: Any) -> int | None:
+    """None while what stands there is no time that it can be spread over."""
+    seconds = seconds_of(posted.get("spread_seconds", ""))
+    return seconds if seconds and LEAST_SPREAD <= seconds <= MOST_SPREAD else None
 
 
 @dataclass(frozen=True)

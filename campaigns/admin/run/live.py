@@ -20,6 +20,7 @@ from campaigns.admin.run.text import said
 from campaigns.engine import broken
 from campaigns.first_part.first_part import part_of
 from campaigns.first_part.shown import phase_of
+from campaigns.planning.launch_check.forecast import number
 from campaigns.results import reports, why_this_rate
 from campaigns.results.chunk_grid import grid
 from campaigns.results.next_step import NEXT_STEP, TAKE_BACK
@@ -68,7 +69,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "zone": run.project.timezone,
         "verdict": verdict(run, progress),
         "progress": progress,
-        "rate": why_this_rate.number(progress.rate_per_second),
+        "rate": number(progress.rate_per_second),
         "bars": [(name, count, width(count, totals.planned)) for name, count in _bars(totals)],
         "done_width": width(done_of(run, totals), totals.planned),
         "stands": _stands(run, totals),

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
+from campaigns.planning.launch_check.forecast import number
 from campaigns.results.timeline import Timeline, timeline
-from campaigns.results.why_this_rate import number
 from campaigns.runs.run import Run
 from campaigns.runs.sums import average_rate, totals_of
 from notifications.admin.furniture.axis import Mark, nice_top

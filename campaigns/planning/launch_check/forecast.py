@@ -45,6 +45,10 @@ class Forecast:
         # start · t + climb · t² / 2 = devices
         return (math.sqrt(self.start**2 + 2 * self.climb * devices) - self.start) / self.climb
 
+    @property
+    def said(self) -> str:
+        return number(self.rate)
+
     def devices(self, seconds: float) -> int:
         """How many it reaches in that time."""
         if not self._climbs:
@@ -66,7 +70,13 @@ class Forecast:
         return self._climbing * (self.start + self.rate) / 2
 
 
-def foretell(project: Project, rate_per_second: int | None, devices: int | None = None) -> Forecast:
+def foretell(
+    project: Project,
+    rate_per_second: float | None,
+    devices: int | None = None,
+    *,
+    spread_seconds: int | None = None,
+) -> Forecast:
     """Of one run alone, from a cold start: others of the project may take their part. For so many
     devices, not faster than the last runs of that size really were."""
     limits = [
@@ -75,6 +85,9 @@ def foretell(project: Project, rate_per_second: int | None, devices: int | None 
     ]
     if rate_per_second:
         limits.append((float(rate_per_second), Limit.RATE, _("the campaign's own rate")))
+    if spread_seconds and devices:
+        said = _("so that it takes %(time)s") % {"time": in_words(spread_seconds)}
+        limits.append((devices / spread_seconds, Limit.RATE, said))
     reckoned = _from_a_cold_start(project, *min(limits, key=lambda one: one[0]))
     measured = _as_measured(project, devices) if devices else None
     if measured is None or measured.seconds(devices or 0) <= reckoned.seconds(devices or 0):
@@ -110,13 +123,24 @@ def _measured(project: Project, devices: int) -> Iterator[float]:
         project=project.pk, state=Run.State.FINISHED, resumed_at=None, reopened_at=None,
         started_at__isnull=False, first_percent=None,
     )  # fmt: skip
-    columns = ("planned", "skipped", "rate_per_second", "started_at", "finished_at")
-    for planned, skipped, own, began, ended in straight.values_list(*columns)[:LOOKED_AT]:
-        sent = planned - skipped
-        rate = average_rate(sent, began, ended)
+    columns = (
+        "planned", "skipped", "rate_per_second", "spread_seconds", "started_at", "finished_at",
+    )  # fmt: skip
+    for run in straight.only(*columns)[:LOOKED_AT]:
+        if run.started_at is None or run.finished_at is None:
+            continue
+        sent, own = (run.planned or 0) - run.skipped, run.own_rate
+        rate = average_rate(sent, run.started_at, run.finished_at)
         alike = devices / ALIKE <= sent <= devices * ALIKE
         if sent >= MEASURABLE and alike and not (own and rate > own * HELD_BY_ITS_OWN):
             yield rate
+
+
+def number(rate: float) -> str:
+    """Of messages a second, as precise as it is of use."""
+    if rate < 1:
+        return f"{rate:.2g}"
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}".removesuffix(".0")
 
 
 def in_workers(count: int) -> str:

@@ -288,7 +288,10 @@ class LaunchReport:
     @cached_property
     def pace(self) -> forecast.Forecast:
         devices = self.reach.devices if self.reach else None
-        return forecast.foretell(self.campaign.project, self.campaign.rate_per_second, devices)
+        asked = self.campaign
+        return forecast.foretell(
+            asked.project, asked.rate_per_second, devices, spread_seconds=asked.spread_seconds
+        )
 
     @property
     def seconds(self) -> float | None:
