@@ -264,13 +264,7 @@ class Campaign(OfProject):
             chosen = getattr(self, name, None) if getattr(self, f"{name}_id") else None
             if chosen is not None and chosen.project_id != self.project_id:
                 problems[name] = strangers[name]
-        if self.first_percent is not None and 2 * self.first_wait_seconds > self.ttl_seconds:
-            said = _("Wait at most %(most)s, half of “Expires after”: the rest is sent after it.")
-            problems["first_wait_seconds"] = said % {"most": in_words(self.ttl_seconds // 2)}
-        if self.spread_seconds is not None and 2 * self.spread_seconds > self.ttl_seconds:
-            said = _("At most %(most)s, half of “Expires after”: the last ones get it late.")
-            problems["spread_seconds"] = said % {"most": in_words(self.ttl_seconds // 2)}
-        problems |= self._winner_problems() | local.problems(self)
+        problems |= self._time_problems() | self._winner_problems() | local.problems(self)
         if self.analytics_label and (words := rules.label(self.analytics_label)):
             problems["analytics_label"] = words
         if problems:
@@ -280,6 +274,18 @@ class Campaign(OfProject):
     def tries_variants(self) -> bool:
         """The first part does, and the rest gets the one that did best."""
         return self.winner_by != Run.WinnerBy.OWN
+
+    def _time_problems(self) -> dict[str, str]:
+        """Who comes late must still find it worth showing."""
+        most, problems = self.ttl_seconds // 2, {}
+        words = {"most": in_words(most)}
+        if self.first_percent is not None and self.first_wait_seconds > most:
+            said = _("Wait at most %(most)s, half of “Expires after”: the rest is sent after it.")
+            problems["first_wait_seconds"] = said % words
+        if self.spread_seconds is not None and self.spread_seconds > most:
+            said = _("At most %(most)s, half of “Expires after”, which goes on while it is spread.")
+            problems["spread_seconds"] = said % words
+        return problems
 
     def _winner_problems(self) -> dict[str, str]:
         if self.tries_variants and self.first_percent is None:

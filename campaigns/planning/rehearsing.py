@@ -95,10 +95,6 @@ def _policy(campaign: Campaign) -> dict[str, object]:
     left out for comparison. Variants are drawn as a run draws them: each person is rehearsed with
     one of the texts."""
     quiet = {"inbox": False, "goal_event": "", "on_unknown": Run.OnUnknown.RESEND}
-    to_all = {
-        "first_percent": None,
-        "spread_seconds": None,
-        "control_percent": 0,
-        "past_holdout": True,
-    }
-    return {**campaign.policy, **quiet, **to_all, "winner_by": Run.WinnerBy.OWN}
+    to_all = {"first_percent": None, "control_percent": 0, "past_holdout": True}
+    at_once = {"spread_seconds": None}
+    return {**campaign.policy, **quiet, **to_all, **at_once, "winner_by": Run.WinnerBy.OWN}
