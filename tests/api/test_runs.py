@@ -143,6 +143,7 @@ def test_runs_are_listed_newest_first_and_by_campaign(alice: Caller, ours: Proje
         "reasons",
         "rate_per_second",
         "rate_limit_per_second",
+        "spread_seconds",
         "eta_at",
         "sleeping",
         "pace",
