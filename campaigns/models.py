@@ -16,6 +16,7 @@ from campaigns.first_part.first_part import FirstPart as FirstPart
 from campaigns.planning.campaign import Campaign as Campaign
 from campaigns.planning.text_check.text_check import TextCheck as TextCheck
 from campaigns.planning.variants.variant import Variant as Variant
+from campaigns.runs.caps.counted import Counted as Counted
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.ledger import Answer as Answer
 from campaigns.runs.ledger import Delivery as Delivery

@@ -28,6 +28,7 @@ from campaigns.figures import keeping
 from campaigns.planning import schedule
 from campaigns.planning.text_check import text_check
 from campaigns.planning.text_check import working as text_checks
+from campaigns.runs.caps import counted
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
 from campaigns.runs.messages import many
@@ -377,6 +378,7 @@ def tidy() -> None:
         patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
         patiently(lambda: keeping.keep_figures(now=clock.now()), seconds=0)
         patiently(lambda: old_tests.remove_old(clock.now()), seconds=0)
+        patiently(lambda: counted.remove_old(clock.now()), seconds=0)
         ring_figures(clock.now())
         if patiently(lambda: recounting.due(clock.now()).exists(), seconds=0):
             with ringing():

@@ -283,6 +283,7 @@ SPECTACULAR_SETTINGS = {
         "AudienceKind": "campaigns.audiences.audience.Audience.Kind",
         "AutomationState": "campaigns.triggers.automation.Automation.State",
         "CategoryKind": "notifications.people.consent.category.Category.Kind",
+        "CategoryCaps": "notifications.people.consent.category.Category.Caps",
         "CategoryQuietHours": "notifications.people.consent.category.Category.QuietHours",
         "CauseCode": "campaigns.runs.reasons.Cause",
         "DeliveryStatus": "campaigns.runs.ledger.Delivery.Status",

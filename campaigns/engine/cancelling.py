@@ -97,7 +97,11 @@ WITH left_behind AS (
         AND NOT EXISTS (
             SELECT 1 FROM campaigns_delivery d WHERE d.run_id = r.run_id AND d.seq = r.seq
         )
-    RETURNING status, revision
+    RETURNING seq, status, revision
+), given_back AS (
+    DELETE FROM campaigns_counted k USING closed, campaigns_recipient r
+    WHERE closed.status = 'skipped' AND r.run_id = %(run)s AND r.seq = closed.seq
+        AND k.contact_id = r.contact_id AND k.run_id = r.run_id AND k.seq = r.seq
 )
 SELECT status, revision, count(*) FROM closed GROUP BY 1, 2
 """

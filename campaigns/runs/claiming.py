@@ -16,12 +16,14 @@ from django.db import OperationalError, connection, models, transaction
 from django.db.models import Exists, F, Func, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
+from campaigns.runs.caps import counted
 from campaigns.runs.chunk import LEASE, Chunk, unlocked
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.tick import LONG_SILENCE, Tick
 from campaigns.runs.variants.group import CONTROL, HOLDOUT
 from notifications.people.consent import standing
+from notifications.people.consent.caps import Caps
 from notifications.postgres import clock
 
 LOCKED_SECONDS = 0.5
@@ -55,10 +57,13 @@ KEPT_FROM = f"""COALESCE(NULLIF({standing.out()}, ''), CASE
     THEN '{Reason.DEVICE_GONE.value}' ELSE '' END)"""
 # Why a recipient is left out; empty: they are not.
 OUT = f"COALESCE({ON_PURPOSE}, {KEPT_FROM})"
+# The same where the project has caps.
+OUT_OR_ENOUGH = f"""COALESCE(NULLIF({OUT}, ''), CASE WHEN {counted.ENOUGH}
+    THEN '{Reason.CAPPED.value}' ELSE '' END)"""
 
 # One statement, written by hand: it runs before every window, and three ORM queries cost a tenth
 # of all the CPU.
-PROLONG = f"""
+PROLONGING = f"""
 WITH free AS (
     -- What is read below is as old as the statement: it must not have waited for the chunk's row.
     SELECT id FROM campaigns_chunk
@@ -72,7 +77,7 @@ WITH free AS (
     SELECT rate_per_second, spread_seconds, planned, revision FROM campaigns_run
     WHERE id = %(run)s AND epoch = %(epoch)s AND state IN ('sending', 'open', 'rehearsing')
 ), asked AS (
-    SELECT r.seq, {OUT} AS out FROM campaigns_recipient r
+    SELECT r.seq, r.contact_id, r.message, {{out}} AS out FROM campaigns_recipient r
     LEFT JOIN notifications_device d ON d.id = r.device_id
     LEFT JOIN notifications_contact c ON c.id = r.contact_id
     {standing.JOIN}
@@ -87,12 +92,15 @@ WITH free AS (
     -- A text that somebody has changed since it was rendered does not leave.
     WHERE cardinality(%(seqs)s::int[]) > 0 AND wanted.revision = %(revision)s
     RETURNING id, seqs
-)
+){{counts}}
 SELECT (SELECT count(*) FROM held), (SELECT revision FROM wanted),
     (SELECT ARRAY[rate_per_second, spread_seconds, planned] FROM wanted),
     (SELECT id FROM opened), (SELECT seqs FROM opened),
     (SELECT jsonb_object_agg(seq, out) FROM asked WHERE out <> '')
 """
+
+PROLONG = PROLONGING.format(out=OUT, counts="")
+PROLONG_AND_COUNT = PROLONGING.format(out=OUT_OR_ENOUGH, counts=f", counted AS ({counted.COUNT})")
 
 CLOSE = """
 UPDATE campaigns_chunk SET state = 'closed', lease_until = NULL, not_before = NULL
@@ -117,6 +125,7 @@ class Claim:
     run: Run
     chunk: Chunk
     asks: dict[str, Any]  # what standing.py must know of the category, to say who is out
+    caps: Caps | None = None  # None: it neither keeps to any nor counts
     now: Callable[[], datetime] = field(default_factory=clock.ticking)
 
     @property
@@ -163,9 +172,9 @@ class Claim:
         """What the statement tells, once nobody else has the chunk's row locked."""
         give_up_at = time.monotonic() + OURS_LOCKED_SECONDS
         while True:
-            with connection.cursor() as cursor:
-                cursor.execute(PROLONG, values)
-                held, *told = cursor.fetchone()
+            held, *told = (
+                self._counting(values) if self.caps and values["seqs"] else _told(PROLONG, values)
+            )
             if held:
                 return tuple(told)
             if not self.held.exists():
@@ -174,11 +183,24 @@ class Claim:
                 raise Locked(f"Another process keeps {self.chunk} locked.")
             time.sleep(0.05)
 
+    def _counting(self, values: dict[str, Any]) -> Any:
+        """Whoever has had enough is left out of the window, and the others are counted."""
+        with transaction.atomic():
+            if self.caps and self.caps.holds:
+                counted.take_turns(self.run.project_id)
+            return _told(PROLONG_AND_COUNT, values | counted.asked_of(self.caps))
+
     def close(self) -> bool:
         """Close the chunk if every recipient is settled."""
         with connection.cursor() as cursor:
             cursor.execute(CLOSE, {"chunk": self.chunk.pk, "fence": self.chunk.attempt})
             return bool(cursor.rowcount)
+
+
+def _told(statement: str, values: dict[str, Any]) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchone()
 
 
 def _reasons(out: str | None) -> dict[int, Reason]:
@@ -205,7 +227,7 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
             run=run_id, number=number
         )
         count_interrupted(chunk)
-    return Claim(chunk.run, chunk, chunk.run.asks)
+    return Claim(chunk.run, chunk, chunk.run.asks, chunk.run.caps)
 
 
 def _take(queued: models.QuerySet[Chunk]) -> bool:

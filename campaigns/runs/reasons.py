@@ -36,6 +36,7 @@ class Reason(TextChoices):
     QUIET_HOURS = "quiet_hours", _("It would have expired before this person's quiet hours ended")
     LOCAL_TIME = "local_time", _("That time had passed where this person is")
     NO_ZONE = "no_zone", _("Nobody knows this person's time zone")
+    CAPPED = "capped", _("This person had got enough messages by then")
     DEVICE_GONE = "device_gone", _("The device was removed or retired after the snapshot")
     EXPIRED = "expired", _("The campaign's deadline passed first")
     CANCELLED = "cancelled", _("The run was cancelled first")
@@ -64,6 +65,7 @@ SKIPS = (
     Reason.QUIET_HOURS,
     Reason.LOCAL_TIME,
     Reason.NO_ZONE,
+    Reason.CAPPED,
     Reason.MISSING_VALUE,
     Reason.TEMPLATE_ERROR,
     Reason.DEVICE_GONE,

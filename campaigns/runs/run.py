@@ -19,7 +19,8 @@ from campaigns.runs.hours import local_time
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import LIVE, own_rate
 from campaigns.runs.reasons import Cause
-from notifications.people.consent import quiet_hours, standing
+from notifications.people.consent import caps, quiet_hours, standing
+from notifications.people.consent.caps import Caps
 from notifications.people.consent.quiet_hours import QuietHours
 from notifications.people.project import OfProject
 
@@ -331,6 +332,14 @@ class Run(OfProject):
         return quiet_hours.of(
             self.project, self.category_kind, self.category.slug if self.category else ""
         )
+
+    @property
+    def caps(self) -> Caps | None:
+        """Those it keeps to, or counts for; None: neither."""
+        if self.is_rehearsal:
+            return None
+        slug = self.category.slug if self.category else ""
+        return caps.of(self.project, self.category_kind, slug)
 
     @property
     def local_time(self) -> LocalTime | None:

@@ -11,8 +11,9 @@ from typing import Any
 from django.db import connection, transaction
 from psycopg.rows import namedtuple_row
 
+from campaigns.runs.caps import counted
 from campaigns.runs.chunk import WINDOW, Chunk
-from campaigns.runs.claiming import OUT, Claim
+from campaigns.runs.claiming import OUT, OUT_OR_ENOUGH, Claim
 from campaigns.runs.ledger import copies
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
@@ -101,12 +102,12 @@ WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
 """
 HELD = "COALESCE(d.platform = ANY(%(held)s), FALSE)"
 
-TO_SEND = f"""
+SENDABLE = f"""
 SELECT r.seq, r.contact_id, r.device_id, d.kind, d.address, d.platform, c.external_id,
     c.attributes, c.locale, c.timezone, COALESCE(t.tries, 0) AS tries, t.first_tried_at,
     COALESCE(i.windows, 0) + {copies("t")} AS copies,
     r.message, r.variant, t.released IS NOT NULL AS released, COALESCE(i.windows, 0) AS in_windows,
-    {OUT} AS out
+    {{out}} AS out
 {
     UNSETTLED.format(
         joins='''
@@ -127,13 +128,15 @@ LEFT JOIN notifications_contact c ON c.id = r.contact_id
     AND (t.not_before IS NULL OR t.not_before <= now()) AND NOT {HELD}
 ORDER BY r.seq
 """
+TO_SEND = SENDABLE.format(out=OUT)
+TO_SEND_WITHIN_CAPS = SENDABLE.format(out=OUT_OR_ENOUGH)
 
 
 def left_to_send(claim: Claim) -> list[Left]:
     """Everybody of the chunk who may be tried now."""
     with _alone(claim.chunk), connection.cursor() as cursor:
         cursor.cursor.row_factory = namedtuple_row
-        cursor.execute(TO_SEND, place_of(claim))
+        cursor.execute(TO_SEND_WITHIN_CAPS if claim.caps else TO_SEND, place_of(claim))
         rows = cursor.fetchall()
     its_terms = terms.of_chunk(claim)
     by_what = "message" if claim.run.kind == Run.Kind.MESSAGES else "variant"
@@ -177,6 +180,7 @@ def place_of(claim: Claim) -> dict[str, Any]:
         "last": chunk.last_seq,
         "held": claim.run.held_platforms,
         **claim.asks,
+        **counted.asked_of(claim.caps),
     }
 
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from campaigns.runs.claiming import Claim
 from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
-from campaigns.runs.reasons import Cause
+from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
 from campaigns.sending import breakers, keyless, platform_keys, settling, terms, trying
 from campaigns.sending.in_flight import InFlight
@@ -121,7 +121,8 @@ def _awake(people: list[Left], now: datetime, judged: Judged) -> list[Left]:
     gets nothing anyway, or too late, is told so as ever."""
     awake = []
     for left in people:
-        gets_it = not left.out and left.seconds_left(now)
+        # Who has had enough may get it all the same, once they wake.
+        gets_it = left.out in ("", Reason.CAPPED) and left.seconds_left(now)
         if gets_it and (waits := left.waits_until(now)):
             judged.let_wait(left, *waits)
         else:

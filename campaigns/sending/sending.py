@@ -144,7 +144,7 @@ class Sending:
             if grant.is_trial:
                 self._try_one()
             elif grant.granted:
-                self._open([self.left.popleft() for _ in range(grant.granted)])
+                self._open(self._next(grant.granted))
             elif self.in_flight:
                 return  # settle meanwhile
             elif grant.wait > WORTH_WAITING:
@@ -153,6 +153,17 @@ class Sending:
             else:
                 self._rest(grant)
             self._renew_when_due()
+
+    def _next(self, most: int) -> list[Left]:
+        """Who goes into the next window. Within caps, one message to the same person, as a window
+        counts all of its own at once: the others see it counted."""
+        people = [self.left.popleft() for _ in range(most)]
+        if self.claim.caps is None:
+            return people
+        first = {left.contact_id: left.message for left in reversed(people)}
+        later = [left for left in people if left.message != first[left.contact_id]]
+        self.left.extendleft(reversed(later))
+        return [left for left in people if left.message == first[left.contact_id]]
 
     def _window(self) -> int:
         return WINDOW if self.proven else TRIAL

@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
+from campaigns.runs.caps import counted
 from campaigns.runs.claiming import Claim, Fenced
 from campaigns.runs.ledger import MOST_ANSWERS, Delivery, Retry, Window
 from campaigns.runs.reasons import DEAD
@@ -56,6 +57,8 @@ def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -
         moment = _add_up(claim, window, judged, now)
         _append(claim, judged.finals, moment)
         _reschedule(claim, judged)
+        if claim.caps:
+            _give_back(claim, judged.finals)
         if not claim.run.is_rehearsal:  # they would be told as what happened to a person
             _keep_answers(claim, judged.unaccepted, moment)
         if claim.run.inbox:
@@ -245,6 +248,15 @@ def _reschedule(claim: Claim, judged: Judged) -> None:
         unique_fields=["run", "seq"],
         update_fields=["tries", "not_before", "reason", "ambiguous", "copies"],
     )
+
+
+SURELY_NOT = (Delivery.Status.REJECTED, Delivery.Status.SKIPPED)
+
+
+def _give_back(claim: Claim, finals: list[Final]) -> None:
+    """Their phones did not ring: it does not count."""
+    silent = (final.left for final in finals if final.status in SURELY_NOT)
+    counted.give_back(claim.run.pk, [(left.contact_id, left.seq) for left in silent])
 
 
 # One answer a claim: nobody has more than there were claims, so early ones need no counting.

@@ -46,6 +46,7 @@ class ProjectPage(Page):
         ("Firebase", {"fields": ["firebase_project_id", "credentials", "sends_to"]}),
         (gettext_lazy("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]}),
         (gettext_lazy("Quiet hours"), {"fields": ["quiet_from", "quiet_until"]}),
+        (gettext_lazy("Caps"), {"fields": ["cap_per_day", "cap_per_week", "cap_gap_minutes"]}),
         (gettext_lazy("Devices"), {"fields": ["leave_out_unseen_days", "left_out_now"]}),
         (gettext_lazy("Holdout"), {"fields": ["holdout_percent"]}),
         (gettext_lazy("Receipts"), {"fields": ["asks_receipts", "counts_links", "told_where"]}),

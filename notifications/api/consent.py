@@ -51,6 +51,7 @@ ONE = {
     "slug": "offers",
     "kind": "marketing",
     "quiet_hours": "wait",
+    "caps": "keep",
     "created_at": "2026-05-31T09:30:00Z",
 }
 MADE = OpenApiExample("A category", ONE, response_only=True)
@@ -90,6 +91,13 @@ class CategorySerializer(StrictSerializer):
         "end; what expires before is skipped. send: it leaves at any hour, as what is critical "
         "does.",
         error_messages={"invalid_choice": "Use wait or send."},
+    )
+    caps = serializers.ChoiceField(
+        choices=Category.Caps.choices,
+        required=False,
+        help_text="Of the project's caps. keep: skips people who have had enough, and counts. "
+        "exempt: reaches them, and counts. free: reaches them, and does not count.",
+        error_messages={"invalid_choice": "Use keep, exempt or free."},
     )
     confirm = serializers.ChoiceField(
         choices=Category.Kind.choices,
@@ -144,7 +152,11 @@ class CategoryById(WritableRowView[Category]):
 
 def _write(category: Category, given: dict[str, Any]) -> Category:
     confirmed = given.pop("confirm", None)
-    otherwise = {"kind": Category.Kind.MARKETING, "quiet_hours": Category.QuietHours.WAIT}
+    otherwise: dict[str, str] = {
+        "kind": Category.Kind.MARKETING,
+        "quiet_hours": Category.QuietHours.WAIT,
+        "caps": Category.Caps.KEEP,
+    }
     for name, value in {**otherwise, **given}.items():
         setattr(category, name, value)
     if category.widened and confirmed != category.kind:

@@ -127,6 +127,32 @@ class Project(models.Model):
         blank=True,
         help_text=_("Such as 08:00. People without a time zone go by the project's."),
     )
+    # In 24 hours and in seven days, whoever sends; see consent/caps.py.
+    cap_per_day = models.PositiveSmallIntegerField(
+        "at most, a day",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text=_(
+            "So many messages a person gets in 24 hours, whatever they are of; further ones skip "
+            "them. What is transactional or critical always reaches them, and categories say "
+            "otherwise. Empty: no limit."
+        ),
+    )
+    cap_per_week = models.PositiveSmallIntegerField(
+        "at most, in seven days",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(500)],
+        help_text=_("The same in seven days. Empty: no limit."),
+    )
+    cap_gap_minutes = models.PositiveSmallIntegerField(
+        "at least, minutes between two",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(10_080)],
+        help_text=_("What would come sooner after another message skips the person. Empty: none."),
+    )
     holdout_percent = models.PositiveSmallIntegerField(
         "holdout, percent",
         blank=True,
@@ -223,7 +249,7 @@ class Project(models.Model):
             wrong["allowed_origins"] = error
         if self.name and not self.name.strip():
             wrong["name"] = _("Write more than spaces.")
-        wrong |= self._wrong_quiet_hours()
+        wrong |= self._wrong_quiet_hours() | self._wrong_caps()
         given = self.firebase_project_id
         if given and given != self._stored_id and not A_FIREBASE_ID.fullmatch(given):
             wrong["firebase_project_id"] = _(
@@ -252,6 +278,12 @@ class Project(models.Model):
             return {"quiet_until": _("Say when they end, too, or leave both empty.")}
         if self.quiet_from == self.quiet_until:
             return {"quiet_until": _("They would never end. Choose another time.")}
+        return {}
+
+    def _wrong_caps(self) -> dict[str, Any]:
+        if self.cap_per_day and self.cap_per_week and self.cap_per_week < self.cap_per_day:
+            said = _("Fewer in seven days than in one: the day's limit would never be reached.")
+            return {"cap_per_week": said}
         return {}
 
     @classmethod

@@ -236,7 +236,7 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
     shapes = schema["components"]["schemas"]
     assert {name for name, shape in shapes.items() if "enum" in shape} == {
         "AlertKind", "AudienceKind", "AutomationState", "CategoryKind",
-        "CategoryQuietHours", "CauseCode",
+        "CategoryCaps", "CategoryQuietHours", "CauseCode",
         "DeliveryStatus",
         "DisabledWhy", "DoubtCode", "FirstPartBound", "FirstPartDecision", "FirstPartPhase",
         "FunnelStep", "GoalAfter",

@@ -75,15 +75,20 @@ class CategoryForm(ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["quiet_hours"].required = False  # a tab that is older than the question
+        for name in ("quiet_hours", "caps"):
+            self.fields[name].required = False  # a tab that is older than the question
 
     def clean_quiet_hours(self) -> str:
         chosen: str = self.cleaned_data["quiet_hours"]
         return chosen or self.instance.quiet_hours
 
+    def clean_caps(self) -> str:
+        chosen: str = self.cleaned_data["caps"]
+        return chosen or self.instance.caps
+
     class Meta:
         model = Category
-        fields = ["project", "name", "slug", "kind", "quiet_hours"]
+        fields = ["project", "name", "slug", "kind", "quiet_hours", "caps"]
         labels = {"slug": gettext_lazy("Short name")}
         help_texts = {
             "name": gettext_lazy("A name that people understand, such as “Offers”."),
@@ -117,7 +122,7 @@ class CategoryPage(Page):
         return CategoryList
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        asked = ["project", "name", "slug", "kind", "quiet_hours"]
+        asked = ["project", "name", "slug", "kind", "quiet_hours", "caps"]
         return [*asked, "said_no", "users"] if obj else asked
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:

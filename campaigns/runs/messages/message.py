@@ -10,7 +10,6 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.runs.run import Run
-from notifications.people.consent import standing
 from notifications.people.project import Project
 from notifications.values.exact import Decoder, Encoder
 
@@ -171,8 +170,7 @@ def of_recipients(run_id: int, first: int, last: int) -> dict[int, Message]:
     return {number: heads[one.shares or number] for number, one in found.items()}
 
 
-def asks_of(run_id: int, seq: int) -> dict[str, Any]:
-    """What standing.py must know of its category: a chunk holds messages of one category."""
+def category_of(run_id: int, seq: int) -> tuple[str, str]:
+    """Its kind and its short name: a chunk holds messages of one category."""
     found = Message.objects.filter(run_id=run_id, first_seq__lte=seq, last_seq__gte=seq)
-    kind, slug = found.values_list("category_kind", "category").get()
-    return standing.asked_of(kind, slug)
+    return found.values_list("category_kind", "category").get()

@@ -14,10 +14,10 @@ from django.db import connection, transaction
 
 from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.claiming import Claim, count_interrupted
-from campaigns.runs.messages.message import asks_of
+from campaigns.runs.messages.message import category_of
 from campaigns.runs.messages.ripe import TO_TRY_AGAIN
 from campaigns.runs.run import Run
-from notifications.people.consent import standing
+from notifications.people.consent import caps, standing
 
 AT_ONCE = 500  # messages
 
@@ -142,7 +142,7 @@ def _new(run: Run, beside: Beside, bulk: bool) -> Claim | None:
             if made:
                 _, kind, category, _ = due[0]
                 chunk = _just_made(run, *made, bulk=bulk)
-                return Claim(run, chunk, standing.asked_of(kind, category))
+                return _claim(run, chunk, kind, category)
         # Nobody of them has a device: they are done, and there may be more.
 
 
@@ -165,4 +165,9 @@ def _again(run: Run, bulk: bool) -> Claim | None:
             return None
         chunk = Chunk.objects.get(pk=found[0])
         count_interrupted(chunk)
-    return Claim(run, chunk, asks_of(run.pk, chunk.first_seq))
+    return _claim(run, chunk, *category_of(run.pk, chunk.first_seq))
+
+
+def _claim(run: Run, chunk: Chunk, kind: str, category: str) -> Claim:
+    caps_of_it = caps.of(run.project, kind, category)
+    return Claim(run, chunk, standing.asked_of(kind, category), caps_of_it)

@@ -31,6 +31,11 @@ class Category(OfProject):
         WAIT = "wait", _("Waits until they end")
         SEND = "send", _("Goes at any hour")
 
+    class Caps(models.TextChoices):
+        KEEP = "keep", _("Skips people who have had enough, and counts")
+        EXEMPT = "exempt", _("Reaches everybody, and counts")
+        FREE = "free", _("Reaches everybody, and does not count")
+
     name = models.CharField(max_length=100)
     slug = models.SlugField(
         max_length=50,
@@ -43,6 +48,16 @@ class Category(OfProject):
         default=QuietHours.WAIT,
         db_default=QuietHours.WAIT.value,
         help_text=_("The project says which hours these are. What is critical goes at any hour."),
+    )
+    caps = models.CharField(
+        max_length=6,
+        choices=Caps,
+        default=Caps.KEEP,
+        db_default=Caps.KEEP.value,
+        help_text=_(
+            "The project says how many messages are enough. What is transactional reaches "
+            "everybody in any case, and what is critical does not count either."
+        ),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -59,6 +74,9 @@ class Category(OfProject):
             models.CheckConstraint(condition=~Q(slug=""), name="a_category_has_a_slug"),
             models.CheckConstraint(
                 condition=Q(quiet_hours__in=["wait", "send"]), name="quiet_hours_we_know"
+            ),
+            models.CheckConstraint(
+                condition=Q(caps__in=["keep", "exempt", "free"]), name="a_way_with_caps_we_know"
             ),
         ]
 

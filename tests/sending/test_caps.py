@@ -1,0 +1,264 @@
+"""Whoever has had enough messages gets no further one, and nobody is miscounted."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from campaigns import tasks
+from campaigns.engine import engine
+from campaigns.runs import claiming
+from campaigns.runs.caps import counted
+from campaigns.runs.caps.counted import Counted
+from campaigns.runs.ledger import Delivery, Retry
+from campaigns.runs.run import Run
+from campaigns.sending import sending
+from notifications.people import contact
+from notifications.people.consent.category import Category
+from notifications.people.device import Device
+from notifications.people.project import Project
+from tests.api.caller import Caller
+from tests.given.builders import make_contact, make_device, make_people, make_run
+from tests.given.by_hand import let_leases_lapse
+from tests.rehearsals.rehearsing import rehearse
+from tests.servers.fcm import Fcm
+
+pytestmark = pytest.mark.django_db
+
+HELLO = {"title": "Hello", "body": "x"}
+ACCEPTED, CAPPED = ("accepted", ""), ("skipped", "capped")
+
+
+@pytest.fixture
+def shop(project: Project) -> Project:
+    """Two a day."""
+    return capped(project, cap_per_day=2)
+
+
+def capped(project: Project, **caps: int | None) -> Project:
+    Project.objects.filter(pk=project.pk).update(**caps)
+    project.refresh_from_db()
+    return project
+
+
+def person(project: Project, *, devices: int = 1, **values: Any) -> list[Device]:
+    ada = make_contact(project, **values)
+    return [make_device(ada) for _ in range(devices)]
+
+
+def send(run: Run) -> list[tuple[str, str]]:
+    """To its end; what became of its recipients, by number."""
+    for _ in range(3):
+        engine.advance(run.pk, now=timezone.now())
+        for chunk in run.chunks.filter(state="queued"):
+            sending.send(run.pk, chunk.number, run.epoch)
+    run.refresh_from_db()
+    ended = Delivery.objects.filter(run_id=run.pk).order_by("seq")
+    return list(ended.values_list("status", "reason"))
+
+
+def ago(time: timedelta) -> None:
+    """As if everything counted had been so long ago."""
+    for row in Counted.objects.all():
+        Counted.objects.filter(pk=row.pk).update(at=row.at - time)
+
+
+def category(project: Project, kind: str = "marketing", caps: str = "keep") -> Category:
+    name = f"{kind}-{caps}"
+    return Category.objects.create(project=project, name=name, slug=name, kind=kind, caps=caps)
+
+
+def test_the_third_message_of_a_day_skips_the_person(shop: Project, fcm: Fcm) -> None:
+    person(shop)
+    ends = [send(make_run(shop)) for _ in range(3)]
+    assert ends == [[ACCEPTED], [ACCEPTED], [CAPPED]]
+    assert len(fcm.witness()) == 2
+
+    ago(timedelta(hours=24))
+    assert send(make_run(shop)) == [ACCEPTED], "24 hours later it is another day"
+
+
+def test_the_week_has_a_cap_of_its_own(project: Project, fcm: Fcm) -> None:
+    capped(project, cap_per_day=1, cap_per_week=2)
+    person(project)
+    ends = []
+    for _ in range(3):
+        ends += send(make_run(project))
+        ago(timedelta(hours=25))
+    assert ends == [ACCEPTED, ACCEPTED, CAPPED]
+    ago(timedelta(days=5))
+    assert send(make_run(project)) == [ACCEPTED]
+
+
+def test_between_two_messages_lies_the_least_gap(project: Project, fcm: Fcm) -> None:
+    capped(project, cap_gap_minutes=60)
+    person(project)
+    assert send(make_run(project)) == [ACCEPTED]
+    ago(timedelta(minutes=59))
+    assert send(make_run(project)) == [CAPPED]
+    ago(timedelta(minutes=2))
+    assert send(make_run(project)) == [ACCEPTED]
+
+
+def test_a_persons_devices_count_as_one(project: Project, fcm: Fcm) -> None:
+    capped(project, cap_per_day=1)
+    person(project, devices=3)
+    assert send(make_run(project)) == [ACCEPTED] * 3
+    assert send(make_run(project)) == [CAPPED] * 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "caps", "is_held", "is_counted"),
+    [
+        ("marketing", "keep", True, True),
+        ("marketing", "exempt", False, True),
+        ("marketing", "free", False, False),
+        ("transactional", "keep", False, True),
+        ("transactional", "free", False, False),
+        ("critical", "keep", False, False),
+    ],
+)
+def test_a_category_says_whether_it_is_held_and_whether_it_counts(
+    project: Project, fcm: Fcm, kind: str, caps: str, is_held: bool, is_counted: bool
+) -> None:
+    capped(project, cap_per_day=1)
+    person(project)
+    its_own = category(project, kind, caps)
+    assert send(make_run(project, category=its_own)) == [ACCEPTED]
+    assert Counted.objects.exists() is is_counted
+
+    Counted.objects.all().delete()
+    send(make_run(project))  # now they have had enough
+    assert send(make_run(project, category=its_own)) == [CAPPED if is_held else ACCEPTED]
+
+
+def test_what_did_not_arrive_does_not_count(project: Project, fcm: Fcm) -> None:
+    capped(project, cap_per_day=1)
+    dead, well = make_people(project, ["dead-1", "ok-1"])
+    send(make_run(project))
+    assert [*Counted.objects.values_list("contact_id", flat=True)] == [well.contact_id]
+    make_device(dead.contact)
+    assert send(make_run(project)) == [CAPPED, ACCEPTED]
+
+
+def test_messages_to_one_person_keep_to_them_too(project: Project, fcm: Fcm) -> None:
+    capped(project, cap_per_day=1)
+    person(project, external_id="ada")
+    person(project, external_id="bob")
+    call = Caller(project)
+    sent = [
+        call.post("messages", {"to": {"contact": to}, "content": HELLO}).json()
+        for to in ("ada", "ada", "bob")
+    ]
+    tasks.send_messages()
+    ends = [call.get(f"messages/{one['id']}").json()["devices"][0] for one in sent]
+    assert [(end["status"], end["reason"]) for end in ends] == [ACCEPTED, CAPPED, ACCEPTED]
+    assert send(make_run(project)) == [CAPPED, CAPPED]
+
+
+def test_a_worker_that_dies_leaves_its_people_counted_once(project: Project, fcm: Fcm) -> None:
+    capped(project, cap_per_day=1)
+    person(project)
+    run = make_run(project)
+    died = claiming.claim(run.pk, 1, run.epoch, task_id=None)
+    assert died is not None and died.open_window([1], timezone.now())
+    assert Counted.objects.count() == 1
+    let_leases_lapse()
+
+    assert send(run) == [ACCEPTED], "they were counted for this very message"
+
+    assert Counted.objects.count() == 1
+    assert send(make_run(project)) == [CAPPED]
+
+
+def test_whoever_waited_for_another_try_when_it_was_cancelled_is_not_counted(
+    project: Project, fcm: Fcm
+) -> None:
+    capped(project, cap_per_day=1)
+    make_people(project, ["unavailable-1"])
+    run = make_run(project, on_unknown="resend")
+    send(run)
+    Retry.objects.filter(run_id=run.pk).update(ambiguous=False, copies=0)
+    assert Counted.objects.count() == 1
+    run.cancel()
+    engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    assert (run.skipped, Counted.objects.count()) == (1, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_runs_that_meet_at_the_same_person_ring_them_once(project: Project, fcm: Fcm) -> None:
+    """Their windows open at the same moment, and neither sees what the other is writing."""
+    capped(project, cap_per_day=1)
+    person(project)
+    runs = [make_run(project) for _ in range(6)]
+    claims = [claiming.claim(run.pk, 1, run.epoch, task_id=None) for run in runs]
+    together = Barrier(len(claims))
+
+    def opened(claim: Any) -> int:
+        together.wait()
+        window = claim.open_window([1], timezone.now())
+        connection.close()
+        return len(window.seqs)
+
+    with ThreadPoolExecutor(len(claims)) as pool:
+        assert sorted(pool.map(opened, claims)) == [0, 0, 0, 0, 0, 1]
+    assert Counted.objects.count() == 1
+
+
+def test_whoever_sleeps_is_judged_when_they_wake(project: Project, fcm: Fcm) -> None:
+    now = timezone.now()
+    begin, end = ((now + timedelta(hours=hours)).time() for hours in (-2, 2))
+    capped(project, cap_per_day=1)
+    person(project, timezone="Etc/UTC")
+    send(make_run(project))
+    Project.objects.update(quiet_from=begin, quiet_until=end)
+    project.refresh_from_db()
+    run = make_run(project)
+    assert send(run) == [], "by then a day may have passed"
+    assert Retry.objects.get(run_id=run.pk).reason == "quiet_hours"
+
+
+def test_a_rehearsal_neither_counts_nor_skips_anybody(project: Project, fcm: Fcm) -> None:
+    capped(project, cap_per_day=1)
+    person(project)
+    run = make_run(project)
+    send(run)
+    rehearsed = rehearse(make_run(project, advanced=False).campaign).run
+    assert (rehearsed.accepted, Counted.objects.count()) == (1, 1)
+
+
+def test_a_project_without_caps_is_counted_nowhere(project: Project, fcm: Fcm) -> None:
+    person(project)
+    with CaptureQueriesContext(
+        connection,
+    ) as asked:
+        send(make_run(project))
+    assert not Counted.objects.exists()
+    said = [query["sql"] for query in asked.captured_queries]
+    assert said and not [one for one in said if "campaigns_counted" in one or "caps of" in one]
+
+
+def test_whoever_is_erased_is_counted_no_more(shop: Project, fcm: Fcm) -> None:
+    (device,) = person(shop)
+    send(make_run(shop))
+    contact.forget_people([device.contact_id])
+    assert not Counted.objects.exists()
+
+
+def test_what_no_cap_asks_for_any_more_is_removed(shop: Project, fcm: Fcm) -> None:
+    person(shop)
+    send(make_run(shop))
+    ago(timedelta(days=7, hours=23))
+    counted.remove_old(timezone.now())
+    assert Counted.objects.exists()
+    ago(timedelta(hours=2))
+    counted.remove_old(timezone.now())
+    assert not Counted.objects.exists()
