@@ -33,7 +33,8 @@ from campaigns.texts.template import Template
 from notifications.fcm import rules
 from notifications.fcm.rules import MAX_TTL
 from notifications.people.attributes import validate_attribute_name
-from notifications.people.consent import quiet_hours, standing
+from notifications.people.consent import caps, quiet_hours, standing
+from notifications.people.consent.caps import Caps
 from notifications.people.consent.quiet_hours import QuietHours
 from notifications.people.project import OfProject
 from notifications.values.copies import name_of_copy
@@ -338,6 +339,11 @@ class Campaign(OfProject):
     def quiet_hours(self) -> QuietHours | None:
         """Those it keeps to; None: it may leave at any hour."""
         return quiet_hours.of(self.project, self.kind, self.category.slug if self.category else "")
+
+    @property
+    def caps(self) -> Caps | None:
+        """Those it would keep to, or count for; None: neither."""
+        return caps.of(self.project, self.kind, self.category.slug if self.category else "")
 
     @property
     def series(self) -> Run | None:

@@ -202,13 +202,15 @@ class LaunchReport:
         needs."""
         if self.reach is None or not self._readable:
             return Skipped()
-        found = skipped.foretold(self.campaign, self._rules, self.reach, self._by_the_clock)
+        found = skipped.foretold(self.campaign, self._rules, self.reach, self._whatever_it_says)
         return skipped.also(found, sharing.losses(self.campaign, self.reach), self.reach)
 
     @property
-    def _by_the_clock(self) -> list[Cause]:
+    def _whatever_it_says(self) -> list[Cause]:
+        """Why some would be skipped with any text."""
         texts = [one.number for one in launching.wordings(self.campaign)]
-        return [*clocks.causes(self.local_time, texts)]
+        by_the_clock = clocks.causes(self.local_time, texts)
+        return [*by_the_clock, *skipped.of_caps(self.campaign.caps, self.starts_at, texts)]
 
     @property
     def sent_to(self) -> int | None:

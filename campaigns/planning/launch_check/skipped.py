@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cache, partial
 from itertools import chain
 from typing import Any
@@ -20,10 +21,12 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.variants import launching
 from campaigns.planning.variants.variant import Wording
+from campaigns.runs.caps.counted import enough_by
 from campaigns.runs.reasons import Reason
 from campaigns.runs.variants.group import MAIN
 from campaigns.texts import liquid, preview
 from notifications.people.consent import standing
+from notifications.people.consent.caps import Caps
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,29 @@ def _out(texts: Iterable[int]) -> Iterator[Cause]:
             words=partial(_said_no, reason),
             applies=lambda _group: everything,
         )
+
+
+def of_caps(caps: Caps | None, at: datetime, texts: Iterable[int]) -> Iterator[Cause]:
+    """Who has had enough by then. What else is sent until then, nobody knows."""
+    if caps is None or not caps.holds:
+        return
+    enough, everything = enough_by(caps, at), {*texts}
+    yield Cause(
+        Reason.CAPPED,
+        Sql(f"(out = '' AND {enough[0]})", enough[1]),
+        short=_("had enough messages"),
+        words=_had_enough,
+        applies=lambda _group: everything,
+    )
+
+
+def _had_enough(devices: int) -> str:
+    said = ngettext(
+        "%(count)s device: its person has got as many messages as the project's caps allow.",
+        "%(count)s devices: their people have got as many messages as the project's caps allow.",
+        devices,
+    )
+    return said % {"count": f"{devices:,}"}
 
 
 def _said_no(reason: str, devices: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.chaos.bugs import (
     alerts,
+    caps,
     clocks,
     consent,
     doorbells,
@@ -12,6 +13,7 @@ from tests.chaos.bugs import (
     freezing,
     importing,
     kills,
+    local_time,
     messages,
     operators,
     outgoing,
@@ -45,5 +47,7 @@ GROUPS = (
         first_part,
         variants,
         quiet_hours,
+        caps,
+        local_time,
     ),
 )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tests.chaos.fault import ALL, Fault
 from tests.chaos.faults import (
     alerts,
+    caps,
     clocks,
     consent,
     crowds,
@@ -18,6 +19,7 @@ from tests.chaos.faults import (
     importing,
     kills,
     leaving,
+    local_time,
     locks,
     messages,
     operators,
@@ -42,6 +44,7 @@ GROUPS = (
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
     *(outgoing, alerts, text_checks, rehearsals, first_part, variants, quiet_hours),
+    *(caps, local_time),
 )
 
 

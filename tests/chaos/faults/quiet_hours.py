@@ -47,13 +47,13 @@ def quiet_hours(scene: Scene) -> None:
         Recipient.objects.filter(run_id=run.pk, timezone=HERE).values_list("seq", flat=True)
     )
     assert len(asleep) == len(half), f"{len(asleep)} of {len(half)} slept"
-    rung = _rung(scene)
-    early = [seq for seq, at in rung if seq in asleep and at < wakes_at]
+    arrived = rung(scene)
+    early = [seq for seq, at in arrived if seq in asleep and at < wakes_at]
     assert not early, f"{len(early)} were rung in their quiet hours"
-    assert asleep <= {seq for seq, _ in rung}, "not everybody was rung in the morning"
+    assert asleep <= {seq for seq, _ in arrived}, "not everybody was rung in the morning"
 
 
-def _rung(scene: Scene) -> list[tuple[int, datetime]]:
+def rung(scene: Scene) -> list[tuple[int, datetime]]:
     """What arrived of this run, and when."""
     scene.stage.fcm.witness()
     return [

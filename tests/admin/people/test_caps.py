@@ -1,0 +1,110 @@
+"""Caps are set on the project's page, and a launch says before whom they would spare."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from campaigns.runs.caps.counted import Counted
+from notifications.people.consent.category import Category
+from notifications.people.device import Device
+from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
+from tests.admin.desk import Desk
+from tests.api.caller import Caller
+from tests.given.builders import make_campaign, make_people
+
+pytestmark = pytest.mark.django_db
+
+
+def form_of(project: Project, **values: Any) -> dict[str, Any]:
+    return {
+        "name": project.name, "slug": project.slug, "timezone": project.timezone,
+        "firebase_project_id": project.firebase_project_id,
+        "quota_per_minute": project.quota_per_minute, "ramp_seconds": project.ramp_seconds,
+        "holdout_percent": 0, **values,
+    }  # fmt: skip
+
+
+def rung(device: Device, *, hours_ago: int, times: int = 1) -> None:
+    at = timezone.now() - timedelta(hours=hours_ago)
+    for run in range(times):
+        person = device.contact_id
+        Counted.objects.create(contact_id=person, run_id=900 + run, seq=1, message=0, at=at)
+
+
+def test_they_are_set_on_the_projects_page_and_in_its_trail(desk: Desk, project: Project) -> None:
+    page = "notifications_project_change"
+    caps = {"cap_per_day": "3", "cap_per_week": "10", "cap_gap_minutes": "90"}
+    assert desk.post(page, project.pk, **form_of(project, **caps)).status_code == 302
+    project.refresh_from_db()
+    assert (project.cap_per_day, project.cap_per_week, project.cap_gap_minutes) == (3, 10, 90)
+    assert "cap_per_day" in str(AuditEntry.objects.latest("pk").detail)
+
+
+@pytest.mark.parametrize(
+    ("caps", "said"),
+    [
+        ({"cap_per_day": "0"}, "greater than or equal to 1"),
+        ({"cap_per_day": "101"}, "less than or equal to 100"),
+        ({"cap_per_day": "x"}, "whole number"),
+        ({"cap_per_day": "5", "cap_per_week": "4"}, "Fewer in seven days than in one"),
+        ({"cap_gap_minutes": "10081"}, "less than or equal to 10080"),
+    ],
+)
+def test_what_cannot_be_a_cap_is_refused_by_its_field(
+    desk: Desk, project: Project, caps: dict[str, str], said: str
+) -> None:
+    page = desk.post("notifications_project_change", project.pk, **form_of(project, **caps))
+    assert said in page.content.decode()
+    project.refresh_from_db()
+    assert project.cap_per_day is None
+
+
+def test_before_a_launch_one_reads_how_many_have_had_enough(desk: Desk, project: Project) -> None:
+    often, lately, once, _never = make_people(project, 4)
+    rung(often, hours_ago=20, times=2)
+    rung(once, hours_ago=20)
+    rung(lately, hours_ago=0)
+    Project.objects.update(cap_per_day=2, cap_gap_minutes=60)
+    campaign = make_campaign(project)
+    said = "2 devices: their people have got as many messages as the project's caps allow."
+    assert said in desk.open("campaign_review", campaign.pk).replace("&#x27;", "'")
+    told = Caller(project).get(f"campaigns/{campaign.pk}/check").json()
+    assert [(one["reason"], one["devices"]) for one in told["skipped"]] == [("capped", 2)]
+    assert told["who"]["sent_to"] == 2
+
+
+def test_a_campaign_for_tomorrow_counts_what_is_recent_then(project: Project) -> None:
+    (person,) = make_people(project, 1)
+    rung(person, hours_ago=10)
+    Project.objects.update(cap_per_day=1)
+    at = timezone.now() + timedelta(hours=13)
+    later = make_campaign(project, schedule_kind="at", at=at + timedelta(hours=2))
+    sooner = make_campaign(project, schedule_kind="at", at=at)
+    told = [
+        Caller(project).get(f"campaigns/{one.pk}/check").json()["who"]["skipped"]
+        for one in (sooner, later)
+    ]
+    assert told == [1, 0]
+
+
+def test_a_program_says_how_a_category_keeps_to_them(project: Project) -> None:
+    call = Caller(project)
+    made = call.post("categories", {"name": "Alerts", "slug": "alerts", "caps": "exempt"})
+    assert made.json()["caps"] == "exempt"
+    wrong = call.patch(f"categories/{made.json()['id']}", {"caps": "never"})
+    assert wrong.status_code == 400
+    assert "keep, exempt or free" in str(wrong.json())
+    assert Category.objects.get().caps == "exempt"
+
+
+def test_a_page_of_a_category_from_before_keeps_what_was_said(desk: Desk, project: Project) -> None:
+    kept = Category.objects.create(project=project, name="Tips", slug="tips", caps="free")
+    form = {"project": project.pk, "name": "More tips"}
+    assert desk.post("notifications_category_change", kept.pk, **form).status_code == 302
+    kept.refresh_from_db()
+    assert (kept.name, kept.caps) == ("More tips", "free")

@@ -1,0 +1,77 @@
+"""F100: workers killed and Redis emptied while three runs meet at the same people, one a day."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from django.utils import timezone
+
+from campaigns import control, tasks
+from campaigns.runs.ledger import Delivery, Recipient
+from campaigns.runs.run import Run
+from notifications.people.project import Project
+from tests.chaos.fault import fault
+from tests.chaos.scene import Scene
+from tests.given.builders import make_campaign
+from tests.given.forgetting import flush_all
+
+OTHERS = 2
+
+
+@fault(
+    "F100",
+    "workers killed and Redis emptied while three runs meet at people with a cap of one a day",
+    people=4_000,
+    failpoint="window_opened:kill:0.05",
+)
+def caps(scene: Scene) -> None:
+    """Nobody is rung by two of them, and everybody by one: by what FCM's stand-in received, and
+    whom the rows say it was for."""
+    Project.objects.filter(pk=scene.project.pk).update(cap_per_day=1)
+    scene.project.refresh_from_db()
+    others = [_another(scene) for _ in range(OTHERS)]
+    run = scene.launch(rate_per_second=500)
+    scene.until(0.25)
+    flush_all()
+    scene.until_killed()
+    scene.healed()
+    scene.finish()
+    runs = [run.pk, *others]
+    scene.wait("all three have ended", lambda: _have_ended(runs), seconds=60)
+    rung = _rung_by(scene, runs)
+    twice = [person for person, by in rung.items() if len(by) > 1]
+    assert not twice, f"{len(twice)} were rung by more than one"
+    got_one = _people_of(runs, ("accepted", "unknown"))
+    assert len(got_one) == scene.fault.people, f"{len(got_one)} of {scene.fault.people} got one"
+
+
+def _another(scene: Scene) -> int:
+    campaign = make_campaign(scene.project, rate_per_second=500)
+    other = control.launch(campaign, by="user:alice", now=timezone.now())
+    tasks.ring(other.pk)
+    return other.pk
+
+
+def _have_ended(runs: list[int]) -> bool:
+    return not Run.objects.filter(pk__in=runs, finished_at=None).exists()
+
+
+def _rung_by(scene: Scene, runs: list[int]) -> dict[int, set[int]]:
+    """Each person, and the runs of which a phone of theirs received something."""
+    scene.stage.fcm.witness()
+    rows = Recipient.objects.filter(run_id__in=runs)
+    numbered = rows.values_list("run_id", "seq", "contact_id")
+    whose = {(run, seq): person for run, seq, person in numbered}
+    found: dict[int, set[int]] = defaultdict(set)
+    for record in scene.stage.fcm.everything_witnessed():
+        run, _, seq = str(record["id"]).partition(":")
+        if run.isdigit() and (int(run), int(seq)) in whose:
+            found[whose[int(run), int(seq)]].add(int(run))
+    return found
+
+
+def _people_of(runs: list[int], statuses: tuple[str, ...]) -> set[int]:
+    ended = Delivery.objects.filter(run_id__in=runs, status__in=statuses)
+    keys = set(ended.values_list("run_id", "seq"))
+    people = Recipient.objects.filter(run_id__in=runs).values_list("run_id", "seq", "contact_id")
+    return {person for run, seq, person in people if (run, seq) in keys}
