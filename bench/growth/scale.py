@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.growth import awake, ceiling, law, people_figures, soak, statements
+from bench.growth import awake, caps, ceiling, law, people_figures, soak, statements
 from bench.live import feed, receipts
 from bench.messages import cost, messages, seeds
 from bench.planning import planning, result, texts
@@ -38,6 +38,7 @@ PARTS: dict[str, Part] = {
     "statements": lambda folder, wanted: statements.measure(
         folder, wanted.messages or statements.MESSAGES
     ),
+    "caps": lambda folder, wanted: caps.measure(folder, wanted.messages or caps.MESSAGES),
     "feed": lambda folder, wanted: feed.measure(folder),
     "receipts": lambda folder, wanted: receipts.measure(folder, wanted.messages or receipts.PEOPLE),
     "result": lambda folder, wanted: result.measure(folder, wanted.people),
