@@ -81,6 +81,7 @@ WITH free AS (
     LEFT JOIN notifications_device d ON d.id = r.device_id
     LEFT JOIN notifications_contact c ON c.id = r.contact_id
     {standing.JOIN}
+    {{joins}}
     WHERE r.run_id = %(run)s AND r.seq = ANY(%(seqs)s::int[])
 ), opened AS (
     INSERT INTO campaigns_window (run_id, chunk_id, attempt, revision, seqs, opened_at)
@@ -99,8 +100,12 @@ SELECT (SELECT count(*) FROM held), (SELECT revision FROM wanted),
     (SELECT jsonb_object_agg(seq, out) FROM asked WHERE out <> '')
 """
 
-PROLONG = PROLONGING.format(out=OUT, counts="")
-PROLONG_AND_COUNT = PROLONGING.format(out=OUT_OR_ENOUGH, counts=f", counted AS ({counted.COUNT})")
+PROLONG = PROLONGING.format(out=OUT, joins="", counts="")
+PROLONG_AND_COUNT = PROLONGING.format(
+    out=OUT_OR_ENOUGH,
+    joins=counted.join("seq = ANY(%(seqs)s::int[])"),
+    counts=f", counted AS ({counted.COUNT})",
+)
 
 CLOSE = """
 UPDATE campaigns_chunk SET state = 'closed', lease_until = NULL, not_before = NULL

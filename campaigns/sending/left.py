@@ -123,13 +123,17 @@ LEFT JOIN (
 LEFT JOIN notifications_contact c ON c.id = r.contact_id
 '''
         + standing.JOIN
+        + '''
+{joins}'''
     )
 }
     AND (t.not_before IS NULL OR t.not_before <= now()) AND NOT {HELD}
 ORDER BY r.seq
 """
-TO_SEND = SENDABLE.format(out=OUT)
-TO_SEND_WITHIN_CAPS = SENDABLE.format(out=OUT_OR_ENOUGH)
+TO_SEND = SENDABLE.format(out=OUT, joins="")
+TO_SEND_WITHIN_CAPS = SENDABLE.format(
+    out=OUT_OR_ENOUGH, joins=counted.join("seq BETWEEN %(first)s AND %(last)s")
+)
 
 
 def left_to_send(claim: Claim) -> list[Left]:
