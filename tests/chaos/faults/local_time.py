@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -30,7 +31,12 @@ def local_time(scene: Scene) -> None:
     half = people.order_by("pk").values("pk")[: scene.fault.people // 2]
     people.filter(pk__in=half).update(timezone=HERE)
     at = (datetime.now(UTC) + AHEAD).replace(microsecond=0)
-    by_the_clock = {"schedule_kind": "at", "at": at, "timezone": "UTC", "local_time": True}
+    by_the_clock: dict[str, Any] = {
+        "schedule_kind": "at",
+        "at": at,
+        "timezone": "UTC",
+        "local_time": True,
+    }
     run = scene.launch(rate_per_second=500, passed="now", **by_the_clock)
     scene.until(0.25)
     assert timezone.now() < at, "there was too little time to be tried"

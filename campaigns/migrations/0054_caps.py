@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0052_local_time'),
+        ('campaigns', '0053_spread'),
     ]
 
     operations = [
