@@ -141,9 +141,39 @@ def stop(campaign: Campaign, *, by: str) -> Run:
             run.cancel()
             _record(run, by, gettext_noop("cancelled"))
         Run.objects.filter(pk=last.pk).update(series_stopped_at=Now())
+        Campaign.objects.filter(pk=campaign.pk).update(series_paused_at=None)
         audit.record(by, gettext_noop("stopped the series of"), campaign, project=campaign.project)
     last.refresh_from_db()
     return last
+
+
+def pause_series(campaign: Campaign, *, by: str) -> Campaign:
+    """From now on, what comes due of its series is left out. Raises Run.InvalidMove."""
+    with transaction.atomic():
+        locked = Campaign.locked(campaign.pk)
+        last = locked.series
+        if last is None or not series.goes_on(last, timezone.now()):
+            raise Run.InvalidMove(_nothing_repeats(locked))
+        if locked.series_paused_at is not None:
+            raise Run.InvalidMove(gettext("“%(campaign)s” is paused.") % {"campaign": locked})
+        _pause_series(locked, Now(), by, gettext_noop("paused the series of"))
+    return locked
+
+
+def resume_series(campaign: Campaign, *, by: str) -> Campaign:
+    """It goes on with the next one that comes due. Raises Run.InvalidMove."""
+    with transaction.atomic():
+        locked = Campaign.locked(campaign.pk)
+        if locked.series_paused_at is None:
+            raise Run.InvalidMove(gettext("“%(campaign)s” is not paused.") % {"campaign": locked})
+        _pause_series(locked, None, by, gettext_noop("resumed the series of"))
+    return locked
+
+
+def _pause_series(campaign: Campaign, at: Any, by: str, action: str) -> None:
+    Campaign.objects.filter(pk=campaign.pk).update(series_paused_at=at)
+    campaign.refresh_from_db(fields=["series_paused_at"])
+    audit.record(by, action, campaign, project=campaign.project)
 
 
 def correct(run: Run, *, text: str, by: str, **which: Any) -> Campaign:

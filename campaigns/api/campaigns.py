@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import transaction
@@ -104,6 +105,9 @@ class CampaignSerializer(StrictSerializer):
         allow_null=True,
         help_text="The run whose messages its own take the place of.",
     )
+    series_paused_at = serializers.DateTimeField(
+        read_only=True, allow_null=True, help_text="What comes due since then is left out."
+    )
     created_at = serializers.DateTimeField(read_only=True)
     updated_at = serializers.DateTimeField(read_only=True)
 
@@ -140,6 +144,7 @@ class CampaignSerializer(StrictSerializer):
             ],
             "schedule": schedules.shown(campaign),
             "corrects": campaign.corrects_id,
+            "series_paused_at": campaign.series_paused_at,
             "created_at": campaign.created_at,
             "updated_at": campaign.updated_at,
         }
@@ -249,6 +254,41 @@ class CampaignStop(ApiView):
         except Run.InvalidMove as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
         return Response(RunSerializer(last).data)
+
+
+class _SeriesVerb(ApiView):
+    change: ClassVar[Callable[..., Campaign]]
+
+    def _changed(self, pk: int) -> Response:
+        self.given(Nothing)
+        try:
+            campaign = type(self).change(self.find(Campaign, pk), by=self.actor)
+        except ObjectDoesNotExist as error:
+            raise _deleted(pk) from error
+        except Run.InvalidMove as error:
+            raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
+        return Response(CampaignSerializer(campaign).data)
+
+
+class CampaignPause(_SeriesVerb):
+    change = staticmethod(control.pause_series)
+
+    @extend_schema(request=Nothing, responses=CampaignSerializer)
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Pause a recurring campaign: what comes due is left out, and not made up for. A run that
+        is already sending goes on."""
+        return self._changed(pk)
+
+
+class CampaignResume(_SeriesVerb):
+    change = staticmethod(control.resume_series)
+
+    @extend_schema(request=Nothing, responses=CampaignSerializer)
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Let a paused campaign go on: the next one that comes due is sent at its time."""
+        return self._changed(pk)
 
 
 def _deleted(pk: int) -> NotFound:

@@ -69,6 +69,8 @@ urlpatterns = [
     path("campaigns/<int:pk>/launch", campaigns.CampaignLaunch.as_view()),
     path("campaigns/<int:pk>/test", test_sends.CampaignTest.as_view()),
     path("campaigns/<int:pk>/stop", campaigns.CampaignStop.as_view()),
+    path("campaigns/<int:pk>/pause", campaigns.CampaignPause.as_view()),
+    path("campaigns/<int:pk>/resume", campaigns.CampaignResume.as_view()),
     path("campaigns/<int:pk>/text-check", text_checks.CampaignTextCheck.as_view()),
     path("campaigns/<int:pk>/text-check/cancel", text_checks.TextCheckCancel.as_view()),
     path("campaigns/<int:pk>/rehearse", rehearsals.CampaignRehearse.as_view()),

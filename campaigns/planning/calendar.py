@@ -17,6 +17,7 @@ from campaigns.runs.series import ONCE, instant_of
 MOST = 500  # of each kind in one view; a page of more could not be read
 EXPECTED = "expected"
 DRAFT = "draft"
+RESTING = "resting"  # of a series that is paused: it will be left out
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,20 @@ def _runs(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> It
     runs = Run.objects.filter(campaign__in=campaigns.values("pk")).alias(when=when)
     within = runs.filter(when__gte=since, when__lt=until).order_by("when")
     for run in within.select_related("campaign__project").defer("content", "rules")[:MOST]:
-        yield Entry(run.campaign, run.started_at or run.scheduled_at, run.state, run)
+        yield Entry(run.campaign, run.started_at or run.scheduled_at, _state_of(run), run)
+
+
+def _state_of(run: Run) -> str:
+    waits = run.state == Run.State.SCHEDULED and run.occurrence != ONCE
+    return RESTING if waits and run.campaign.series_paused_at is not None else run.state
 
 
 def _expected(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
     """The occurrences of running series of which no run exists yet: only the next one does."""
     nexts = Run.objects.filter(WAITS, campaign__in=campaigns.values("pk")).exclude(occurrence=ONCE)
-    recurring = nexts.filter(campaign__schedule_kind=Campaign.Schedule.RECURRING)
+    recurring = nexts.filter(
+        campaign__schedule_kind=Campaign.Schedule.RECURRING, campaign__series_paused_at=None
+    )
     latest = recurring.order_by("campaign_id", "-scheduled_at").distinct("campaign_id")
     for run in latest.select_related("campaign__project").defer("content", "rules")[:MOST]:
         # A run that was moved is still its own occurrence.

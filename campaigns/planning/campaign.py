@@ -186,6 +186,8 @@ class Campaign(OfProject):
     winner_by = models.CharField(
         max_length=6, choices=Run.WinnerBy, default=Run.WinnerBy.OWN, db_default="own"
     )
+    # While it is, runs of its series that come due are left out.
+    series_paused_at = models.DateTimeField(null=True, blank=True, editable=False)
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -461,7 +463,7 @@ class Campaign(OfProject):
         copy.pk, copy._state.adding = None, True
         taken = Campaign.objects.filter(project=self.project_id).values_list("name", flat=True)
         copy.name, copy.archived_at = name_of_copy(self.name, set(taken)), None
-        copy.corrects = None
+        copy.corrects = copy.series_paused_at = None
         with transaction.atomic():
             copy.save()
             variant.choose(copy, [(one.template, one.weight) for one in self.variants.all()])

@@ -88,6 +88,7 @@ SENTENCES: dict[str, Any] = {
     "no_winner": NO_WINNER,
     "left_out": LEFT_OUT,
     "left_out_by": _("Left out by {who}; the series went on."),
+    "series_paused": _("Left out: its series was paused."),
     "by_hand": _("It was {who}."),
     "quoted": "{words}",  # FCM's own, or an error's
 }

@@ -51,6 +51,8 @@ NAMES = {
                   "max_lateness_seconds", "schedule", "first_percent", "first_wait_seconds"],
     "campaigns/{campaign}/launch": ["x"],
     "campaigns/{campaign}/stop": ["x"],
+    "campaigns/{campaign}/pause": ["x"],
+    "campaigns/{campaign}/resume": ["x"],
     "runs/{run}/pause": ["x"],
     "runs/{run}/resume": ["x"],
     "runs/{run}/cancel": ["x"],

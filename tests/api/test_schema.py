@@ -148,6 +148,7 @@ def test_every_operation_and_every_shape_is_described_in_its_own_words(schema: S
         ("GET campaigns/{id}/check", "200 400 401 403 404 429 503"),
         ("POST campaigns/{id}/launch", "202 400 401 403 404 408 409 411 413 415 422 429 503"),
         ("POST campaigns/{id}/stop", "200 400 401 403 404 408 409 411 413 415 422 429 503"),
+        ("POST campaigns/{id}/pause", "200 400 401 403 404 408 409 411 413 415 422 429 503"),
         ("POST runs/{id}/pause", "200 400 401 403 404 408 409 411 413 415 422 429 503"),
     ],
 )

@@ -22,7 +22,7 @@ from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.calendar.move import MoveDialog
 from campaigns.admin.calendar.span import COOKIE, Span
 from campaigns.planning import calendar
-from campaigns.planning.calendar import DRAFT, EXPECTED, Entry
+from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entry
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.furniture import onward
@@ -37,6 +37,7 @@ LABELS = {
     **{str(state): label for state, label in Run.State.choices},
     EXPECTED: gettext_lazy("Expected"),
     DRAFT: gettext_lazy("Not launched"),
+    RESTING: gettext_lazy("Series paused"),
 }
 
 

@@ -6,13 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
-from campaigns.planning.calendar import DRAFT, EXPECTED, Entry
+from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entry
 from campaigns.runs.run import Run
 from notifications.admin.furniture.page import page_url
 
 LONGEST = 75  # octets of a line; the rest goes on after a blank
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
-STATUS = {DRAFT: "TENTATIVE", EXPECTED: "TENTATIVE", Run.State.CANCELLED: "CANCELLED"}
+STATUS = {
+    DRAFT: "TENTATIVE",
+    EXPECTED: "TENTATIVE",
+    RESTING: "CANCELLED",
+    Run.State.CANCELLED: "CANCELLED",
+}
 
 
 def written(

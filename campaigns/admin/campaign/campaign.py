@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -18,7 +19,7 @@ from unfold.enums import ActionVariant
 from campaigns import control, tasks
 from campaigns.admin.calendar.calendar import Calendar
 from campaigns.admin.campaign import composing, filing, steps
-from campaigns.admin.campaign.ending import StopDialog
+from campaigns.admin.campaign.ending import PauseDialog, ResumeDialog, StopDialog
 from campaigns.admin.campaign.filters import Shelf, Standing, Tag
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.campaign.launch import LaunchDialog
@@ -67,7 +68,10 @@ class CampaignPage(Page):
     search_help_text = gettext_lazy("Name")
     fields = ["seen", *(name for names in steps.FIELDS.values() for name in names)]
     actions = ("tag_many", "archive_many", "bring_back_many")  # type: ignore[assignment]
-    actions_detail = ["launch", "rehearse", "stop", "duplicate", "tag", "archive", "bring_back"]
+    actions_detail = [
+        "launch", "rehearse", "pause_series", "resume_series", "stop", "duplicate", "tag",
+        "archive", "bring_back",
+    ]  # fmt: skip
     empty_text = gettext_lazy(
         "A campaign sets who gets what, when and how fast. Launching it creates a run."
     )
@@ -249,16 +253,38 @@ class CampaignPage(Page):
             button=gettext_lazy("Stop repeating"),
         ),
     )
-    def stop(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        try:
-            campaign = Campaign.objects.get(pk=object_id)
-            control.stop(campaign, by=actor(request))
-        except Run.InvalidMove as error:
-            return refused(request, form, str(error))
-        except Campaign.DoesNotExist:
-            return refused(request, form, _("It has been deleted in the meantime."))
-        said = _("“%(campaign)s” no longer repeats.") % {"campaign": campaign}
-        return done(request, said, to=page_url(campaign))
+    def stop(self, request: HttpRequest, form: StopDialog, object_id: str) -> HttpResponse:
+        return _changed_series(request, form, control.stop, _("“%(campaign)s” no longer repeats."))
+
+    @action(
+        description=gettext_lazy("Pause repeating"),
+        icon="pause_circle",
+        permissions=["change"],
+        dialog=ask(
+            gettext_lazy("Pause repeating?"),
+            form=PauseDialog,
+            button=gettext_lazy("Pause repeating"),
+        ),
+    )
+    def pause_series(self, request: HttpRequest, form: PauseDialog, object_id: str) -> HttpResponse:
+        said = _("“%(campaign)s” is paused: what comes due is left out until you let it go on.")
+        return _changed_series(request, form, control.pause_series, said)
+
+    @action(
+        description=gettext_lazy("Go on repeating"),
+        icon="event_repeat",
+        permissions=["change"],
+        dialog=ask(
+            gettext_lazy("Go on repeating?"),
+            form=ResumeDialog,
+            button=gettext_lazy("Go on repeating"),
+        ),
+    )
+    def resume_series(
+        self, request: HttpRequest, form: ResumeDialog, object_id: str
+    ) -> HttpResponse:
+        said = _("“%(campaign)s” goes on repeating.")
+        return _changed_series(request, form, control.resume_series, said)
 
     @copying(
         gettext_lazy("Duplicate this campaign?"),
@@ -269,14 +295,28 @@ class CampaignPage(Page):
         return copied(self, request, copy, object_id)
 
 
+def _changed_series(
+    request: HttpRequest, form: StopDialog, change: Callable[..., object], said: str
+) -> HttpResponse:
+    try:
+        campaign = form.campaign
+        change(campaign, by=actor(request))
+    except Run.InvalidMove as error:
+        return refused(request, form, str(error))
+    except Campaign.DoesNotExist:
+        return refused(request, form, _("It has been deleted in the meantime."))
+    return done(request, said % {"campaign": campaign}, to=page_url(campaign))
+
+
 def _out_of_place(campaign: Campaign | None) -> set[str]:
     """The verbs that have nothing to do as it stands."""
     if campaign is None:
-        return {"stop", "bring_back"}
+        return {"pause_series", "resume_series", "stop", "bring_back"}
     last = campaign.series
     repeats = last is not None and series.goes_on(last, timezone.now())
     return {
         "bring_back" if campaign.archived_at is None else "archive",
         *(["launch"] if campaign.current_run() is not None else []),
-        *([] if repeats else ["stop"]),
+        *([] if repeats else ["stop", "pause_series", "resume_series"]),
+        "resume_series" if campaign.series_paused_at is None else "pause_series",
     }

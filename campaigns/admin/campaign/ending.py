@@ -1,4 +1,4 @@
-"""What a person is told before a series is stopped; one run of it is cancelled on its own page."""
+"""What a person is told before a series is paused, goes on or ends. Of one run: see its page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,33 @@ class StopDialog(Dialog):
         last = self.campaign.series
         return last is not None and series.goes_on(last, timezone.now())
 
+    @property
+    def paused(self) -> bool:
+        return self.campaign.series_paused_at is not None
+
     def context(self) -> dict[str, Any]:
         waiting = series.waiting(self.campaign.pk).order_by("scheduled_at")
         begun = self.campaign.runs.filter(finished_at=None).exclude(pk__in=waiting.values("pk"))
         return {"campaign": self.campaign, "waiting": waiting, "begun": begun.order_by("pk")}
+
+
+class PauseDialog(StopDialog):
+    template = "admin/campaigns/campaign/pause_series.html"
+
+    @cached_property
+    def possible(self) -> bool:
+        return super().possible and not self.paused
+
+
+class ResumeDialog(StopDialog):
+    template = "admin/campaigns/campaign/resume_series.html"
+
+    @cached_property
+    def possible(self) -> bool:
+        return self.paused
+
+    def context(self) -> dict[str, Any]:
+        last = self.campaign.series
+        now = timezone.now()
+        coming = self.campaign.coming(now, 1) if last and series.goes_on(last, now) else []
+        return {"campaign": self.campaign, "next_at": next(iter(coming), None)}
