@@ -37,6 +37,7 @@ from campaigns.test_sends import asking
 from campaigns.test_sends.asking import Tried
 from campaigns.test_sends.sent_test import SentTest
 from campaigns.triggers.automation import Automation
+from notifications.pace import load
 from notifications.people import device
 from notifications.people.contact import Contact
 from notifications.staff import audit
@@ -241,6 +242,16 @@ def change_rate(run: Run, rate_per_second: int | None, *, by: str) -> None:
         if spread := run.change("spread_seconds", None, gettext("change its rate")):
             changes["spread_seconds"] = [spread, None]
         _record(run, by, gettext_noop("changed the rate of"), changes=changes)
+
+
+def ignore_load(run: Run, *, by: str) -> bool:
+    """Send as planned though the project's servers do not say how busy they are, until they do.
+    False: they said it meanwhile."""
+    with transaction.atomic():
+        ignored = load.forget_silent(run.project_id)
+        if ignored:
+            _record(run, by, gettext_noop("went on without reports of the load in"))
+    return ignored
 
 
 def change_text(run: Run, *, new: NewText, by: str) -> int:

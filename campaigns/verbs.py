@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
@@ -19,6 +20,7 @@ from campaigns import control
 from campaigns.engine import unknowns
 from campaigns.first_part import first_part
 from campaigns.runs.run import MOVES, Run
+from notifications.pace import load
 from notifications.people import device
 from notifications.staff.access import Scope
 from notifications.staff.team import ROLE_OF_SCOPE, Role
@@ -106,6 +108,13 @@ def _holds_a_rest(run: Run) -> bool:
     return goes and first_part.held(run) is not None
 
 
+def _misses_reports(run: Run) -> bool:
+    """It may be slower than it need be: nobody knows how busy the project's servers are now."""
+    if run.state != STATE.SENDING or (reported := load.of(run.project)) is None:
+        return False
+    return reported.is_silent(timezone.now())
+
+
 PAUSE = Verb(
     name="pause",
     does=control.pause,
@@ -158,6 +167,24 @@ CHANGE_RATE = Verb(
     button=_("Change it"),
     said=_("The rate of run %(number)d was changed."),
     reference="Change how fast the rest is sent; workers use the new rate within a second.",
+)
+IGNORE_LOAD = Verb(
+    name="ignore_load",
+    does=control.ignore_load,
+    fits=_misses_reports,
+    label=_("Go on without reports"),
+    question=_("Go on without reports of your servers?"),
+    text=_(
+        "They have not said for 30 seconds how busy they are, so everything stays at the last safe "
+        "rate. Without them, all runs of this project go on as planned, until they report again."
+    ),
+    button=_("Go on without them"),
+    said=_("Run %(number)d goes on as planned, until your servers report again."),
+    cancelled=_("This run was cancelled: it sends nothing any more."),
+    nobody=_("Your servers report how busy they are, or never did: nothing waits for a report."),
+    reference="Where your servers have not reported for 30 seconds how busy they are, everything "
+    "stays at the last safe rate: send as planned without reports, in all runs of the project, "
+    "until the next one (`POST backpressure`).",
 )
 CHANGE_TEXT = Verb(
     name="change_text",
@@ -244,6 +271,6 @@ KEEP_UNKNOWN = Verb(
 
 # In the order of the page's buttons.
 VERBS = (
-    *(PAUSE, RESUME, GO_ON, CHANGE_RATE, CHANGE_TEXT, MOVE, CANCEL),
+    *(PAUSE, RESUME, GO_ON, CHANGE_RATE, IGNORE_LOAD, CHANGE_TEXT, MOVE, CANCEL),
     *(RESTORE_DEVICES, SEND_AGAIN, KEEP_UNKNOWN),
 )

@@ -18,6 +18,7 @@ from campaigns.api.automations import automations
 from campaigns.api.endpoints import endpoints
 from campaigns.api.from_runs import corrections
 from campaigns.api.from_runs import lists as lists_of_runs
+from campaigns.api.load import backpressure
 from campaigns.api.messages import messages
 from campaigns.api.receipts import receipts
 from campaigns.api.rehearsals import rehearsals
@@ -42,6 +43,7 @@ urlpatterns = [
         path(f"automations/<int:pk>/{verb}", automations.door(verb).as_view())
         for verb in automations.VERBS
     ),
+    path("backpressure", backpressure.Backpressure.as_view()),
     path("deliveries", deliveries.DeliveriesOfOne.as_view()),
     path("endpoints", endpoints.Endpoints.as_view()),
     path("endpoints/<int:pk>", endpoints.EndpointById.as_view(), name="api-endpoint"),

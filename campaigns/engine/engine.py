@@ -225,15 +225,15 @@ def _room(run_id: int, now: datetime) -> Room:
 
     While FCM is away, one chunk goes to try it, and only then: the others wait for what it finds.
     """
-    run = Run.driven.select_related("project").get(pk=run_id)
-    allowed = gate.pace_of(run.project, run.reference, run.own_rate)
+    run = Run.driven.select_related("project__load").get(pk=run_id)
+    allowed = gate.pace_of(run.project, run.reference, run.own_rate, safe=run.safe_rate)
     if allowed.limit is gate.Limit.FAILING and now < run.deadline:
         may_try = allowed.until is None or allowed.until < now + NEXT_SWEEP
         return Room(int(may_try), fcm_fails=True)
     if run.is_rehearsal and _others_leave(run):
         return Room(1)
-    if run.own_rate is not None:
-        return Room(min(OUTSTANDING, math.ceil(run.own_rate / ONE_WORKER)))
+    if asked := [rate for rate in (run.own_rate, run.safe_rate) if rate is not None]:
+        return Room(min(OUTSTANDING, math.ceil(min(asked) / ONE_WORKER)))
     ahead = AHEAD_SECONDS * gate.full_rate(run.project)
     return Room(min(OUTSTANDING, math.ceil(ahead / _size_of_chunks(run))))
 

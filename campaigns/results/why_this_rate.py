@@ -16,8 +16,10 @@ from campaigns.first_part.first_part import held
 from campaigns.planning.launch_check import forecast
 from campaigns.planning.launch_check.forecast import in_workers, number
 from campaigns.runs.run import Run
+from notifications.pace import load
 from notifications.pace.gate import Limit, PaceNow, full_rate, pace_of
-from notifications.values.moments import CLOCK_AND_SECOND, in_words, local
+from notifications.pace.load import Load
+from notifications.values.moments import CLOCK_AND_SECOND, in_words, in_zone, local
 
 # {rate} is what the gate allows now, {full} what it allows when nothing else limits.
 WORDS = {
@@ -43,6 +45,10 @@ WORDS = {
     Limit.SHARED: gettext_lazy(
         "At most {rate}: other runs of this Firebase project take their part of {full}."
     ),
+    # xgettext:no-python-format
+    Limit.LOAD: gettext_lazy(
+        "At most {rate}, all runs together: your servers say that they are {load} % busy."
+    ),
     Limit.LOCAL: gettext_lazy(
         "At most {rate}: Redis does not answer, and each worker keeps to its own share."
     ),
@@ -51,25 +57,39 @@ WORDS = {
     ),
     Limit.REST: gettext_lazy("Nobody is sending at this moment. At most {rate}."),
 }
+SILENT = gettext_lazy(
+    "At most {rate}, all runs together, the last safe rate: your servers have not said since "
+    "{heard} how busy they are. “Go on without reports” sends as planned."
+)
 SPREAD = gettext_lazy("At most {rate}: so that all of it takes {spread}.")
 
 
 def allowed_now(run: Run) -> PaceNow:
     """What the gate allows it at this moment."""
-    return pace_of(run.project, run.reference, run.own_rate)
+    return pace_of(run.project, run.reference, run.own_rate, safe=run.safe_rate)
 
 
 def in_plain_words(run: Run, pace: PaceNow, now: datetime) -> str:
     until = max(pace.until or now, now)  # what is due already is due now, not in the past
-    spread = pace.limit is Limit.RATE and run.own_rate != run.rate_per_second
-    return (SPREAD if spread else WORDS[pace.limit]).format(
+    reported = load.of(run.project)
+    return _words(run, pace.limit, reported, now).format(
         rate=number(pace.rate_per_second),
         full=number(full_rate(run.project)),
         left=in_words(max(1.0, (until - now).total_seconds())),
         until=local(until, run.project.timezone, CLOCK_AND_SECOND),
         workers=in_workers(settings.WORKERS),
         spread=in_words(run.spread_seconds or 0),
+        load=f"{100 * reported.level:.0f}" if reported else "",
+        heard=in_zone(reported.reported_at, run.project.timezone) if reported else "",
     )
+
+
+def _words(run: Run, limit: Limit, reported: Load | None, now: datetime) -> str:
+    if limit is Limit.RATE and run.own_rate != run.rate_per_second:
+        return str(SPREAD)
+    if limit is Limit.LOAD and reported and reported.is_silent(now):
+        return str(SILENT)
+    return str(WORDS[limit])
 
 
 @dataclass(frozen=True)

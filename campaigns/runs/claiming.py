@@ -74,7 +74,8 @@ WITH free AS (
     FROM free WHERE c.id = free.id AND c.attempt = %(fence)s AND c.state = 'leased'
     RETURNING c.id, c.run_id, c.attempt
 ), wanted AS (
-    SELECT rate_per_second, spread_seconds, planned, revision FROM campaigns_run
+    SELECT rate_per_second, spread_seconds, planned, revision, safe_rate FROM campaigns_run r
+    LEFT JOIN notifications_load l ON l.project_id = r.project_id AND r.kind = 'campaign'
     WHERE id = %(run)s AND epoch = %(epoch)s AND state IN ('sending', 'open', 'rehearsing')
 ), asked AS (
     SELECT r.seq, r.contact_id, r.message, {{out}} AS out FROM campaigns_recipient r
@@ -96,6 +97,7 @@ WITH free AS (
 ){{counts}}
 SELECT (SELECT count(*) FROM held), (SELECT revision FROM wanted),
     (SELECT ARRAY[rate_per_second, spread_seconds, planned] FROM wanted),
+    (SELECT safe_rate FROM wanted),
     (SELECT id FROM opened), (SELECT seqs FROM opened),
     (SELECT jsonb_object_agg(seq, out) FROM asked WHERE out <> '')
 """
@@ -132,6 +134,7 @@ class Claim:
     asks: dict[str, Any]  # what standing.py must know of the category, to say who is out
     caps: Caps | None = None  # None: it neither keeps to any nor counts
     now: Callable[[], datetime] = field(default_factory=clock.ticking)
+    safe_rate: float | None = None  # see `Run.safe_rate`
 
     @property
     def held(self) -> models.QuerySet[Chunk]:
@@ -168,9 +171,10 @@ class Claim:
         }
         values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
         values |= {"revision": self.run.revision, **self.asks}
-        newest, pace, window, seqs, out = self._prolonged(values)
+        newest, pace, safe_rate, window, seqs, out = self._prolonged(values)
         if newest is not None:
             self.run.rate_per_second, self.run.spread_seconds, self.run.planned = pace
+            self.safe_rate = safe_rate
         return newest, window and Opened(window, frozenset(seqs), _reasons(out))
 
     def _prolonged(self, values: dict[str, Any]) -> tuple[Any, ...]:
@@ -228,11 +232,12 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
         fence = {name: F("attempt") + 1 for name in knows}
         if not _take(queued) or not queued.update(**leased, **fence):
             return None
-        chunk = Chunk.objects.select_related("run__project", "run__category").get(
+        chunk = Chunk.objects.select_related("run__project__load", "run__category").get(
             run=run_id, number=number
         )
         count_interrupted(chunk)
-    return Claim(chunk.run, chunk, chunk.run.asks, chunk.run.caps)
+    run = chunk.run
+    return Claim(run, chunk, run.asks, run.caps, safe_rate=run.safe_rate)
 
 
 def _take(queued: models.QuerySet[Chunk]) -> bool:

@@ -19,6 +19,7 @@ from campaigns.runs.hours import local_time
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import LIVE, own_rate
 from campaigns.runs.reasons import Cause
+from notifications.pace import load
 from notifications.people.consent import caps, quiet_hours, standing
 from notifications.people.consent.caps import Caps
 from notifications.people.consent.quiet_hours import QuietHours
@@ -398,6 +399,13 @@ class Run(OfProject):
         """Messages a second, at most, as it was asked for. While its people are still being frozen,
         what spreads those known so far."""
         return own_rate(self, self.planned)
+
+    @property
+    def safe_rate(self) -> float | None:
+        """Messages a second, of all runs of campaigns together, by what the project's own servers
+        reported last; None: they do not, or nobody opens it."""
+        reports = load.of(self.project) if self.kind == Run.Kind.CAMPAIGN else None
+        return reports.safe_rate if reports else None
 
     @property
     def reference(self) -> str:

@@ -100,6 +100,7 @@ class Sending:
             self.run.project,
             reference=self.run.reference,
             rate=self.run.own_rate,
+            safe=self.claim.safe_rate,
             lane=self.lane,
         )
         measured = Unmeasured if self.run.is_rehearsal else Measured
@@ -360,7 +361,7 @@ class Sending:
             self.permit.withdraw()
         else:
             self.permit.extend(START_SECONDS, since=self.looked_at)
-            self.gate.rate = self.run.own_rate
+            self.gate.rate, self.gate.safe = self.run.own_rate, self.claim.safe_rate
         return granted
 
     def _pause(self, cause: Cause, detail: Detail | str) -> None:

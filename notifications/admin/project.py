@@ -44,7 +44,10 @@ class ProjectPage(Page):
     fieldsets = [
         (None, {"fields": ["name", "slug", "timezone"]}),
         ("Firebase", {"fields": ["firebase_project_id", "credentials", "sends_to"]}),
-        (gettext_lazy("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]}),
+        (
+            gettext_lazy("Pace"),
+            {"fields": ["quota_per_minute", "ramp_seconds", "floor_per_second"]},
+        ),
         (gettext_lazy("Quiet hours"), {"fields": ["quiet_from", "quiet_until"]}),
         (gettext_lazy("Caps"), {"fields": ["cap_per_day", "cap_per_week", "cap_gap_minutes"]}),
         (gettext_lazy("Devices"), {"fields": ["leave_out_unseen_days", "left_out_now"]}),

@@ -11,6 +11,8 @@
 --   fairness  a reference far ahead of one that waits is held to what that one leaves, until it has caught up.
 --   own rate  a bucket of each reference that has a limit of its own. It holds a step and not a second:
 --             “at most 300 a second” is meant of every second, also of the one after a rest.
+--   load      the same of all who ask by it: what the project's own servers can bear. Its rate comes with
+--             each question, so that it is not ours to lose.
 --
 -- A lost or unreadable state is a cold start with an empty bucket: it costs time, never quota.
 
@@ -100,10 +102,22 @@ local function remembered()
   return gate
 end
 
+local function remembered_load()
+  if not ask.safe then return nil end
+  local kept = redis.pcall('GET', KEYS[2])
+  local readable, load = pcall(cmsgpack.unpack, kept)
+  if not readable or not has_the_fields_of({ at = now, level = 0 }, load) then load = { at = now, level = 0 } end
+  local level = load.level + math.max(0, now - load.at) * ask.safe
+  return { at = now, level = math.min(STEP * ask.safe + ALMOST_ONE, level) }
+end
+
 local gate = remembered()
 gate.ceiling = math.min(gate.ceiling, full)  -- the quota may have been lowered since
 gate.level = math.min(gate.level, math.max(2, BURST * gate.ceiling))
 now = math.max(now, gate.at)
+local load = remembered_load()
+-- The slowest of the rates that are meant of every second.
+local slow = math.min(ask.own or NEVER, ask.safe or NEVER)
 
 -- At least two: a tenth is reserved, and the rest must still hold one message.
 local function burst() return math.max(2, BURST * gate.ceiling) end
@@ -249,9 +263,8 @@ local function grant(me)
   me.served = math.max(me.served, gate.virtual)
   gate.virtual = math.min(me.served, least)
   local step = math.max(1, STEP * gate.ceiling / (others + 1))
-  local own = ask.own and me.level or NEVER
-  local worthwhile = math.floor(math.min(ask.wanted, step))
-  if ask.own then worthwhile = math.min(worthwhile, math.max(1, math.floor(OWN_STEP * ask.own))) end
+  local own = math.min(ask.own and me.level or NEVER, load and load.level or NEVER)
+  local worthwhile = math.floor(math.min(ask.wanted, step, math.max(1, math.floor(OWN_STEP * slow))))
 
   local free = gate.level - gate.saved
   local aside = free - others * step  -- what is left when everyone who waits has a step
@@ -263,7 +276,8 @@ local function grant(me)
   if granted < worthwhile then
     granted = 0
     wait = math.max(0.005, (worthwhile - free) / gate.ceiling)
-    if ask.own then wait = math.max(wait, (worthwhile - own) / ask.own) end
+    if ask.own then wait = math.max(wait, (worthwhile - me.level) / ask.own) end
+    if load then wait = math.max(wait, (worthwhile - load.level) / ask.safe) end
     if fair < worthwhile then wait = math.max(wait, (worthwhile - aside) / gate.ceiling) end
   end
   wait = math.min(LONGEST_WAIT, wait)
@@ -288,6 +302,7 @@ local function spend(me, granted)
   gate.used = gate.used + granted / lag
   me.served = me.served + granted
   if ask.own then me.level = me.level - granted end
+  if load then load.level = load.level - granted end
   me.used = me.used + granted / MEMORY
 end
 
@@ -311,6 +326,7 @@ local function explain()
   if gate.ceiling < full then until_ = now + (full - gate.ceiling) / slope() end
   if share() < 0.95 * gate.ceiling then rate, limit, until_ = share(), 'shared', nil end
   if ask.own and ask.own <= rate then rate, limit, until_ = ask.own, 'rate', nil end
+  if ask.safe and ask.safe < rate then rate, limit, until_ = ask.safe, 'load', nil end
   if not at_work(me) then return rate, 'rest', nil end
   if now - me.held > 2 * LONGEST_WAIT then limit, until_ = 'workers', nil end
   return rate, limit, until_
@@ -339,4 +355,5 @@ elseif now >= gate.closed_until then
   spend(me, granted)
 end
 redis.call('SET', KEYS[1], cmsgpack.pack(gate), 'EX', life())
+if load then redis.call('SET', KEYS[2], cmsgpack.pack(load), 'EX', LIFE) end
 return answer(granted, wait)

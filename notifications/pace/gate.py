@@ -52,6 +52,7 @@ class Limit(StrEnum):
     REOPENING = "reopening"  # climbing again after it was closed
     SLOWED = "slowed"  # FCM refused or failed too often
     SHARED = "shared"  # with other runs of the project
+    LOAD = "load"  # the project's own servers said how busy they are
     LOCAL = "local"  # Redis is away
     WORKERS = "workers"  # the gate would let more through than is asked for
     REST = "rest"  # nobody asked lately
@@ -92,12 +93,14 @@ class Gate:
         *,
         reference: str,
         rate: float | None = None,
+        safe: float | None = None,
         lane: str = "bulk",
         clock: Clock | None = None,  # tests hand time in; else Redis' time counts
     ) -> None:
         self.project = project
         self.reference = reference
         self.rate = rate
+        self.safe = safe  # for the project's servers, of all who ask by it together
         self.lane = lane
         self.clock = clock
         self._share = share_of(_key(project))
@@ -139,7 +142,7 @@ class Gate:
 
     def _question(self, wanted: int, idle: bool) -> dict[str, Any]:
         heard = self._untold
-        return _question(self.project, self.reference, self.rate, self.clock) | {
+        return _question(self.project, self.reference, self.rate, self.safe, self.clock) | {
             "wanted": wanted,
             "idle": idle,
             "urgent": self.lane == "urgent",
@@ -159,7 +162,8 @@ class Gate:
         if health.fails and now >= self._share.closed_until:
             granted = health.try_one(now) if wanted and idle else 0
             return Grant(granted, max(WAIT_ALONE, health.tries_at - now), Limit.FAILING)
-        own = (self.reference, float(self.rate)) if self.rate else None
+        limits = {self.reference: self.rate, _load_key(self.project): self.safe}
+        own = {name: float(rate) for name, rate in limits.items() if rate}
         granted = self._share.take(wanted, now, full=full_rate(self.project), own=own)
         return Grant(granted, max(WAIT_ALONE, self._share.closed_until - now), Limit.LOCAL)
 
@@ -178,19 +182,29 @@ def cold_rate(project: Project) -> float:
 
 
 def pace_of(
-    project: Project, reference: str, rate: float | None, *, clock: Clock | None = None
+    project: Project,
+    reference: str,
+    rate: float | None,
+    *,
+    safe: float | None = None,
+    clock: Clock | None = None,
 ) -> PaceNow:
     """For a page: what the gate allows now. It only looks, and says so when Redis is away."""
-    question = _question(project, reference, rate, clock)
+    question = _question(project, reference, rate, safe, clock)
     try:
         _, _, limit, allowed, until = _ask(project, question, timeout=0.25)
     except redis.RedisError:
-        return PaceNow(min(full_rate(project), rate or full_rate(project)), Limit.LOCAL)
+        limits = [limit for limit in (full_rate(project), rate, safe) if limit]
+        return PaceNow(min(limits), Limit.LOCAL)
     return PaceNow(allowed, limit, datetime.fromtimestamp(until, UTC) if until else None)
 
 
 def _question(
-    project: Project, reference: str, rate: float | None, clock: Clock | None
+    project: Project,
+    reference: str,
+    rate: float | None,
+    safe: float | None,
+    clock: Clock | None,
 ) -> dict[str, Any]:
     question = {
         "reference": reference,
@@ -198,6 +212,7 @@ def _question(
         "floor": cold_rate(project),
         "ramp": project.longest_ramp,
         "own": rate or None,
+        "safe": safe or None,
         "now": clock() if clock else None,
     }
     return {name: value for name, value in question.items() if value is not None}
@@ -209,11 +224,16 @@ def _key(project: Project) -> str:
     return f"gate:{sha256(there.encode()).hexdigest()}"
 
 
+def _load_key(project: Project) -> str:
+    """Its servers are its own, whoever else sends to the same Firebase project."""
+    return f"load:{project.pk}"
+
+
 def _ask(
     project: Project, question: dict[str, Any], *, timeout: float
 ) -> tuple[int, float, Limit, float, float]:
     """(granted, wait, limit, rate allowed now, when the limit ends or 0), by `gate.lua`."""
-    answer = _script(timeout)(keys=[_key(project)], args=[json.dumps(question)])
+    answer = _script(timeout)(keys=[_key(project), _load_key(project)], args=[json.dumps(question)])
     granted, wait, limit, rate, until = answer
     return int(granted), float(wait), Limit(limit.decode()), float(rate), float(until or 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from django.conf import settings
@@ -115,14 +116,14 @@ class Share:
     def close(self, until: float) -> None:
         self.closed_until = max(self.closed_until, until)
 
-    def take(self, wanted: int, now: float, *, full: float, own: tuple[str, float] | None) -> int:
-        """As many as the project's rate allows, and the run's `own`: its name and its rate."""
+    def take(self, wanted: int, now: float, *, full: float, own: Mapping[str, float]) -> int:
+        """As many as the project's rate allows, and what else limits it: each name and its rate."""
         if now < self.closed_until:
             return 0
         rate = full / settings.WORKERS
         levels = {"": self._bucket("", now).fill(rate, max(1.0, BURST * rate), now)}
-        if own:
-            name, rate = own[0], own[1] / settings.WORKERS
+        for name, its_own in own.items():
+            rate = its_own / settings.WORKERS
             most = OWN_BURST * rate + ALMOST_ONE
             levels[name] = self._bucket(name, now).fill(rate, most, now)
         granted = max(0, min(wanted, int(min(levels.values()))))

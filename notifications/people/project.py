@@ -19,6 +19,7 @@ from notifications.people.browsers import origins
 from notifications.values.zones import validate_zone
 
 AN_ANDROID_APP = re.compile(r"1:[0-9]{1,20}:android:[0-9a-f]{8,40}", re.ASCII)
+FLOOR = 10  # messages a second
 A_FIREBASE_ID = re.compile(r"(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+:)?[a-z0-9-]{6,30}")
 
 
@@ -60,6 +61,17 @@ class Project(models.Model):
         default=60,
         validators=[MaxValueValidator(3_600)],
         help_text=_("After a rest the rate grows over this time, as Google asks. 0: at once."),
+    )
+    floor_per_second = models.PositiveIntegerField(
+        "at least, per second",
+        blank=True,
+        default=FLOOR,
+        db_default=FLOOR,
+        validators=[MinValueValidator(1), MaxValueValidator(100_000)],
+        help_text=_(
+            "However busy your own servers say they are (docs/timing.md), campaigns go on at this "
+            "rate. Where nobody reports it, it means nothing."
+        ),
     )
     uses_default_credentials = models.BooleanField(
         default=False,
@@ -212,6 +224,9 @@ class Project(models.Model):
                 condition=Q(quota_per_minute__gte=60), name="a_project_has_a_quota"
             ),
             models.CheckConstraint(
+                condition=Q(floor_per_second__gte=1), name="a_floor_is_at_least_one"
+            ),
+            models.CheckConstraint(
                 condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
                 | (
                     Q(quiet_from__isnull=False, quiet_until__isnull=False)
@@ -235,6 +250,8 @@ class Project(models.Model):
         """What is stored may stay: an ID is judged when it is new."""
         wrong: dict[str, Any] = {}
         self.holdout_percent = self.holdout_percent or 0  # an empty field holds nobody out
+        if self.floor_per_second is None:  # so is a page that is older than the question
+            self.floor_per_second = FLOOR
         try:
             self.image_hosts = images.in_order(self.image_hosts)
         except ValidationError as error:

@@ -38,7 +38,7 @@ class Scope(models.TextChoices):
         "runs",
         _(
             "Runs: reads and writes what is to be sent, reads runs, their alerts, and deliveries "
-            "with who got which message. It sends nothing."
+            "with who got which message; reports how busy your servers are. It sends nothing."
         ),
     )
     LAUNCH = (

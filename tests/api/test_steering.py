@@ -26,6 +26,7 @@ from tests.given.runs import (
     retiring,
     scheduled,
     sending,
+    unreported,
 )
 
 LATER = NOON + timedelta(hours=3)
@@ -42,6 +43,7 @@ FITS: dict[str, Callable[[Project], Run]] = {
     "resume": paused,
     "go-on": first_part,
     "change-rate": sending,
+    "ignore-load": unreported,
     "change-text": sending,
     "move": scheduled,
     "cancel": sending,
@@ -54,6 +56,7 @@ RECORDED = {
     "resume": "resumed",
     "go-on": "went on with the rest of",
     "change-rate": "changed the rate of",
+    "ignore-load": "went on without reports of the load in",
     "change-text": "changed the text of",
     "move": "moved",
     "cancel": "cancelled",

@@ -50,7 +50,9 @@ class Fleet:
         self.processes: list[Process] = []
 
     def add(self, reference: str, *, count: int = 1, **more: Any) -> list[Process]:
-        gate = {name: more.pop(name) for name in ("rate", "lane", "project") if name in more}
+        gate = {
+            name: more.pop(name) for name in ("rate", "safe", "lane", "project") if name in more
+        }
         added = [Process(self._gate(reference, **gate), **more) for _ in range(count)]
         self.processes += added
         return added

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
 
 from campaigns.audiences.audience import Audience, Member
 from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import BY_NAME, Report
-from campaigns.engine import engine
+from campaigns.engine import engine, load
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from notifications.pace.load import Load
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.given.builders import (
@@ -42,6 +43,14 @@ def scheduled(project: Project) -> Run:
 def sending(project: Project) -> Run:
     make_people(project, 2)
     return make_run(project, on_unknown="hold", rate_per_second=50)
+
+
+def unreported(project: Project) -> Run:
+    """Its servers reported that they were busy, and then nothing for a minute."""
+    run = sending(project)
+    load.reported(project, 1.0)
+    Load.objects.update(reported_at=timezone.now() - timedelta(minutes=1))
+    return run
 
 
 def first_part(project: Project) -> Run:

@@ -14,6 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
+from campaigns import verbs
 from campaigns.admin.run.rate_line import rate_line
 from campaigns.admin.run.result import first_part
 from campaigns.admin.run.text import said
@@ -275,10 +276,13 @@ def _bars(totals: sums.Totals) -> list[tuple[str, int]]:
 
 def stage(run: Run) -> str:
     """A cancelled run still closes its chunks; its totals stand when it has ended. Another text is
-    another stage: the page shows it. Where a first part is, the buttons go by it, too."""
+    another stage: the page shows it. Where a first part is, or where the project's servers do not
+    report, the buttons go by it, too."""
     state = run.state if run.unfinished else f"{run.state}.ended"
     if run.unfinished and (part := part_of(run)):
         state = f"{state}.{phase_of(run, part)}"
+    if verbs.IGNORE_LOAD.fits(run):
+        state = f"{state}.unreported"
     return state if run.revision == FIRST else f"{state}.{run.revision}"
 
 

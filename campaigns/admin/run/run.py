@@ -248,6 +248,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
     resume = steered(verbs.RESUME, ResumeDialog)
     go_on = steered(verbs.GO_ON, GoOnDialog)
     change_rate = steered(verbs.CHANGE_RATE, RateDialog)
+    ignore_load = steered(verbs.IGNORE_LOAD)
     change_text = steered(verbs.CHANGE_TEXT, ChangeTextDialog)
     cancel = steered(verbs.CANCEL, CancelDialog)
     restore_devices = steered(verbs.RESTORE_DEVICES, RestoreDialog)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from django.conf import LazySettings
+from django.urls import reverse
 
+from campaigns.engine import load
 from campaigns.planning.launch_check import forecast
 from campaigns.results import why_this_rate
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.pace.gate import Gate, Limit, cold_rate, full_rate
 from notifications.pace.heard import Heard
+from notifications.pace.load import Load
 from notifications.people.project import Project
-from tests.admin.desk import Desk
+from tests.admin.desk import Desk, messages_of
 from tests.given.builders import make_people, make_run
 from tests.given.fleet import Fleet, redis_away
 
@@ -147,3 +151,27 @@ def test_a_small_launch_does_not_wait_for_the_ramp() -> None:
     project = Project(quota_per_minute=600_000, ramp_seconds=60)
     assert cold_rate(project) == 400
     assert forecast.foretell(project, None).seconds(100) < 1
+
+
+def test_the_page_says_that_the_projects_own_servers_are_busy(desk: Desk, run: Run) -> None:
+    load.reported(run.project, 0.5)
+    ask(run)
+    text = desk.open("campaigns_run_change", run.pk)
+    assert "At most 45, all runs together: your servers say that they are 50 % busy." in text
+    assert "Go on without reports" not in text
+
+
+def test_the_page_says_that_they_fell_silent_and_what_one_can_do(desk: Desk, run: Run) -> None:
+    load.reported(run.project, 0.5)
+    ask(run)
+    seen = desk.client.get(reverse("admin:run_live", args=[run.pk])).content
+    assert b"verb-ignore_load" not in seen
+    Load.objects.update(reported_at=datetime(2026, 5, 31, 9, 30, 5, tzinfo=UTC))
+    text = desk.open("campaigns_run_change", run.pk)
+    assert "At most 45, all runs together, the last safe rate: your servers have not said" in text
+    assert "since 31 May 2026, 18:30" in text
+    live = desk.client.get(reverse("admin:run_live", args=[run.pk]), {"seen": "sending-0"})
+    assert b"verb-ignore_load" in live.content, "a page that stands open gets the button"
+    reply = desk.confirm("campaigns_run_ignore_load", run.pk)
+    assert "goes on as planned, until your servers report again" in messages_of(reply)[-1]
+    assert "At most 80: 80 % of" in desk.open("campaigns_run_change", run.pk)

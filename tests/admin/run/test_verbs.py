@@ -18,7 +18,16 @@ from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.given.builders import make_run
-from tests.given.runs import NOON, cancelled, doubtful, paused, retiring, scheduled, sending
+from tests.given.runs import (
+    NOON,
+    cancelled,
+    doubtful,
+    paused,
+    retiring,
+    scheduled,
+    sending,
+    unreported,
+)
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +56,7 @@ STATES = [
     (scheduled, ["pause", "change_rate", "change_text", "move", "cancel"]),
     (preparing, ["pause", "change_rate", "change_text", "cancel"]),
     (sending, ["pause", "change_rate", "change_text", "cancel"]),
+    (unreported, ["pause", "change_rate", "ignore_load", "change_text", "cancel"]),
     (paused, ["resume", "change_rate", "change_text", "cancel"]),
     (doubtful, ["send_again", "keep_unknown"]),
     (retiring, ["restore_devices"]),

@@ -1,0 +1,24 @@
+"""Load: what a project's own servers report of theirs, between its floor and what its runs plan."""
+
+from __future__ import annotations
+
+from campaigns.runs.run import Run
+from notifications.pace import load
+from notifications.pace.gate import full_rate
+from notifications.pace.load import Load
+from notifications.people.project import Project
+
+
+def reported(project: Project, level: float) -> Load:
+    return load.report(project, level, plan=_plan(project))
+
+
+def _plan(project: Project) -> float:
+    """Messages a second that its runs would send together; while none sends, what may be sent."""
+    full = full_rate(project)
+    runs = Run.objects.filter(project=project.pk, state=Run.State.SENDING)
+    asked = [run.own_rate or full for run in runs.only(*PACE)]
+    return min(full, sum(asked)) if asked else full
+
+
+PACE = ("planned", "rate_per_second", "spread_seconds")

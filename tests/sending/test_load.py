@@ -1,0 +1,95 @@
+"""Runs of campaigns send as fast as the project's own servers can bear, as these say themselves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns import control, tasks
+from campaigns.engine import engine, load
+from campaigns.runs.claiming import claim
+from campaigns.runs.run import Run
+from campaigns.sending.sending import Sending
+from notifications.pace.load import Load
+from notifications.people.project import Project
+from tests.given.builders import make_campaign, make_people, make_run
+from tests.given.waiting import eventually
+from tests.rehearsals.rehearsing import ask
+from tests.servers.fcm import Fcm
+from tests.servers.workers import Workers
+
+
+def at_work(run: Run) -> Sending:
+    granted = claim(run.pk, 1, run.epoch, task_id=None)
+    assert granted
+    return Sending(granted)
+
+
+@pytest.mark.django_db
+def test_a_worker_in_the_middle_of_a_chunk_takes_each_report_up(project: Project) -> None:
+    make_people(project, 3)
+    load.reported(project, 1)
+    sending = at_work(make_run(project, rate_per_second=110))
+    assert (sending.gate.rate, sending.gate.safe) == (110, 10)
+    load.reported(project, 0.5)
+    sending.looked_at = 0.0
+    sending._renew_when_due()
+    assert (sending.gate.rate, sending.gate.safe) == (110, 60)
+    Load.objects.update(reported_at=timezone.now() - timedelta(minutes=1))
+    control.ignore_load(sending.run, by="user:ada")
+    sending.looked_at = 0.0
+    sending._renew_when_due()
+    assert (sending.gate.rate, sending.gate.safe) == (110, None)
+
+
+@pytest.mark.django_db
+def test_a_rehearsal_rings_nobody_and_goes_on(project: Project) -> None:
+    make_people(project, 3)
+    load.reported(project, 1)
+    run = ask(make_campaign(project)).run
+    ring = engine.advance(run.pk, now=timezone.now())
+    assert ring
+    run.refresh_from_db()
+    sending = at_work(run)
+    sending.looked_at = 0.0
+    sending._renew_when_due()
+    assert sending.gate.safe is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_rate_at_fcm_follows_within_five_seconds(
+    transactional_db: None, project: Project, fcm: Fcm, beat: Workers
+) -> None:
+    """Down to the floor, where it stays while nobody reports, and up again."""
+    make_people(project, 6_000)
+    run = control.launch(
+        make_campaign(project, rate_per_second=400), by="user:alice", now=timezone.now()
+    )
+    tasks.ring(run.pk)
+    eventually("it sends", lambda: len(fcm.witness()) > 400, seconds=30)
+    load.reported(project, 1)
+    time.sleep(5)
+    with counted(fcm, seconds=3) as at_the_floor:
+        Load.objects.update(reported_at=timezone.now() - timedelta(minutes=1))
+    load.reported(project, 0)
+    time.sleep(5)
+    with counted(fcm, seconds=3) as as_planned:
+        pass
+    assert 0 < at_the_floor[0] <= 10 * 1.5, "messages a second, silent reporter or not"
+    assert as_planned[0] > 250
+    control.cancel(Run.objects.get(pk=run.pk), by="user:alice")
+
+
+@contextmanager
+def counted(fcm: Fcm, *, seconds: float) -> Iterator[list[float]]:
+    """Messages a second that arrived meanwhile."""
+    found: list[float] = []
+    before = len(fcm.witness())
+    yield found
+    time.sleep(seconds)
+    found.append((len(fcm.witness()) - before) / seconds)
