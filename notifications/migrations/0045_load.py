@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='project',
             name='floor_per_second',
-            field=models.PositiveIntegerField(blank=True, db_default=10, default=10, help_text='However busy your own servers say they are (docs/timing.md), campaigns go on at this rate. Where nobody reports it, it means nothing.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100000)], verbose_name='at least, per second'),
+            field=models.PositiveIntegerField(blank=True, db_default=10, default=10, help_text='However busy your own servers say they are (docs/timing.md), what is sent to many goes on at this rate. Where nobody reports it, it means nothing.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100000)], verbose_name='at least, per second'),
         ),
         migrations.AddConstraint(
             model_name='project',

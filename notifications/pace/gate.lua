@@ -106,9 +106,14 @@ local function remembered_load()
   if not ask.safe then return nil end
   local kept = redis.pcall('GET', KEYS[2])
   local readable, load = pcall(cmsgpack.unpack, kept)
-  if not readable or not has_the_fields_of({ at = now, level = 0 }, load) then load = { at = now, level = 0 } end
+  local empty = { at = now, level = 0, queue = {} }
+  if not readable or not has_the_fields_of(empty, load) then load = empty end
   local level = load.level + math.max(0, now - load.at) * ask.safe
-  return { at = now, level = math.min(STEP * ask.safe + ALMOST_ONE, level) }
+  load.at, load.level = now, math.min(STEP * ask.safe + ALMOST_ONE, level)
+  for name, turn in pairs(load.queue) do
+    if turn.ends < now or turn.since > now then load.queue[name] = nil end
+  end
+  return load
 end
 
 local gate = remembered()
@@ -257,13 +262,30 @@ local function waiting()
   return count, least
 end
 
+-- Of those who wait for the load's bucket, which holds a step, whoever was served longest ago is first.
+local function bearable()
+  if not load then return NEVER end
+  local mine = load.queue[ask.reference]
+  for name, turn in pairs(load.queue) do
+    if name ~= ask.reference and turn.since < (mine and mine.since or now) then return 0 end
+  end
+  return load.level
+end
+
+local function queue_up(granted, wait)
+  local mine = load.queue[ask.reference]
+  local since = (granted > 0 or not mine) and now or mine.since
+  load.queue[ask.reference] = { since = since, ends = now + wait + GRACE }
+end
+
 -- How many may leave, else how long to wait.
 local function grant(me)
   local others, least = waiting()
   me.served = math.max(me.served, gate.virtual)
   gate.virtual = math.min(me.served, least)
   local step = math.max(1, STEP * gate.ceiling / (others + 1))
-  local own = math.min(ask.own and me.level or NEVER, load and load.level or NEVER)
+  local bears = bearable()
+  local own = math.min(ask.own and me.level or NEVER, bears)
   local worthwhile = math.floor(math.min(ask.wanted, step, math.max(1, math.floor(OWN_STEP * slow))))
 
   local free = gate.level - gate.saved
@@ -277,10 +299,11 @@ local function grant(me)
     granted = 0
     wait = math.max(0.005, (worthwhile - free) / gate.ceiling)
     if ask.own then wait = math.max(wait, (worthwhile - me.level) / ask.own) end
-    if load then wait = math.max(wait, (worthwhile - load.level) / ask.safe) end
+    if load then wait = math.max(wait, (worthwhile - bears) / ask.safe) end
     if fair < worthwhile then wait = math.max(wait, (worthwhile - aside) / gate.ceiling) end
   end
   wait = math.min(LONGEST_WAIT, wait)
+  if load and ask.wanted > 0 and (granted > 0 or bears < worthwhile) then queue_up(granted, wait) end
   -- A full grant does not end the waiting at once: served this time, it is behind all the same.
   if granted < math.floor(math.min(ask.wanted, own)) then me.waits_until = now + wait + GRACE end
   if granted < ask.wanted then me.held = now end

@@ -69,8 +69,8 @@ class Project(models.Model):
         db_default=FLOOR,
         validators=[MinValueValidator(1), MaxValueValidator(100_000)],
         help_text=_(
-            "However busy your own servers say they are (docs/timing.md), campaigns go on at this "
-            "rate. Where nobody reports it, it means nothing."
+            "However busy your own servers say they are (docs/timing.md), what is sent to many "
+            "goes on at this rate. Where nobody reports it, it means nothing."
         ),
     )
     uses_default_credentials = models.BooleanField(

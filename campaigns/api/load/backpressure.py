@@ -7,7 +7,6 @@ from typing import Any
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,6 +17,7 @@ from notifications.api.ground.view import ApiView
 from notifications.pace.load import Load
 
 NUMBER = "Must be a number from 0 (idle: send as planned) to 1 (send as slowly as you may)."
+NOBODY = {"level": None, "safe_rate_per_second": None, "reported_at": None, "silent": False}
 EXAMPLE = OpenApiExample("Half busy", {"level": 0.5}, request_only=True)
 
 
@@ -43,13 +43,15 @@ class LevelSerializer(StrictSerializer):
 
 
 class LoadSerializer(serializers.Serializer[Load]):
-    """What was reported last, and what follows from it."""
+    """What was reported last, and what follows from it. null: nobody has reported it, and runs are
+    sent as planned."""
 
-    level = serializers.FloatField(help_text="As it was reported.")
+    level = serializers.FloatField(allow_null=True, help_text="As it was reported.")
     safe_rate_per_second = serializers.FloatField(
-        help_text="Messages per second that all runs of campaigns together send at most."
+        allow_null=True,
+        help_text="Messages per second that all runs of campaigns together send at most.",
     )
-    reported_at = serializers.DateTimeField()
+    reported_at = serializers.DateTimeField(allow_null=True)
     silent = serializers.BooleanField(
         help_text="No report for 30 seconds: the rate stays where it is. `runs/{id}/ignore-load` "
         "goes on as planned."
@@ -69,9 +71,7 @@ class Backpressure(ApiView):
     def get(self, request: Request) -> Response:
         """How busy your servers said they are, and how fast that lets runs of campaigns send."""
         found = Load.objects.filter(project=self.project).first()
-        if found is None:
-            raise NotFound("Nobody has reported it: runs are sent as planned.")
-        return Response(LoadSerializer(found).data)
+        return Response(LoadSerializer(found).data if found else NOBODY)
 
     @extend_schema(request=LevelSerializer, responses=LoadSerializer, examples=[EXAMPLE])
     @idempotent
