@@ -13,6 +13,7 @@ from tests.chaos.bugs import (
     freezing,
     importing,
     kills,
+    load,
     local_time,
     messages,
     operators,
@@ -49,5 +50,6 @@ GROUPS = (
         quiet_hours,
         caps,
         local_time,
+        load,
     ),
 )

@@ -19,6 +19,7 @@ from tests.chaos.faults import (
     importing,
     kills,
     leaving,
+    load,
     local_time,
     locks,
     messages,
@@ -44,7 +45,7 @@ GROUPS = (
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
     *(outgoing, alerts, text_checks, rehearsals, first_part, variants, quiet_hours),
-    *(caps, local_time),
+    *(caps, local_time, load),
 )
 
 
