@@ -59,7 +59,7 @@ WORDS = {
 }
 SILENT = gettext_lazy(
     "At most {rate}, all runs together, the last safe rate: your servers have not said since "
-    "{heard} how busy they are. “Go on without reports” sends as planned."
+    "{heard} how busy they are."
 )
 SPREAD = gettext_lazy("At most {rate}: so that all of it takes {spread}.")
 
