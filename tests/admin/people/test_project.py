@@ -216,3 +216,15 @@ def test_quiet_hours_are_set_and_the_audit_trail_says_by_whom(desk: Desk, projec
     saved = Project.objects.get()
     assert (saved.quiet_from, saved.quiet_until) == (time(21), time(8))
     assert "quiet_from" in str(AuditEntry.objects.latest("pk").detail)
+
+
+@pytest.mark.parametrize(("typed", "kept"), [("25", 25), (None, 40), ("", 10)])
+def test_the_floor_under_load_is_kept_where_an_older_page_does_not_ask_for_it(
+    desk: Desk, project: Project, typed: str | None, kept: int
+) -> None:
+    Project.objects.update(floor_per_second=40)
+    form = {"name": "Shop", "slug": project.slug, "timezone": "UTC", "ramp_seconds": "60",
+            "firebase_project_id": "museum-1", "quota_per_minute": "600000"}  # fmt: skip
+    form |= {} if typed is None else {"floor_per_second": typed}
+    desk.save("notifications_project_change", project.pk, **form)
+    assert Project.objects.get().floor_per_second == kept

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('notifications', '0044_quiet_hours'),
+        ('notifications', '0045_caps'),
     ]
 
     operations = [
