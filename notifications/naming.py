@@ -18,6 +18,7 @@ from django.utils.translation import pgettext_lazy
 FIELDS = {
     "Android app ID": pgettext_lazy("field", "Android app ID"),
     "answered at": pgettext_lazy("field", "answered at"),
+    "at least, per second": pgettext_lazy("field", "at least, per second"),
     "batched": pgettext_lazy("field", "batched"),
     "before ends at": pgettext_lazy("field", "before ends at"),
     "disabled at": pgettext_lazy("field", "disabled at"),
