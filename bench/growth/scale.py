@@ -13,7 +13,7 @@ from typing import Any
 from bench.growth import awake, caps, ceiling, law, people_figures, soak, statements
 from bench.live import feed, receipts
 from bench.messages import cost, messages, seeds
-from bench.planning import planning, result, texts
+from bench.planning import planning, result, solver, texts
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {
@@ -27,6 +27,7 @@ PARTS: dict[str, Part] = {
         latency_ms=wanted.latency_ms,
     ),
     "planning": lambda folder, wanted: planning.measure(folder, wanted.people),
+    "solver": lambda folder, wanted: solver.measure(folder, wanted.people),
     "lint": lambda folder, wanted: texts.measure(folder, wanted.people),
     "people": lambda folder, wanted: people_figures.measure(folder, wanted.people),
     "awake": lambda folder, wanted: awake.measure(folder, wanted.messages or awake.MESSAGES),

@@ -35,7 +35,7 @@ from notifications.fcm.rules import MAX_TTL
 from notifications.people.attributes import validate_attribute_name
 from notifications.people.consent import caps, quiet_hours, standing
 from notifications.people.consent.caps import Caps
-from notifications.people.consent.quiet_hours import QuietHours
+from notifications.people.consent.hours import QuietHours
 from notifications.people.project import OfProject
 from notifications.values.copies import name_of_copy
 from notifications.values.moments import in_words

@@ -22,7 +22,7 @@ from campaigns.runs.reasons import Cause
 from notifications.pace import load
 from notifications.people.consent import caps, quiet_hours, standing
 from notifications.people.consent.caps import Caps
-from notifications.people.consent.quiet_hours import QuietHours
+from notifications.people.consent.hours import QuietHours
 from notifications.people.project import OfProject
 
 KNOWN_STATES = [

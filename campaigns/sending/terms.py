@@ -22,7 +22,7 @@ from campaigns.runs.variants.group import CONTROL, HOLDOUT, MAIN, REST
 from campaigns.texts.content import Content
 from campaigns.texts.rendering import Renderer
 from notifications.people.consent import quiet_hours
-from notifications.people.consent.quiet_hours import QuietHours
+from notifications.people.consent.hours import QuietHours
 from notifications.people.project import Project
 from notifications.values import exact
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notifications.people.consent.quiet_hours import QuietHours
+from notifications.people.consent.hours import QuietHours
 from notifications.values.zones import places
 
 NIGHT = QuietHours(time(21), time(8), "Asia/Seoul")

@@ -20,7 +20,7 @@ from campaigns.planning.launch_check.quiet import Asleep, Resting, is_night, per
 from campaigns.planning.launch_check.skipped import Cause
 from campaigns.runs.hours.local_time import AT_ONCE, NEXT_DAY, LocalTime
 from campaigns.runs.reasons import Reason
-from notifications.people.consent.quiet_hours import QuietHours
+from notifications.people.consent.hours import QuietHours
 from notifications.values.moments import in_zone
 from notifications.values.zones import known_zones
 

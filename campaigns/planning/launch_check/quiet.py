@@ -17,7 +17,7 @@ from campaigns.audiences import reach
 from campaigns.audiences.reach import Zones
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
-from notifications.people.consent.quiet_hours import QuietHours
+from notifications.people.consent.hours import QuietHours
 from notifications.people.project import Project
 from notifications.values.moments import CLOCK, in_zone, local
 from notifications.values.zones import known_zones

@@ -1,0 +1,83 @@
+"""May somebody of this kind be rung at this moment? What a worker asks of each person as their
+message is about to leave, in the same order.
+
+The answer holds for a while, so that a million people cost no more than a few questions each hour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from campaigns.planning.solver.rules import Alike, Caps, Rules, Skip
+
+FOR_EVER = datetime.max.replace(tzinfo=UTC)
+A_DAY, A_WEEK = timedelta(days=1), timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """They may, unless they wait or get nothing; the same until then."""
+
+    holds_until: datetime
+    waits_until: datetime | None = None
+    skip: str = ""
+
+
+def ask(rules: Rules, kind: Alike, now: datetime) -> Answer:
+    if never := kind.out or _never(rules, kind):
+        return Answer(FOR_EVER, skip=never)
+    hour = _hour(rules, kind)
+    deadline = (hour or rules.start) + rules.ttl
+    awake_until = FOR_EVER
+    if now < deadline:
+        waits = _waits_until(rules, kind, max(hour or now, now))
+        if waits and waits >= deadline:
+            return Answer(waits, skip=Skip.QUIET_HOURS)
+        if waits and waits > now:
+            return Answer(waits, waits_until=waits)
+        awake_until = rules.quiet.awake_until(kind.zone, now) if rules.quiet else FOR_EVER
+        awake_until = min(awake_until, deadline)
+    enough, counts_until = _has_enough(rules.caps, kind.counted, now)
+    until = min(awake_until, counts_until or FOR_EVER)
+    if enough:
+        return Answer(until, skip=Skip.CAPPED)
+    return Answer(until, skip="" if now < deadline else Skip.EXPIRED)
+
+
+def _never(rules: Rules, kind: Alike) -> str:
+    local = rules.local_time
+    if local is None:
+        return ""
+    if not local.knows(kind.zone):
+        return Skip.NO_ZONE
+    return "" if local.of(kind.zone) else Skip.LOCAL_TIME
+
+
+def _hour(rules: Rules, kind: Alike) -> datetime | None:
+    return rules.local_time.of(kind.zone) if rules.local_time else None
+
+
+def _waits_until(rules: Rules, kind: Alike, hour: datetime) -> datetime | None:
+    """Their own time, or the end of the quiet hours that it is in."""
+    asleep = rules.quiet.asleep_until(kind.zone, hour) if rules.quiet else None
+    return asleep or hour
+
+
+def _has_enough(
+    caps: Caps | None, counted: tuple[datetime, ...], now: datetime
+) -> tuple[bool, datetime | None]:
+    """By what they got until now, and until when that is so; None: for ever."""
+    if caps is None or not counted:
+        return False, None
+    got = [at for at in counted if now - A_WEEK < at <= now]
+    today = [at for at in got if at > now - A_DAY]
+    enough = (
+        (caps.per_day is not None and len(today) >= caps.per_day)
+        or (caps.per_week is not None and len(got) >= caps.per_week)
+        or (caps.gap is not None and bool(got) and max(got) > now - caps.gap)
+    )
+    lasts = [A_DAY, A_WEEK, *([caps.gap] if caps.gap else [])]
+    changes = [at for at in counted if at > now]
+    changes += [at + last for at in got for last in lasts if at + last > now]
+    return enough, min(changes, default=None)

@@ -1,0 +1,55 @@
+"""What comes of it: of each person an instant, or why they get nothing."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from campaigns.planning.solver.capacity import SECOND
+
+NEVER = -1
+
+
+@dataclass(frozen=True)
+class Plan:
+    start: datetime
+    at: array[int]  # in microseconds from the start; NEVER: they get nothing
+    why: array[int]  # then: which of the reasons
+    reasons: list[str]
+
+    @cached_property
+    def skipped(self) -> dict[str, int]:
+        """How many for which reason."""
+        counted = Counter(self.why)
+        return {reason: counted[n] for n, reason in enumerate(self.reasons) if n and counted[n]}
+
+    @cached_property
+    def sent(self) -> int:
+        return len(self.at) - sum(self.skipped.values())
+
+    def departure(self, person: int) -> datetime | None:
+        at = self.at[person]
+        return None if at == NEVER else self._instant(at)
+
+    def reason(self, person: int) -> str:
+        return self.reasons[self.why[person]]
+
+    @cached_property
+    def first(self) -> datetime | None:
+        return self._instant(min(one for one in self.at if one != NEVER)) if self.sent else None
+
+    @cached_property
+    def last(self) -> datetime | None:
+        return self._instant(max(self.at)) if self.sent else None
+
+    def curve(self, step: timedelta) -> list[int]:
+        """How many leave in each step from the start until the last one."""
+        width = round(step.total_seconds() * SECOND)
+        counted = Counter(one // width for one in self.at if one != NEVER)
+        return [counted[n] for n in range(max(counted, default=-1) + 1)]
+
+    def _instant(self, at: int) -> datetime:
+        return self.start + timedelta(microseconds=at)

@@ -1,0 +1,95 @@
+"""What a run keeps to, and whom it is for: people who are alike share everything that is asked."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from math import gcd
+from typing import Protocol
+
+from campaigns.runs.hours.local_time import LocalTime
+
+GOLDEN = 0.618  # of a row's length: steps of it come to all of its places, far from each other
+
+
+class Skip(StrEnum):
+    """Why somebody gets nothing, by the names that their row would have."""
+
+    NO_ZONE = "no_zone"
+    LOCAL_TIME = "local_time"
+    QUIET_HOURS = "quiet_hours"
+    CAPPED = "capped"
+    EXPIRED = "expired"
+
+
+class Quiet(Protocol):
+    """Hours in which nobody is rung, by the clock where they are."""
+
+    def asleep_until(self, zone: str, now: datetime) -> datetime | None: ...
+
+    def awake_until(self, zone: str, now: datetime) -> datetime: ...
+
+
+@dataclass(frozen=True)
+class Caps:
+    """How many messages are enough, back from the moment; None: no limit of this kind."""
+
+    per_day: int | None = None
+    per_week: int | None = None
+    gap: timedelta | None = None
+
+
+@dataclass(frozen=True)
+class Rules:
+    start: datetime
+    ttl: timedelta  # from the start, or from each one's own time
+    local_time: LocalTime | None = None
+    quiet: Quiet | None = None
+    caps: Caps | None = None
+    first: int = 0  # so many people go first; 0: all go at once
+    wait: timedelta = timedelta()  # of the rest, from the last of those
+
+
+@dataclass(frozen=True)
+class Alike:
+    """What the rules ask of a person."""
+
+    zone: str = ""
+    # When they were rung, or will be by what else is planned; of any order.
+    counted: tuple[datetime, ...] = ()
+    out: str = ""  # why they get nothing in any case; empty: they may
+
+
+@dataclass(frozen=True)
+class People:
+    """In the order in which they are sent to: of each, the number of their kind."""
+
+    kinds: Sequence[Alike]
+    of: array[int]
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    @classmethod
+    def mixed(cls, groups: Iterable[tuple[Alike, int]]) -> People:
+        """So many of each kind, evenly among each other, as people are in a project."""
+        counts = list(groups)
+        kinds = [kind for kind, _ in counts]
+        size = sum(count for _, count in counts)
+        of, step, place = array("I", [0]) * size, _step(size), 0
+        for number, (_, count) in enumerate(counts):
+            for _nth in range(count):
+                of[place] = number
+                place = (place + step) % size
+        return cls(kinds, of)
+
+
+def _step(size: int) -> int:
+    """It comes to each place once before it comes to one again."""
+    step = max(1, int(size * GOLDEN))
+    while gcd(step, size) > 1:
+        step += 1
+    return step

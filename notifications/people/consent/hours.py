@@ -1,0 +1,80 @@
+"""Hours of the night, by the clock where a person is: until when do they sleep?
+
+Pure: a plan for a million people asks it, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache, lru_cache
+from zoneinfo import ZoneInfo
+
+from notifications.values.zones import known_zones
+
+# Python itself keeps eight, and reads a file for each other one.
+_clock_of = cache(ZoneInfo)
+A_DAY = timedelta(days=1)
+A_QUARTER = timedelta(minutes=15)
+MIDNIGHT = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class QuietHours:
+    """From one time of the day until another, which may be the next morning."""
+
+    begin: time
+    end: time
+    otherwise: str  # the zone of people whose own nobody knows
+
+    def zone_of(self, zone: str) -> str:
+        return zone if zone in known_zones() else self.otherwise
+
+    def asleep_until(self, zone: str, now: datetime) -> datetime | None:
+        """When they are over for somebody in this zone; None: they may be rung."""
+        return _asleep_until(self, self.zone_of(zone), now)
+
+    def awake_until(self, zone: str, now: datetime) -> datetime:
+        """Of somebody who may be rung now: until then they surely may."""
+        return _awake_until(self, self.zone_of(zone), now)
+
+    def covers(self, clock: time) -> bool:
+        if self.begin < self.end:
+            return self.begin <= clock < self.end
+        return clock >= self.begin or clock < self.end
+
+
+# A window's people share its moment, and a few zones.
+@lru_cache(maxsize=1_000)
+def _asleep_until(quiet: QuietHours, zone: str, now: datetime) -> datetime | None:
+    here = now.astimezone(_clock_of(zone))
+    if not quiet.covers(here.time()):
+        return None
+    day = here.date() + (A_DAY if here.time() >= quiet.end else timedelta())
+    until = _after(now, day, quiet.end, here.tzinfo)
+    # Where summer time begins or ends, the clock may read a quiet hour once more.
+    return _asleep_until(quiet, zone, until) or until
+
+
+def _awake_until(quiet: QuietHours, zone: str, now: datetime) -> datetime:
+    """Until they begin; a quarter of an hour at most, as that is when clocks are changed."""
+    quarter = now - (now - MIDNIGHT) % A_QUARTER
+    begins = (at for at in _begins(quiet, zone, quarter) if at > now)
+    return min([quarter + A_QUARTER, *begins])
+
+
+# People of many kinds share a quarter of an hour, and a few zones.
+@lru_cache(maxsize=5_000)
+def _begins(quiet: QuietHours, zone: str, at: datetime) -> list[datetime]:
+    """Of an hour that comes twice, both times."""
+    here = at.astimezone(_clock_of(zone))
+    both = (quiet.begin.replace(fold=fold) for fold in (0, 1))
+    return [datetime.combine(here.date(), one, here.tzinfo).astimezone(UTC) for one in both]
+
+
+def _after(now: datetime, day: date, clock: time, zone: object) -> datetime:
+    """When the clock there reads so. Of an hour that comes twice, the one that is still to come;
+    for one that is left out, up to an hour later."""
+    both = (datetime.combine(day, clock.replace(fold=fold), zone) for fold in (0, 1))  # type: ignore[arg-type]
+    instants = [at.astimezone(UTC) for at in both]
+    return next((at for at in instants if at > now), now + A_DAY)
