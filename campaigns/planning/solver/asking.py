@@ -33,7 +33,7 @@ def ask(rules: Rules, kind: Alike, now: datetime) -> Answer:
     if now < deadline:
         waits = _waits_until(rules, kind, max(hour or now, now))
         if waits and waits >= deadline:
-            return Answer(waits, skip=Skip.QUIET_HOURS)
+            return Answer(deadline, skip=Skip.QUIET_HOURS)
         if waits and waits > now:
             return Answer(waits, waits_until=waits)
         awake_until = rules.quiet.awake_until(kind.zone, now) if rules.quiet else FOR_EVER
