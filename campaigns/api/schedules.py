@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, NoReturn, TypeVar
 from zoneinfo import ZoneInfo
 
+from django.utils import timezone
 from rest_framework import serializers
 
 from campaigns.planning import local
 from campaigns.planning.campaign import MOST_EVERY, Campaign
-from campaigns.planning.repeats import days_off
+from campaigns.planning.repeats import days_off, holidays
 from campaigns.runs.policy import BY_CLOCK, NEVER, TIMES, TIMES_OF
 from notifications.api.ground.fields import StrictSerializer
 from notifications.values.moments import YEARS
@@ -71,6 +72,13 @@ class ScheduleSerializer(StrictSerializer):
         max_length=days_off.MOST,
         help_text="For recurring: on these days, in its zone, it is left out.",
     )
+    holidays = serializers.CharField(
+        required=False,
+        write_only=True,
+        max_length=holidays.LONGEST,
+        help_text="For recurring: the text of a calendar file (.ics). Its whole days, from today "
+        "to five years ahead, become days_off beside those that are given.",
+    )
     until = serializers.CharField(
         required=False,
         allow_null=True,
@@ -104,6 +112,8 @@ class ScheduleSerializer(StrictSerializer):
         for name in NEVER:
             if name in attrs and name not in TIMES_OF[attrs["kind"]]:
                 _refuse(name, f"Leave it out, or use the kind {KIND_OF[name]}.")
+        if "holidays" in attrs and attrs["kind"] != Campaign.Schedule.RECURRING:
+            _refuse("holidays", "Leave it out, or use the kind recurring.")
         if attrs["kind"] == Campaign.Schedule.NOW:
             return {**own, **NEVER}
         if "at" not in attrs:
@@ -115,10 +125,21 @@ class ScheduleSerializer(StrictSerializer):
                 _refuse("repeat", "Say daily, weekly or monthly.")
             own |= {name: attrs[name] for name in ("repeat", "every") if name in attrs}
             own["on_days"] = "" if attrs.get("on_days", EACH) == EACH else attrs["on_days"]
-            own["days_off"] = days_off.written({*attrs.get("days_off", ())})
+            own["days_off"] = days_off.written(_left_out(attrs))
             if attrs.get("until") is not None:
                 own["until"] = moment_of("until", attrs["until"], zone)
         return own
+
+
+def _left_out(attrs: dict[str, Any]) -> set[date]:
+    days = {*attrs.get("days_off", ())}
+    if "holidays" in attrs:
+        try:
+            days |= holidays.read(attrs["holidays"], timezone.now().date())
+            days_off.count(days)
+        except ValueError as error:
+            _refuse("holidays", str(error))
+    return days
 
 
 def shown(campaign: Campaign) -> dict[str, Any]:

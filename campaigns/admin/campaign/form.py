@@ -7,11 +7,16 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextareaWidget
+from unfold.widgets import (
+    UnfoldAdminFileFieldWidget,
+    UnfoldAdminRadioSelectWidget,
+    UnfoldAdminTextareaWidget,
+)
 
 from campaigns.admin.campaign import colleagues, in_place
 from campaigns.admin.campaign.variants import fields as variants
@@ -66,6 +71,31 @@ def _tell_the_kinds(field: Any) -> None:
     field.help_text = format_html("{}{}", field.help_text, kinds)
 
 
+def holidays_file() -> str:
+    """Where a calendar file is chosen. It belongs to no form: only its days are saved."""
+    attrs = {
+        "id": "id_holidays",
+        "accept": ".ics,text/calendar",
+        "form": "",
+        "hx-post": reverse("admin:campaign_holidays"),
+        "hx-encoding": "multipart/form-data",
+        "hx-target": "#holidays",
+        "hx-swap": "outerHTML",
+    }
+    # Unfold's own: its script looks for this widget's parts beside every file input.
+    return UnfoldAdminFileFieldWidget(attrs).render("holidays", None)
+
+
+def days_off_again(written: str) -> str:
+    """The field as it is put over the one that stands on the page."""
+    attrs = {
+        "id": "id_days_off",
+        "aria-describedby": "id_days_off_helptext",
+        "hx-swap-oob": "true",
+    }
+    return CampaignForm.base_fields["days_off"].widget.render("days_off", written, attrs)
+
+
 class CampaignForm(variants.OfVariants):
     at = WallClock(
         label=gettext_lazy("Local time"),
@@ -107,6 +137,8 @@ class CampaignForm(variants.OfVariants):
     goal_event = _name("goal_event", example="bought", list="event-names")
     goal_value = _name("goal_value", example="price")
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    holidays_file = staticmethod(holidays_file)
 
     class Meta:
         model = Campaign

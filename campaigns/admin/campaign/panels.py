@@ -16,9 +16,10 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import trigger_client_event
 
 from campaigns.admin.audience.inquiry import problems
-from campaigns.admin.campaign import when
+from campaigns.admin.campaign import form, when
 from campaigns.admin.campaign.in_place import MAKE
 from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.rehearsal import pages as rehearsals
@@ -82,6 +83,11 @@ class Panels:
                 ]
             ),
             path("when/", guarded(require_POST(self.when_view)), name="campaign_when"),
+            path(
+                "when/holidays/",
+                guarded(require_POST(self.holidays_view)),
+                name="campaign_holidays",
+            ),
             path(
                 "<int:pk>/review/",
                 guarded(require_GET(self.review_view)),
@@ -183,6 +189,19 @@ class Panels:
         campaign = mine.filter(pk=row_id(request.POST.get("campaign")) or 0).first()
         context = {"when": when.read(request.POST, campaign, timezone.now())}
         return render(request, f"{FOLDER}/when_panel.html", context)
+
+    def holidays_view(self, request: HttpRequest) -> HttpResponse:
+        """The days off as they stand in the form, with those of a calendar file."""
+        typed = request.POST.get("days_off", "")
+        context: dict[str, Any] = {"holidays_file": form.holidays_file()}
+        try:
+            taken = when.holidays_in(request.FILES.get("holidays"), timezone.now())
+            context["days_off"] = form.days_off_again(when.with_holidays(typed, taken))
+            context["taken"] = [day.isoformat() for day in sorted(taken)]
+        except ValidationError as error:
+            context["wrong"] = error.messages[0]
+        reply = render(request, f"{FOLDER}/holidays.html", context)
+        return trigger_client_event(reply, "days-off", after="settle")
 
     def review_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         related = Campaign.objects.select_related("audience", "template", "project")

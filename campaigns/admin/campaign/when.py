@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating, reach
@@ -23,7 +24,7 @@ from campaigns.planning.campaign import (
     Campaign,
 )
 from campaigns.planning.launch_check import clocks, forecast, quiet
-from campaigns.planning.repeats import days_off, repeating
+from campaigns.planning.repeats import days_off, holidays, repeating
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching
 from campaigns.runs.hours.local_time import LocalTime
@@ -147,6 +148,30 @@ def _days(posted: Any) -> dict[str, Any]:
     except ValueError as error:
         raise ValidationError(str(error)) from error
     return {"every": every, "on_days": on_days, "days_off": left_out}
+
+
+def holidays_in(file: UploadedFile | None, now: datetime) -> frozenset[date]:
+    """The whole days of a calendar file. Raises ValidationError."""
+    if file is None:
+        raise ValidationError(_("Choose a calendar file (.ics)."))
+    try:
+        # Of one that is too large, enough to be refused.
+        text = file.read(holidays.LONGEST + 1).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValidationError(_("This is no calendar file (.ics): it is no UTF-8 text.")) from error
+    try:
+        return holidays.read(text, now.date())
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
+
+
+def with_holidays(typed: str, taken: frozenset[date]) -> str:
+    try:
+        days = days_off.read(typed) | taken
+        days_off.count(days)
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
+    return days_off.written(days)
 
 
 def _rate(posted: Any) -> int | None:

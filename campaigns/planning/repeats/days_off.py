@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date
 
 from django.utils.translation import gettext as _
@@ -16,11 +16,19 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 def read(text: str) -> frozenset[date]:
     """A date a line, or with blanks or commas between. Raises ValueError; its words say which."""
     if len(text) > LONGEST:
-        raise ValueError(_("Too many days; at most %(most)s.") % {"most": MOST})
+        raise _too_many()
     found = frozenset(map(_day, filter(None, re.split(r"[\s,;]+", text))))
-    if len(found) > MOST:
-        raise ValueError(_("Too many days; at most %(most)s.") % {"most": MOST})
+    count(found)
     return found
+
+
+def count(days: Collection[date]) -> None:
+    if len(days) > MOST:
+        raise _too_many()
+
+
+def _too_many() -> ValueError:
+    return ValueError(_("Too many days; at most %(most)s.") % {"most": MOST})
 
 
 def written(days: Iterable[date]) -> str:

@@ -1,0 +1,117 @@
+"""A calendar file's whole days become days off; what is no such file is told what it is."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from campaigns.planning.repeats import holidays
+
+TODAY = date(2031, 5, 7)
+
+
+def event(*lines: str) -> str:
+    return "\r\n".join(["BEGIN:VEVENT", "SUMMARY:Children's Day", *lines, "END:VEVENT"])
+
+
+def calendar(*events: str) -> str:
+    return "\r\n".join(["BEGIN:VCALENDAR", "VERSION:2.0", *events, "END:VCALENDAR", ""])
+
+
+def taken(*lines: str) -> list[str]:
+    return [str(day) for day in sorted(holidays.read(calendar(event(*lines)), TODAY))]
+
+
+def test_a_whole_day_is_taken_and_the_day_of_its_end_is_not() -> None:
+    assert taken("DTSTART;VALUE=DATE:20311225") == ["2031-12-25"]
+    assert taken("DTSTART;VALUE=DATE:20311225", "DTEND;VALUE=DATE:20311226") == ["2031-12-25"]
+    assert taken("DTSTART;VALUE=DATE:20311225", "DTEND;VALUE=DATE:20311225") == ["2031-12-25"]
+
+
+@pytest.mark.parametrize("lasts", ["DTEND;VALUE=DATE:20311227", "DURATION:P2D"])
+def test_each_day_of_several_is_taken(lasts: str) -> None:
+    assert taken("DTSTART;VALUE=DATE:20311225", lasts) == ["2031-12-25", "2031-12-26"]
+
+
+def test_days_that_have_passed_and_those_far_ahead_are_left_out() -> None:
+    assert taken("DTSTART;VALUE=DATE:20310501", "DTEND;VALUE=DATE:20310508") == [
+        "2031-05-06", "2031-05-07",
+    ]  # fmt: skip
+    years = taken("DTSTART;VALUE=DATE:19001225", "RRULE:FREQ=YEARLY")
+    assert years == [f"{year}-12-25" for year in range(2031, 2036)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "years"),
+    [
+        ("FREQ=YEARLY;INTERVAL=2", ["2032", "2034"]),
+        ("FREQ=YEARLY;COUNT=4", ["2031", "2032", "2033"]),
+        ("FREQ=YEARLY;UNTIL=20321225", ["2031", "2032"]),
+        ("FREQ=YEARLY;UNTIL=20321225T000000Z;BYMONTH=12;BYMONTHDAY=25", ["2031", "2032"]),
+    ],
+)
+def test_a_day_comes_every_year_as_its_rule_says(rule: str, years: list[str]) -> None:
+    found = taken("DTSTART;VALUE=DATE:20301225", f"RRULE:{rule}")
+    assert [day[:4] for day in found] == years
+
+
+def test_a_leap_day_comes_in_leap_years_alone_and_a_year_may_be_taken_out() -> None:
+    assert taken("DTSTART;VALUE=DATE:20280229", "RRULE:FREQ=YEARLY") == ["2032-02-29", "2036-02-29"]
+    without = ("RRULE:FREQ=YEARLY;UNTIL=20331225", "EXDATE;VALUE=DATE:20321225,20300101")
+    assert taken("DTSTART;VALUE=DATE:20311225", *without) == ["2031-12-25", "2033-12-25"]
+
+
+def test_several_days_over_new_year_are_taken_on_both_sides_of_it() -> None:
+    lasting = ("DTEND;VALUE=DATE:20300102", "RRULE:FREQ=YEARLY;UNTIL=20311231")
+    assert taken("DTSTART;VALUE=DATE:20291231", *lasting) == [
+        "2031-12-31", "2032-01-01",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "RRULE:FREQ=MONTHLY", "RRULE:FREQ=YEARLY;BYDAY=4TH", "RRULE:FREQ=YEARLY;BYMONTH=11",
+        "RRULE:FREQ=YEARLY;COUNT=0", "RRULE:INTERVAL=1", "RDATE;VALUE=DATE:20311226",
+        "RECURRENCE-ID;VALUE=DATE:20311225", "RRULE:FREQ=YEARLY\r\nRRULE:FREQ=YEARLY",
+    ],
+)  # fmt: skip
+def test_what_repeats_in_another_way_is_refused_by_its_name(rule: str) -> None:
+    with pytest.raises(ValueError, match="“Children's Day” repeats in another way"):
+        taken("DTSTART;VALUE=DATE:20311225", rule)
+
+
+def test_lines_are_unfolded_and_alarms_hours_and_what_was_cancelled_are_left_out() -> None:
+    alarm = ("BEGIN:VALARM", "TRIGGER:-PT1H", "DURATION:PT1H", "DTSTART:nonsense", "END:VALARM")
+    whole = event('DTSTART;X-NOTE="a:b";VALU', " E=DATE:2031", "\t1225", *alarm)
+    hour = event("DTSTART:20311226T090000Z", "DTEND:20311226T100000Z", "RRULE:FREQ=DAILY")
+    cancelled = event("DTSTART;VALUE=DATE:20311227", "STATUS:CANCELLED")
+    zone = "BEGIN:VTIMEZONE\r\nBEGIN:STANDARD\r\nDTSTART:x\r\nEND:STANDARD\r\nEND:VTIMEZONE"
+    text = calendar(zone, whole, hour, cancelled)
+    assert holidays.read(text, TODAY) == {date(2031, 12, 25)}
+    plain = "\ufeff" + text.replace("\r\n", "\n").replace("VEVENT", "vevent")
+    assert holidays.read(plain, TODAY) == {date(2031, 12, 25)}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "does not begin with BEGIN:VCALENDAR"),
+        ("date,name\n2031-12-25,Christmas", "does not begin with BEGIN:VCALENDAR"),
+        (calendar(event("DTSTART;VALUE=DATE:20311225"))[:-20], "cut off"),
+        (calendar(), "no event of a whole day"),
+        (calendar(event("DTSTART:20311226T090000Z")), "no event of a whole day"),
+        (calendar(event("DTSTART;VALUE=DATE:20300101")), "no event of a whole day"),
+        (calendar(event("DTSTART;VALUE=DATE:20310230")), "“20310230” is no date"),
+        (calendar(event("DTSTART;VALUE=DATE:２０３１1225")), "is no date"),
+        (calendar(event()), "“Children's Day”: “” is no date"),
+        (calendar(event("DTSTART;VALUE=DATE:20311225", "DURATION:PT5H")), "has to be whole days"),
+        (calendar(event("DTSTART;VALUE=DATE:20311225", "DTEND;VALUE=DATE:20330101")), "Too many"),
+        (calendar(*[event("DTSTART;VALUE=DATE:20311225")] * 2_001), "at most 2,000"),
+        ("BEGIN:VCALENDAR" + "\n" * 1_000_000, "at most 1 MB"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_taken_says_why(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        holidays.read(text, TODAY)
