@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import time_machine
 
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
@@ -162,6 +163,24 @@ def test_a_campaign_repeats_on_its_days_alone(alice: Caller, intent: dict[str, A
     assert fields_at_fault(alice.post("campaigns", {**intent, "schedule": once})) == [
         "schedule.days_off"
     ]
+
+
+def test_a_calendar_files_days_are_left_out(alice: Caller, intent: dict[str, Any]) -> None:
+    file = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20300531\nEND:VEVENT\nEND:VCALENDAR\n"
+    daily = {"kind": "recurring", "at": "2030-05-30T09:00:00Z", "repeat": "daily"}
+    with time_machine.travel("2030-05-01T09:00:00Z", tick=False):
+        given = {**daily, "days_off": ["2030-06-01"], "holidays": file}
+        made = alice.post("campaigns", {**intent, "schedule": given})
+        assert made.status_code == 201, made.content
+        assert made.json()["schedule"]["days_off"] == ["2030-05-31", "2030-06-01"]
+        assert "holidays" not in made.json()["schedule"]
+        for wrong in (
+            {**daily, "holidays": "Christmas"},
+            {"kind": "at", "at": "2030-05-30T09:00:00Z", "holidays": file},
+            {"kind": "now", "holidays": file},
+        ):
+            refused = alice.post("campaigns", {**intent, "schedule": wrong})
+            assert fields_at_fault(refused) == ["schedule.holidays"]
 
 
 def test_a_choice_that_is_none_is_told_which_there_are(
