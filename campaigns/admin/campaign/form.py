@@ -83,7 +83,7 @@ def holidays_file() -> str:
         "hx-swap": "outerHTML",
     }
     # Unfold's own: its script looks for this widget's parts beside every file input.
-    return UnfoldAdminFileFieldWidget(attrs).render("holidays", None)
+    return str(UnfoldAdminFileFieldWidget(attrs).render("holidays", None))
 
 
 def days_off_again(written: str) -> str:
@@ -93,7 +93,8 @@ def days_off_again(written: str) -> str:
         "aria-describedby": "id_days_off_helptext",
         "hx-swap-oob": "true",
     }
-    return CampaignForm.base_fields["days_off"].widget.render("days_off", written, attrs)
+    field = CampaignForm.base_fields["days_off"]
+    return str(field.widget.render("days_off", written, attrs))
 
 
 class CampaignForm(variants.OfVariants):

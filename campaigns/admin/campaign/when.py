@@ -150,7 +150,7 @@ def _days(posted: Any) -> dict[str, Any]:
     return {"every": every, "on_days": on_days, "days_off": left_out}
 
 
-def holidays_in(file: UploadedFile | None, now: datetime) -> frozenset[date]:
+def holidays_in(file: UploadedFile[Any] | None, now: datetime) -> frozenset[date]:
     """The whole days of a calendar file. Raises ValidationError."""
     if file is None:
         raise ValidationError(_("Choose a calendar file (.ics)."))

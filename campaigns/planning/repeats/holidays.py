@@ -157,10 +157,9 @@ def _rule(event: Event, begins: date) -> tuple[int, int | None, date]:
     """Every so many years, so many times (None: any number), until that day."""
     parts = [part.partition("=") for part in event.one("RRULE").upper().split(";") if part]
     rule = {name: value for name, _is, value in parts}
-    own = {"FREQ": ["YEARLY"], "BYMONTH": [begins.month], "BYMONTHDAY": [begins.day]}
-    for name, words in own.items():
-        if rule.get(name, str(words[0])).lstrip("0") != str(words[0]):
-            raise _repeats_oddly(event)
+    own = {"FREQ": "YEARLY", "BYMONTH": str(begins.month), "BYMONTHDAY": str(begins.day)}
+    if any(rule.get(name, value).lstrip("0") != value for name, value in own.items()):
+        raise _repeats_oddly(event)
     if "FREQ" not in rule or rule.keys() - OF_A_RULE:
         raise _repeats_oddly(event)
     numbers = [rule.get(name, "1") for name in ("INTERVAL", "COUNT")]
