@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from campaigns.api import schedules
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.course.course import Course
 from campaigns.planning.launch_check.doubts import Code
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.launch_check.losses import Loss
@@ -86,6 +87,27 @@ class CheckedWhenSerializer(serializers.Serializer[Any]):
     )
 
 
+class ForecastSerializer(serializers.Serializer[Any]):
+    """How many messages leave when, if nothing else of the project is sent meanwhile: by quiet
+    hours, each reader's clock, the rate and “Expires after”."""
+
+    sent = serializers.IntegerField(help_text="Messages that leave.")
+    too_late = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="Devices that get nothing because of the time, by reason.",
+    )
+    ends_at = serializers.DateTimeField(allow_null=True, help_text="When the last one leaves.")
+    step_seconds = serializers.IntegerField()
+    counts = serializers.ListField(
+        child=serializers.IntegerField(),
+        help_text="How many leave in each step, from `when.starts_at` on.",
+    )
+    exact = serializers.BooleanField(
+        help_text="False: reckoned from a sample, from parts of each time zone, or with each "
+        "person standing for several."
+    )
+
+
 class WarningSerializer(serializers.Serializer[Any]):
     """Something unusual that does not prevent a launch."""
 
@@ -117,6 +139,7 @@ class CheckSerializer(serializers.Serializer[Any]):
     who = CheckedWhoSerializer()
     skipped = LossSerializer(many=True)
     when = CheckedWhenSerializer()
+    forecast = ForecastSerializer(allow_null=True, help_text="null: it could not be counted.")
     warnings = WarningSerializer(many=True)
     samples = SampleSerializer(many=True)
 
@@ -141,6 +164,7 @@ def _shown(report: LaunchReport) -> dict[str, Any]:
         "who": _who(report),
         "skipped": [_loss(loss) for loss in report.losses],
         "when": _when(report),
+        "forecast": _forecast(report.course),
         "warnings": [{"code": one.code, "message": one.words} for one in report.doubts],
         "samples": [_sample(card) for card in report.samples],
     }
@@ -185,6 +209,17 @@ def _when(report: LaunchReport) -> dict[str, Any]:
         "message": report.pace.limit,
         "first": report.first,
         "wait_seconds": report.wait,
+    }
+
+
+def _forecast(course: Course | None) -> dict[str, Any] | None:
+    return course and {
+        "sent": course.sent,
+        "too_late": course.skipped,
+        "ends_at": course.ends_at,
+        "step_seconds": course.step,
+        "counts": course.counts,
+        "exact": course.exact,
     }
 
 

@@ -20,6 +20,7 @@ from django_htmx.http import trigger_client_event
 
 from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.campaign import form, when
+from campaigns.admin.campaign.foretold import chart
 from campaigns.admin.campaign.in_place import MAKE
 from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.rehearsal import pages as rehearsals
@@ -215,9 +216,11 @@ class Panels:
             return render(request, f"{FOLDER}/review_busy.html", {"campaign": campaign})
 
     def _review(self, request: HttpRequest, campaign: Campaign) -> HttpResponse:
+        report = LaunchReport(campaign, timezone.now())
         context = {
             "campaign": campaign,
-            "report": LaunchReport(campaign, timezone.now()),
+            "report": report,
+            "chart": chart.of(report.course, campaign.zone),
             "zone": campaign.zone,
             "goal": goal_in_words.of(campaign),
             "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,

@@ -94,12 +94,18 @@ def look(
     campaign: Campaign, rules: dict[str, Any], at: datetime, by: LocalTime | None, *, seconds: float
 ) -> Asleep | Resting | Around | None:
     """What to know before it starts then; None where nobody can count in time."""
-    if by is None:
-        return quiet.look(campaign, rules, at, seconds=seconds)
     try:
         found = reach.zones(campaign.project_id, rules, seconds=seconds)
     except reach.Uncountable:
         return None
+    return judged(campaign, at, by, found)
+
+
+def judged(
+    campaign: Campaign, at: datetime, by: LocalTime | None, found: Zones
+) -> Asleep | Resting | Around:
+    if by is None:
+        return quiet.judged(campaign, found, at)
     ttl = timedelta(seconds=campaign.ttl_seconds)
     return around(by, campaign.quiet_hours, ttl, found, campaign.zone)
 

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from campaigns.planning.solver.capacity import Capacity
 from campaigns.runs.chunk import ONE_WORKER
 from campaigns.runs.run import Run
 from campaigns.runs.sums import average_rate
@@ -44,6 +45,11 @@ class Forecast:
             return self._climbing + (devices - self._climbed) / self.rate
         # start · t + climb · t² / 2 = devices
         return (math.sqrt(self.start**2 + 2 * self.climb * devices) - self.start) / self.climb
+
+    @property
+    def capacity(self) -> Capacity:
+        cold = self.start if self._climbs else None
+        return Capacity(self.rate, cold=cold, climb=self.climb)
 
     @property
     def said(self) -> str:

@@ -19,12 +19,15 @@ from django.utils.translation import gettext as _
 
 from campaigns.audiences import reach
 from campaigns.audiences.happened.kind import Sql
-from campaigns.audiences.reach import Reach
+from campaigns.audiences.reach import Reach, Zones
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.first_part import drawing, in_words
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.course import waterfall
+from campaigns.planning.course.course import Course, foresee
+from campaigns.planning.course.waterfall import Step
 from campaigns.planning.launch_check import (
     clocks,
     doubts,
@@ -41,6 +44,7 @@ from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.launch_check.skipped import Cause, Skipped
 from campaigns.planning.launch_check.texts_checked import TextsChecked
 from campaigns.planning.outlook import Look
+from campaigns.planning.solver.rules import Rules
 from campaigns.planning.variants import launching
 from campaigns.planning.variants.variant import Wording
 from campaigns.runs.chunk import IN_FLIGHT, WINDOW
@@ -301,6 +305,42 @@ class LaunchReport:
             return None
         return self.pace.seconds(self.reach.devices) + self.wait
 
+    @cached_property
+    def course(self) -> Course | None:
+        """How many leave when, alone in the project; None where nobody could count them."""
+        if self.sent_to is None or self._zones is None or self.nobody:
+            return None
+        asked, by_the_clock = self.campaign, (Reason.NO_ZONE, Reason.LOCAL_TIME)
+        also = sum(one.devices or 0 for one in self.skipped.losses if one.reason in by_the_clock)
+        devices = sum(self._zones.devices.values())
+        rules = Rules(
+            start=self.starts_at,
+            ttl=timedelta(seconds=asked.ttl_seconds),
+            local_time=self.local_time,
+            quiet=asked.quiet_hours,
+            first=self.first,
+            wait=timedelta(seconds=self.wait),
+        )
+        return foresee(
+            self._zones.devices,
+            min(devices, self.sent_to + also),
+            rules,
+            self.pace.capacity,
+            exact=self._zones.exact and self.skipped.exact and self._surely_all(devices),
+        )
+
+    def _surely_all(self, devices: int) -> bool:
+        """Nobody came or went between the two counts."""
+        return self.reach is not None and self.reach.exact and self.reach.devices == devices
+
+    @property
+    def waterfall(self) -> list[Step]:
+        """From the people of the audience to the messages that leave."""
+        if self.reach is None or self.course is None or self.sent_to is None:
+            return []
+        losses = [(one.short, one.devices or 0, one.exact) for one in self.skipped.losses]
+        return waterfall.steps(self.reach, losses, self.sent_to, self.course)
+
     @property
     def first(self) -> int:
         """How many devices go first; 0: all go at once."""
@@ -362,9 +402,20 @@ class LaunchReport:
     def _asleep(self) -> quiet.Asleep | quiet.Resting | clocks.Around | None:
         if self.reach is None or self.nobody:
             return None
+        if self._zones is None:
+            return None
+        return clocks.judged(self.campaign, self.starts_at, self.local_time, self._zones)
+
+    @cached_property
+    @_in_time
+    def _zones(self) -> Zones | None:
+        """Where its people live; None where nobody can count in time."""
+        if self.reach is None:
+            return None
         limit = ZONES_SECONDS if self.reach.exact else 0.0
-        at = self.starts_at
-        return clocks.look(self.campaign, self._rules, at, self.local_time, seconds=limit)
+        with suppress(reach.Uncountable):
+            return reach.zones(self.campaign.project_id, self._rules, seconds=limit)
+        return None
 
     @property
     def warnings(self) -> list[Doubt | Loss]:

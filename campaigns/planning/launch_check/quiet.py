@@ -136,6 +136,10 @@ def look(
         found = reach.zones(sent.project_id, rules, seconds=seconds)
     except reach.Uncountable:
         return None
+    return judged(sent, found, at)
+
+
+def judged(sent: Campaign | Run, found: Zones, at: datetime) -> Asleep | Resting:
     if hours := sent.quiet_hours:
         return resting(hours, timedelta(seconds=sent.ttl_seconds), found, at)
     return asleep(sent.project, found, at)

@@ -1,0 +1,74 @@
+"""The course of a run before its launch: how many messages leave when, and who comes too late.
+
+Whoever gets nothing for another reason is left out in equal parts of every zone. A very large
+audience is drawn in parts: each person then stands for several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import accumulate, pairwise
+
+from campaigns.planning.solver.capacity import Capacity
+from campaigns.planning.solver.rules import Alike, People, Rules
+from campaigns.planning.solver.solving import solve
+
+MOST = 200_000  # people in a plan: a page waits a tenth of a second for it
+MOST_STEPS = 72  # wider than that a drawing tells no more
+STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
+
+
+@dataclass(frozen=True)
+class Course:
+    starts_at: datetime
+    ends_at: datetime | None  # when the last message leaves; None: none does
+    sent: int
+    skipped: dict[str, int]  # by the reason
+    step: int  # seconds
+    counts: list[int]  # of the messages that leave in each step from the start on
+    exact: bool  # False: some of its people were estimated, or stand for others
+
+
+def foresee(
+    zones: Mapping[str, int], gets_it: int, rules: Rules, capacity: Capacity, *, exact: bool
+) -> Course:
+    """Of the devices in each zone so many get it, unless it is too late for them."""
+    each = max(1, -(-gets_it // MOST))
+    drawn = _parts(zones, gets_it // each)
+    fewer = replace(rules, first=-(-rules.first // each))
+    plan = solve(People.mixed(drawn), fewer, _slower(capacity, each))
+    step = _step(plan.last - plan.start if plan.last else timedelta())
+    return Course(
+        starts_at=rules.start,
+        ends_at=plan.last,
+        sent=plan.sent * each,
+        skipped={reason: count * each for reason, count in plan.skipped.items()},
+        step=step,
+        counts=[count * each for count in plan.curve(timedelta(seconds=step))],
+        exact=exact and each == 1 and gets_it == sum(zones.values()),
+    )
+
+
+def _parts(zones: Mapping[str, int], gets_it: int) -> list[tuple[Alike, int]]:
+    """Rounded so that together they are exactly so many."""
+    everybody = sum(zones.values()) or 1
+    until = [0, *(total * gets_it // everybody for total in accumulate(zones.values()))]
+    counts = (after - before for before, after in pairwise(until))
+    return [(Alike(zone), count) for zone, count in zip(zones, counts, strict=True)]
+
+
+def _slower(capacity: Capacity, times: int) -> Capacity:
+    return replace(
+        capacity,
+        full=capacity.full / times,
+        most=capacity.most and capacity.most / times,
+        cold=capacity.cold and capacity.cold / times,
+        climb=capacity.climb / times,
+    )
+
+
+def _step(lasts: timedelta) -> int:
+    fitting = (step for step in STEPS if lasts.total_seconds() < step * MOST_STEPS)
+    return next(fitting, STEPS[-1])

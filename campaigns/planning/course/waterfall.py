@@ -1,0 +1,57 @@
+"""The waterfall: from the people of an audience to the messages that leave, loss by loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from campaigns.audiences.reach import Reach
+from campaigns.planning.course.course import Course
+from campaigns.runs.reasons import Reason
+
+TOO_LATE = (Reason.QUIET_HOURS, Reason.EXPIRED)  # the others are told with the audience
+
+
+@dataclass(frozen=True)
+class Step:
+    words: str
+    count: int
+    is_sum: bool = False  # what is left, and not who is lost
+    exact: bool = True
+
+    @property
+    def said(self) -> str:
+        number = f"{self.count:,}" if self.is_sum or self.count < 0 else f"−{self.count:,}"
+        number = f"+{-self.count:,}" if self.count < 0 else number
+        return number if self.exact else _("about %(number)s") % {"number": number}
+
+
+def steps(
+    found: Reach, losses: Sequence[tuple[str, int, bool]], sent_to: int, course: Course
+) -> list[Step]:
+    """`losses`: each with its words, its devices and whether that is exact. The last step is what
+    is left of the people above it."""
+    exact = found.exact
+    told = [Step(_("People in the audience"), found.people, is_sum=True, exact=exact)]
+    if found.unreachable_people:
+        told.append(Step(_("without a device"), found.unreachable_people, exact=exact))
+    told.append(Step(_("Devices"), found.devices, is_sum=True, exact=exact))
+    told += [Step(words, count, exact=sure) for words, count, sure in losses]
+    if twice := sum(count for _words, count, _sure in losses) - (found.devices - sent_to):
+        told.append(Step(_("counted under several reasons"), -twice, exact=exact))
+    late = [*_too_late(course)]
+    left = sent_to - sum(step.count for step in late)
+    sure = exact and all(step.exact for step in [*told, *late])
+    return [*told, *late, Step(_("Messages that leave"), left, is_sum=True, exact=sure)]
+
+
+def _too_late(course: Course) -> Iterator[Step]:
+    words = {
+        Reason.QUIET_HOURS: _("would wake after it expired"),
+        Reason.EXPIRED: _("it expires before their turn"),
+    }
+    for reason in TOO_LATE:
+        if count := course.skipped.get(reason):
+            yield Step(words[reason], count, exact=course.exact)

@@ -1,0 +1,70 @@
+"""The review says what becomes of everybody: from the audience to the messages that leave."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from campaigns.planning.launch_check.launch_report import LaunchReport
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.people.project import Project
+from tests.admin.desk import Desk
+from tests.given.builders import make_campaign, make_people, make_project
+
+NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def ours(db: None) -> Project:
+    return make_project(uses_default_credentials=True)
+
+
+def told(report: LaunchReport) -> list[tuple[str, str]]:
+    return [(step.words, step.said) for step in report.waterfall]
+
+
+def test_each_loss_is_a_step_and_the_last_is_what_is_left(ours: Project) -> None:
+    make_people(ours, 100)
+    people = [*Contact.objects.order_by("pk")]
+    Device.objects.filter(contact=people[0]).delete()
+    Contact.objects.filter(pk=people[1].pk).update(subscribed=False)
+    campaign = make_campaign(ours, rate_per_second=1, ttl_seconds=60)
+    assert told(LaunchReport(campaign, NOON)) == [
+        ("People in the audience", "100"),
+        ("without a device", "−1"),
+        ("Devices", "99"),
+        ("unsubscribed", "−1"),
+        ("it expires before their turn", "about −38"),
+        ("Messages that leave", "about 60"),
+    ]
+
+
+def test_who_is_lost_for_two_reasons_is_one_device(ours: Project) -> None:
+    make_people(ours, 4)
+    campaign = make_campaign(ours, template={"title": "{{ city }}", "body": "{{ street }}"})
+    Contact.objects.filter(pk=Contact.objects.latest("pk").pk).update(
+        attributes={"city": "Seoul", "street": "Main"}
+    )
+    assert told(LaunchReport(campaign, NOON))[-4:] == [
+        ("no city", "−3"),
+        ("no street", "−3"),
+        ("counted under several reasons", "+3"),
+        ("Messages that leave", "1"),
+    ]
+
+
+def test_the_review_draws_it_and_says_the_same_in_numbers(project: Project, desk: Desk) -> None:
+    make_people(project, 25)
+    campaign = make_campaign(project, rate_per_second=10)
+    page = desk.open("campaign_review", campaign.pk)
+    assert "How it would go" in page and page.count('class="r-block"') == 3
+    numbers = page.partition('id="course-numbers"')[2]
+    assert [f'<td class="c-number">{n}</td>' in numbers for n in (10, 5)] == [True, True]
+
+
+def test_nobody_is_drawn_where_nobody_is_reached(project: Project, desk: Desk) -> None:
+    campaign = make_campaign(project)
+    page = desk.open("campaign_review", campaign.pk)
+    assert "How it would go" not in page

@@ -1,0 +1,54 @@
+"""The forecast of a check: how many messages leave when, and who comes too late."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time
+
+import pytest
+import time_machine
+
+from notifications.people.contact import Contact
+from notifications.people.project import Project
+from tests.api.caller import Caller
+from tests.api.checking import checked
+from tests.given.builders import make_campaign, make_people, make_project
+
+NINE_IN_SEOUL = datetime(2026, 12, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def ours(db: None) -> Project:
+    return make_project(
+        uses_default_credentials=True, quiet_from=time(21), quiet_until=time(8), timezone="UTC"
+    )
+
+
+def test_a_rate_says_how_many_leave_in_each_second(alice: Caller, ours: Project) -> None:
+    make_people(ours, 25)
+    with time_machine.travel(NINE_IN_SEOUL, tick=False):
+        told = checked(alice, make_campaign(ours, rate_per_second=10))["forecast"]
+    assert told == {
+        "sent": 25,
+        "too_late": {},
+        "ends_at": "2026-12-01T12:00:02.400000Z",
+        "step_seconds": 1,
+        "counts": [10, 10, 5],
+        "exact": True,
+    }
+
+
+def test_who_sleeps_gets_it_in_the_morning_or_is_too_late(alice: Caller, ours: Project) -> None:
+    make_people(ours, 30)
+    in_seoul = Contact.objects.order_by("pk").values("pk")[:10]
+    Contact.objects.filter(pk__in=in_seoul).update(timezone="Asia/Seoul")
+    with time_machine.travel(NINE_IN_SEOUL, tick=False):
+        waits = checked(alice, make_campaign(ours, ttl_seconds=86_400))["forecast"]
+        late = checked(alice, make_campaign(ours, ttl_seconds=3_600))["forecast"]
+    assert (waits["sent"], waits["too_late"]) == (30, {})
+    assert (waits["counts"][0], waits["counts"][-1]) == (20, 10)
+    assert waits["ends_at"].startswith("2026-12-01T23:00")
+    assert (late["sent"], late["too_late"]) == (20, {"quiet_hours": 10})
+
+
+def test_what_it_cannot_count_it_does_not_foretell(alice: Caller, ours: Project) -> None:
+    assert checked(alice, make_campaign(ours))["forecast"] is None
