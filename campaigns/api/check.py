@@ -213,7 +213,9 @@ def _when(report: LaunchReport) -> dict[str, Any]:
 
 
 def _forecast(course: Course | None) -> dict[str, Any] | None:
-    return course and {
+    if course is None:
+        return None
+    return {
         "sent": course.sent,
         "too_late": course.skipped,
         "ends_at": course.ends_at,
