@@ -22,7 +22,7 @@ def of(course: Course | None, zone: str) -> Bars | None:
     since = [local(course.starts_at + stretch * at, zone, layout) for at in range(len(counts) + 1)]
     return Bars(
         name="course",
-        title=_("Messages that leave"),
+        title=_("When they leave"),
         label=_("Messages"),
         bars=[(f"{each * at:.1f}", f"{140 * count / top:.1f}") for at, count in enumerate(counts)],
         each=f"{each * 0.8:.1f}",
