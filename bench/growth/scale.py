@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.growth import awake, caps, ceiling, law, people_figures, soak, statements
-from bench.live import feed, receipts
+from bench.live import feed, load, receipts
 from bench.messages import cost, messages, seeds
 from bench.planning import planning, result, solver, texts
 
@@ -42,6 +42,7 @@ PARTS: dict[str, Part] = {
     "caps": lambda folder, wanted: caps.measure(folder, wanted.messages or caps.MESSAGES),
     "feed": lambda folder, wanted: feed.measure(folder),
     "receipts": lambda folder, wanted: receipts.measure(folder, wanted.messages or receipts.PEOPLE),
+    "load": lambda folder, wanted: load.measure(folder, wanted.messages or load.PEOPLE),
     "result": lambda folder, wanted: result.measure(folder, wanted.people),
     "soak": lambda folder, wanted: soak.measure(
         folder, minutes=wanted.minutes, messages=wanted.messages or soak.MESSAGES
