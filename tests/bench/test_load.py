@@ -34,10 +34,10 @@ async def _read(witness: Path) -> tuple[list[float], float]:
 
 def test_many_at_once_wait_for_each_other_and_it_says_that_it_is_busy(tmp_path: Path) -> None:
     few, idle = read(tmp_path / "few", 20)
-    many, busy = read(tmp_path / "many", 700)
-    assert 0 < len(few) < 20 and 90 < len(many) < 190, "a fifth of the messages, of this run"
+    many, busy = read(tmp_path / "many", 1_500)
+    assert 0 < len(few) < 20 and 200 < len(many) < 400, "a fifth of the messages, of this run"
     assert min(few) >= SERVES_SECONDS
-    assert max(many) > 3 * max(few)
+    assert max(many) > 10 * max(few)
     assert idle < 0.5 and busy == 1.0
 
 
