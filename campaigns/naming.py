@@ -37,6 +37,8 @@ FIELDS = {
     "finished at": pgettext_lazy("field", "finished at"),
     "first drawn": pgettext_lazy("field", "first drawn"),
     "forgotten at": pgettext_lazy("field", "forgotten at"),
+    "hour": pgettext_lazy("field", "hour"),
+    "series paused at": pgettext_lazy("field", "series paused at"),
     "frozen through": pgettext_lazy("field", "frozen through"),
     "held at": pgettext_lazy("field", "held at"),
     "held platforms": pgettext_lazy("field", "held platforms"),

@@ -45,6 +45,7 @@ SAID: dict[str, dict[str, Any]] = {
     "first_part_nobody": {"devices": 1_234},
     "no_winner": {"least": 20},
     "left_out": {"run": 1234},
+    "series_paused": {},
     "left_out_by": {"who": "user:sana.kim"},
     "by_hand": {"who": "user:sana.kim"},
 }  # fmt: skip
