@@ -22,8 +22,7 @@ FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is i
 WHATEVER_IT_SAYS = {
     *(Reason.UNSUBSCRIBED, Reason.SUPPRESSED, Reason.DEVICE_GONE),
     *(Reason.EXPIRED, Reason.QUIET_HOURS, Reason.LOCAL_TIME, Reason.NO_ZONE),
-    *(Reason.CAPPED,),
-    *(Reason.ONLINE, Reason.CONTROL, Reason.HOLDOUT),
+    *(Reason.CAPPED, Reason.ONLINE, Reason.CONTROL, Reason.HOLDOUT),
 }
 NOTHING_SAID = {Verdict.ACCEPTED, Verdict.UNSENT}  # that the delivery does not say
 

@@ -73,7 +73,7 @@ def test_the_rate_at_fcm_follows_within_five_seconds(
     tasks.ring(run.pk)
     eventually("it sends", lambda: len(fcm.witness()) > 400, seconds=30)
     load.reported(project, 1)
-    time.sleep(5)
+    time.sleep(5)  # what is promised: no sooner is it wrong
     with counted(fcm, seconds=3) as at_the_floor:
         Load.objects.update(reported_at=timezone.now() - timedelta(minutes=1))
     load.reported(project, 0)
@@ -81,7 +81,7 @@ def test_the_rate_at_fcm_follows_within_five_seconds(
     with counted(fcm, seconds=3) as as_planned:
         pass
     assert 0 < at_the_floor[0] <= 10 * 1.5, "messages a second, silent reporter or not"
-    assert as_planned[0] > 250
+    assert as_planned[0] > 3 * at_the_floor[0], "however slow the machine is"
     control.cancel(Run.objects.get(pk=run.pk), by="user:alice")
 
 

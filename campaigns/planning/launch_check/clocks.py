@@ -17,7 +17,7 @@ from campaigns.audiences.reach import Zones
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import quiet
 from campaigns.planning.launch_check.quiet import Asleep, Resting, is_night, percent, too_late
-from campaigns.planning.launch_check.skipped import Cause
+from campaigns.planning.launch_check.skipped import Cause, with_any_text
 from campaigns.runs.hours.local_time import AT_ONCE, NEXT_DAY, LocalTime
 from campaigns.runs.reasons import Reason
 from notifications.people.consent.hours import QuietHours
@@ -143,29 +143,17 @@ def causes(by: LocalTime | None, texts: Iterable[int]) -> Iterator[Cause]:
     """Why some of an audience would get nothing, whatever the text."""
     if by is None:
         return
-    everything, known = {*texts}, [*known_zones()]
+    texts, known = [*texts], [*known_zones()]
+    unknown = Sql("c.timezone <> ALL(%s::text[])", [known])
     if not by.otherwise:
-        yield Cause(
-            Reason.NO_ZONE,
-            Sql("(out = '' AND c.timezone <> ALL(%s::text[]))", [known]),
-            short=_("no time zone"),
-            words=_without_zone,
-            applies=lambda _group: everything,
-        )
-    never = [zone for zone in known if by.of(zone) is None]
-    if never:
-        others = bool(by.otherwise) and by.of(by.otherwise) is None
-        yield Cause(
-            Reason.LOCAL_TIME,
-            Sql(
-                "(out = '' AND (c.timezone = ANY(%s::text[])"
-                " OR (%s AND c.timezone <> ALL(%s::text[]))))",
-                [never, others, known],
-            ),
-            short=_("the time has passed"),
-            words=partial(_too_late_there, f"{by.wall:%H:%M}"),
-            applies=lambda _group: everything,
-        )
+        short = _("no time zone")
+        yield with_any_text(Reason.NO_ZONE, unknown, short, _without_zone, texts)
+    never = Sql("c.timezone = ANY(%s::text[])", [[zone for zone in known if by.of(zone) is None]])
+    if by.otherwise and by.of(by.otherwise) is None:
+        never = Sql(f"({never.sql} OR {unknown.sql})", [*never.params, *unknown.params])
+    if never.params[0]:
+        short, words = _("the time has passed"), partial(_too_late_there, f"{by.wall:%H:%M}")
+        yield with_any_text(Reason.LOCAL_TIME, never, short, words, texts)
 
 
 def _without_zone(devices: int) -> str:

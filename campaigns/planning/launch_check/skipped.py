@@ -192,14 +192,18 @@ def of_caps(caps: Caps | None, at: datetime, texts: Iterable[int]) -> Iterator[C
     """Who has had enough by then. What else is sent until then, nobody knows."""
     if caps is None or not caps.holds:
         return
-    enough, everything = enough_by(caps, at), {*texts}
-    yield Cause(
-        Reason.CAPPED,
-        Sql(f"(out = '' AND {enough[0]})", enough[1]),
-        short=_("had enough messages"),
-        words=_had_enough,
-        applies=lambda _group: everything,
-    )
+    enough = Sql(*enough_by(caps, at))
+    short = _("had enough messages")
+    yield with_any_text(Reason.CAPPED, enough, short, _had_enough, texts)
+
+
+def with_any_text(
+    reason: Reason, holds: Sql, short: str, words: Callable[[int], str], texts: Iterable[int]
+) -> Cause:
+    """Of people who are not out anyway."""
+    everything = {*texts}
+    only_then = Sql(f"(out = '' AND {holds.sql})", holds.params)
+    return Cause(reason, only_then, short, words, applies=lambda _group: everything)
 
 
 def _had_enough(devices: int) -> str:
