@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.audiences import reach
 from campaigns.first_part.first_part import held
-from campaigns.planning.launch_check import forecast
-from campaigns.planning.launch_check.forecast import in_workers, number
+from campaigns.planning.course import forecast
+from campaigns.planning.course.forecast import in_workers, number
 from campaigns.runs.run import Run
 from notifications.pace import load
 from notifications.pace.gate import Limit, PaceNow, full_rate, pace_of

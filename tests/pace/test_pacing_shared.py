@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from campaigns.planning.launch_check import forecast
+from campaigns.planning.course import forecast
 from notifications.pace.gate import Gate, Limit, full_rate, pace_of
 from notifications.pace.heard import Heard
 from notifications.people.project import Project

@@ -8,7 +8,7 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from campaigns.planning.launch_check import forecast
+from campaigns.planning.course import forecast
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.given.builders import make_project, make_run

@@ -17,7 +17,8 @@ from campaigns.admin.calendar import span as calendar_span
 from campaigns.audiences import estimating, reach
 from campaigns.audiences.reach import Reach
 from campaigns.planning import moving
-from campaigns.planning.launch_check import forecast, quiet
+from campaigns.planning.course import forecast
+from campaigns.planning.launch_check import quiet
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.furniture.dialogs import Dialog

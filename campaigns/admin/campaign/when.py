@@ -23,7 +23,8 @@ from campaigns.planning.campaign import (
     MOST_SPREAD,
     Campaign,
 )
-from campaigns.planning.launch_check import clocks, forecast, quiet
+from campaigns.planning.course import forecast
+from campaigns.planning.launch_check import clocks, quiet
 from campaigns.planning.repeats import days_off, holidays, repeating
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching

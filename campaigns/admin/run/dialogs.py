@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminRadioSelect
 
 from campaigns.engine import cancelling, unknowns
 from campaigns.first_part import winner
-from campaigns.planning.launch_check import forecast
+from campaigns.planning.course import forecast
 from campaigns.runs import series, sums
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.reasons import Cause

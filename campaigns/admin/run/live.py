@@ -21,7 +21,7 @@ from campaigns.admin.run.text import said
 from campaigns.engine import broken
 from campaigns.first_part.first_part import part_of
 from campaigns.first_part.shown import phase_of
-from campaigns.planning.launch_check.forecast import number
+from campaigns.planning.course.forecast import number
 from campaigns.results import reports, why_this_rate
 from campaigns.results.chunk_grid import grid
 from campaigns.results.next_step import NEXT_STEP, TAKE_BACK

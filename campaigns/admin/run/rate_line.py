@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from campaigns.planning.launch_check.forecast import number
+from campaigns.planning.course.forecast import number
 from campaigns.results.timeline import Timeline, timeline
 from campaigns.runs.run import Run
 from campaigns.runs.sums import average_rate, totals_of

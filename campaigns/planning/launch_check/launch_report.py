@@ -25,14 +25,13 @@ from campaigns.audiences.words import sentence
 from campaigns.first_part import drawing, in_words
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.course import waterfall
+from campaigns.planning.course import forecast, waterfall
 from campaigns.planning.course.course import Course, foresee
 from campaigns.planning.course.waterfall import Step
 from campaigns.planning.launch_check import (
     clocks,
     doubts,
     fetched,
-    forecast,
     losses,
     quiet,
     sharing,

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from campaigns.audiences.reach import Reach
 from campaigns.first_part.drawing import wait_of
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.forecast import Forecast
+from campaigns.planning.course.forecast import Forecast
 from campaigns.planning.outlook import Look, Refused
 from campaigns.runs.reasons import Reason
 from notifications.values.moments import in_words

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.planning.launch_check import forecast
+from campaigns.planning.course import forecast
 from campaigns.results import reports
 from campaigns.results.rehearsed import foretold
 from campaigns.results.rehearsed.foretold import Foretold
