@@ -35,10 +35,8 @@ def foresee(
     zones: Mapping[str, int], gets_it: int, rules: Rules, capacity: Capacity, *, exact: bool
 ) -> Course:
     """Of the devices in each zone so many get it, unless it is too late for them."""
-    each = max(1, -(-gets_it // MOST))
-    drawn = _parts(zones, gets_it // each)
-    fewer = replace(rules, first=-(-rules.first // each))
-    plan = solve(People.mixed(drawn), fewer, _slower(capacity, each))
+    people, fewer, each = drawn(zones, gets_it, rules, most=MOST)
+    plan = solve(people, fewer, _slower(capacity, each))
     step = _step(plan.last - plan.start if plan.last else timedelta())
     return Course(
         starts_at=rules.start,
@@ -49,6 +47,15 @@ def foresee(
         counts=[count * each for count in plan.curve(timedelta(seconds=step))],
         exact=exact and each == 1 and gets_it == sum(zones.values()),
     )
+
+
+def drawn(
+    zones: Mapping[str, int], gets_it: int, rules: Rules, *, most: int
+) -> tuple[People, Rules, int]:
+    """No more people than that, their rules, and how many each stands for."""
+    each = max(1, -(-gets_it // most))
+    people = People.mixed(_parts(zones, gets_it // each))
+    return people, replace(rules, first=-(-rules.first // each)), each
 
 
 def _parts(zones: Mapping[str, int], gets_it: int) -> list[tuple[Alike, int]]:
@@ -66,6 +73,7 @@ def _slower(capacity: Capacity, times: int) -> Capacity:
         most=capacity.most and capacity.most / times,
         cold=capacity.cold and capacity.cold / times,
         climb=capacity.climb / times,
+        others=tuple(replace(one, rate=one.rate / times) for one in capacity.others),
     )
 
 

@@ -8,9 +8,10 @@ Who came first leaves first, and of those who came together the first of the run
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
+from typing import Protocol
 
 from campaigns.planning.solver.asking import Answer, ask
 from campaigns.planning.solver.capacity import Capacity, Pace
@@ -20,26 +21,33 @@ from campaigns.planning.solver.rules import People, Rules
 MICROSECOND = timedelta(microseconds=1)
 
 
+class Turns(Protocol):
+    """What tells a run how fast it may go."""
+
+    def gap(self, now: float) -> tuple[float, float]: ...
+
+    def rest(self, passed: float) -> None: ...
+
+
 def solve(people: People, rules: Rules, capacity: Capacity) -> Plan:
     """The same people, rules and capacity have the same plan, always."""
-    line = Line(people, rules, capacity)
-    first = rules.first if 0 < rules.first < len(people) else 0
-    if first:
-        line.serve(range(first))
-        line.rest_until(line.ended + rules.wait / MICROSECOND)
-    line.serve(range(first, len(people)))
-    return Plan(rules.start, line.at, line.why, [*line.reasons])
+    line = Line(people, rules, Pace(capacity, rules.start))
+    for _stop in line.steps():  # there is none: nobody shares the gate
+        pass
+    return line.plan
 
 
 class Line:
-    def __init__(self, people: People, rules: Rules, capacity: Capacity) -> None:
-        self._people, self._rules = people, rules
-        self._pace = Pace(capacity, rules.start)
-        self._now = 0.0
-        self.ended = 0.0  # when the last one left
-        self.at = array("q", [NEVER]) * len(people)
-        self.why = array("B", [0]) * len(people)
-        self.reasons = {"": 0}
+    """All instants are microseconds from the start of the run."""
+
+    def __init__(self, people: People, rules: Rules, pace: Turns) -> None:
+        self._people, self._rules, self._pace = people, rules, pace
+        self.now = 0.0
+        self.stops_at = float("inf")  # past it, another run at the same gate is first
+        self._ended = 0.0  # when the last one left
+        self._at = array("q", [NEVER]) * len(people)
+        self._why = array("B", [0]) * len(people)
+        self._reasons = {"": 0}
         kinds = len(people.kinds)
         self._may_until = [-1.0] * kinds  # rung, without asking again
         self._holds_until = [-1.0] * kinds
@@ -47,37 +55,53 @@ class Line:
         self._coming: dict[int, list[int]] = {}  # who comes when
         self._when: list[int] = []
 
-    def serve(self, people: Iterable[int]) -> None:
+    @property
+    def plan(self) -> Plan:
+        return Plan(self._rules.start, self._at, self._why, [*self._reasons])
+
+    def steps(self) -> Iterator[None]:
+        """Until everybody has left or been told why not. It stops where another is first."""
+        people, rules = len(self._people), self._rules
+        first = rules.first if 0 < rules.first < people else 0
+        if first:
+            yield from self._serve(range(first))
+            self._rest_until(self._ended + rules.wait / MICROSECOND)
+        yield from self._serve(range(first, people))
+
+    def _serve(self, people: Iterable[int]) -> Iterator[None]:
         """All of them, until nobody waits any more."""
-        self._leave(people)
+        yield from self._leave(people)
         while self._when:
             at = heappop(self._when)
-            self.rest_until(float(at))
-            self._leave(sorted(self._coming.pop(at)))
+            self._rest_until(float(at))
+            yield from self._leave(sorted(self._coming.pop(at)))
 
-    def rest_until(self, at: float) -> None:
-        if at > self._now:
-            self._pace.rest(at - self._now)
-            self._now = at
+    def _rest_until(self, at: float) -> None:
+        if at > self.now:
+            self._pace.rest(at - self.now)
+            self.now = at
 
-    def _leave(self, people: Iterable[int]) -> None:
-        of, may_until, left_at = self._people.of, self._may_until, self.at
-        now, gap, even_until = self._now, 0.0, -1.0
+    def _leave(self, people: Iterable[int]) -> Iterator[None]:
+        of, may_until, left_at = self._people.of, self._may_until, self._at
+        now, gap, even_until = self.now, 0.0, -1.0
         for person in people:
+            if now > self.stops_at:
+                self.now, even_until = now, -1.0
+                yield
             kind = of[person]
             if now < may_until[kind] or self._may_leave(person, kind, now):
                 if now >= even_until:
                     gap, even_until = self._pace.gap(now)
                 left_at[person] = int(now)
-                self.ended = now
+                self._ended = now
                 now += gap
-        self._now = now
+        self.now = now
 
     def _may_leave(self, person: int, kind: int, now: float) -> bool:
         """If not, they are told why, or come again."""
         answer = self._ask(kind, now)
         if answer.skip:
-            self.why[person] = self.reasons.setdefault(answer.skip, len(self.reasons))
+            self._why[person] = self._reasons.setdefault(answer.skip, len(self._reasons))
         elif answer.waits_until:
             self._come(person, _since(self._rules.start, answer.waits_until))
         return not (answer.skip or answer.waits_until)

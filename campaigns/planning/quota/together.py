@@ -1,0 +1,160 @@
+"""Several runs at one gate: when does each of them end, and how many of its messages leave when?
+
+Each stands in a line of its own, as the solver knows it. Of what the gate lets through each has an
+equal part, or what the others leave: as `notifications/pace/gate.lua` reckons. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+
+from campaigns.planning.course.course import drawn
+from campaigns.planning.solver.capacity import SECOND, STEP, Other
+from campaigns.planning.solver.plan import NEVER, Plan
+from campaigns.planning.solver.rules import Rules
+from campaigns.planning.solver.solving import Line
+
+MOST = 1_000  # people of each run: the others stand behind them
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+QUARTER = timedelta(minutes=15)  # hours of every zone on earth begin with one
+MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What one Firebase project lets through, in messages a second."""
+
+    full: float
+    cold: float  # where it begins
+    climb: float = 0.0  # gained each second; 0: it is at once at its full rate
+
+
+@dataclass(frozen=True)
+class Asks:
+    """One run: who gets it, by which rules, and how fast it would go if it could."""
+
+    zones: Mapping[str, int]  # devices
+    gets_it: int
+    rules: Rules
+    rate: float
+
+
+@dataclass(frozen=True)
+class Goes:
+    """What comes of it."""
+
+    asks: Asks
+    plan: Plan
+    each: int  # so many stand behind one of the plan
+
+    @property
+    def ends_at(self) -> datetime | None:
+        return self.plan.last
+
+    @property
+    def sent(self) -> int:
+        return self.plan.sent * self.each
+
+    @property
+    def too_late(self) -> int:
+        """Who get nothing: it expires before their turn, or while they sleep."""
+        return sum(self.plan.skipped.values()) * self.each
+
+    @cached_property
+    def quarters(self) -> dict[datetime, int]:
+        """How many leave in each quarter of an hour, by its beginning."""
+        start, width = _since(self.plan.start), QUARTER // MICROSECOND
+        counted = Counter((start + at) // width for at in self.plan.at if at != NEVER)
+        return {EPOCH + n * QUARTER: self.each * counted[n] for n in sorted(counted)}
+
+    @property
+    def stretches(self) -> list[Other]:
+        """When it is at the gate: not while all who wait sleep."""
+        found: list[tuple[datetime, datetime]] = []
+        for begins in self.quarters:
+            since = found.pop()[0] if found and found[-1][1] == begins else begins
+            found.append((since, begins + QUARTER))
+        first, last = self.plan.first, self.plan.last
+        return [
+            Other(max(since, first), min(until, last), self.asks.rate)
+            for since, until in found
+            if first and last and max(since, first) < min(until, last)
+        ]
+
+
+def together(runs: Sequence[Asks], gate: Gate, *, most: int = MOST) -> list[Goes]:
+    """In the order in which they were given. The same runs go the same way, always."""
+    there = _There(gate)
+    lines, eaches = [], []
+    for number, run in enumerate(runs):
+        people, rules, each = drawn(run.zones, run.gets_it, run.rules, most=most)
+        place = _Place(there, number, _since(rules.start), run.rate, each)
+        lines.append(Line(people, rules, place))
+        eaches.append(each)
+    _let_go(lines, [_since(run.rules.start) for run in runs], there)
+    return [Goes(run, line.plan, each) for run, line, each in zip(runs, lines, eaches, strict=True)]
+
+
+def _let_go(lines: list[Line], starts: list[int], there: _There) -> None:
+    """Always the one whose next message is due first."""
+    ways: list[Iterator[None]] = [line.steps() for line in lines]
+    due: list[tuple[float, int]] = [(start, number) for number, start in enumerate(starts)]
+    heapify(due)
+    while due:
+        _at, number = heappop(due)
+        line, start = lines[number], starts[number]
+        line.stops_at = due[0][0] - start if due else float("inf")
+        if next(ways[number], ways) is ways:
+            there.leave(number)
+        else:
+            heappush(due, (start + line.now, number))
+
+
+class _There:
+    """The gate as time passes: it climbs while anybody sends, and sinks as it rose."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self._cold = min(gate.cold, gate.full) if gate.climb else gate.full
+        self._level, self._at = self._cold, 0.0
+        self._asking: dict[int, float] = {}
+
+    def share(self, number: int, rate: float, now: float) -> float:
+        passed = max(0.0, now - self._at) * self._gate.climb / SECOND
+        level = self._level + (passed if self._asking else -passed)
+        self._level, self._at = min(self._gate.full, max(self._cold, level)), max(self._at, now)
+        self._asking[number] = rate
+        others = sum(self._asking.values()) - rate
+        return min(rate, max(self._level / len(self._asking), self._level - others))
+
+    @property
+    def climbs(self) -> bool:
+        return self._level < self._gate.full
+
+    def leave(self, number: int) -> None:
+        self._asking.pop(number, None)
+
+
+class _Place:
+    """One run's at the gate: what its line asks."""
+
+    def __init__(self, there: _There, number: int, start: int, rate: float, each: int) -> None:
+        self._there, self._number, self._start = there, number, start
+        self._rate, self._each = rate, each
+
+    def gap(self, now: float) -> tuple[float, float]:
+        share = self._there.share(self._number, self._rate, self._start + now)
+        gap = self._each * SECOND / share
+        return gap, now + max(STEP, gap) if self._there.climbs else float("inf")
+
+    def rest(self, passed: float) -> None:
+        self._there.leave(self._number)
+
+
+def _since(at: datetime) -> int:
+    return (at - EPOCH) // MICROSECOND
