@@ -14,6 +14,7 @@ from campaigns.echo.receipt import Reporter as Reporter
 from campaigns.echo.recount import Recount as Recount
 from campaigns.first_part.first_part import FirstPart as FirstPart
 from campaigns.planning.campaign import Campaign as Campaign
+from campaigns.planning.foreseen.foreseen import Foreseen as Foreseen
 from campaigns.planning.text_check.text_check import TextCheck as TextCheck
 from campaigns.planning.variants.variant import Variant as Variant
 from campaigns.runs.caps.counted import Counted as Counted

@@ -26,6 +26,7 @@ from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
 from campaigns.figures import keeping
 from campaigns.planning import schedule
+from campaigns.planning.foreseen import foreseen
 from campaigns.planning.text_check import text_check
 from campaigns.planning.text_check import working as text_checks
 from campaigns.runs.caps import counted
@@ -437,6 +438,20 @@ def advance(run_id: int) -> None:
         ring_wave(released)
     if engine.goes_on(run_id):
         _publish(run_id)
+    if if_free(lambda: foreseen.is_due(run_id, clock.now())):
+        with suppress(NotRung), ringing():
+            foresee.delay(run_id=run_id)
+
+
+@shared_task
+def foresee(run_id: int) -> None:
+    """Keep how a run that has just begun would go. Never raises: its page does without."""
+    try:
+        foreseen.keep(run_id, clock.now())
+    except DATABASE_TROUBLE as error:
+        log.warning("run=%s was not foreseen: %s", run_id, error)
+    except Exception:
+        log.exception("run=%s cannot be foreseen", run_id)
 
 
 def ring_wave(released: engine.Ring) -> None:

@@ -16,6 +16,8 @@ from campaigns import verbs
 from campaigns.first_part.first_part import FirstPart
 from campaigns.first_part.judgement import Missed
 from campaigns.first_part.shown import Phase, shown
+from campaigns.planning.course.course import Course
+from campaigns.planning.foreseen import foreseen
 from campaigns.results import reports, why_this_rate
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs import sums
@@ -136,6 +138,19 @@ class FirstPartSerializer(serializers.Serializer[Any]):
     )
 
 
+class ForeseenSerializer(serializers.Serializer[Course]):
+    """How the run would go, as it was reckoned when it began."""
+
+    sent = serializers.IntegerField(help_text="Messages that leave.")
+    too_late = serializers.DictField(
+        source="skipped",
+        child=serializers.IntegerField(),
+        help_text="Devices that get nothing because of the time, by reason.",
+    )
+    ends_at = serializers.DateTimeField(help_text="When the last one leaves.")
+    exact = serializers.BooleanField(help_text="False: estimated, as in the campaign's check.")
+
+
 class SleepingSerializer(serializers.Serializer[Any]):
     """How many recipients, and when the first and the last of them are sent to."""
 
@@ -167,6 +182,9 @@ class RunSerializer(RunSummarySerializer):
         help_text="Of those who wait: who has quiet hours, or whose hour is to come. Each is sent "
         "to at their own time."
     )
+    foreseen = ForeseenSerializer(
+        allow_null=True, help_text="null: its people could not be counted in time, or not yet."
+    )
     first_part = FirstPartSerializer(
         allow_null=True, help_text="null: all go at once. Until the audience is chosen, too."
     )
@@ -190,6 +208,7 @@ class RunSerializer(RunSummarySerializer):
             "pace": _pace(run) if run.state == Run.State.SENDING else None,
             "eta_at": progress.eta_at,
             "sleeping": asdict(progress.sleeping),
+            "foreseen": _foreseen(run),
             "first_part": _first_part(run),
             "snapshot": _snapshot(run),
             "revision": run.revision,
@@ -204,6 +223,11 @@ def possible(run: Run) -> list[str]:
 def _snapshot(run: Run) -> dict[str, Any]:
     names = ("rules", "people", "evaluated_at", "recipients_hash")
     return {name: getattr(run, name) for name in names}
+
+
+def _foreseen(run: Run) -> dict[str, Any] | None:
+    course = foreseen.of(run)
+    return dict(ForeseenSerializer(course).data) if course else None
 
 
 def _first_part(run: Run) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import connection
 from django.db.models import Max
@@ -35,13 +35,14 @@ FROM campaigns_window WHERE run_id = %(run)s AND settled_at IS NOT NULL GROUP BY
 """
 
 
-def timeline(run: Run, *, now: datetime) -> Timeline:
-    """Empty while nothing was sent."""
+def timeline(run: Run, *, now: datetime, within: timedelta = timedelta()) -> Timeline:
+    """Empty while nothing was sent. In steps that fit what is drawn, where that is longer."""
     if run.started_at is None:
         return Timeline(1, [])
     ended = run.finished_at or _paused_after(run)
     seconds = ((ended or now) - run.started_at).total_seconds()
-    step = next((step for step in STEPS if seconds / step <= MOST_POINTS), STEPS[-1])
+    drawn = max(seconds, within.total_seconds())
+    step = next((step for step in STEPS if drawn / step <= MOST_POINTS), STEPS[-1])
     with connection.cursor() as cursor:
         cursor.execute(ANSWERED, {"run": run.pk, "start": run.started_at, "step": step})
         found = {max(0, slot): int(count) for slot, count in cursor.fetchall()}

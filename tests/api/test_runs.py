@@ -22,7 +22,8 @@ from tests.given.builders import make_people, make_run
 MEMBERS = {
     "id", "campaign", "corrects", "state", "reason", "cause", "totals", "reasons",
     "rate_per_second", "rate_limit_per_second", "spread_seconds",
-    "scheduled_at", "started_at", "finished_at", "eta_at", "sleeping", "pace", "first_part",
+    "scheduled_at", "started_at", "finished_at", "eta_at", "sleeping", "pace", "foreseen",
+    "first_part",
     "snapshot", "revision", "verbs",
 }  # fmt: skip
 

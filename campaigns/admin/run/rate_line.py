@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import zip_longest
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
+from campaigns.planning.course.course import Course
 from campaigns.planning.course.forecast import number
+from campaigns.planning.foreseen import foreseen
 from campaigns.results.timeline import Timeline, timeline
 from campaigns.runs.run import Run
 from campaigns.runs.sums import average_rate, totals_of
@@ -18,18 +22,24 @@ from notifications.values.moments import (
     CLOCK_AND_SECOND,
     SHORT_DAY_AND_CLOCK,
     in_words,
+    in_zone,
     local,
 )
 
 WIDTH, HEIGHT = 600.0, 140.0
+# What was foreseen of a long day is drawn so many times as far as the run is: its line, too, shall
+# be seen.
+AHEAD = 4
+AT_LEAST = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Value:
-    """One point of the line: when its step began, and how fast it was."""
+    """One point of the lines: when its step began, how fast it was, and how fast it should be."""
 
     since: str
     rate: str
+    foreseen: str
 
 
 @dataclass(frozen=True)
@@ -38,56 +48,92 @@ class RateLine:
 
     points: str
     area: str
+    plan: str  # the points of what was foreseen; empty: nothing was
     heights: list[Mark]
     times: list[Mark]
     values: list[Value]
     said: str
+    plan_said: str
 
 
 def rate_line(run: Run, now: datetime) -> RateLine | None:
     """None until there are two points to join."""
-    line = timeline(run, now=now)
-    if len(line.counts) < 2 or run.started_at is None:
+    if run.started_at is None:
         return None
-    top = nice_top(max(line.rates))
-    width = WIDTH / (len(line.counts) - 1)
-    points = " ".join(
-        f"{slot * width:.1f},{HEIGHT - HEIGHT * rate / top:.1f}"
-        for slot, rate in enumerate(line.rates)
-    )
+    course = foreseen.of(run)
+    drawn = _drawn(course, (run.finished_at or now) - run.started_at)
+    line = timeline(run, now=now, within=drawn)
+    plan = _plan(course, line.step, drawn)
+    rates = line.rates if len(line.counts) > 1 else []
+    slots = max(len(rates), len(plan))
+    if slots < 2 or not line.counts:
+        return None
+    top = nice_top(max(*rates, *plan, 0, 0))
+    zone, layout = run.project.timezone, _layout(line.step, slots)
+    since = [_after(run.started_at, line.step * slot) for slot in range(slots + 1)]
+    points = _points(rates, slots, top)
     return RateLine(
         points=points,
-        area=f"0,{HEIGHT:.0f} {points} {WIDTH:.0f},{HEIGHT:.0f}",
+        area=_area(points, len(rates), slots),
+        plan=_points(plan, slots, top),
         heights=[Mark(100 * (1 - part), number(top * part)) for part in (1.0, 0.5, 0.0)],
-        times=_times(run.started_at, line, run.project.timezone),
-        values=_values(run.started_at, line, run.project.timezone),
+        times=[
+            Mark(100 * part, local(_after(run.started_at, line.step * slots * part), zone, layout))
+            for part in (0.0, 0.5, 1.0)
+        ],
+        values=[
+            Value(local(moment, zone, layout), _number(rate), _number(planned))
+            for moment, (rate, planned) in zip(since, zip_longest(rates, plan), strict=False)
+        ],
         said=_said(run, line),
+        plan_said=_plan_said(course, zone),
     )
 
 
-def _times(start: datetime, line: Timeline, zone: str) -> list[Mark]:
-    seconds, layout = line.step * len(line.counts), _layout(line)
-    return [
-        Mark(100 * part, local(start + timedelta(seconds=seconds * part), zone, layout))
-        for part in (0.0, 0.5, 1.0)
-    ]
+def _drawn(course: Course | None, passed: timedelta) -> timedelta:
+    """How much of what was foreseen."""
+    if course is None:
+        return timedelta()
+    whole = timedelta(seconds=course.step * len(course.counts))
+    return min(whole, max(AHEAD * passed, AT_LEAST))
 
 
-def _values(start: datetime, line: Timeline, zone: str) -> list[Value]:
-    began = [start + timedelta(seconds=line.step * slot) for slot in range(len(line.counts))]
-    layout = _layout(line)
-    return [
-        Value(local(moment, zone, layout), number(rate))
-        for moment, rate in zip(began, line.rates, strict=True)
-    ]
+def _plan(course: Course | None, step: int, drawn: timedelta) -> list[float]:
+    if course is None:
+        return []
+    counts = foreseen.in_steps(course.counts, course.step, step)
+    return [count / step for count in counts[: -(-int(drawn.total_seconds()) // step)]]
 
 
-def _layout(line: Timeline) -> str | Promise:
+def _points(rates: Sequence[float], slots: int, top: float) -> str:
+    width = WIDTH / (slots - 1)
+    return " ".join(
+        f"{slot * width:.1f},{HEIGHT - HEIGHT * rate / top:.1f}" for slot, rate in enumerate(rates)
+    )
+
+
+def _area(points: str, many: int, slots: int) -> str:
+    """Below the line."""
+    if not points:
+        return ""
+    end = WIDTH * (many - 1) / (slots - 1)
+    return f"0,{HEIGHT:.0f} {points} {end:.1f},{HEIGHT:.0f}"
+
+
+def _after(start: datetime, seconds: float) -> datetime:
+    return start + timedelta(seconds=seconds)
+
+
+def _number(rate: float | None) -> str:
+    return "–" if rate is None else number(rate)
+
+
+def _layout(step: int, slots: int) -> str | Promise:
     """As exact as the time it shows needs."""
-    seconds = line.step * len(line.counts)
+    seconds = step * slots
     if seconds >= 86_400:
         return SHORT_DAY_AND_CLOCK
-    return CLOCK_AND_SECOND if seconds < 600 or line.step < 60 else CLOCK
+    return CLOCK_AND_SECOND if seconds < 600 or step < 60 else CLOCK
 
 
 def _said(run: Run, line: Timeline) -> str:
@@ -96,6 +142,21 @@ def _said(run: Run, line: Timeline) -> str:
         "most": number(max(line.rates)),
         "mean": number(_mean(run, line)),
     }
+
+
+def _plan_said(course: Course | None, zone: str) -> str:
+    if course is None or course.ends_at is None:
+        return ""
+    time = in_zone(course.ends_at, zone, seconds=course.step * len(course.counts) < 3_600)
+    told = {"count": f"{course.sent:,}", "time": time}
+    if course.exact:
+        said = _("Dashed: as foreseen when it began. %(count)s messages, the last at %(time)s.")
+    else:
+        said = _(
+            "Dashed: as foreseen when it began. About %(count)s messages, the last at about "
+            "%(time)s."
+        )
+    return said % told
 
 
 def _mean(run: Run, line: Timeline) -> float:

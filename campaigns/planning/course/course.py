@@ -17,6 +17,7 @@ from campaigns.planning.solver.solving import solve
 
 MOST = 200_000  # people in a plan: a page waits a tenth of a second for it
 MOST_STEPS = 72  # wider than that a drawing tells no more
+FINE_STEPS = 2_000  # of one that is kept: of a day a part is drawn as well, from its beginning
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
 
 
@@ -32,12 +33,18 @@ class Course:
 
 
 def foresee(
-    zones: Mapping[str, int], gets_it: int, rules: Rules, capacity: Capacity, *, exact: bool
+    zones: Mapping[str, int],
+    gets_it: int,
+    rules: Rules,
+    capacity: Capacity,
+    *,
+    exact: bool,
+    steps: int = MOST_STEPS,
 ) -> Course:
     """Of the devices in each zone so many get it, unless it is too late for them."""
     people, fewer, each = drawn(zones, gets_it, rules, most=MOST)
     plan = solve(people, fewer, _slower(capacity, each))
-    step = _step(plan.last - plan.start if plan.last else timedelta())
+    step = _step(plan.last - plan.start if plan.last else timedelta(), steps)
     return Course(
         starts_at=rules.start,
         ends_at=plan.last,
@@ -77,6 +84,6 @@ def _slower(capacity: Capacity, times: int) -> Capacity:
     )
 
 
-def _step(lasts: timedelta) -> int:
-    fitting = (step for step in STEPS if lasts.total_seconds() < step * MOST_STEPS)
+def _step(lasts: timedelta, most: int) -> int:
+    fitting = (step for step in STEPS if lasts.total_seconds() < step * most)
     return next(fitting, STEPS[-1])

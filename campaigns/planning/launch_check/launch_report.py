@@ -26,7 +26,7 @@ from campaigns.first_part import drawing, in_words
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course import forecast, waterfall
-from campaigns.planning.course.course import Course, foresee
+from campaigns.planning.course.course import MOST_STEPS, Course, foresee
 from campaigns.planning.course.waterfall import Step
 from campaigns.planning.launch_check import (
     clocks,
@@ -83,6 +83,7 @@ class LaunchReport:
 
     campaign: Campaign
     now: datetime
+    begun: Run | None = None  # of this run, which has just begun
 
     def __post_init__(self) -> None:
         # Its texts as they are at this moment: each part asks for them.
@@ -266,6 +267,8 @@ class LaunchReport:
     @cached_property
     def _waiting(self) -> Run | None:
         """The run that will start next, of a campaign that was launched."""
+        if self.begun:
+            return self.begun
         scheduled = Run.objects.filter(campaign=self.campaign.pk, state=Run.State.SCHEDULED)
         return scheduled.order_by("scheduled_at").first()
 
@@ -306,6 +309,9 @@ class LaunchReport:
 
     @cached_property
     def course(self) -> Course | None:
+        return self.course_in(MOST_STEPS)
+
+    def course_in(self, steps: int) -> Course | None:
         """How many leave when, alone in the project; None where nobody could count them."""
         if self.sent_to is None or self._zones is None or self.nobody:
             return None
@@ -326,6 +332,7 @@ class LaunchReport:
             rules,
             self.pace.capacity,
             exact=self._zones.exact and self.skipped.exact and self._surely_all(devices),
+            steps=steps,
         )
 
     def _surely_all(self, devices: int) -> bool:

@@ -111,15 +111,16 @@ def give_back(run_id: int, recipients: Sequence[tuple[int, int]]) -> None:
 
 
 def enough_by(caps: Caps, at: datetime) -> tuple[str, list[Any]]:
-    """Of the people `c`: whether they will have had enough then, by what they got until now."""
+    """Of the people `c`: whether they had enough then, or will have by what they got until now."""
     sql = """c.id IN (
-        SELECT k.contact_id FROM campaigns_counted k WHERE k.at > %s GROUP BY k.contact_id
+        SELECT k.contact_id FROM campaigns_counted k WHERE k.at > %s AND k.at <= %s
+        GROUP BY k.contact_id
         HAVING count(DISTINCT (k.run_id, k.message)) FILTER (WHERE k.at > %s) >= %s::int
             OR count(DISTINCT (k.run_id, k.message)) >= %s::int
             OR max(k.at) > %s
     )"""
     since = at - caps.gap if caps.gap else None
-    return sql, [at - A_WEEK, at - A_DAY, caps.per_day, caps.per_week, since]
+    return sql, [at - A_WEEK, at, at - A_DAY, caps.per_day, caps.per_week, since]
 
 
 def remove_old(now: datetime) -> None:

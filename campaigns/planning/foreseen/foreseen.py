@@ -1,0 +1,96 @@
+"""Foreseen: how many of a run's messages would leave when? Kept once, as it begins, and drawn
+under what came of it.
+
+It is reckoned beside the run and holds it up by nothing: with its first messages already on their
+way, what is asked is how things stood at its start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from campaigns.planning.course.course import FINE_STEPS, Course
+from campaigns.planning.launch_check.launch_report import LaunchReport
+from campaigns.runs.run import Run
+
+# After its start. Later, other people are in the audience than were then.
+AT_LATEST = timedelta(minutes=5)
+
+
+class Foreseen(models.Model):
+    """Empty until it is reckoned, and for good where its people could not be counted in time."""
+
+    run = models.OneToOneField(
+        Run, primary_key=True, on_delete=models.CASCADE, related_name="foreseen"
+    )
+    starts_at = models.DateTimeField()
+    ends_at = models.DateTimeField(null=True)  # when the last message leaves
+    sent = models.PositiveIntegerField(default=0)
+    skipped = models.JSONField(default=dict)  # who is too late, by the reason
+    step_seconds = models.PositiveIntegerField(default=1)
+    # Of messages, in each step from the start on.
+    counts = ArrayField(models.PositiveIntegerField(), default=list)
+    exact = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return f"{self.sent} messages of run {self.run_id}"
+
+    @property
+    def course(self) -> Course:
+        return Course(
+            starts_at=self.starts_at,
+            ends_at=self.ends_at,
+            sent=self.sent,
+            skipped=self.skipped,
+            step=self.step_seconds,
+            counts=self.counts,
+            exact=self.exact,
+        )
+
+
+def of(run: Run) -> Course | None:
+    kept = Foreseen.objects.filter(run=run.pk).exclude(counts=[]).first()
+    return kept.course if kept else None
+
+
+def is_due(run_id: int, now: datetime) -> bool:
+    return _just_begun(now).filter(pk=run_id).exists()
+
+
+def keep(run_id: int, now: datetime) -> None:
+    """Once, whoever is asked to. If the process dies here, it stays empty: nothing waits for it."""
+    run = _just_begun(now).select_related("campaign__project").filter(pk=run_id).first()
+    if run is None or run.started_at is None or run.campaign is None:
+        return
+    kept, is_mine = Foreseen.objects.get_or_create(run=run, defaults={"starts_at": run.started_at})
+    if not is_mine:
+        return
+    course = LaunchReport(run.campaign, run.started_at, begun=run).course_in(FINE_STEPS)
+    if course is None:
+        return
+    kept.starts_at, kept.ends_at = course.starts_at, course.ends_at
+    kept.sent, kept.skipped, kept.exact = course.sent, course.skipped, course.exact
+    kept.step_seconds, kept.counts = course.step, course.counts
+    kept.save()
+
+
+def _just_begun(now: datetime) -> models.QuerySet[Run]:
+    begun = Run.objects.filter(started_at__gt=now - AT_LATEST, foreseen=None)
+    return begun.exclude(state=Run.State.CANCELLED)
+
+
+def in_steps(counts: Sequence[int], step: int, to: int) -> list[float]:
+    """The same messages, counted in steps of another length: what lies in two of them is divided as
+    its time is."""
+    slots = [0.0] * -(-len(counts) * step // to)
+    for number, count in enumerate(counts):
+        begin, end = number * step, (number + 1) * step
+        while begin < end:
+            until = min(end, (begin // to + 1) * to)
+            slots[begin // to] += count * (until - begin) / step
+            begin = until
+    return slots
