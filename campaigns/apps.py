@@ -21,6 +21,7 @@ class CampaignsConfig(AppConfig):
         from campaigns.results.why import answers  # noqa: F401  # and this
         from campaigns.runs import run
         from campaigns.runs.caps.counted import forget as forget_counted
+        from campaigns.runs.had.had import forget as forget_had
         from campaigns.runs.messages.of_person import forget
         from campaigns.runs.policy import SETTINGS
         from campaigns.runs.run import messages_leave
@@ -39,7 +40,7 @@ class CampaignsConfig(AppConfig):
         name_rows(self, naming.FIELDS, naming.ROWS)
         name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())
         imports.URGENT.append(messages_leave)
-        ERASED.extend([forget, forget_answers, forget_counted, forget_tests])
+        ERASED.extend([forget, forget_answers, forget_counted, forget_had, forget_tests])
         writing.LISTENERS += [tasks.answer_events, count_events]
         clearing.WITH_THEM.append(going.remove_old)
         run.LISTENERS.append(telling.of_move)

@@ -19,6 +19,8 @@ from campaigns.planning.text_check.text_check import TextCheck as TextCheck
 from campaigns.planning.variants.variant import Variant as Variant
 from campaigns.runs.caps.counted import Counted as Counted
 from campaigns.runs.chunk import Chunk as Chunk
+from campaigns.runs.had.had import Had as Had
+from campaigns.runs.had.had import Remembered as Remembered
 from campaigns.runs.ledger import Answer as Answer
 from campaigns.runs.ledger import Delivery as Delivery
 from campaigns.runs.ledger import Recipient as Recipient

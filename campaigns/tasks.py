@@ -32,6 +32,7 @@ from campaigns.planning.text_check import working as text_checks
 from campaigns.runs.caps import counted
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
+from campaigns.runs.had import remembering
 from campaigns.runs.messages import many
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
@@ -380,6 +381,7 @@ def tidy() -> None:
         patiently(lambda: keeping.keep_figures(now=clock.now()), seconds=0)
         patiently(lambda: old_tests.remove_old(clock.now()), seconds=0)
         patiently(lambda: counted.remove_old(clock.now()), seconds=0)
+        patiently(remembering.remove_unasked, seconds=0)
         ring_figures(clock.now())
         if patiently(lambda: recounting.due(clock.now()).exists(), seconds=0):
             with ringing():

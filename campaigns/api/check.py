@@ -35,7 +35,9 @@ class CheckedWhoSerializer(serializers.Serializer[Any]):
     unreachable = serializers.IntegerField(
         allow_null=True, help_text="People without an active device; not part of `devices`."
     )
-    devices = serializers.IntegerField(allow_null=True, help_text="Recipients of the run.")
+    devices = serializers.IntegerField(
+        allow_null=True, help_text="Recipients of the run, and whoever `had_it`."
+    )
     skipped = serializers.IntegerField(
         allow_null=True,
         help_text="How many of `devices` would get nothing: their person is out, lacks a value "

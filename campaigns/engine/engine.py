@@ -30,6 +30,7 @@ from campaigns.runs.chunk import (
     unlocked,
     worked_on,
 )
+from campaigns.runs.had import remembering
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.wave import Wave
@@ -69,8 +70,9 @@ def sweep(now: datetime) -> list[int]:
     start_due(now)
     unfinished = Run.driven.filter(finished_at__isnull=True)
     moving = unfinished.exclude(state=Run.State.SCHEDULED)
-    in_order = (moving.order_by("pk"), counting.uncounted())
-    return [pk for runs in in_order for pk in runs.values_list("pk", flat=True)]
+    in_order = (moving.order_by("pk"), counting.uncounted(), remembering.due())
+    each = (pk for runs in in_order for pk in runs.values_list("pk", flat=True))
+    return [*dict.fromkeys(each)]
 
 
 def advance(run_id: int, *, now: datetime) -> Ring | None:
@@ -86,6 +88,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
         return None
     freezing.go_on(run_id, now=now)
     counting.go_on(run_id)
+    remembering.go_on(run_id)
     if known != [None]:
         count_who_can_tell(run_id)
     with transaction.atomic():
@@ -123,7 +126,7 @@ def goes_on(run_id: int) -> bool:
     left = any(run.freezing for run in Run.driven.filter(pk=run_id))
     if (left and freezing.is_free(run_id)) or cancelling.goes_on(run_id):
         return True
-    return counting.goes_on(run_id)
+    return counting.goes_on(run_id) or remembering.goes_on(run_id)
 
 
 def give_up(run_id: int, error: Exception) -> None:

@@ -31,6 +31,7 @@ from campaigns.first_part import drawing
 from campaigns.first_part.first_part import HELD_UNTIL, FirstPart
 from campaigns.runs import details, ledger
 from campaigns.runs.chunk import Chunk, size_for
+from campaigns.runs.had import had, remembering
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.variants import split
@@ -68,6 +69,10 @@ def go_on(run_id: int, *, now: datetime) -> None:
         begins = run.state == Run.State.PREPARING
         if not (begins or run.freezing):
             return
+        if run.once_each:
+            had.take_turns(run)
+            if begins and remembering.must_wait(run):
+                return
         if wrong := broken.rules_of(run):
             run.stop_for(Cause.BROKEN, details.of("rules_broken", problem=wrong))
         elif begins:
@@ -274,15 +279,27 @@ def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
 
 def _found(run: Run, by: tuple[str, str], ids: range) -> Sql:
     """The devices of the part whose people fit, and their place when only so many may be in."""
-    where = compile_tree(_of_part(run, by, ids))
+    where, new = compile_tree(_of_part(run, by, ids)), _have_not_had_it(run)
     cut = most.only(run.rules)
     place = most.place_of(cut) if cut else Sql("NULL")
     select = (
         "SELECT c.id AS contact_id, d.id AS device_id, d.platform, c.locale, c.timezone,"
         f" d.app_version, {place.sql} AS place FROM {joined(run.seen_since)}"
         f" WHERE c.project_id = %s AND {by[1]} >= %s AND {by[1]} < %s AND {where.sql}"
+        f" AND {new.sql}"
     )
-    return Sql(select, [*place.params, run.project_id, ids.start, ids.stop, *where.params])
+    params = [*place.params, run.project_id, ids.start, ids.stop, *where.params, *new.params]
+    return Sql(select, params)
+
+
+def _have_not_had_it(run: Run) -> Sql:
+    """Each condition for itself: then PostgreSQL joins, and does not look for one person at a
+    time."""
+    if not (run.once_each and run.campaign_id):
+        return Sql("TRUE")
+    got = had.any_of(run.campaign_id, besides=run.pk)
+    sql = " AND ".join(f"NOT {one}" for one, _params in got)
+    return Sql(sql, [param for _one, params in got for param in params])
 
 
 def _of_part(run: Run, by: tuple[str, str], ids: range) -> dict[str, Any]:

@@ -7,6 +7,7 @@ and a refusal of the moment need not be the last.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection, transaction
@@ -17,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from campaigns.runs.chunk import Chunk
+from campaigns.runs.had import had, remembering
 from campaigns.runs.ledger import MOST_COPIES, Delivery
 from campaigns.runs.reasons import OF_THE_MOMENT, Reason
 from campaigns.runs.revisions.shares import key_of
@@ -34,7 +36,10 @@ def undecided(run: Run) -> int:
 
 
 def refused_for_the_moment(run: Run) -> int:
-    """Recipients whose phones surely did not ring, for a reason that has passed."""
+    """Recipients whose phones surely did not ring, for a reason that has passed. Not once a later
+    run may have reached them that goes to those who have not had it."""
+    if remembering.sent_since(run):
+        return 0
     return sum(_sum(run, _because_of(reason)) for reason in OF_THE_MOMENT)
 
 
@@ -60,8 +65,12 @@ def send_again(run: Run) -> int:
             gettext("Its deadline has passed: nothing of it would be sent. Duplicate it instead.")
         )
     with transaction.atomic():
+        had.take_turns(run)
         run.reopen()
-        count = sum(_take_back(chunk) for chunk in _chunks(run).select_for_update(no_key=True))
+        # Whoever surely did not get it may be in a later run by now.
+        refused = [] if remembering.sent_since(run) else OF_THE_MOMENT
+        locked = _chunks(run).select_for_update(no_key=True)
+        count = sum(_take_back(chunk, refused) for chunk in locked)
         transaction.set_rollback(not count)  # a run that has ended stays so
     if not count:
         run.refresh_from_db()
@@ -106,10 +115,10 @@ FROM taken GROUP BY 1, 2, 3
 """
 
 
-def _take_back(chunk: Chunk) -> int:
+def _take_back(chunk: Chunk, refused: Sequence[Reason]) -> int:
     values: dict[str, Any] = {"run": chunk.run_id, "chunk": chunk.pk, "attempt": chunk.attempt}
     values |= {"first": chunk.first_seq, "last": chunk.last_seq}
-    values |= {"one_left": MOST_COPIES - 1, "of_the_moment": [str(each) for each in OF_THE_MOMENT]}
+    values |= {"one_left": MOST_COPIES - 1, "of_the_moment": [*map(str, refused)]}
     statuses, reasons, revisions, released = Counter[str](), Counter[str](), Counter[str](), 0
     with connection.cursor() as cursor:
         cursor.execute(TAKE_BACK, values)

@@ -141,6 +141,7 @@ class Campaign(OfProject):
         blank=True, default=0, db_default=0, validators=[MaxValueValidator(MOST_CONTROL)]
     )
     past_holdout = models.BooleanField(default=False, db_default=False)
+    once_each = models.BooleanField(default=False, db_default=False)
     # The run whose messages its own take the place of; see `correcting.py`.
     corrects = models.ForeignKey(
         Run, null=True, editable=False, on_delete=models.PROTECT, related_name="corrections"

@@ -44,6 +44,7 @@ STEPS: dict[str, str | Promise] = {
     Reason.LOCAL_TIME: _("Launch it earlier, or choose “the next day” where the time has passed."),
     Reason.NO_ZONE: _("Let your app send the time zone, or choose one for those without."),
     Reason.CAPPED: _("Nothing: the project's caps spared them. Send less often, or raise them."),
+    Reason.HAD_IT: _("Nothing: the campaign goes only to those who have not had it."),
     Reason.ONLINE: _("Nothing: it was there on their screen, and the phone was to stay quiet."),
     Reason.DEVICE_GONE: _("Nothing: the device was removed between the launch and its turn."),
     Reason.EXPIRED: _("Set a longer time (“Expires after”), or a higher rate."),

@@ -60,6 +60,9 @@ SETTINGS = (
         "The project may hold some people out of all campaigns, to see what they bring about. "
         "Transactional and critical categories reach them in any case."
     ), step="who"),
+    Setting("once_each", Held.FROZEN, _("Only those who have not had it"), _(
+        "Whoever got this campaign in an earlier run, or may have got it, is left out."
+    ), step="who"),
     Setting("schedule_kind", Held.TIMES, _("When")),
     Setting("repeat", Held.TIMES, _("How often"), _(
         "At the same local time, summer and winter. While one run is still going, the next one is "

@@ -37,6 +37,7 @@ class Reason(TextChoices):
     LOCAL_TIME = "local_time", _("That time had passed where this person is")
     NO_ZONE = "no_zone", _("Nobody knows this person's time zone")
     CAPPED = "capped", _("This person had got enough messages by then")
+    HAD_IT = "had_it", _("This person had got it in an earlier run")
     DEVICE_GONE = "device_gone", _("The device was removed or retired after the snapshot")
     EXPIRED = "expired", _("The campaign's deadline passed first")
     CANCELLED = "cancelled", _("The run was cancelled first")
@@ -66,6 +67,7 @@ SKIPS = (
     Reason.LOCAL_TIME,
     Reason.NO_ZONE,
     Reason.CAPPED,
+    Reason.HAD_IT,
     Reason.MISSING_VALUE,
     Reason.TEMPLATE_ERROR,
     Reason.DEVICE_GONE,

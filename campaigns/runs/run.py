@@ -169,6 +169,9 @@ class Run(OfProject):
     # Percent of the people who get nothing, so that one sees what the others' text brings about.
     control_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     past_holdout = models.BooleanField(default=False, db_default=False)
+    # Only to those who have not had its campaign: see `had/had.py`. An older release writes NULL,
+    # and a trigger fills it.
+    once_each = models.BooleanField(null=True, default=False)
     # Into which groups its people fall; empty: all get the same text. See `variants/split.py`. An
     # older release writes NULL, and a trigger fills it.
     split: models.JSONField[Any, Any] = models.JSONField(null=True, default=dict, editable=False)
@@ -260,6 +263,11 @@ class Run(OfProject):
                 | ~Q(state="sending")
                 | Q(assigned__isnull=False),
                 name="who_is_spread_is_marked",
+            ),
+            # An older release would freeze whoever had it, too.
+            models.CheckConstraint(
+                condition=~Q(once_each=True) | ~Q(state="sending") | Q(assigned__isnull=False),
+                name="who_had_it_is_left_out",
             ),
             models.CheckConstraint(
                 condition=~Q(kind="rehearsal") | Q(state__in=STATES_OF_REHEARSALS),

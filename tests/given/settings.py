@@ -46,6 +46,7 @@ OTHERWISE = {
     "inbox": Otherwise("on", True, "Yes"),
     "control_percent": Otherwise("10", 10, "10"),
     "past_holdout": Otherwise("on", True, "Yes"),
+    "once_each": Otherwise("on", True, "Yes"),
     "goal_event": Otherwise("bought", "bought", "bought"),
     "goal_within_seconds": Otherwise("2 h", 7_200, "2 h"),
     "goal_after": Otherwise("received", "received", "Received"),

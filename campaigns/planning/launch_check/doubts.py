@@ -25,11 +25,13 @@ from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import wrong_text
 from campaigns.planning.variants import launching
+from campaigns.runs.had import had
 from campaigns.runs.run import Run
 from notifications.keys import credentials
 from notifications.people.contact import Contact
 from notifications.people.events import reading
 from notifications.people.project import Project
+from notifications.values.moments import in_zone
 
 PREFIX = "attributes."
 # “www.shop.example”, “shop.example/sale”: a host as people write it.
@@ -57,6 +59,7 @@ class Code(StrEnum):
     CANNOT_TELL = "cannot_tell"  # of some nobody knows whether they opened it
     UNCOUNTABLE = "uncountable"
     NOBODY_REACHABLE = "nobody_reachable"
+    HAD_UNKNOWN = "had_unknown"  # who had it in a run whose recipients were removed
     NO_CREDENTIALS = "no_credentials"
     TEXT_WAS_WRONG = "text_was_wrong"  # a run said it, and is being corrected
     BARE_LINK = "bare_link"  # an address without https://
@@ -302,6 +305,18 @@ def _with_the_like(said: str, name: str, known: Sequence[str]) -> str:
 
 
 # --- About sending it -----------------------------------------------------------------------------
+
+
+def of_had(campaign: Campaign) -> Iterator[Doubt]:
+    """Since when it is known who had it."""
+    until = had.lost_until(campaign.pk) if campaign.once_each else None
+    if until is None:
+        return
+    said = _(
+        "Who had it in a run that began on %(at)s or earlier is not known any more: their "
+        "recipients were removed before. Such people count as not having had it."
+    )
+    yield Doubt(Code.HAD_UNKNOWN, said % {"at": in_zone(until, campaign.project.timezone)})
 
 
 def of_sending(campaign: Campaign, starts_at: datetime, now: datetime) -> Iterator[Doubt]:

@@ -214,7 +214,8 @@ class LaunchReport:
         """Why some would be skipped with any text."""
         texts = [one.number for one in launching.wordings(self.campaign)]
         by_the_clock = clocks.causes(self.local_time, texts)
-        return [*by_the_clock, *skipped.of_caps(self.campaign.caps, self.starts_at, texts)]
+        capped = skipped.of_caps(self.campaign.caps, self.starts_at, texts)
+        return [*by_the_clock, *skipped.of_had(self.campaign, texts), *capped]
 
     @property
     def sent_to(self) -> int | None:
@@ -397,6 +398,7 @@ class LaunchReport:
         if self.at_night:
             code = Code.BY_THE_CLOCK if self.local_time else Code.AT_NIGHT
             found.append(Doubt(code, self.at_night))
+        found += doubts.of_had(self.campaign)
         return [*found, *doubts.of_sending(self.campaign, self.starts_at, self.now)]
 
     @property

@@ -22,6 +22,7 @@ from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.variants import launching
 from campaigns.planning.variants.variant import Wording
 from campaigns.runs.caps.counted import enough_by
+from campaigns.runs.had import had
 from campaigns.runs.reasons import Reason
 from campaigns.runs.variants.group import MAIN
 from campaigns.texts import liquid, preview
@@ -195,6 +196,25 @@ def of_caps(caps: Caps | None, at: datetime, texts: Iterable[int]) -> Iterator[C
     enough = Sql(*enough_by(caps, at))
     short = _("had enough messages")
     yield with_any_text(Reason.CAPPED, enough, short, _had_enough, texts)
+
+
+def of_had(campaign: Campaign, texts: Iterable[int]) -> Iterator[Cause]:
+    """Who had it, by what is known now. A run leaves them out when it chooses its people."""
+    if not (campaign.once_each and campaign.pk):
+        return
+    got = had.any_of(campaign.pk)
+    sql = " OR ".join(one for one, _params in got)
+    holds = Sql(f"({sql})", [param for _one, params in got for param in params])
+    yield with_any_text(Reason.HAD_IT, holds, _("had it already"), _had_it, texts)
+
+
+def _had_it(devices: int) -> str:
+    said = ngettext(
+        "%(count)s device: its person had this campaign in an earlier run.",
+        "%(count)s devices: their people had this campaign in an earlier run.",
+        devices,
+    )
+    return said % {"count": f"{devices:,}"}
 
 
 def with_any_text(

@@ -153,6 +153,9 @@ def _kept_out(why: Why) -> str:
         case Cause.UNSEEN:
             said = _("None of their devices had been seen since %(at)s, as the project asks.")
             return said % {"at": why.when(why.run.seen_since)}
+        case Cause.HAD_IT:
+            said = _("They had got it in run %(number)d, and it goes to nobody twice.")
+            return said % {"number": why.brought_before.pk if why.brought_before else 0}
         case Cause.RULES:
             return _("Now they would not be: %(rules)s.") % {"rules": _failing(why)}
         case Cause.DEVICE_LATER:

@@ -13,6 +13,7 @@ from typing import Any
 from campaigns.first_part.first_part import held
 from campaigns.results.why.now import Fate, Now, how_they_stand
 from campaigns.results.why.rows import Row, rows_of
+from campaigns.runs.had import had
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
@@ -47,6 +48,7 @@ class Cause(StrEnum):
     NO_DEVICE = "no_device"
     RETIRED = "retired"
     UNSEEN = "unseen"
+    HAD_IT = "had_it"  # in an earlier run, for certain
     DEVICE_LATER = "device_later"
     RULES = "rules"  # they do not hold now
     RULES_UNASKED = "rules_unasked"
@@ -71,6 +73,10 @@ class Why:
             return True
         unsure = (Ending.NOT_YET, Ending.FORGOTTEN)
         return None if self.ending in unsure else False
+
+    @property
+    def brought_before(self) -> Run | None:
+        return _brought_before(self.run, self.contact)
 
     @property
     def frozen_at(self) -> datetime | None:
@@ -150,7 +156,17 @@ def _cause(run: Run, contact: Contact, stands: Now) -> Cause | None:
     frozen_at = run.evaluated_at or run.started_at
     if frozen_at and contact.created_at > frozen_at:
         return Cause.PERSON_LATER
+    if _brought_before(run, contact):
+        return Cause.HAD_IT
     return _of_devices(stands) or _of_rules(stands)
+
+
+def _brought_before(run: Run, contact: Contact) -> Run | None:
+    """The earlier run that brought them a campaign that goes to nobody twice."""
+    if not (run.once_each and run.campaign_id):
+        return None
+    brought = had.run_that_brought_it(run.campaign_id, contact.pk)
+    return brought if brought and brought.pk < run.pk else None
 
 
 def _of_devices(stands: Now) -> Cause | None:

@@ -1,0 +1,73 @@
+"""Who had a campaign already is counted before its launch, and told after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.utils import timezone
+
+from campaigns.planning.campaign import Campaign
+from campaigns.runs.had.had import Had, Remembered
+from campaigns.runs.run import Run
+from notifications import dispatch
+from notifications.keys.credentials import ServiceAccount
+from notifications.people.project import Project
+from tests.admin.desk import Desk
+from tests.api.caller import Caller
+from tests.given.again import person, send, series
+from tests.servers.fcm import Fcm
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project(project: Project, fcm: Fcm) -> Iterator[Project]:
+    """One that can send."""
+    ServiceAccount.store(project, fcm.service_account)
+    yield project
+    dispatch.close()
+
+
+def test_the_review_and_the_check_count_who_had_it(desk: Desk, project: Project, fcm: Fcm) -> None:
+    for _ in range(2):
+        person(project)
+    campaign = series(project)
+    send(campaign)
+    person(project)
+    told = Caller(project).get(f"campaigns/{campaign.pk}/check").json()
+    assert [(one["reason"], one["devices"]) for one in told["skipped"]] == [("had_it", 2)]
+    assert (told["who"]["sent_to"], told["forecast"]["sent"]) == (1, 1)
+    page = desk.open("campaign_review", campaign.pk)
+    assert "2 devices: their people had this campaign in an earlier run." in page
+    assert "had it already" in page
+
+
+def test_before_it_was_asked_for_the_review_counts_by_the_runs_themselves(
+    project: Project, fcm: Fcm
+) -> None:
+    person(project)
+    campaign = series(project, once_each=False)
+    run = send(campaign)
+    Campaign.objects.update(once_each=True)
+    path = f"campaigns/{campaign.pk}/check"
+    alice = Caller(project)
+    assert alice.get(path).json()["who"]["sent_to"] == 0
+
+    Remembered.objects.all().delete()
+    Had.objects.all().delete()
+    Run.objects.filter(pk=run.pk).update(forgotten_at=timezone.now())
+    told = alice.get(path).json()
+    assert [one["code"] for one in told["warnings"] if one["code"] == "had_unknown"]
+    assert told["who"]["sent_to"] == 1
+
+
+def test_why_somebody_did_not_get_it_names_the_run_that_brought_it(
+    project: Project, fcm: Fcm
+) -> None:
+    person(project, external_id="ada")
+    campaign = series(project)
+    first, second = send(campaign), send(campaign)
+    told = Caller(project).get(f"runs/{second.pk}/why?contact=ada").json()
+    said = f"They had got it in run {first.pk}, and it goes to nobody twice."
+    assert said in str(told)
