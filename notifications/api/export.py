@@ -44,6 +44,7 @@ EXAMPLE = OpenApiExample(
         "events": [],
         "deliveries": [],
         "answers": [],
+        "had": [],
         "messages": [],
         "automations": [],
         "receipts": [],

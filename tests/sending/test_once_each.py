@@ -146,7 +146,7 @@ def test_who_is_erased_is_forgotten_and_an_export_tells_of_it(project: Project, 
     run = send(campaign)
     alice = Caller(project)
     told = json.loads(alice.get("export?contact=ada").getvalue())
-    assert told["campaigns_had"] == [{"campaign": campaign.pk, "run": run.pk}]
+    assert told["had"] == [{"campaign": campaign.pk, "run": run.pk}]
     contact.forget_people([ada.pk])
     ada.delete()
     assert not Had.objects.exists()

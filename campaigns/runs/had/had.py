@@ -104,7 +104,7 @@ def forget(contact_ids: Sequence[int]) -> None:
     Had.objects.filter(contact_id__in=contact_ids).delete()
 
 
-@section("campaigns_had")
-def _campaigns_had(contact: Contact) -> Iterator[dict[str, Any]]:
+@section("had")
+def _what_they_had(contact: Contact) -> Iterator[dict[str, Any]]:
     theirs = Had.objects.filter(contact_id=contact.pk).order_by("campaign_id")
     return ({"campaign": one.campaign_id, "run": one.run_id} for one in theirs.iterator())
