@@ -105,6 +105,8 @@ def text(found: dict[str, Any]) -> str:
             rows += [
                 (f"Freezing {planned} recipients", numbers["prepare_seconds"], "5,000,000: 40 s"),
                 (f"Counting {planned} exactly", numbers["exact_seconds"], "1,000,000: 3 s"),
+                ("Reading who had it", numbers["read_seconds"], ""),
+                ("Freezing for those who have not", numbers["again_seconds"], ""),
                 ("Dropping that run's partitions", numbers["drop_seconds"], "under 1 s"),
             ]
     rows += [

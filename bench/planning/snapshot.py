@@ -1,4 +1,6 @@
-"""In the product's own environment: freeze a campaign's audience, then forget who was in it."""
+"""In the product's own environment: freeze a campaign's audience, read who had it, freeze it again
+for those who have not, then forget who was in it.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +21,8 @@ from campaigns import control
 from campaigns.audiences import reach
 from campaigns.engine import forgetting, freezing
 from campaigns.planning.campaign import Campaign
+from campaigns.runs.had import remembering
+from campaigns.runs.had.had import Had
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 
@@ -45,10 +49,12 @@ def main(campaign_id: int) -> None:
     run, seconds = prepare(campaign)
     as_if_finished(run)
     sizes = {f"{table.rpartition('_')[2]}_bytes": _bytes(table, run) for table in TABLES}
+    read, again = remember(campaign, run)
     started = time.monotonic()
     forgetting.forget(run, by="bench", now=timezone.now())
     drop = time.monotonic() - started
     told = {"prepare_seconds": seconds, "exact_seconds": exact, "drop_seconds": drop}
+    told |= {"read_seconds": read, "again_seconds": again}
     print(json.dumps({"planned": run.planned, **told, **sizes}))
 
 
@@ -61,6 +67,22 @@ def prepare(campaign: Campaign) -> tuple[Run, float]:
             run.refresh_from_db()
         run.pause(Cause.BY_HAND, "Only planned.")
     return run, time.monotonic() - started
+
+
+def remember(campaign: Campaign, run: Run) -> tuple[float, float]:
+    """Who had it is read; then a launch to those who have not finds nobody. No worker sees it."""
+    with transaction.atomic():
+        Campaign.objects.filter(pk=campaign.pk).update(once_each=True)
+        started = time.monotonic()
+        while remembering.due_beside(run.pk).exists():
+            remembering.go_on(run.pk)
+        read = time.monotonic() - started
+        again = campaign.duplicate()
+        Had.objects.update(campaign_id=again.pk)
+        nobody, seconds = prepare(again)
+        assert not nobody.planned
+        transaction.set_rollback(True)
+    return read, seconds
 
 
 def as_if_finished(run: Run) -> None:
