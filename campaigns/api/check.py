@@ -74,6 +74,11 @@ class CheckedWhenSerializer(serializers.Serializer[Any]):
     coming = serializers.ListField(
         child=serializers.DateTimeField(), help_text="The next times of a recurring campaign."
     )
+    coming_sent_to = serializers.IntegerField(
+        allow_null=True,
+        help_text="About how many devices each of `coming` would be sent to, as it is now; with "
+        "`once_each`, at most. null: not counted, or it does not repeat.",
+    )
     seconds = serializers.FloatField(
         allow_null=True, help_text="How long it takes. null: the devices were not counted."
     )
@@ -204,6 +209,7 @@ def _when(report: LaunchReport) -> dict[str, Any]:
     return {
         "starts_at": report.starts_at,
         "coming": report.coming,
+        "coming_sent_to": report.sent_to if report.coming else None,
         "seconds": report.seconds,
         "finishes_at": report.finishes_at,
         "rate_per_second": report.pace.rate,

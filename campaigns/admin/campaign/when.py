@@ -24,7 +24,7 @@ from campaigns.planning.campaign import (
     Campaign,
 )
 from campaigns.planning.course import forecast
-from campaigns.planning.launch_check import clocks, quiet
+from campaigns.planning.launch_check import clocks, quiet, skipped
 from campaigns.planning.repeats import days_off, holidays, repeating
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching
@@ -50,6 +50,7 @@ class When:
     # Who would read it at night, or later.
     asleep: quiet.Asleep | quiet.Resting | clocks.Around | None = None
     devices: int = 0
+    most: bool = False  # who gets one of them is left out of those after it
     pace: forecast.Forecast | None = None
     first: str = ""  # who goes first, and what is waited for
     wait: int = 0  # seconds
@@ -80,7 +81,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
     if campaign is not None:
         rules = campaign.audience.effective_rules
         try:
-            when.devices = _sent_to(campaign, reach.quick(campaign.project_id, rules).devices)
+            when.devices, when.most = _reached(campaign, rules), campaign.once_each
         except ValidationError as error:
             when.note = when.note or error.messages[0]
         when.pace = forecast.foretell(
@@ -93,8 +94,11 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
     return when
 
 
-def _sent_to(campaign: Campaign, devices: int) -> int:
-    """Without those who get nothing on purpose."""
+def _reached(campaign: Campaign, rules: dict[str, Any]) -> int:
+    """Without those who had it, and those who get nothing on purpose."""
+    found = reach.quick(campaign.project_id, rules)
+    had_it = skipped.who_had_it(campaign)
+    devices = found.devices - skipped.devices(campaign, rules, found, had_it)
     return round(devices * (1 - launching.split_of(campaign, devices).left_out))
 
 

@@ -200,12 +200,26 @@ def of_caps(caps: Caps | None, at: datetime, texts: Iterable[int]) -> Iterator[C
 
 def of_had(campaign: Campaign, texts: Iterable[int]) -> Iterator[Cause]:
     """Who had it, by what is known now. A run leaves them out when it chooses its people."""
+    if holds := who_had_it(campaign):
+        yield with_any_text(Reason.HAD_IT, holds, _("had it already"), _had_it, texts)
+
+
+def who_had_it(campaign: Campaign) -> Sql | None:
+    """Of `c`; None: the campaign asks nobody for it."""
     if not (campaign.once_each and campaign.pk):
-        return
+        return None
     got = had.any_of(campaign.pk)
     sql = " OR ".join(one for one, _params in got)
-    holds = Sql(f"({sql})", [param for _one, params in got for param in params])
-    yield with_any_text(Reason.HAD_IT, holds, _("had it already"), _had_it, texts)
+    return Sql(f"({sql})", [param for _one, params in got for param in params])
+
+
+def devices(campaign: Campaign, rules: dict[str, Any], found: Reach, lost: Sql | None) -> int:
+    """For how many it holds, at once: exactly, or from a part of the people."""
+    if lost is None:
+        return 0
+    limit, asks = estimating.SAMPLE_SECONDS, campaign.asks
+    judged = reach.judged(campaign.project_id, rules, [lost], found, asks, seconds=limit)
+    return min(found.devices, sum(group.devices for group in judged.groups))
 
 
 def _had_it(devices: int) -> str:

@@ -13,9 +13,10 @@ from campaigns.runs.run import Run
 from notifications import dispatch
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
-from tests.admin.desk import Desk
+from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
 from tests.given.again import person, send, series
+from tests.given.builders import make_campaign
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
@@ -71,3 +72,32 @@ def test_why_somebody_did_not_get_it_names_the_run_that_brought_it(
     told = Caller(project).get(f"runs/{second.pk}/why?contact=ada").json()
     said = f"They had got it in run {first.pk}, and it goes to nobody twice."
     assert said in str(told)
+
+
+def test_each_of_the_next_times_says_about_how_many_devices_it_goes_to(
+    desk: Desk, project: Project
+) -> None:
+    person(project), person(project)
+    campaign = make_campaign(project)
+    typed = {"schedule_kind": "recurring", "repeat": "daily", "at": "2031-01-01T09:00"}
+    typed |= {"timezone": "Asia/Seoul", "campaign": str(campaign.pk)}
+    shown = text_of(desk.post("campaign_when", **typed))
+    assert shown.count("about 2 devices") == 10
+    assert "2 Jan 2031, 09:00 Asia/Seoul about 2 devices" in shown
+    assert "2 devices" not in text_of(desk.post("campaign_when", **{**typed, "campaign": ""}))
+
+
+def test_of_those_who_have_not_had_it_each_of_the_next_times_has_that_many_at_most(
+    desk: Desk, project: Project, fcm: Fcm
+) -> None:
+    person(project), person(project)
+    campaign = series(project)
+    send(campaign)
+    person(project)
+    typed = {"schedule_kind": "recurring", "repeat": "daily", "at": "2031-01-01T09:00"}
+    typed |= {"timezone": "Asia/Seoul", "campaign": str(campaign.pk)}
+    shown = text_of(desk.post("campaign_when", **typed))
+    assert shown.count("at most 1 device") == 10
+    assert "Whoever gets it in one of them is left out of those after it." in shown
+    when = Caller(project).get(f"campaigns/{campaign.pk}/check").json()["when"]
+    assert (len(when["coming"]), when["coming_sent_to"]) == (3, 1)

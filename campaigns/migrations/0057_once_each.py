@@ -41,7 +41,7 @@ DROP FUNCTION run_is_once_each();
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0055_paused_series'),
+        ('campaigns', '0056_foreseen'),
         ('notifications', '0046_load'),
     ]
 
