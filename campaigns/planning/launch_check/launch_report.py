@@ -214,8 +214,9 @@ class LaunchReport:
         """Why some would be skipped with any text."""
         texts = [one.number for one in launching.wordings(self.campaign)]
         by_the_clock = clocks.causes(self.local_time, texts)
+        had_it = skipped.of_had(self.campaign, self.begun, texts)
         capped = skipped.of_caps(self.campaign.caps, self.starts_at, texts)
-        return [*by_the_clock, *skipped.of_had(self.campaign, texts), *capped]
+        return [*by_the_clock, *had_it, *capped]
 
     @property
     def sent_to(self) -> int | None:

@@ -24,6 +24,7 @@ from campaigns.planning.variants.variant import Wording
 from campaigns.runs.caps.counted import enough_by
 from campaigns.runs.had import had
 from campaigns.runs.reasons import Reason
+from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN
 from campaigns.texts import liquid, preview
 from notifications.people.consent import standing
@@ -198,17 +199,18 @@ def of_caps(caps: Caps | None, at: datetime, texts: Iterable[int]) -> Iterator[C
     yield with_any_text(Reason.CAPPED, enough, short, _had_enough, texts)
 
 
-def of_had(campaign: Campaign, texts: Iterable[int]) -> Iterator[Cause]:
-    """Who had it, by what is known now. A run leaves them out when it chooses its people."""
-    if holds := who_had_it(campaign):
+def of_had(campaign: Campaign, begun: Run | None, texts: Iterable[int]) -> Iterator[Cause]:
+    """Who had it, by what is known now; not of the run that has just begun. A run leaves them out
+    when it chooses its people."""
+    if holds := who_had_it(campaign, begun):
         yield with_any_text(Reason.HAD_IT, holds, _("had it already"), _had_it, texts)
 
 
-def who_had_it(campaign: Campaign) -> Sql | None:
+def who_had_it(campaign: Campaign, begun: Run | None = None) -> Sql | None:
     """Of `c`; None: the campaign asks nobody for it."""
     if not (campaign.once_each and campaign.pk):
         return None
-    got = had.any_of(campaign.pk)
+    got = had.any_of(campaign.pk, besides=begun.pk if begun else 0)
     sql = " OR ".join(one for one, _params in got)
     return Sql(f"({sql})", [param for _one, params in got for param in params])
 

@@ -69,7 +69,8 @@ def unread(campaign_id: int) -> QuerySet[Run]:
 
 
 REMEMBERED = """EXISTS (
-    SELECT FROM campaigns_had had WHERE had.contact_id = c.id AND had.campaign_id = %s
+    SELECT FROM campaigns_had had
+    WHERE had.contact_id = c.id AND had.campaign_id = %s AND had.run_id <> %s
 )"""
 # Of a run that is not read yet. Whoever has no delivery still waits for it.
 READ_OFF = """EXISTS (
@@ -84,7 +85,7 @@ def any_of(campaign_id: int, *, besides: int = 0) -> list[tuple[str, list[Any]]]
     """Conditions of which one holds of the people `c` who had it, by what is known now: by all of
     its runs but one."""
     runs = unread(campaign_id).exclude(pk=besides).values_list("pk", flat=True)
-    return [(REMEMBERED, [campaign_id]), *((READ_OFF, [pk]) for pk in runs)]
+    return [(REMEMBERED, [campaign_id, besides]), *((READ_OFF, [pk]) for pk in runs)]
 
 
 def run_that_brought_it(campaign_id: int, contact_id: int) -> Run | None:

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.foreseen import foreseen
 from campaigns.runs.had.had import Had, Remembered
 from campaigns.runs.run import Run
 from notifications import dispatch
@@ -101,3 +102,14 @@ def test_of_those_who_have_not_had_it_each_of_the_next_times_has_that_many_at_mo
     assert "Whoever gets it in one of them is left out of those after it." in shown
     when = Caller(project).get(f"campaigns/{campaign.pk}/check").json()["when"]
     assert (len(when["coming"]), when["coming_sent_to"]) == (3, 1)
+
+
+def test_how_a_run_was_foreseen_does_not_count_its_own_people_as_having_had_it(
+    project: Project, fcm: Fcm
+) -> None:
+    person(project)
+    run = send(series(project))
+    foreseen.keep(run.pk, timezone.now())
+    kept = foreseen.of(run)
+    assert kept is not None
+    assert kept.sent == 1
