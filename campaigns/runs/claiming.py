@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django.db import OperationalError, connection, models, transaction
@@ -103,17 +104,23 @@ SELECT (SELECT count(*) FROM held), (SELECT revision FROM wanted),
 """
 
 PROLONG = PROLONGING.format(out=OUT, joins="", counts="")
-PROLONG_AND_COUNT = PROLONGING.format(
-    out=OUT_OR_ENOUGH,
-    joins=counted.join("seq = ANY(%(seqs)s::int[])"),
-    counts=f", counted AS ({counted.COUNT})",
-)
+# Whose window opens.
+ASKED = "SELECT contact_id FROM campaigns_recipient WHERE run_id = %(run)s AND seq = ANY(%(seqs)s)"
 
 CLOSE = """
 UPDATE campaigns_chunk SET state = 'closed', lease_until = NULL, not_before = NULL
 WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
     AND last_seq = first_seq - 1 + accepted + rejected + skipped + unknown
 """
+
+
+@lru_cache(maxsize=100)
+def prolong_and_count(caps: Caps) -> str:
+    counts = f", counted AS ({counted.COUNT})"
+    if not caps.holds:
+        return PROLONGING.format(out=OUT, joins="", counts=counts)
+    look = counted.second_look(caps, ASKED)
+    return PROLONGING.format(out=OUT_OR_ENOUGH, joins=look, counts=counts)
 
 
 @dataclass(frozen=True)
@@ -135,6 +142,7 @@ class Claim:
     caps: Caps | None = None  # None: it neither keeps to any nor counts
     now: Callable[[], datetime] = field(default_factory=clock.ticking)
     safe_rate: float | None = None  # see `Run.safe_rate`
+    unseen_since: datetime = counted.LONG_AGO  # by the first look at what its people got lately
 
     @property
     def held(self) -> models.QuerySet[Chunk]:
@@ -182,7 +190,9 @@ class Claim:
         give_up_at = time.monotonic() + OURS_LOCKED_SECONDS
         while True:
             held, *told = (
-                self._counting(values) if self.caps and values["seqs"] else _told(PROLONG, values)
+                self._counting(self.caps, values)
+                if self.caps and values["seqs"]
+                else _told(PROLONG, values)
             )
             if held:
                 return tuple(told)
@@ -192,12 +202,13 @@ class Claim:
                 raise Locked(f"Another process keeps {self.chunk} locked.")
             time.sleep(0.05)
 
-    def _counting(self, values: dict[str, Any]) -> Any:
+    def _counting(self, caps: Caps, values: dict[str, Any]) -> Any:
         """Whoever has had enough is left out of the window, and the others are counted."""
+        values |= {"category": caps.category, "unseen_since": self.unseen_since}
         with transaction.atomic():
-            if self.caps and self.caps.holds:
+            if caps.holds:
                 counted.take_turns(self.run.project_id)
-            return _told(PROLONG_AND_COUNT, values | counted.asked_of(self.caps))
+            return _told(prolong_and_count(caps), values)
 
     def close(self) -> bool:
         """Close the chunk if every recipient is settled."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from django.db import connection, transaction
@@ -21,6 +22,7 @@ from campaigns.sending import terms
 from campaigns.sending.terms import Terms
 from campaigns.texts.rendering import Reader
 from notifications.people.consent import standing
+from notifications.people.consent.caps import Caps
 from notifications.values import exact
 
 
@@ -131,16 +133,25 @@ LEFT JOIN notifications_contact c ON c.id = r.contact_id
 ORDER BY r.seq
 """
 TO_SEND = SENDABLE.format(out=OUT, joins="")
-TO_SEND_WITHIN_CAPS = SENDABLE.format(
-    out=OUT_OR_ENOUGH, joins=counted.join("seq BETWEEN %(first)s AND %(last)s")
+OF_CHUNK = (
+    "SELECT contact_id FROM campaigns_recipient"
+    " WHERE run_id = %(run)s AND seq BETWEEN %(first)s AND %(last)s"
 )
+
+
+@lru_cache(maxsize=100)
+def to_send(caps: Caps | None) -> str:
+    if caps is None or not caps.holds:
+        return TO_SEND
+    return SENDABLE.format(out=OUT_OR_ENOUGH, joins=counted.first_look(caps, OF_CHUNK))
 
 
 def left_to_send(claim: Claim) -> list[Left]:
     """Everybody of the chunk who may be tried now."""
+    claim.unseen_since = claim.now() - counted.UNSEEN_FOR
     with _alone(claim.chunk), connection.cursor() as cursor:
         cursor.cursor.row_factory = namedtuple_row
-        cursor.execute(TO_SEND_WITHIN_CAPS if claim.caps else TO_SEND, place_of(claim))
+        cursor.execute(to_send(claim.caps), place_of(claim))
         rows = cursor.fetchall()
     its_terms = terms.of_chunk(claim)
     by_what = "message" if claim.run.kind == Run.Kind.MESSAGES else "variant"
@@ -184,7 +195,6 @@ def place_of(claim: Claim) -> dict[str, Any]:
         "last": chunk.last_seq,
         "held": claim.run.held_platforms,
         **claim.asks,
-        **counted.asked_of(claim.caps),
     }
 
 

@@ -24,8 +24,9 @@ from notifications.api.ground.row import WritableRowView
 from notifications.api.ground.view import ApiView, save
 from notifications.api.named import ExternalId
 from notifications.people.consent import standing
-from notifications.people.consent.category import Category
+from notifications.people.consent.category import CAPS, Category
 from notifications.people.consent.suppression import Suppression, suppress, unsuppress
+from notifications.people.project import GAP_MINUTES, PER_DAY, PER_WEEK
 from notifications.postgres.budget import TooSlow, within
 from notifications.staff import audit
 from notifications.staff.subjects import Subject
@@ -52,6 +53,9 @@ ONE = {
     "kind": "marketing",
     "quiet_hours": "wait",
     "caps": "keep",
+    "cap_per_day": 1,
+    "cap_per_week": None,
+    "cap_gap_minutes": None,
     "created_at": "2026-05-31T09:30:00Z",
 }
 MADE = OpenApiExample("A category", ONE, response_only=True)
@@ -98,6 +102,22 @@ class CategorySerializer(StrictSerializer):
         help_text="Of the project's caps. keep: skips people who have had enough, and counts. "
         "exempt: reaches them, and counts. free: reaches them, and does not count.",
         error_messages={"invalid_choice": "Use keep, exempt or free."},
+    )
+    cap_per_day = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        validators=PER_DAY,
+        help_text="So many messages of this category a person gets in 24 hours, beside the "
+        "project's caps: both hold. Only of a marketing category that skips people.",
+    )
+    cap_per_week = serializers.IntegerField(
+        required=False, allow_null=True, validators=PER_WEEK, help_text="The same in seven days."
+    )
+    cap_gap_minutes = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        validators=GAP_MINUTES,
+        help_text="At least so many minutes between two messages of this category.",
     )
     confirm = serializers.ChoiceField(
         choices=Category.Kind.choices,
@@ -152,10 +172,11 @@ class CategoryById(WritableRowView[Category]):
 
 def _write(category: Category, given: dict[str, Any]) -> Category:
     confirmed = given.pop("confirm", None)
-    otherwise: dict[str, str] = {
+    otherwise: dict[str, Any] = {
         "kind": Category.Kind.MARKETING,
         "quiet_hours": Category.QuietHours.WAIT,
         "caps": Category.Caps.KEEP,
+        **dict.fromkeys(CAPS),
     }
     for name, value in {**otherwise, **given}.items():
         setattr(category, name, value)

@@ -20,6 +20,10 @@ from notifications.values.zones import validate_zone
 
 AN_ANDROID_APP = re.compile(r"1:[0-9]{1,20}:android:[0-9a-f]{8,40}", re.ASCII)
 FLOOR = 10  # messages a second
+# Of messages to the same person.
+PER_DAY = [MinValueValidator(1), MaxValueValidator(100)]
+PER_WEEK = [MinValueValidator(1), MaxValueValidator(500)]
+GAP_MINUTES = [MinValueValidator(1), MaxValueValidator(10_080)]
 A_FIREBASE_ID = re.compile(r"(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+:)?[a-z0-9-]{6,30}")
 
 
@@ -29,6 +33,14 @@ class CountedLinks(models.TextChoices):
     NONE = "", _("None")
     BROWSERS = "web", _("Web push: what the browser opens by itself")
     EVERY = "every", _("Every https link, also what apps open")
+
+
+def wrong_caps(row: Any) -> dict[str, Any]:
+    """Of a project, or of a category."""
+    if row.cap_per_day and row.cap_per_week and row.cap_per_week < row.cap_per_day:
+        said = _("Fewer in seven days than in one: the day's limit would never be reached.")
+        return {"cap_per_week": said}
+    return {}
 
 
 def leads_through_us() -> bool:
@@ -144,7 +156,7 @@ class Project(models.Model):
         "at most, a day",
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        validators=PER_DAY,
         help_text=_(
             "So many messages a person gets in 24 hours, whatever they are of; further ones skip "
             "them. What is transactional or critical always reaches them, and categories say "
@@ -155,14 +167,14 @@ class Project(models.Model):
         "at most, in seven days",
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(500)],
+        validators=PER_WEEK,
         help_text=_("The same in seven days. Empty: no limit."),
     )
     cap_gap_minutes = models.PositiveSmallIntegerField(
         "at least, minutes between two",
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(10_080)],
+        validators=GAP_MINUTES,
         help_text=_("What would come sooner after another message skips the person. Empty: none."),
     )
     holdout_percent = models.PositiveSmallIntegerField(
@@ -266,7 +278,7 @@ class Project(models.Model):
             wrong["allowed_origins"] = error
         if self.name and not self.name.strip():
             wrong["name"] = _("Write more than spaces.")
-        wrong |= self._wrong_quiet_hours() | self._wrong_caps()
+        wrong |= self._wrong_quiet_hours() | wrong_caps(self)
         given = self.firebase_project_id
         if given and given != self._stored_id and not A_FIREBASE_ID.fullmatch(given):
             wrong["firebase_project_id"] = _(
@@ -295,12 +307,6 @@ class Project(models.Model):
             return {"quiet_until": _("Say when they end, too, or leave both empty.")}
         if self.quiet_from == self.quiet_until:
             return {"quiet_until": _("They would never end. Choose another time.")}
-        return {}
-
-    def _wrong_caps(self) -> dict[str, Any]:
-        if self.cap_per_day and self.cap_per_week and self.cap_per_week < self.cap_per_day:
-            said = _("Fewer in seven days than in one: the day's limit would never be reached.")
-            return {"cap_per_week": said}
         return {}
 
     @classmethod

@@ -20,6 +20,7 @@ from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Delivery, Retry
 from campaigns.runs.run import Run
 from campaigns.sending import sending
+from campaigns.sending.left import left_to_send
 from notifications.people import contact
 from notifications.people.consent.category import Category
 from notifications.people.device import Device
@@ -139,6 +140,46 @@ def test_a_category_says_whether_it_is_held_and_whether_it_counts(
     assert send(make_run(project, category=its_own)) == [CAPPED if is_held else ACCEPTED]
 
 
+def offers(project: Project, **caps: int) -> Category:
+    return Category.objects.create(project=project, name="Offers", slug="offers", **caps)
+
+
+def test_a_category_has_caps_of_its_own_beside_the_projects(project: Project, fcm: Fcm) -> None:
+    capped(project, cap_per_day=2)
+    person(project)
+    its_own = offers(project, cap_per_day=1)
+    sent = [send(make_run(project, category=one)) for one in (its_own, its_own, None, None)]
+    assert sent == [[ACCEPTED], [CAPPED], [ACCEPTED], [CAPPED]]
+
+    Counted.objects.update(category=None)
+    assert send(make_run(project, category=its_own)) == [CAPPED], "the project's hold for it, too"
+
+
+def test_a_category_may_have_a_week_and_a_gap_of_its_own(project: Project, fcm: Fcm) -> None:
+    person(project)
+    its_own = offers(project, cap_per_week=2, cap_gap_minutes=60)
+    ends = [send(make_run(project, category=its_own))]
+    ago(timedelta(minutes=59))
+    ends.append(send(make_run(project, category=its_own)))
+    ago(timedelta(minutes=2))
+    ends.append(send(make_run(project, category=its_own)))
+    ago(timedelta(days=6))
+    ends.append(send(make_run(project, category=its_own)))
+    ago(timedelta(days=1))
+    ends.append(send(make_run(project, category=its_own)))
+    assert ends == [[ACCEPTED], [CAPPED], [ACCEPTED], [CAPPED], [ACCEPTED]]
+
+
+def test_where_only_a_category_has_caps_nothing_else_is_counted(project: Project, fcm: Fcm) -> None:
+    person(project)
+    its_own = offers(project, cap_per_day=1)
+    others = [None, category(project), category(project, "transactional")]
+    assert [send(make_run(project, category=one)) for one in others] == [[ACCEPTED]] * 3
+    assert not Counted.objects.exists()
+    assert send(make_run(project, category=its_own)) == [ACCEPTED]
+    assert [*Counted.objects.values_list("category", flat=True)] == [its_own.pk]
+
+
 def test_what_did_not_arrive_does_not_count(project: Project, fcm: Fcm) -> None:
     capped(project, cap_per_day=1)
     dead, well = make_people(project, ["dead-1", "ok-1"])
@@ -152,21 +193,30 @@ def test_messages_to_one_person_keep_to_them_too(project: Project, fcm: Fcm) -> 
     capped(project, cap_per_day=1)
     person(project, external_id="ada")
     person(project, external_id="bob")
-    call = Caller(project)
-    sent = [
-        call.post("messages", {"to": {"contact": to}, "content": HELLO}).json()
-        for to in ("ada", "ada", "bob")
-    ]
-    tasks.send_messages()
-    ends = [call.get(f"messages/{one['id']}").json()["devices"][0] for one in sent]
-    assert [(end["status"], end["reason"]) for end in ends] == [ACCEPTED, CAPPED, ACCEPTED]
+    assert messages(project, "ada", "ada", "bob") == [ACCEPTED, CAPPED, ACCEPTED]
     assert send(make_run(project)) == [CAPPED, CAPPED]
 
 
-def test_a_worker_that_dies_leaves_its_people_counted_once(project: Project, fcm: Fcm) -> None:
-    capped(project, cap_per_day=1)
-    person(project)
-    run = make_run(project)
+def test_messages_to_one_person_keep_to_those_of_their_category(project: Project, fcm: Fcm) -> None:
+    its_own = offers(project, cap_per_day=1)
+    person(project, external_id="ada")
+    assert messages(project, "ada", "ada", category=its_own.pk) == [ACCEPTED, CAPPED]
+    assert messages(project, "ada") == [ACCEPTED]
+
+
+def messages(project: Project, *people: str, **values: int) -> list[tuple[str, str]]:
+    """What became of each."""
+    call = Caller(project)
+    asked = [{"to": {"contact": to}, "content": HELLO, **values} for to in people]
+    sent = [call.post("messages", one).json() for one in asked]
+    tasks.send_messages()
+    ends = [call.get(f"messages/{one['id']}").json()["devices"][0] for one in sent]
+    return [(end["status"], end["reason"]) for end in ends]
+
+
+def test_a_worker_that_dies_leaves_its_people_counted_once(shop: Project, fcm: Fcm) -> None:
+    person(shop)
+    run = make_run(shop)
     died = claiming.claim(run.pk, 1, run.epoch, task_id=None)
     assert died is not None and died.open_window([1], timezone.now())
     assert Counted.objects.count() == 1
@@ -174,8 +224,25 @@ def test_a_worker_that_dies_leaves_its_people_counted_once(project: Project, fcm
 
     assert send(run) == [ACCEPTED], "they were counted for this very message"
 
-    assert Counted.objects.count() == 1
-    assert send(make_run(project)) == [CAPPED]
+    ends = [send(make_run(shop)) for _ in range(2)]
+    assert ends == [[ACCEPTED], [CAPPED]], "two windows, and one message"
+
+
+def test_whom_another_run_rings_after_the_first_look_is_left_out_at_the_second(
+    project: Project, fcm: Fcm
+) -> None:
+    capped(project, cap_per_day=1)
+    people = [person(project)[0].contact_id for _ in range(2)]
+    runs = [make_run(project) for _ in range(2)]
+    claims = [claiming.claim(run.pk, 1, run.epoch, task_id=None) for run in runs]
+    for one in claims:
+        assert one and [left.out for left in left_to_send(one)] == ["", ""]
+    first, second = (one.open_window([1, 2], timezone.now()) for one in claims if one)
+    assert first and first.seqs == {1, 2}
+    assert second and second.out == {1: "capped", 2: "capped"}
+    assert {*Counted.objects.values_list("contact_id", "run_id")} == {
+        (one, runs[0].pk) for one in people
+    }
 
 
 def test_whoever_waited_for_another_try_when_it_was_cancelled_is_not_counted(

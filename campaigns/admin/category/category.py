@@ -21,9 +21,10 @@ from notifications.admin.furniture.dialogs import ask, done
 from notifications.admin.furniture.keyset import PlainChangeList
 from notifications.admin.furniture.page import Page, page_url
 from notifications.admin.furniture.unfolded import ModelForm, action, display
-from notifications.people.consent.category import Category
+from notifications.people.consent.category import CAPS, Category
 from notifications.postgres.budget import TooSlow, within
 
+ASKED = ["project", "name", "slug", "kind", "quiet_hours", "caps", *CAPS]
 COUNTING_SECONDS = 1.0
 MOST_USERS = 10
 # Uses the index of people with answers: most people have none.
@@ -86,9 +87,16 @@ class CategoryForm(ModelForm):
         chosen: str = self.cleaned_data["caps"]
         return chosen or self.instance.caps
 
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        for name in CAPS:
+            if name not in self.data:  # the same
+                given[name] = getattr(self.instance, name)
+        return given
+
     class Meta:
         model = Category
-        fields = ["project", "name", "slug", "kind", "quiet_hours", "caps"]
+        fields = ASKED
         labels = {"slug": gettext_lazy("Short name")}
         help_texts = {
             "name": gettext_lazy("A name that people understand, such as “Offers”."),
@@ -122,8 +130,7 @@ class CategoryPage(Page):
         return CategoryList
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        asked = ["project", "name", "slug", "kind", "quiet_hours", "caps"]
-        return [*asked, "said_no", "users"] if obj else asked
+        return [*ASKED, "said_no", "users"] if obj else ASKED
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         return ["slug", "kind", "said_no", "users"] if obj else []

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.db import transaction
 from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
@@ -44,6 +45,15 @@ class KindDialog(Dialog):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["kind"].initial = self.category.kind
+
+    def clean_kind(self) -> str:
+        chosen: str = self.cleaned_data["kind"]
+        if chosen != Category.Kind.MARKETING and self.category.has_caps:
+            said = _(
+                "It has caps of its own, and only a marketing category does. Empty them first."
+            )
+            raise forms.ValidationError(said)
+        return chosen
 
     @cached_property
     def category(self) -> Category:

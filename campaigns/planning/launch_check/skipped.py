@@ -194,7 +194,7 @@ def of_caps(caps: Caps | None, at: datetime, texts: Iterable[int]) -> Iterator[C
     """Who has had enough by then. What else is sent until then, nobody knows."""
     if caps is None or not caps.holds:
         return
-    enough = Sql(*enough_by(caps, at))
+    enough = Sql(enough_by(caps, at))
     short = _("had enough messages")
     yield with_any_text(Reason.CAPPED, enough, short, _had_enough, texts)
 
@@ -244,8 +244,8 @@ def with_any_text(
 
 def _had_enough(devices: int) -> str:
     said = ngettext(
-        "%(count)s device: its person has got as many messages as the project's caps allow.",
-        "%(count)s devices: their people have got as many messages as the project's caps allow.",
+        "%(count)s device: its person has got as many messages as the caps allow.",
+        "%(count)s devices: their people have got as many messages as the caps allow.",
         devices,
     )
     return said % {"count": f"{devices:,}"}

@@ -9,8 +9,16 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from notifications.people.project import OfProject, Project
+from notifications.people.project import (
+    GAP_MINUTES,
+    PER_DAY,
+    PER_WEEK,
+    OfProject,
+    Project,
+    wrong_caps,
+)
 
+CAPS = ("cap_per_day", "cap_per_week", "cap_gap_minutes")  # of its own
 MOST = 50  # per project: the page of a person shows all of them
 
 
@@ -59,6 +67,34 @@ class Category(OfProject):
             "everybody in any case, and what is critical does not count either."
         ),
     )
+    # Beside the project's: both hold. See caps.py.
+    cap_per_day = models.PositiveSmallIntegerField(
+        "at most, a day",
+        null=True,
+        blank=True,
+        validators=PER_DAY,
+        help_text=_(
+            "So many messages of this category a person gets in 24 hours; further ones skip them. "
+            "The project's own caps hold as well. Empty: only those."
+        ),
+    )
+    cap_per_week = models.PositiveSmallIntegerField(
+        "at most, in seven days",
+        null=True,
+        blank=True,
+        validators=PER_WEEK,
+        help_text=_("The same in seven days. Empty: only the project's."),
+    )
+    cap_gap_minutes = models.PositiveSmallIntegerField(
+        "at least, minutes between two",
+        null=True,
+        blank=True,
+        validators=GAP_MINUTES,
+        help_text=_(
+            "What would come sooner after another message of this category skips the person. "
+            "Empty: only the project's."
+        ),
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -89,9 +125,20 @@ class Category(OfProject):
         kept = Category.objects.filter(pk=self.pk).values_list("kind", flat=True).first()
         return kept == self.Kind.MARKETING != self.kind
 
+    def wrong_caps(self) -> dict[str, Any]:
+        """Where nobody is skipped, a number would promise what does not hold."""
+        if self.kind == self.Kind.MARKETING and self.caps == self.Caps.KEEP:
+            return wrong_caps(self)
+        said = _("Only a marketing category that skips people has caps of its own. Leave it empty.")
+        return {name: said for name in CAPS if getattr(self, name) is not None}
+
+    @property
+    def has_caps(self) -> bool:
+        return any(getattr(self, name) is not None for name in CAPS)
+
     def clean(self) -> None:
         """The slug cannot change: people's answers are stored under it."""
-        wrong: dict[str, Any] = {}
+        wrong: dict[str, Any] = self.wrong_caps()
         if self.name and not self.name.strip():
             wrong["name"] = _("Write more than spaces.")
         stored = Category.objects.filter(pk=self.pk).values_list("slug", flat=True).first()

@@ -71,7 +71,7 @@ def test_before_a_launch_one_reads_how_many_have_had_enough(desk: Desk, project:
     rung(lately, hours_ago=0)
     Project.objects.update(cap_per_day=2, cap_gap_minutes=60)
     campaign = make_campaign(project)
-    said = "2 devices: their people have got as many messages as the project's caps allow."
+    said = "2 devices: their people have got as many messages as the caps allow."
     assert said in desk.open("campaign_review", campaign.pk).replace("&#x27;", "'")
     told = Caller(project).get(f"campaigns/{campaign.pk}/check").json()
     assert [(one["reason"], one["devices"]) for one in told["skipped"]] == [("capped", 2)]
@@ -100,6 +100,69 @@ def test_a_program_says_how_a_category_keeps_to_them(project: Project) -> None:
     assert wrong.status_code == 400
     assert "keep, exempt or free" in str(wrong.json())
     assert Category.objects.get().caps == "exempt"
+
+
+def test_a_launch_says_whom_the_caps_of_its_category_would_spare(
+    desk: Desk, project: Project
+) -> None:
+    offered, told, _never = make_people(project, 3)
+    offers = Category.objects.create(project=project, name="O", slug="offers", cap_per_day=1)
+    rung(offered, hours_ago=20)
+    Counted.objects.update(category=offers.pk)
+    rung(told, hours_ago=20)
+    campaign = make_campaign(project, category=offers)
+    told_before = Caller(project).get(f"campaigns/{campaign.pk}/check").json()
+    assert [(one["reason"], one["devices"]) for one in told_before["skipped"]] == [("capped", 1)]
+
+
+def test_a_program_gives_a_category_caps_of_its_own(project: Project) -> None:
+    call = Caller(project)
+    asked = {"name": "Offers", "slug": "offers", "cap_per_day": 1, "cap_gap_minutes": 90}
+    made = call.post("categories", asked).json()
+    assert (made["cap_per_day"], made["cap_per_week"], made["cap_gap_minutes"]) == (1, None, 90)
+    one = f"categories/{made['id']}"
+    assert call.patch(one, {"cap_per_week": 3}).json()["cap_per_day"] == 1
+    assert call.put(one, {"name": "Offers", "slug": "offers"}).json()["cap_per_week"] is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"cap_per_day": 0}, "cap_per_day"),
+        ({"cap_per_day": "many"}, "cap_per_day"),
+        ({"cap_per_week": 501}, "cap_per_week"),
+        ({"cap_gap_minutes": 10_081}, "cap_gap_minutes"),
+        ({"cap_per_day": 5, "cap_per_week": 4}, "cap_per_week"),
+        ({"cap_per_day": 1, "kind": "transactional"}, "cap_per_day"),
+        ({"cap_gap_minutes": 1, "caps": "exempt"}, "cap_gap_minutes"),
+    ],
+)
+def test_caps_that_a_category_cannot_have_are_refused_by_their_field(
+    project: Project, asked: dict[str, Any], field: str
+) -> None:
+    reply = Caller(project).post("categories", {"name": "O", "slug": "offers", **asked})
+    assert reply.status_code == 400
+    assert [one["field"] for one in reply.json()["errors"]] == [field]
+    assert not Category.objects.exists()
+
+
+def test_caps_of_a_category_are_set_and_emptied_on_its_page(desk: Desk, project: Project) -> None:
+    kept = Category.objects.create(project=project, name="Tips", slug="tips")
+    page, form = "notifications_category_change", {"project": project.pk, "name": "Tips"}
+    caps = {"cap_per_day": "1", "cap_per_week": "", "cap_gap_minutes": "60"}
+    assert desk.post(page, kept.pk, **form, **caps).status_code == 302
+    kept.refresh_from_db()
+    assert (kept.cap_per_day, kept.cap_per_week, kept.cap_gap_minutes) == (1, None, 60)
+
+    said = desk.confirm("notifications_category_change_kind", kept.pk, kind="transactional")
+    assert "It has caps of its own" in said.content.decode()
+
+    assert desk.post(page, kept.pk, **form).status_code == 302  # a page from before
+    kept.refresh_from_db()
+    assert kept.cap_per_day == 1
+    assert desk.post(page, kept.pk, **form, **dict.fromkeys(caps, "")).status_code == 302
+    kept.refresh_from_db()
+    assert not kept.has_caps
 
 
 def test_a_page_of_a_category_from_before_keeps_what_was_said(desk: Desk, project: Project) -> None:

@@ -9,4 +9,4 @@ from tests.chaos.bug import bug, patch
 def _not_counted() -> None:
     from campaigns.runs import claiming
 
-    patch(claiming, "PROLONG_AND_COUNT", claiming.PROLONG)
+    patch(claiming, "prolong_and_count", lambda _caps: claiming.PROLONG)
