@@ -8,13 +8,13 @@ class CampaignsConfig(AppConfig):
     name = "campaigns"
     verbose_name = _("Campaigns")
 
-    def ready(self) -> None:
+    def ready(self) -> None:  # noqa: PLR0915  # a list: who is told of what
         from campaigns import naming, tasks  # these need the models, not there before this
         from campaigns.alerts import clearing as old_alerts
         from campaigns.alerts import words as of_alerts
         from campaigns.audiences import membership  # noqa: F401  # it says what it knows of people
         from campaigns.echo.converting import count_events
-        from campaigns.engine import retaining
+        from campaigns.engine import load, retaining
         from campaigns.engine.forgetting import forget_answers
         from campaigns.outgoing import telling, words  # above whoever does what is told
         from campaigns.results import echoed, sent  # noqa: F401  # so do these
@@ -32,6 +32,7 @@ class CampaignsConfig(AppConfig):
         from notifications import tasks as doorbells
         from notifications.naming import name_columns, name_rows
         from notifications.outgoing import composing, outbox
+        from notifications.pace import health
         from notifications.people import device
         from notifications.people.consent import saying
         from notifications.people.contact import ERASED
@@ -50,3 +51,4 @@ class CampaignsConfig(AppConfig):
         composing.WORDS |= words.WORDS | of_alerts.WORDS
         retaining.KINDS[old_alerts.KIND.name] = old_alerts.KIND
         outbox.BELLS.append(doorbells.ring_reports)
+        health.LISTENERS.append(load.reported)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import shutil
 from collections.abc import Iterator
 from functools import cache
@@ -21,6 +22,7 @@ from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 
+from config.boot.outgoing import Places
 from config.celery import app
 from config.pages import downtime, operations
 from notifications import dispatch
@@ -32,6 +34,7 @@ from tests.given.builders import make_project
 from tests.given.forgetting import empty_tables, flush
 from tests.servers.fcm import Fcm
 from tests.servers.feed import Feed
+from tests.servers.receiver import Receiver, receiving
 from tests.servers.workers import Workers, unheard
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -136,6 +139,18 @@ def fcm(emulator: Fcm, settings: LazySettings) -> Fcm:
     for name, value in emulator.environment.items():
         setattr(settings, name, value)
     return emulator
+
+
+@pytest.fixture
+def receiver(
+    settings: LazySettings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Receiver]:
+    """Somebody else's server that the operator allowed: it is on loopback."""
+    with receiving(tmp_path_factory.mktemp("receiver")) as one:
+        settings.OUTGOING_CA_FILE = one.ca_file
+        networks = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
+        settings.OUTGOING_ALLOWED = Places(frozenset(), networks)
+        yield one
 
 
 @pytest.fixture

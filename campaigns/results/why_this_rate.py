@@ -16,7 +16,7 @@ from campaigns.first_part.first_part import held
 from campaigns.planning.course import forecast
 from campaigns.planning.course.forecast import in_workers, number
 from campaigns.runs.run import Run
-from notifications.pace import load
+from notifications.pace import health, load
 from notifications.pace.gate import Limit, PaceNow, full_rate, pace_of
 from notifications.pace.load import Load
 from notifications.values.moments import CLOCK_AND_SECOND, in_words, in_zone, local
@@ -72,7 +72,7 @@ def allowed_now(run: Run) -> PaceNow:
 def in_plain_words(run: Run, pace: PaceNow, now: datetime) -> str:
     until = max(pace.until or now, now)  # what is due already is due now, not in the past
     reported = load.of(run.project)
-    return _words(run, pace.limit, reported, now).format(
+    words = _words(run, pace.limit, reported, now).format(
         rate=number(pace.rate_per_second),
         full=number(full_rate(run.project)),
         left=in_words(max(1.0, (until - now).total_seconds())),
@@ -82,6 +82,15 @@ def in_plain_words(run: Run, pace: PaceNow, now: datetime) -> str:
         load=f"{100 * reported.level:.0f}" if reported else "",
         heard=in_zone(reported.reported_at, run.project.timezone) if reported else "",
     )
+    return f"{words} {_of_the_address(run, reported, now)}".strip()
+
+
+def _of_the_address(run: Run, reported: Load | None, now: datetime) -> str:
+    """Why the health address says nothing, while nobody else says how busy they are."""
+    if reported and not reported.is_silent(now):
+        return ""
+    why = health.trouble(run.project)
+    return _("Their health address says nothing: %(why)s") % {"why": why} if why else ""
 
 
 def _words(run: Run, limit: Limit, reported: Load | None, now: datetime) -> str:

@@ -35,7 +35,7 @@ from campaigns.sending.rows import Rows
 from campaigns.texts.rendering import Unrenderable
 from notifications.dispatch import dispatch
 from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
-from notifications.pace import gate
+from notifications.pace import asking, gate
 from notifications.pace.heard import Heard
 from notifications.postgres.outage import at_once, patiently
 from notifications.requests.at_work import working_on
@@ -361,6 +361,8 @@ class Sending:
             self.permit.withdraw()
         else:
             self.permit.extend(START_SECONDS, since=self.looked_at)
+            if self.run.kind == Run.Kind.CAMPAIGN and self.run.project.load_url:
+                asking.look(self.run.project)
             self.gate.rate, self.gate.safe = self.run.own_rate, self.claim.safe_rate
         return granted
 

@@ -25,6 +25,8 @@ from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, page_url
 from notifications.admin.furniture.unfolded import action, display
 from notifications.admin.furniture.widgets import LineInput
+from notifications.admin.health import dialog as healths
+from notifications.admin.health.dialog import HealthDialog
 from notifications.admin.inbox_secret import EndSecretDialog, NewSecretDialog
 from notifications.fcm_data import fetching, words
 from notifications.key_check import KeyCheck, check_key
@@ -46,7 +48,7 @@ class ProjectPage(Page):
         ("Firebase", {"fields": ["firebase_project_id", "credentials", "sends_to"]}),
         (
             gettext_lazy("Pace"),
-            {"fields": ["quota_per_minute", "ramp_seconds", "floor_per_second"]},
+            {"fields": ["quota_per_minute", "ramp_seconds", "floor_per_second", "health"]},
         ),
         (gettext_lazy("Quiet hours"), {"fields": ["quiet_from", "quiet_until"]}),
         (gettext_lazy("Caps"), {"fields": ["cap_per_day", "cap_per_week", "cap_gap_minutes"]}),
@@ -60,12 +62,13 @@ class ProjectPage(Page):
         (gettext_lazy("Retention"), {"fields": ["kept"]}),
     ]
     readonly_fields = [
-        "credentials", "sends_to", "left_out_now", "told_where", "figures", "inbox_secret", "kept",
+        "credentials", "sends_to", "health", "left_out_now", "told_where", "figures",
+        "inbox_secret", "kept",
     ]  # fmt: skip
     prepopulated_fields = {"slug": ["name"]}
     actions_detail = [
         "set_credentials", "check_key", "use_machine", "new_inbox_secret", "end_inbox_secret",
-        "fetch_figures",
+        "fetch_figures", "ask_health",
     ]  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -94,7 +97,7 @@ class ProjectPage(Page):
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         """Others stand beside what they change: with them the row has no room for the name."""
         found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        elsewhere = ("inbox_secret", "figures")
+        elsewhere = ("inbox_secret", "figures", "health")
         return [each for each in found if not each.method.__name__.endswith(elsewhere)]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -151,6 +154,10 @@ class ProjectPage(Page):
         since = in_zone(account.stored_at, obj.timezone)
         said %= {"when": since, "key": account.sealed_with, "newest": sealing.key_id()}
         return format_html("{} <span class='c-hint'>{}</span>", account.client_email, said)
+
+    @display(description=gettext_lazy("health address"))
+    def health(self, obj: Project) -> SafeString:
+        return healths.told(obj)
 
     @display(description=gettext_lazy("inbox secret"))
     def inbox_secret(self, obj: Project) -> SafeString:
@@ -236,6 +243,23 @@ class ProjectPage(Page):
         which = "machine's" if project.uses_default_credentials else "uploaded"
         self.record(request, "changed", project, credentials=which)
         return told(request, project, found)
+
+    # --- Its own servers -------------------------------------------------------------------------
+
+    @action(
+        description=gettext_lazy("Health address"),
+        icon="monitor_heart",
+        permissions=["change"],
+        dialog=ask(
+            gettext_lazy("Where do your servers say how busy they are?"),
+            form=HealthDialog,
+            button=gettext_lazy("Ask and save"),
+        ),
+    )
+    def ask_health(self, request: HttpRequest, form: HealthDialog, object_id: str) -> HttpResponse:
+        if changes := form.save():
+            self.record(request, "changed", form.project, changes=changes)
+        return done(request, form.said, to=page_url(form.project))
 
     # --- FCM's own figures -----------------------------------------------------------------------
 

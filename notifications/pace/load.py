@@ -55,6 +55,11 @@ def report(project: Project, level: float, *, plan: float) -> Load:
     return load
 
 
+def forget(project_id: int) -> None:
+    """What was said last: nobody is to say it any more."""
+    Load.objects.filter(project=project_id).delete()
+
+
 def forget_silent(project_id: int) -> bool:
     """Nobody reports any more, until somebody does. False: somebody does."""
     silent = Load.objects.filter(project=project_id, reported_at__lt=Now() - SILENT)

@@ -24,6 +24,7 @@ FLOOR = 10  # messages a second
 PER_DAY = [MinValueValidator(1), MaxValueValidator(100)]
 PER_WEEK = [MinValueValidator(1), MaxValueValidator(500)]
 GAP_MINUTES = [MinValueValidator(1), MaxValueValidator(10_080)]
+LONGEST_NUMBER = 200
 A_FIREBASE_ID = re.compile(r"(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+:)?[a-z0-9-]{6,30}")
 
 
@@ -85,6 +86,14 @@ class Project(models.Model):
             "goes on at this rate. Where nobody reports it, it means nothing."
         ),
     )
+    # Where its own servers say how busy they are, and in which number; see pace/health.py.
+    load_url = models.CharField(
+        "health address", max_length=2_048, blank=True, default="", db_default="", editable=False
+    )
+    load_number = models.CharField(
+        "number there", max_length=LONGEST_NUMBER, blank=True, default="", db_default="",
+        editable=False,
+    )  # fmt: skip
     uses_default_credentials = models.BooleanField(
         default=False,
         help_text=_("Application default credentials of the machine, instead of an uploaded key."),

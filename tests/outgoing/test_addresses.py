@@ -174,7 +174,7 @@ def test_of_an_endless_answer_the_beginning_is_read(receiver: Receiver) -> None:
 
 
 def test_who_is_too_slow_is_left(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting, "TOTAL_SECONDS", 0.5)
+    monkeypatch.setattr(posting, "ALWAYS", posting.Bounds(seconds=0.5))
     receiver.slow_seconds = 2.0
     answer = posting.post(receiver.url, b"{}", {"webhook-id": "x"})
     assert (answer.status, answer.error) == (None, "timeout")

@@ -45,6 +45,7 @@ class Receiver:
         self.status, self.says = 200, b"thank you"
         self.headers: dict[str, str] = {}
         self.slow_seconds = 0.0
+        self.drips_seconds = 0.0  # between two bytes of a page
         self.heard: list[Heard] = []
         self.pages: dict[str, int] = {}  # by path; others are not there
         self.knows_heads = True
@@ -100,11 +101,23 @@ def receiving(folder: Path) -> Iterator[Receiver]:
 
         def _show(self, *, known: bool) -> None:
             status = receiver.pages.get(self.path, 404) if known else 405
+            says = receiver.says if self.command == "GET" else b""
             given = {name.lower(): value for name, value in self.headers.items()}
             receiver.take(Heard(status, f"{self.command} {self.path}", given, b""))
+            time.sleep(receiver.slow_seconds)
             self.send_response(status)
-            self.send_header("Content-Length", "0")
+            for name, value in receiver.headers.items():
+                self.send_header(name, value)
+            if not receiver.drips_seconds:
+                self.send_header("Content-Length", str(len(says)))
             self.end_headers()
+            if not receiver.drips_seconds:
+                self.wfile.write(says)
+                return
+            for byte in says:
+                self.wfile.write(bytes([byte]))
+                time.sleep(receiver.drips_seconds)
+            self.close_connection = True
 
         def log_message(self, *_: object) -> None:
             pass

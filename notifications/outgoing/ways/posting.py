@@ -15,7 +15,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -28,12 +28,24 @@ from notifications.outgoing.ways import addresses
 from notifications.outgoing.ways.addresses import Forbidden, Place
 
 CONNECT_SECONDS = 5.0
-TOTAL_SECONDS = 15.0  # from the connection to the end of the answer
+TOTAL_SECONDS = 15.0  # from the name to the end of the answer
 LONGEST_DATE = 40  # characters
 NOISE = re.compile(r"\[[^\]]*\]\s*|\s*\(_ssl\.c:\d+\)")  # “[Errno 111] ”, “ (_ssl.c:1006)”
 NO_HEADS = (405, 501)
 MOST_READ = 16_384  # bytes; of what comes after nobody would read anything
 Error = Call.Error
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Of one request, however its other side behaves."""
+
+    seconds: float = TOTAL_SECONDS
+    read: int = MOST_READ  # bytes
+    kept: int = LONGEST_ANSWER  # characters
+
+
+ALWAYS = Bounds()
 
 
 @dataclass(frozen=True)
@@ -57,20 +69,31 @@ class Answer:
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     """Never raises for what the other side did."""
-    return _answered("POST", url, body, headers)
+    return _answered("POST", url, body, headers, ALWAYS)
 
 
 def look(url: str) -> Answer:
     """Whether a page is there: its head only, and all of it where a host knows no heads. What it
     redirects to is not followed. Never raises for what the other side did."""
-    answer = _answered("HEAD", url, None, {})
-    return _answered("GET", url, None, {}) if answer.status in NO_HEADS else answer
+    answer = _answered("HEAD", url, None, {}, ALWAYS)
+    return _answered("GET", url, None, {}, ALWAYS) if answer.status in NO_HEADS else answer
 
 
-def _answered(method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+def read(url: str, bounds: Bounds) -> Answer:
+    """A page and its text, which must be there in time; what it redirects to is not followed. Never
+    raises for what the other side did."""
+    answer = _answered("GET", url, None, {}, bounds)
+    if not answer.error and answer.took_ms >= 1_000 * bounds.seconds:
+        return replace(answer, status=None, text="", error=Error.TIMEOUT)
+    return answer
+
+
+def _answered(
+    method: str, url: str, body: bytes | None, headers: Mapping[str, str], bounds: Bounds
+) -> Answer:
     began = now()
     try:
-        status, text, after = _ask(method, addresses.parse(url), body, headers)
+        status, text, after = _ask(method, addresses.parse(url), body, headers, bounds)
         return Answer(status, text, took_ms=since(began), retry_after=after)
     except Exception as error:  # of a dozen libraries' kinds; each is a try that failed
         return failed(error, began, otherwise=Error.BROKEN)
@@ -88,10 +111,11 @@ def _said(error: Exception) -> str:
 
 
 def _ask(
-    method: str, place: Place, body: bytes | None, headers: Mapping[str, str]
+    method: str, place: Place, body: bytes | None, headers: Mapping[str, str], bounds: Bounds
 ) -> tuple[int, str, float | None]:
+    ends_at = time.monotonic() + bounds.seconds
     found = addresses.resolve(place)
-    with _connected(place, found) as tls, _ended(tls) as ends_at:
+    with _connected(place, found, ends_at) as tls, _ended(tls, ends_at):
         connection = http.client.HTTPConnection(place.host, place.port)
         connection.sock = tls
         try:
@@ -99,7 +123,8 @@ def _ask(
             ours = {"Host": place.netloc, "User-Agent": "Carillon", "Connection": "close"}
             connection.request(method, place.path, body, {**headers, **ours})
             reply = connection.getresponse()
-            return reply.status, _clean(_text(reply)), _retry_after(reply)
+            text = _clean(_text(reply, bounds.read), bounds.kept)
+            return reply.status, text, _retry_after(reply)
         except OSError as error:
             if time.monotonic() < ends_at:
                 raise
@@ -109,9 +134,9 @@ def _ask(
 
 
 @contextlib.contextmanager
-def _connected(place: Place, found: list[str]) -> Iterator[ssl.SSLSocket]:
+def _connected(place: Place, found: list[str], ends_at: float) -> Iterator[ssl.SSLSocket]:
     """To the first of the addresses that lets us; the certificate must be of the name."""
-    bare = _first(place, found)
+    bare = _first(place, found, ends_at)
     trust = _trust(settings.OUTGOING_CA_FILE)
     try:
         tls = trust.wrap_socket(bare, server_hostname=place.host, do_handshake_on_connect=False)
@@ -119,12 +144,13 @@ def _connected(place: Place, found: list[str]) -> Iterator[ssl.SSLSocket]:
         bare.close()
         raise
     with tls:
-        tls.settimeout(TOTAL_SECONDS)
+        tls.settimeout(max(ends_at - time.monotonic(), 0.1))
         yield tls
 
 
-def _first(place: Place, found: list[str]) -> socket.socket:
-    ends_at = time.monotonic() + CONNECT_SECONDS
+def _first(place: Place, found: list[str], ends_at: float) -> socket.socket:
+    ends_at = min(ends_at, time.monotonic() + CONNECT_SECONDS)
+    trouble: OSError = TimeoutError("no answer in time")
     for address in found:
         left = ends_at - time.monotonic()
         try:
@@ -137,20 +163,19 @@ def _first(place: Place, found: list[str]) -> socket.socket:
 
 
 @contextlib.contextmanager
-def _ended(tls: ssl.SSLSocket) -> Iterator[float]:
-    """Whatever happens, at its end; and when that is. A socket's own limit begins anew with each
-    byte: one byte a second would last for ever."""
-    ends_at = time.monotonic() + TOTAL_SECONDS
+def _ended(tls: ssl.SSLSocket, ends_at: float) -> Iterator[None]:
+    """Whatever happens, at its end. A socket's own limit begins anew with each byte: one byte a
+    second would last for ever."""
 
     def end() -> None:
         with contextlib.suppress(OSError):
             socket.socket.shutdown(tls, socket.SHUT_RDWR)
 
-    clock = threading.Timer(TOTAL_SECONDS, end)
+    clock = threading.Timer(max(ends_at - time.monotonic(), 0.0), end)
     clock.daemon = True
     clock.start()
     try:
-        yield ends_at
+        yield
     finally:
         clock.cancel()
 
@@ -164,10 +189,10 @@ def _trust(ca_file: str | None) -> ssl.SSLContext:
     return context
 
 
-def _text(reply: http.client.HTTPResponse) -> str:
+def _text(reply: http.client.HTTPResponse, most: int) -> str:
     """The beginning of it. What breaks off after the status was taken all the same."""
     try:
-        return reply.read(MOST_READ).decode("utf-8", "replace")
+        return reply.read(most).decode("utf-8", "replace")
     except (OSError, http.client.HTTPException):
         return ""
 
@@ -184,9 +209,9 @@ def _retry_after(reply: http.client.HTTPResponse) -> float | None:
     return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
-def _clean(text: str) -> str:
+def _clean(text: str, most: int = LONGEST_ANSWER) -> str:
     """PostgreSQL keeps no NUL."""
-    return text.replace("\x00", "")[:LONGEST_ANSWER]
+    return text.replace("\x00", "")[:most]
 
 
 def _code(error: Exception) -> str:

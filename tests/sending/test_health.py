@@ -1,0 +1,67 @@
+"""Real workers ask a project's own server while they send, and follow what it says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from django.utils import timezone
+
+from campaigns import control, tasks
+from campaigns.runs.run import Run
+from notifications.pace.load import Load
+from notifications.people.project import Project
+from tests.given.builders import make_campaign, make_people
+from tests.given.waiting import eventually
+from tests.sending.test_load import counted
+from tests.servers.fcm import Fcm
+from tests.servers.receiver import Receiver
+from tests.servers.workers import Workers
+
+
+@pytest.fixture
+def askers(transactional_db: None, fcm: Fcm, receiver: Receiver) -> Iterator[Workers]:
+    """Workers that may call the test's own server."""
+    allowed = {"OUTGOING_ALLOWED": "127.0.0.0/8,::1/128", "OUTGOING_CA_FILE": receiver.ca_file}
+    workers = Workers(fcm, allowed)
+    for name in ("bulk", "control", "beat"):
+        workers.start(name)
+    workers.wait_until_ready()
+    yield workers
+    for name in tuple(workers.processes):
+        workers.kill(name)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_rate_at_fcm_follows_the_address_within_five_seconds_also_after_a_kill(
+    project: Project, fcm: Fcm, receiver: Receiver, askers: Workers
+) -> None:
+    receiver.pages["/hooks?of=us"], receiver.says = 200, b'{"level": 0}'
+    Project.objects.filter(pk=project.pk).update(load_url=receiver.url)
+    make_people(project, 9_000)
+    campaign = make_campaign(project, rate_per_second=400)
+    run = control.launch(campaign, by="user:alice", now=timezone.now())
+    tasks.ring(run.pk)
+    eventually("it sends", lambda: len(fcm.witness()) > 400, seconds=30)
+    receiver.says = b'{"level": 1}'
+    time.sleep(5)  # what is promised: no sooner is it wrong
+    with counted(fcm, seconds=3) as at_the_floor:
+        pass
+    askers.kill("bulk")
+    before = Load.objects.get().reported_at
+    askers.start("bulk")
+    eventually("another asks", lambda: Load.objects.get().reported_at > before, seconds=60)
+    receiver.pages.clear()  # silent from now on
+    with counted(fcm, seconds=6) as after:
+        pass
+    assert 0 < at_the_floor[0] <= 10 * 1.5
+    assert after[0] <= 10 * 1.5
+    receiver.pages["/hooks?of=us"], receiver.says = 200, b'{"level": 0}'
+    time.sleep(5)
+    with counted(fcm, seconds=3) as as_planned:
+        pass
+    assert as_planned[0] > 3 * at_the_floor[0], "however slow the machine is"
+    times = [one.at for one in receiver.heard]
+    assert min(b - a for a, b in zip(times, times[1:], strict=False)) > 1.5, "one at a time asks"
+    control.cancel(Run.objects.get(pk=run.pk), by="user:alice")
