@@ -199,6 +199,7 @@ PAGES: dict[str, Door] = {
         new_inbox_secret=OPERATOR,
         end_inbox_secret=OPERATOR,
         fetch_figures=OPERATOR,
+        ask_health=OPERATOR,
     ),
     "project_unseen": Door(OPERATOR, OPERATOR),
     **_page(

@@ -48,7 +48,7 @@ class ProjectPage(Page):
         ("Firebase", {"fields": ["firebase_project_id", "credentials", "sends_to"]}),
         (
             gettext_lazy("Pace"),
-            {"fields": ["quota_per_minute", "ramp_seconds", "floor_per_second", "health"]},
+            {"fields": ["quota_per_minute", "ramp_seconds", "floor_per_second", "health_address"]},
         ),
         (gettext_lazy("Quiet hours"), {"fields": ["quiet_from", "quiet_until"]}),
         (gettext_lazy("Caps"), {"fields": ["cap_per_day", "cap_per_week", "cap_gap_minutes"]}),
@@ -62,7 +62,7 @@ class ProjectPage(Page):
         (gettext_lazy("Retention"), {"fields": ["kept"]}),
     ]
     readonly_fields = [
-        "credentials", "sends_to", "health", "left_out_now", "told_where", "figures",
+        "credentials", "sends_to", "health_address", "left_out_now", "told_where", "figures",
         "inbox_secret", "kept",
     ]  # fmt: skip
     prepopulated_fields = {"slug": ["name"]}
@@ -156,7 +156,7 @@ class ProjectPage(Page):
         return format_html("{} <span class='c-hint'>{}</span>", account.client_email, said)
 
     @display(description=gettext_lazy("health address"))
-    def health(self, obj: Project) -> SafeString:
+    def health_address(self, obj: Project) -> SafeString:
         return healths.told(obj)
 
     @display(description=gettext_lazy("inbox secret"))

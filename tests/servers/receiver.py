@@ -55,6 +55,17 @@ class Receiver:
         with self._lock:
             self.heard.append(one)
 
+    def answer(self, one: BaseHTTPRequestHandler, status: int, says: bytes) -> None:
+        one.send_response(status)
+        for name, value in self.headers.items():
+            one.send_header(name, value)
+        one.send_header("Content-Length", str(len(says)))
+        one.end_headers()
+        step = 1 if self.drips_seconds else max(1, len(says))
+        for first in range(0, len(says), step):
+            one.wfile.write(says[first : first + step])
+            time.sleep(self.drips_seconds)
+
     @property
     def taken(self) -> list[Heard]:
         with self._lock:
@@ -86,12 +97,7 @@ def receiving(folder: Path) -> Iterator[Receiver]:
             time.sleep(receiver.slow_seconds)
             given = {name.lower(): value for name, value in self.headers.items()}
             receiver.take(Heard(status, self.path, given, body))
-            self.send_response(status)
-            for name, value in receiver.headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(receiver.says)))
-            self.end_headers()
-            self.wfile.write(receiver.says)
+            receiver.answer(self, status, receiver.says)
 
         def do_HEAD(self) -> None:
             self._show(known=receiver.knows_heads)
@@ -101,23 +107,10 @@ def receiving(folder: Path) -> Iterator[Receiver]:
 
         def _show(self, *, known: bool) -> None:
             status = receiver.pages.get(self.path, 404) if known else 405
-            says = receiver.says if self.command == "GET" else b""
             given = {name.lower(): value for name, value in self.headers.items()}
             receiver.take(Heard(status, f"{self.command} {self.path}", given, b""))
             time.sleep(receiver.slow_seconds)
-            self.send_response(status)
-            for name, value in receiver.headers.items():
-                self.send_header(name, value)
-            if not receiver.drips_seconds:
-                self.send_header("Content-Length", str(len(says)))
-            self.end_headers()
-            if not receiver.drips_seconds:
-                self.wfile.write(says)
-                return
-            for byte in says:
-                self.wfile.write(bytes([byte]))
-                time.sleep(receiver.drips_seconds)
-            self.close_connection = True
+            receiver.answer(self, status, receiver.says if self.command == "GET" else b"")
 
         def log_message(self, *_: object) -> None:
             pass

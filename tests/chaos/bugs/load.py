@@ -1,4 +1,4 @@
-"""What F102 must notice."""
+"""What F102 and F103 must notice."""
 
 from __future__ import annotations
 
@@ -36,3 +36,25 @@ def _alone_without_load() -> None:
         return alone(self, *asked)
 
     patch(Gate, "_alone", forgetful)
+
+
+@bug("servers that say nothing are idle", fault="F103")
+def _silence_is_idle() -> None:
+    from notifications.pace import level
+
+    read = level.read
+
+    def hopeful(status: int, text: str, name: str) -> level.Read:
+        said = read(status, text, name)
+        return level.Read(0.0) if said.level is None else said
+
+    patch(level, "read", hopeful)
+
+
+@bug("who died is waited for when the project's servers are to be asked", fault="F103")
+def _dead_asker() -> None:
+    from datetime import timedelta
+
+    from notifications.pace import health
+
+    patch(health, "LOST", timedelta(hours=1))

@@ -1,20 +1,26 @@
-"""F102: the project's servers fall silent, and Redis is emptied and taken away."""
+"""F102: the project's servers fall silent, and Redis is emptied and taken away. F103: who asks
+these servers is killed."""
 
 from __future__ import annotations
 
 import time
 from bisect import bisect_left
+from datetime import datetime
+from pathlib import Path
 
 from campaigns.engine import load
+from notifications.pace.load import Load
 from notifications.people.project import Project
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
 from tests.given.forgetting import flush_all
+from tests.servers.receiver import receiving
 
 SAFE, PLANNED = 100, 600  # messages a second
 A_STEP = SAFE // 4
 ON_THE_WAY = SAFE // 2  # what was let through, and was a little late
 AWAY = 6  # seconds
+KILLS = 3
 
 
 @fault(
@@ -41,6 +47,49 @@ def silent_reporter(scene: Scene) -> None:
     scene.finish()
     fullest = _fullest_second(scene)
     assert fullest <= SAFE + A_STEP + ON_THE_WAY, f"{fullest} in a second, and {SAFE} are safe"
+
+
+@fault(
+    "F103",
+    "worker that asks the project's servers killed, and these say nothing for a while",
+    people=3_000,
+    workers=("control", "beat"),
+    on_unknown="hold",
+    within=45,
+)
+def killed_asker(scene: Scene) -> None:
+    """No second passes the last safe rate, and whoever sends next asks in the place of the dead."""
+    with receiving(Path(scene.stage.state.emulator)) as servers:
+        worker = {
+            "OUTGOING_ALLOWED": "127.0.0.0/8,::1/128",
+            "OUTGOING_CA_FILE": servers.ca_file,
+            **scene.fault.different.get("bulk", {}),
+        }
+        servers.pages["/hooks?of=us"], servers.says = 200, b'{"level": 1}'
+        Project.objects.filter(pk=scene.project.pk).update(
+            floor_per_second=SAFE, load_url=servers.url
+        )
+        scene.project.refresh_from_db()
+        load.reported(scene.project, 1.0)
+        scene.stage.start_worker("bulk", worker)
+        scene.launch(rate_per_second=PLANNED)
+        for _ in range(KILLS):
+            before = _said_at(scene)
+            scene.wait("another one asks", lambda since=before: _said_at(scene) > since)  # type: ignore[misc]
+            scene.stage.end_worker("bulk")
+            scene.stage.start_worker("bulk", worker)
+        servers.pages.clear()
+        time.sleep(AWAY)
+        servers.pages["/hooks?of=us"] = 200
+        scene.healed()
+        scene.finish()
+        scene.stage.end_worker("bulk")
+    fullest = _fullest_second(scene)
+    assert fullest <= SAFE + A_STEP + ON_THE_WAY, f"{fullest} in a second, and {SAFE} are safe"
+
+
+def _said_at(scene: Scene) -> datetime:
+    return Load.objects.get(project=scene.project.pk).reported_at
 
 
 def _fullest_second(scene: Scene) -> int:
