@@ -13,6 +13,7 @@ from notifications.pace.load import Load
 from notifications.people.project import Project
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
+from tests.chaos.stage import POOL
 from tests.given.forgetting import flush_all
 from tests.servers.receiver import receiving
 
@@ -54,7 +55,6 @@ def silent_reporter(scene: Scene) -> None:
     "worker that asks the project's servers killed, and these say nothing for a while",
     people=3_000,
     workers=("control", "beat"),
-    on_unknown="hold",
     within=45,
 )
 def killed_asker(scene: Scene) -> None:
@@ -73,11 +73,15 @@ def killed_asker(scene: Scene) -> None:
         load.reported(scene.project, 1.0)
         scene.stage.start_worker("bulk", worker)
         scene.launch(rate_per_second=PLANNED)
+        servers.slow_seconds = 1.0
         for _ in range(KILLS):
-            before = _said_at(scene)
-            scene.wait("another one asks", lambda since=before: _said_at(scene) > since)  # type: ignore[misc]
-            scene.stage.end_worker("bulk")
+            heard = len(servers.heard)
+            scene.wait("one asks", lambda so_far=heard: len(servers.heard) > so_far)  # type: ignore[misc]
+            scene.stage.end_worker("bulk")  # with the answer still to come
+            scene.killed += POOL
             scene.stage.start_worker("bulk", worker)
+        before = _said_at(scene)
+        scene.wait("another one hears it", lambda: _said_at(scene) > before)
         servers.pages.clear()
         time.sleep(AWAY)
         servers.pages["/hooks?of=us"] = 200
