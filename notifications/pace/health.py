@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, models
@@ -77,8 +78,9 @@ def ask(url: str, number: str) -> tuple[Answer, Read]:
 
 def claim(project_id: int) -> datetime | None:
     """It is ours to ask until LOST is over; None: not yet, or somebody else asks."""
+    asked: dict[str, Any] = {"project": project_id, "lost": LOST}
     with connection.cursor() as cursor:
-        cursor.execute(CLAIM, {"project": project_id, "lost": LOST})
+        cursor.execute(CLAIM, asked)
         found = cursor.fetchone()
     return found[0] if found else None
 
