@@ -235,12 +235,13 @@ def _record_check(campaign: Campaign, by: str, action: str, **detail: Any) -> No
 
 def change_rate(run: Run, rate_per_second: int | None, *, by: str) -> None:
     """Faster or slower from now on; workers that are sending take it up within a second. It takes
-    the place of what spread the run over a time."""
+    the place of what spread the run over a time, or kept to so many opens a second."""
     with transaction.atomic():
         before = run.change("rate_per_second", rate_per_second, gettext("change its rate"))
         changes = {"rate_per_second": [before, rate_per_second]}
-        if spread := run.change("spread_seconds", None, gettext("change its rate")):
-            changes["spread_seconds"] = [spread, None]
+        for name in ("spread_seconds", "opens_per_second"):
+            if asked := run.change(name, None, gettext("change its rate")):
+                changes[name] = [asked, None]
         _record(run, by, gettext_noop("changed the rate of"), changes=changes)
 
 

@@ -58,6 +58,7 @@ FIELDS = {
     "overruled": pgettext_lazy("field", "overruled"),
     "people": _("people"),
     "plan": pgettext_lazy("field", "plan"),
+    "opens rate": pgettext_lazy("field", "opens rate"),
     "planned": pgettext_lazy("field", "planned"),
     "raised at": pgettext_lazy("field", "raised at"),
     "recipients hash": pgettext_lazy("field", "recipients hash"),

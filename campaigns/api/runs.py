@@ -176,6 +176,11 @@ class RunSerializer(RunSummarySerializer):
         help_text="Over which it is spread, at a rate reckoned from its recipients; null: it is "
         "not, or somebody set a rate since.",
     )
+    opens_per_second = serializers.IntegerField(
+        allow_null=True,
+        help_text="Who are expected to open it, at most: its rate keeps to that; null: it does "
+        "not, or somebody set a rate since.",
+    )
     pace = PaceSerializer(allow_null=True, help_text="Only while it is sending.")
     eta_at = serializers.DateTimeField(allow_null=True)
     sleeping = SleepingSerializer(
@@ -205,6 +210,7 @@ class RunSerializer(RunSummarySerializer):
             "rate_per_second": round(progress.rate_per_second, 1),
             "rate_limit_per_second": run.rate_per_second,
             "spread_seconds": run.spread_seconds,
+            "opens_per_second": run.opens_per_second,
             "pace": _pace(run) if run.state == Run.State.SENDING else None,
             "eta_at": progress.eta_at,
             "sleeping": asdict(progress.sleeping),

@@ -25,6 +25,7 @@ from campaigns.audiences.seen import policy
 from campaigns.audiences.selection import compile_tree, drawn, joined
 from campaigns.audiences.settled.part import answered, names_runs
 from campaigns.audiences.settled.settling import settled
+from campaigns.echo.opening import learned
 from campaigns.engine import broken, sampling
 from campaigns.failpoints import hit
 from campaigns.first_part import drawing
@@ -101,6 +102,9 @@ def _begin(run: Run, now: datetime) -> None:
     except ValidationError as error:
         run.stop_for(Cause.BROKEN, details.of("rules_broken", problem=error.messages[0]))
         return
+    if not _reckon_by_opens(run, now):
+        run.stop_for(Cause.BROKEN, details.of("opens_unknown"))
+        return
     for table in TABLES:
         ledger.detached_partition(table, run.pk)
     run.seen_since = policy.seen_since(run.project_id)  # for all parts
@@ -112,8 +116,23 @@ def _begin(run: Run, now: datetime) -> None:
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
     kept = {"rules": run.rules, "seen_since": run.seen_since, "split": run.split}
-    kept |= {"first_drawn": goes_first, "winner_drawn": run.tries_variants}
+    kept |= {
+        "opens_rate": run.opens_rate,
+        "first_drawn": goes_first,
+        "winner_drawn": run.tries_variants,
+    }
     _keep(run, part, unfrozen=_rest(part, ids), started_at=now, **kept)
+
+
+def _reckon_by_opens(run: Run, now: datetime) -> bool:
+    """The rate that keeps to its opens. Without one to reckon by it must not go as fast as it
+    may."""
+    if run.opens_per_second is None:
+        return True
+    opening = learned(run.project_id, now)
+    if opening.known:
+        run.opens_rate = opening.rate(run.opens_per_second)
+    return opening.known
 
 
 def _add(run: Run) -> None:
@@ -225,11 +244,16 @@ def _cut(run: Run, seqs: range, *, follows: bool = False) -> None:
             number=number,
             first_seq=first,
             last_seq=min(first + size, seqs.stop) - 1,
-            split=bool(run.split) or run.hour is not None or run.spread_seconds is not None,
+            split=bool(run.split) or run.hour is not None or _keeps_a_pace(run),
             **held,
         )
         for number, first in enumerate(seqs[::size], start=1 + run.chunks.count())
     )
+
+
+def _keeps_a_pace(run: Run) -> bool:
+    """One that an older release knows nothing of."""
+    return run.spread_seconds is not None or run.opens_per_second is not None
 
 
 def _end_of_devices(run: Run) -> int:

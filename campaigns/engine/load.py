@@ -21,4 +21,4 @@ def _plan(project: Project) -> float:
     return min(full, sum(asked)) if asked else full
 
 
-PACE = ("planned", "rate_per_second", "spread_seconds")
+PACE = ("planned", "rate_per_second", "spread_seconds", "opens_per_second", "opens_rate")

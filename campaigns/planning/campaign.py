@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import Audience
+from campaigns.echo.opening import learned
 from campaigns.planning import labels, local, outlook
 from campaigns.planning.local import Passed, Zoneless
 from campaigns.planning.repeats import repeating, rhythm
@@ -113,6 +114,11 @@ class Campaign(OfProject):
         null=True,
         blank=True,
         validators=[MinValueValidator(LEAST_SPREAD), MaxValueValidator(MOST_SPREAD)],
+    )
+    opens_per_second = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_RATE)],
     )
     ttl_seconds = models.PositiveIntegerField(
         "worth showing for",
@@ -213,6 +219,10 @@ class Campaign(OfProject):
                 condition=Q(spread_seconds__isnull=True)
                 | Q(spread_seconds__gte=LEAST_SPREAD, spread_seconds__lte=MOST_SPREAD),
                 name="a_spread_in_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(opens_per_second__isnull=True) | Q(opens_per_second__gte=1),
+                name="opens_are_at_least_one",
             ),
             models.CheckConstraint(
                 condition=Q(ttl_seconds__gte=60, ttl_seconds__lte=MAX_TTL), name="a_ttl_fcm_takes"
@@ -430,6 +440,8 @@ class Campaign(OfProject):
             problems["at"] = _("This time has passed. Choose a later one, or launch it now.")
         if self.schedule_kind == self.Schedule.RECURRING and not self.coming(now, 1):
             problems["until"] = _("Its end has passed. Choose a later one, or none.")
+        if self.opens_per_second and not learned(self.project_id, now).known:
+            problems["opens_per_second"] = str(UNKNOWN_OPENS)
         if not (self.template.title or self.template.body):
             problems["template"] = _("The text is empty: write a title and a text.")
         return problems | launching.unready(self)
@@ -525,6 +537,11 @@ class Campaign(OfProject):
 
 
 # What a launch froze is not moved by an edit; whoever may launch stops the series first.
+UNKNOWN_OPENS = gettext_lazy(
+    "Nobody knows yet how many open a message of this project: that takes 1,000 sent a day ago or "
+    "earlier to phones that report it (docs/receipts.md), and 20 who opened one. Set “At most, per "
+    "second” instead."
+)
 STANDS = gettext_lazy("It already repeats. Stop it first, then change its times.")
 MOVE_IT = gettext_lazy(
     "It was launched as run %(number)d. Move that run, or cancel it; then its time can be changed."

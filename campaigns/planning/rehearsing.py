@@ -96,5 +96,5 @@ def _policy(campaign: Campaign) -> dict[str, object]:
     one of the texts."""
     quiet = {"inbox": False, "goal_event": "", "on_unknown": Run.OnUnknown.RESEND}
     to_all = {"first_percent": None, "control_percent": 0, "past_holdout": True}
-    at_once = {"spread_seconds": None}
+    at_once = {"spread_seconds": None, "opens_per_second": None}
     return {**campaign.policy, **quiet, **to_all, **at_once, "winner_by": Run.WinnerBy.OWN}

@@ -15,6 +15,7 @@ from campaigns.audiences import reach
 from campaigns.first_part.first_part import held
 from campaigns.planning.course import forecast
 from campaigns.planning.course.forecast import in_workers, number
+from campaigns.runs.policy import slowest
 from campaigns.runs.run import Run
 from notifications.pace import health, load
 from notifications.pace.gate import Limit, PaceNow, full_rate, pace_of
@@ -61,7 +62,13 @@ SILENT = gettext_lazy(
     "At most {rate}, all runs together, the last safe rate: your servers have not said since "
     "{heard} how busy they are."
 )
-SPREAD = gettext_lazy("At most {rate}: so that all of it takes {spread}.")
+# Of its own rate, by the setting that makes it so slow; “at most” is in WORDS.
+OWN = {
+    "spread_seconds": gettext_lazy("At most {rate}: so that all of it takes {spread}."),
+    "opens_per_second": gettext_lazy(
+        "At most {rate}: so that no more than {opens} a second are expected to open it."
+    ),
+}
 
 
 def allowed_now(run: Run) -> PaceNow:
@@ -79,6 +86,7 @@ def in_plain_words(run: Run, pace: PaceNow, now: datetime) -> str:
         until=local(until, run.project.timezone, CLOCK_AND_SECOND),
         workers=in_workers(settings.WORKERS),
         spread=in_words(run.spread_seconds or 0),
+        opens=f"{run.opens_per_second or 0:,}",
         load=f"{100 * reported.level:.0f}" if reported else "",
         heard=in_zone(reported.reported_at, run.project.timezone) if reported else "",
     )
@@ -94,8 +102,8 @@ def _of_the_address(run: Run, reported: Load | None, now: datetime) -> str:
 
 
 def _words(run: Run, limit: Limit, reported: Load | None, now: datetime) -> str:
-    if limit is Limit.RATE and run.own_rate != run.rate_per_second:
-        return str(SPREAD)
+    if limit is Limit.RATE and (own := slowest(run)) and own[1] in OWN:
+        return str(OWN[own[1]])
     if limit is Limit.LOAD and reported and reported.is_silent(now):
         return str(SILENT)
     return str(WORDS[limit])
@@ -126,7 +134,11 @@ def beside_the_rate(run: Run, now: datetime) -> Said:
 def _foretold(run: Run) -> str:
     """As the launch said it: of so many devices."""
     foretold = forecast.foretell(
-        run.project, run.rate_per_second, _devices(run), spread_seconds=run.spread_seconds
+        run.project,
+        run.rate_per_second,
+        _devices(run),
+        spread_seconds=run.spread_seconds,
+        opens_per_second=run.opens_per_second,
     )
     said = _("At most %(rate)s: %(limit)s.")
     if foretold.measured:

@@ -75,7 +75,9 @@ WITH free AS (
     FROM free WHERE c.id = free.id AND c.attempt = %(fence)s AND c.state = 'leased'
     RETURNING c.id, c.run_id, c.attempt
 ), wanted AS (
-    SELECT rate_per_second, spread_seconds, planned, revision, safe_rate FROM campaigns_run r
+    SELECT rate_per_second, spread_seconds, planned, revision, safe_rate,
+        CASE WHEN opens_per_second IS NOT NULL THEN opens_rate END AS opens_rate
+    FROM campaigns_run r
     LEFT JOIN notifications_load l ON l.project_id = r.project_id AND r.kind = 'campaign'
     WHERE id = %(run)s AND epoch = %(epoch)s AND state IN ('sending', 'open', 'rehearsing')
 ), asked AS (
@@ -98,7 +100,7 @@ WITH free AS (
 ){{counts}}
 SELECT (SELECT count(*) FROM held), (SELECT revision FROM wanted),
     (SELECT ARRAY[rate_per_second, spread_seconds, planned] FROM wanted),
-    (SELECT safe_rate FROM wanted),
+    (SELECT ARRAY[safe_rate, opens_rate] FROM wanted),
     (SELECT id FROM opened), (SELECT seqs FROM opened),
     (SELECT jsonb_object_agg(seq, out) FROM asked WHERE out <> '')
 """
@@ -179,10 +181,10 @@ class Claim:
         }
         values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
         values |= {"revision": self.run.revision, **self.asks}
-        newest, pace, safe_rate, window, seqs, out = self._prolonged(values)
+        newest, pace, rates, window, seqs, out = self._prolonged(values)
         if newest is not None:
             self.run.rate_per_second, self.run.spread_seconds, self.run.planned = pace
-            self.safe_rate = safe_rate
+            self.safe_rate, self.run.opens_rate = rates
         return newest, window and Opened(window, frozenset(seqs), _reasons(out))
 
     def _prolonged(self, values: dict[str, Any]) -> tuple[Any, ...]:

@@ -65,6 +65,10 @@ FIRST_PART_NOBODY = _("Of {devices:,} in the first part, FCM accepted none.")
 NO_WINNER = _(
     "Fewer than {least} people did what the variants are judged by. Choose one for the rest."
 )
+OPENS_UNKNOWN = _(
+    "Nobody knows how many open a message of this project, so no rate keeps to “Opens a second, at "
+    "most”. Set a rate, and resume."
+)
 LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
 
 # The closed list. A next release may write a code that is not in it: see `in_words`.
@@ -82,6 +86,7 @@ SENTENCES: dict[str, Any] = {
     "list_gone": LIST_GONE,
     "rules_broken": RULES_BROKEN,
     "text_broken": TEXT_BROKEN,
+    "opens_unknown": OPENS_UNKNOWN,
     "first_part": FIRST_PART,
     "first_part_untold": FIRST_PART_UNTOLD,
     "first_part_nobody": FIRST_PART_NOBODY,

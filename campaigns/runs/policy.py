@@ -109,6 +109,11 @@ SETTINGS = (
         "So long it takes to send to all of them, at an even rate reckoned from how many they are: "
         "“10 min”. Where “At most” is slower, that holds. Empty: as fast as it may."
     )),
+    Setting("opens_per_second", Held.LIVE, _("Opens a second, at most"), _(
+        "So slowly that no more of them a second are expected to open it, by how many opened the "
+        "project's last runs. Where “At most” or “Spread over” is slower, that holds. Empty: not "
+        "limited by it."
+    )),
     Setting("ttl_seconds", Held.FROZEN, _("Expires after"), _(
         "Counted from the start. A phone that comes online later shows nothing, and people "
         "not sent to by then are skipped."
@@ -188,16 +193,18 @@ NEVER = {
 }
 
 
-def own_rate(of: Any, devices: int | None) -> float | None:
-    """Messages a second that a campaign or a run asks for, of so many devices: “at most”, or what
-    spreads all of them over its time, whichever is slower. None: as fast as it may."""
-    asked = [rate for rate in (of.rate_per_second, spread_rate(of, devices)) if rate]
-    return min(asked, default=None)
-
-
-def spread_rate(of: Any, devices: int | None) -> float | None:
-    """What spreads all of them evenly over the time that was chosen."""
-    return devices / of.spread_seconds if devices and of.spread_seconds else None
+def slowest(run: Any) -> tuple[float, str] | None:
+    """Messages a second that a run asks for, and by which setting: “at most”, what spreads all of
+    its devices over its time, or what keeps the opens below those that were chosen, whichever is
+    slower. None: as fast as it may."""
+    rates = {
+        "rate_per_second": run.rate_per_second,
+        "spread_seconds": run.planned / run.spread_seconds
+        if run.planned and run.spread_seconds
+        else None,
+        "opens_per_second": run.opens_rate if run.opens_per_second else None,
+    }
+    return min(((rate, name) for name, rate in rates.items() if rate), default=None)
 
 
 def in_words(row: Any, name: str) -> str:

@@ -17,7 +17,7 @@ from campaigns.runs import details
 from campaigns.runs.details import Detail
 from campaigns.runs.hours import local_time
 from campaigns.runs.hours.local_time import LocalTime
-from campaigns.runs.policy import LIVE, own_rate
+from campaigns.runs.policy import LIVE, slowest
 from campaigns.runs.reasons import Cause
 from notifications.pace import load
 from notifications.people.consent import caps, quiet_hours, standing
@@ -126,6 +126,9 @@ class Run(OfProject):
     on_unknown = models.CharField(max_length=6, choices=OnUnknown)
     rate_per_second = models.PositiveIntegerField(null=True)
     spread_seconds = models.PositiveIntegerField(null=True)  # empty: not spread
+    # Opens a second at most; and the rate that keeps to it, reckoned when its people are chosen.
+    opens_per_second = models.PositiveIntegerField(null=True)
+    opens_rate = models.FloatField(null=True, editable=False)
     ttl_seconds = models.PositiveIntegerField()
     analytics_label = models.CharField(max_length=50, blank=True)
     max_lateness_seconds = models.PositiveIntegerField()
@@ -263,6 +266,13 @@ class Run(OfProject):
                 | ~Q(state="sending")
                 | Q(assigned__isnull=False),
                 name="who_is_spread_is_marked",
+            ),
+            # So it would this one.
+            models.CheckConstraint(
+                condition=Q(opens_per_second__isnull=True)
+                | ~Q(state="sending")
+                | (Q(assigned__isnull=False) & Q(opens_rate__gt=0)),
+                name="who_keeps_to_opens_is_marked",
             ),
             # An older release would freeze whoever had it, too.
             models.CheckConstraint(
@@ -406,7 +416,8 @@ class Run(OfProject):
     def own_rate(self) -> float | None:
         """Messages a second, at most, as it was asked for. While its people are still being frozen,
         what spreads those known so far."""
-        return own_rate(self, self.planned)
+        found = slowest(self)
+        return found[0] if found else None
 
     @property
     def safe_rate(self) -> float | None:

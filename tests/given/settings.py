@@ -34,6 +34,7 @@ OTHERWISE = {
     "max_lateness_seconds": Otherwise("5 min", 300, "5 min"),
     "rate_per_second": Otherwise("7", 7, "7"),
     "spread_seconds": Otherwise("10 min", 600, "10 min"),
+    "opens_per_second": Otherwise("40", 40, "40"),
     "ttl_seconds": Otherwise("2 h", 7_200, "2 h"),
     "first_percent": Otherwise("10", 10, "10 %"),
     "first_least": Otherwise("700", 700, "700"),

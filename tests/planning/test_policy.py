@@ -15,6 +15,7 @@ from campaigns.admin.run.dialogs import RateDialog
 from campaigns.api import schedules
 from campaigns.api.campaigns import CampaignSerializer
 from campaigns.api.steering import RateSerializer
+from campaigns.echo.opening import Opening
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.variants import variant
 from campaigns.runs.policy import LIVE, NEVER, POLICY, SETTINGS, TIMES, TIMES_OF, Setting
@@ -68,6 +69,7 @@ def test_the_api_asks_for_each_as_its_column_takes_it() -> None:
         "on_unknown": {"choices": ["resend", "hold"]},
         "rate_per_second": {"least": 1, "most": 100_000, "null": True},
         "spread_seconds": {"least": 60, "most": 604_800, "null": True},
+        "opens_per_second": {"least": 1, "most": 100_000, "null": True},
         "ttl_seconds": {"least": 60, "most": 2_419_200},
         "first_percent": {"least": 1, "most": 50, "null": True},
         "first_least": {"least": 1, "most": 1_000_000},
@@ -122,12 +124,16 @@ def test_a_run_that_goes_takes_another_value_of_what_is_live_alone(db: None, fie
 
 
 @pytest.mark.parametrize("field", POLICY)
-def test_a_launch_freezes_it_and_the_next_of_the_series_has_it(db: None, field: str) -> None:
+def test_a_launch_freezes_it_and_the_next_of_the_series_has_it(
+    db: None, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = make_project()
     kept = otherwise(field, project).kept
     campaign = make_campaign(project, **{field: kept})
     if field == "winner_by":  # there must be some to choose from
         variant.choose(campaign, [(make_template(project), 50)])
+    if field == "opens_per_second":  # it must be known how many open a message
+        monkeypatch.setattr(Opening, "known", True)
     assert kept != getattr(Campaign(), field)
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     assert getattr(run, field) == kept

@@ -115,7 +115,11 @@ class MoveDialog(Dialog):
         devices = self.reach.devices
         run = self.run
         pace = forecast.foretell(
-            run.project, run.rate_per_second, devices, spread_seconds=run.spread_seconds
+            run.project,
+            run.rate_per_second,
+            devices,
+            spread_seconds=run.spread_seconds,
+            opens_per_second=run.opens_per_second,
         )
         return pace.seconds(devices)
 

@@ -85,7 +85,11 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
         except ValidationError as error:
             when.note = when.note or error.messages[0]
         when.pace = forecast.foretell(
-            campaign.project, _rate(posted), when.devices, spread_seconds=_spread(posted)
+            campaign.project,
+            _rate(posted),
+            when.devices,
+            spread_seconds=_spread(posted),
+            opens_per_second=_whole(posted, "opens_per_second", MAX_RATE) or None,
         )
         _find_first(when, posted)
         if when.devices and when.times:

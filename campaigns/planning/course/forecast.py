@@ -9,9 +9,11 @@ from itertools import islice
 from statistics import median
 
 from django.conf import settings
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from campaigns.echo.opening import Opening, learned
 from campaigns.planning.solver.capacity import Capacity
 from campaigns.runs.chunk import ONE_WORKER
 from campaigns.runs.run import Run
@@ -19,6 +21,7 @@ from campaigns.runs.sums import average_rate
 from notifications.pace.gate import Limit, cold_rate, full_rate
 from notifications.people.project import Project
 from notifications.values.moments import in_words
+from notifications.values.shares import share
 
 LAST_RUNS = 3  # their median: one slow hour is no forecast
 LOOKED_AT = 50
@@ -82,6 +85,7 @@ def foretell(
     devices: int | None = None,
     *,
     spread_seconds: int | None = None,
+    opens_per_second: int | None = None,
 ) -> Forecast:
     """Of one run alone, from a cold start: others of the project may take their part. For so many
     devices, not faster than the last runs of that size really were."""
@@ -94,11 +98,25 @@ def foretell(
     if spread_seconds and devices:
         said = _("so that it takes %(time)s") % {"time": in_words(spread_seconds)}
         limits.append((devices / spread_seconds, Limit.RATE, said))
+    if opens_per_second and (opening := learned(project.pk, timezone.now())).known:
+        said = _opened(opens_per_second, opening)
+        limits.append((opening.rate(opens_per_second), Limit.RATE, said))
     reckoned = _from_a_cold_start(project, *min(limits, key=lambda one: one[0]))
     measured = _as_measured(project, devices) if devices else None
     if measured is None or measured.seconds(devices or 0) <= reckoned.seconds(devices or 0):
         return reckoned
     return measured
+
+
+def _opened(opens_per_second: int, opening: Opening) -> str:
+    """With what it was learned from, so that one can look whether that is like this one."""
+    said = ngettext(
+        "so that at most %(most)s a second open it, as %(share)s %% did of run %(runs)s",
+        "so that at most %(most)s a second open it, as %(share)s %% did of runs %(runs)s",
+        len(opening.runs),
+    )
+    words = {"most": f"{opens_per_second:,}", "share": share(opening.opened, opening.able)}
+    return said % {**words, "runs": ", ".join(map(str, sorted(opening.runs)))}
 
 
 def _from_a_cold_start(project: Project, rate: float, by: Limit, limit: str) -> Forecast:
@@ -130,7 +148,8 @@ def _measured(project: Project, devices: int) -> Iterator[float]:
         started_at__isnull=False, first_percent=None,
     )  # fmt: skip
     columns = (
-        "planned", "skipped", "rate_per_second", "spread_seconds", "started_at", "finished_at",
+        "planned", "skipped", "rate_per_second", "spread_seconds", "opens_per_second", "opens_rate",
+        "started_at", "finished_at",
     )  # fmt: skip
     for run in straight.only(*columns)[:LOOKED_AT]:
         if run.started_at is None or run.finished_at is None:

@@ -300,7 +300,11 @@ class LaunchReport:
         devices = self.reach.devices if self.reach else None
         asked = self.campaign
         return forecast.foretell(
-            asked.project, asked.rate_per_second, devices, spread_seconds=asked.spread_seconds
+            asked.project,
+            asked.rate_per_second,
+            devices,
+            spread_seconds=asked.spread_seconds,
+            opens_per_second=asked.opens_per_second,
         )
 
     @property

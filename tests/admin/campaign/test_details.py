@@ -35,6 +35,7 @@ SAID: dict[str, dict[str, Any]] = {
     "list_gone": {"lists": [1234, 5678]},
     "rules_broken": {"problem": "rules.value: must be a text."},
     "text_broken": {"problem": "at most 100 tags."},
+    "opens_unknown": {},
     "first_part": {
         "sent": 1_234, "rejected": 6, "most_rejected": 5, "dead": 11, "most_dead": 10,
         "able": 5_678, "received": 29, "least_received": 30,

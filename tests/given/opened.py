@@ -1,0 +1,30 @@
+"""Runs whose phones have told who opened them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from campaigns.echo.keeping import keep
+from campaigns.echo.receipt import Event, Report
+from campaigns.runs.ledger import Recipient
+from campaigns.runs.run import Run
+from campaigns.runs.sums import Breakdown
+from notifications.people.project import Project
+from tests.admin.run.test_result import ended
+from tests.given.builders import make_run
+
+
+def opened(project: Project, *, count: int, days_ago: float = 2) -> Run:
+    """To everybody of the project: all phones tell that they received it, so many that it was
+    opened."""
+    run = make_run(project)
+    seqs = sorted(Recipient.objects.filter(run_id=run.pk).values_list("seq", flat=True))
+    keep(Report(run.pk, seq, Event.RECEIVED, None) for seq in seqs)
+    keep(Report(run.pk, seq, Event.OPENED, None) for seq in seqs[:count])
+    ended(run)
+    at = timezone.now() - timedelta(days=days_ago)
+    Run.objects.filter(pk=run.pk).update(finished_at=at)
+    Breakdown.objects.filter(run=run).update(finished_at=at)
+    return run
