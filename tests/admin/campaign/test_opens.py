@@ -114,9 +114,11 @@ def test_review_run_and_api_say_what_makes_it_so_slow(
     said = f"at 8 a second (so that at most 2 a second open it, as 25 % did of run {past.pk})"
     assert said in desk.open("campaign_review", campaign.pk)
     run = make_run(project, opens_per_second=2)
-    Gate(project, reference=run.reference, rate=run.own_rate).take(100, Heard())
+    gate = Gate(project, reference=run.reference, rate=run.own_rate)
+    gate.take(100, Heard())
     said = "At most 8: so that no more than 2 a second are expected to open it."
     assert said in desk.open("campaigns_run_change", run.pk)
+    gate.take(100, Heard())  # on a slow machine the page took as long as a rest
     shown = Caller(project).get(f"runs/{run.pk}").json()
     assert (shown["pace"]["text"], shown["opens_per_second"]) == (said, 2)
 

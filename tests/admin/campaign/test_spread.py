@@ -90,9 +90,11 @@ def test_a_rate_that_a_person_sets_meanwhile_takes_the_place_of_the_spread(
 
 def test_its_page_and_the_api_say_what_makes_it_so_slow(desk: Desk, project: Project) -> None:
     run = make_run(project, spread_seconds=120)
-    Gate(project, reference=run.reference, rate=run.own_rate).take(100, Heard())
+    gate = Gate(project, reference=run.reference, rate=run.own_rate)
+    gate.take(100, Heard())
     said = "At most 2.5: so that all of it takes 2 min."
     assert said in desk.open("campaigns_run_change", run.pk)
+    gate.take(100, Heard())  # on a slow machine the page took as long as a rest
     shown = Caller(project).get(f"runs/{run.pk}").json()
     assert (shown["pace"]["text"], shown["spread_seconds"]) == (said, 120)
 
