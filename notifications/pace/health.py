@@ -27,7 +27,7 @@ EVERY = timedelta(seconds=2)
 BOUNDS = Bounds(seconds=2.0, read=1_000_000, kept=1_000_000)
 LOST = timedelta(seconds=3)  # longer than an asking
 
-# Whoever makes a rate of a level is told of each: see campaigns/apps.py.
+# Whoever makes a rate of a level is told of each: see apps.py.
 LISTENERS: list[Callable[[Project, float], object]] = []
 
 # Not while another asks; the clock may have jumped back since.

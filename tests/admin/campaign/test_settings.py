@@ -10,6 +10,7 @@ from django.utils import timezone, translation
 
 from campaigns import control
 from campaigns.admin.campaign.form import CampaignForm
+from campaigns.echo.opening import Opening
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.variants import variant
 from campaigns.runs.policy import BY_CLOCK, POLICY, SETTINGS, Setting
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize("name", POLICY)
 def test_the_page_of_a_run_shows_what_was_frozen_of_each_setting(
-    desk: Desk, project: Project, name: str
+    desk: Desk, project: Project, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = otherwise(name, project)
     [words, of] = next((one.words, one.of) for one in SETTINGS if one.field == name)
@@ -31,6 +32,9 @@ def test_the_page_of_a_run_shows_what_was_frozen_of_each_setting(
     campaign = make_campaign(project, **told, **{name: other.kept})
     if name == "winner_by":  # there must be some to choose from
         variant.choose(campaign, [(make_template(project), 50)])
+    if name == "opens_per_second":  # it must be known how many open a message
+        monkeypatch.setattr(Opening, "known", True)
+        monkeypatch.setattr(Opening, "rate", lambda *_: 7.0)
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     page = desk.open("campaigns_run_change", run.pk)
     frozen = page.partition("What was frozen at the launch")[2]
