@@ -1,6 +1,6 @@
 """The health address of a project's own servers: asked before it is saved, and shown as it stands.
 
-An address that says no level is not saved: a campaign would find that out while it is sent.
+An address that says no level is not saved: one would find that out in the middle of sending.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class HealthDialog(Dialog):
         required=False,
         widget=UnfoldAdminTextInputWidget(attrs=AS_WRITTEN | {"type": "url"}),
         help_text=gettext_lazy(
-            "An https address of your own server, asked every two seconds while runs of campaigns "
-            'send. It answers {"level": 0.4}, from 0, idle, to 1, as busy as it may get, or in '
+            "An https address of your own server, asked every two seconds while anything is sent "
+            'to many. It answers {"level": 0.4}, from 0, idle, to 1, as busy as it may get, or in '
             "the text format of Prometheus; 503 and 429 count as 1. Empty: none is asked."
         ),
     )
@@ -95,8 +95,8 @@ class HealthDialog(Dialog):
         if self.level is None:
             return _("No health address is asked.")
         said = _(
-            "It says that it is %(load)d %% busy: runs of campaigns may send %(rate)s a second "
-            "together."
+            "It says that it is %(load)d %% busy: what is sent to many may leave at %(rate)s a "
+            "second, all together."
         )
         rate = load.Load.objects.get(project=self.project).safe_rate
         return said % {"load": round(100 * self.level), "rate": f"{rate:,.0f}"}

@@ -40,7 +40,9 @@ def test_an_address_is_asked_and_saved_and_the_page_says_what_was_understood(
     make_run(project, rate_per_second=110)
     assert "Give a health address" in desk.open(PAGE, project.pk)
     reply = desk.confirm(ASK, project.pk, load_url=server.url)
-    said = "It says that it is 50 % busy: runs of campaigns may send 60 a second together."
+    said = (
+        "It says that it is 50 % busy: what is sent to many may leave at 60 a second, all together."
+    )
     assert messages_of(reply)[-1] == said
     project.refresh_from_db()
     assert (project.load_url, project.load_number) == (server.url, "")
