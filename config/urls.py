@@ -9,6 +9,7 @@ from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from campaigns.admin.alert import pages as alerts
+from campaigns.admin.calendar.quota import pages as quota
 from campaigns.admin.message import pages as messages
 from campaigns.admin.overview import overview
 from campaigns.admin.rehearsal import pages as rehearsals
@@ -25,6 +26,7 @@ admin.autodiscover()
 # Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
 admin.site.extra_urls = lambda: [  # type: ignore[attr-defined]
     *overview.urls(), *alerts.urls(), *messages.urls(), *demo.urls(), *operations.urls(),
+    *quota.urls(),
     *rehearsals.urls(), *projects.urls(), *downtime.urls(), *retention.urls(),
 ]  # fmt: skip
 admin.site.search = search.search  # type: ignore[attr-defined]

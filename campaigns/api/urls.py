@@ -20,6 +20,7 @@ from campaigns.api.from_runs import corrections
 from campaigns.api.from_runs import lists as lists_of_runs
 from campaigns.api.load import backpressure
 from campaigns.api.messages import messages
+from campaigns.api.quota import quota
 from campaigns.api.receipts import receipts
 from campaigns.api.rehearsals import rehearsals
 from campaigns.api.results import breakdown, funnel, revisions, variants
@@ -81,6 +82,7 @@ urlpatterns = [
     path("messages/bulk", messages.MessagesBulk.as_view()),
     path("messages/<path:pk>/cancel", messages.MessageCancel.as_view()),
     path("messages/<path:pk>", messages.MessageById.as_view(), name="api-message"),
+    path("quota", quota.Quota.as_view()),
     path("receipts", receipts.Receipts.as_view()),
     path("rehearsals/<int:pk>", rehearsals.RehearsalById.as_view(), name="api-rehearsal"),
     path("rehearsals/<int:pk>/resume", rehearsals.RehearsalResume.as_view()),

@@ -147,11 +147,11 @@ def so_far(project: Project, stand: Stand, now: datetime) -> dict[str, SoFar]:
     return {kind: of(kind) for kind in (CAMPAIGNS, MESSAGES)}
 
 
-def by_day(project: Project, stand: Stand, midnights: list[datetime]) -> list[dict[str, int]]:
-    """What each of these days came to, by `WHATS`; the last of them is today."""
-    known = _known(project, midnights)
-    at_ends = [{what: known[what, at] for what in WHATS} for at in midnights[1:]]
-    begins = [{what: known[what, at] for what in WHATS} for at in midnights]
+def stretches(project: Project, stand: Stand, moments: list[datetime]) -> list[dict[str, int]]:
+    """What came from each of these moments to the next, by `WHATS`; the last goes on until now."""
+    known = _known(project, moments)
+    at_ends = [{what: known[what, at] for what in WHATS} for at in moments[1:]]
+    begins = [{what: known[what, at] for what in WHATS} for at in moments]
     return [
         {what: max(0, end[what] - begin[what]) for what in WHATS}
         for begin, end in zip(begins, [*at_ends, stand.counts], strict=True)

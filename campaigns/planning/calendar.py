@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice, takewhile
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from campaigns.planning.campaign import Campaign
@@ -28,6 +28,7 @@ class Entry:
     at: datetime
     state: str
     run: Run | None = None
+    follows: Run | None = None  # what is expected is sent as this one was launched
 
     @property
     def movable(self) -> bool:
@@ -43,7 +44,29 @@ def entries(
         *_expected(campaigns, max(since, now), until),
         *_drafts(campaigns, since, until),
     ]
-    return sorted(found, key=lambda entry: (entry.at, entry.campaign.pk))
+    return sorted(found, key=_by_time)
+
+
+def coming(
+    campaigns: QuerySet[Campaign], since: datetime, until: datetime, now: datetime
+) -> list[Entry]:
+    """What was launched and has not begun: scheduled runs, and the next ones of series. What is
+    due already counts, however late."""
+    waiting = Run.objects.filter(
+        state=Run.State.SCHEDULED, campaign__in=campaigns.values("pk"), scheduled_at__lt=until
+    )
+    due = waiting.filter(Q(scheduled_at__gte=since) | Q(scheduled_at__lte=now))
+    runs = due.select_related("campaign__project", "project", "category").defer("content")
+    found = [
+        Entry(run.campaign, run.scheduled_at, run.state, run)
+        for run in runs.order_by("scheduled_at")[:MOST]
+        if _state_of(run) != RESTING
+    ]
+    return sorted([*found, *_expected(campaigns, max(since, now), until)], key=_by_time)
+
+
+def _by_time(entry: Entry) -> tuple[datetime, int]:
+    return entry.at, entry.campaign.pk
 
 
 def _runs(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
@@ -67,12 +90,14 @@ def _expected(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -
         campaign__schedule_kind=Campaign.Schedule.RECURRING, campaign__series_paused_at=None
     )
     latest = recurring.order_by("campaign_id", "-scheduled_at").distinct("campaign_id")
-    for run in latest.select_related("campaign__project").defer("content", "rules")[:MOST]:
+    for run in latest.select_related("campaign__project", "project", "category").defer("content")[
+        :MOST
+    ]:
         # A run that was moved is still its own occurrence.
         own = max(since, instant_of(run), run.scheduled_at)
         coming = takewhile(lambda at: at < until, run.campaign.rhythm.after(own))
         for at in islice(coming, MOST):
-            yield Entry(run.campaign, at, EXPECTED)
+            yield Entry(run.campaign, at, EXPECTED, follows=run)
 
 
 def _drafts(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:

@@ -98,6 +98,7 @@ def _send() -> list[dict[str, Any]]:
     return [
         _model(_("Campaigns"), "campaign", "campaigns_campaign", "campaign_", "rehearsal"),
         _item(_("Calendar"), "calendar_month", "campaigns_calendar", "campaigns_run_move"),
+        _item(_("Quota"), "speed", "campaigns_quota"),
         _model(_("Automations"), "bolt", "campaigns_automation", "automation_"),
         _model(_("Audiences"), "groups", "campaigns_audience", "audience_"),
         _model(_("Templates"), "article", "campaigns_template", "template_"),

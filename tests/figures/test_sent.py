@@ -106,7 +106,7 @@ def test_a_tick_that_was_missed_loses_nothing(project: Project) -> None:
     Chunk.objects.filter(run=run).update(accepted=50)
     sent.keep_levels(NOON)
     midnights = [NOON - timedelta(days=days) for days in (4, 2, 1)]
-    days = sent.by_day(project, sent.stand_of(project, NOON), midnights)
+    days = sent.stretches(project, sent.stand_of(project, NOON), midnights)
     assert [day[f"{CAMPAIGNS}:{ACCEPTED}"] for day in days] == [10, 0, 40]
 
 

@@ -51,11 +51,11 @@ class Span:
 
     @property
     def since(self) -> datetime:
-        return self._midnight(self.first)
+        return self.midnight(self.first)
 
     @property
     def until(self) -> datetime:
-        return self._midnight(self.last + timedelta(days=1))
+        return self.midnight(self.last + timedelta(days=1))
 
     @property
     def title(self) -> str:
@@ -80,7 +80,7 @@ class Span:
     def local(self, moment: datetime) -> datetime:
         return moment.astimezone(ZoneInfo(self.zone))
 
-    def _midnight(self, day: date) -> datetime:
+    def midnight(self, day: date) -> datetime:
         return datetime.combine(day, time(), ZoneInfo(self.zone))
 
 

@@ -114,7 +114,7 @@ def _days(project: Project, stand: sent.Stand, now: datetime) -> list[Day]:
     today = now.astimezone(here).date()
     dates = [today - timedelta(days=ago) for ago in range(DAYS_READ, -1, -1)]
     midnights = [midnight(project.timezone, _noon(day, here)) for day in dates]
-    counts = sent.by_day(project, stand, midnights)
+    counts = sent.stretches(project, stand, midnights)
     return [
         Day(
             day,

@@ -19,7 +19,7 @@ from campaigns.planning.solver.plan import NEVER, Plan
 from campaigns.planning.solver.rules import Rules
 from campaigns.planning.solver.solving import Line
 
-MOST = 1_000  # people of each run: the others stand behind them
+MOST_PEOPLE = 1_000  # people of each run: the others stand behind them
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 QUARTER = timedelta(minutes=15)  # hours of every zone on earth begin with one
 MICROSECOND = timedelta(microseconds=1)
@@ -42,6 +42,7 @@ class Asks:
     gets_it: int
     rules: Rules
     rate: float
+    exact: bool = True  # False: how many get it is an estimate
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Goes:
         ]
 
 
-def together(runs: Sequence[Asks], gate: Gate, *, most: int = MOST) -> list[Goes]:
+def together(runs: Sequence[Asks], gate: Gate, *, most: int = MOST_PEOPLE) -> list[Goes]:
     """In the order in which they were given. The same runs go the same way, always."""
     there = _There(gate)
     lines, eaches = [], []

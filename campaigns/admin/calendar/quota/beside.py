@@ -1,0 +1,86 @@
+"""Beside a day of the calendar: its line of the quota, and who would get two."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from campaigns.admin.calendar.quota.heat import Heat, heat
+from campaigns.admin.calendar.span import Span
+from campaigns.figures.hours import hours_of, of_day
+from campaigns.planning import calendar
+from campaigns.planning.calendar import Entry
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.collisions.collisions import Collision, collisions
+from campaigns.planning.quota import firebase
+from campaigns.planning.quota.planned import reckoned
+from notifications.people.project import Project
+
+PEOPLE = 250  # of each run: enough for the hours of a month
+A_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Beside:
+    date: date
+    heat: Heat | None  # None: nothing is used
+    pairs: list[str]
+
+
+def days(
+    project: Project, campaigns: QuerySet[Campaign], span: Span, now: datetime
+) -> list[Beside]:
+    """Of those on which there is anything to say."""
+    pairs = collisions(_planned(campaigns, span, now))
+    told = [
+        Beside(day, line if line.any else None, _said(pairs.get(day, []), span))
+        for day, line in _lines(project, span, now)
+    ]
+    return [one for one in told if one.heat or one.pairs]
+
+
+def _planned(campaigns: QuerySet[Campaign], span: Span, now: datetime) -> dict[date, list[Entry]]:
+    found: defaultdict[date, list[Entry]] = defaultdict(list)
+    for entry in calendar.coming(campaigns, max(span.since, now), span.until, now):
+        found[span.local(entry.at).date()].append(entry)
+    return {day: entries for day, entries in found.items() if len(entries) > 1}
+
+
+def _lines(project: Project, span: Span, now: datetime) -> Iterator[tuple[date, Heat]]:
+    there = firebase.of(project)
+    dates = [day for week in span.weeks for day in week]
+    begins = [of_day(span.midnight(day), span.midnight(day + A_DAY)) for day in dates]
+    coming = reckoned(there, span.since, span.until, now, most=PEOPLE)
+    hours = iter(hours_of(there, coming, [at for each in begins for at in each], now).hours)
+    for day, each in zip(dates, begins, strict=True):
+        yield day, heat([next(hours) for _at in each], span.zone)
+
+
+def _said(pairs: list[Collision], span: Span) -> list[str]:
+    """Most people first. A month's cell has room for one."""
+    most_first = sorted(pairs, key=lambda pair: -(pair.both.people if pair.both else 0))
+    shown = most_first[:1] if span.view == "month" else most_first
+    if more := len(pairs) - len(shown):
+        said = ngettext("And %(count)s more pair.", "And %(count)s more pairs.", more)
+        return [*map(_words, shown), said % {"count": more}]
+    return [_words(pair) for pair in shown]
+
+
+def _words(pair: Collision) -> str:
+    names = {"one": pair.one, "other": pair.other}
+    if pair.both is None:
+        return _("How many would get both “%(one)s” and “%(other)s” was not counted.") % names
+    people = pair.both.people
+    said = ngettext(
+        "%(count)s person would get both “%(one)s” and “%(other)s”.",
+        "%(count)s people would get both “%(one)s” and “%(other)s”.",
+        people,
+    )
+    count = f"{people:,}"
+    return said % {**names, "count": count if pair.both.exact else _("About %s") % count}

@@ -1,0 +1,172 @@
+"""The quota planner: of each Firebase project what it allows, what was sent and what is planned by
+the hour; and what one more campaign would push out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.contrib.admin import site
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from campaigns.admin.calendar.quota.asked import Another
+from campaigns.admin.calendar.quota.heat import Heat, heat, levels
+from campaigns.admin.calendar.span import Span, day_of, spoken, zone_of
+from campaigns.figures.hours import hours_of, of_day
+from campaigns.planning.course.forecast import number
+from campaigns.planning.quota import firebase, pushing
+from campaigns.planning.quota.firebase import Firebase
+from campaigns.planning.quota.planned import Planned, reckoned
+from campaigns.planning.quota.pushing import Outcome
+from notifications.admin.furniture.chosen import chosen, projects
+from notifications.admin.furniture.page import page_url
+from notifications.people.project import Project
+from notifications.postgres.budget import Busy, one_of_few
+from notifications.values.moments import CLOCK, SHORT_DAY_AND_CLOCK, in_words, local
+
+DAYS = 2
+ROWS = 20  # Firebase projects on one page
+A_DAY = timedelta(days=1)
+
+
+def urls() -> list[URLPattern]:
+    return [path("quota/", site.admin_view(page), name="campaigns_quota")]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One Firebase project."""
+
+    there: Firebase
+    days: list[tuple[date, str, Heat]]
+    planned: list[dict[str, Any]]
+    others: list[Project]  # beside the one that is worked in
+    known: str  # as of when
+
+    @property
+    def limit(self) -> dict[str, str]:
+        rate = self.there.rate
+        return {
+            "quota": f"{self.there.per_minute:,}",
+            "rate": number(rate),
+            "hour": f"{round(3_600 * rate):,}",
+        }
+
+    @property
+    def names(self) -> str:
+        return ", ".join(f"“{one}”" for one in self.others)
+
+
+def page(request: HttpRequest) -> HttpResponse:
+    project, now = chosen(request), timezone.now()
+    context = {**site.each_context(request), "title": _("Quota"), "project": project}
+    if project is not None:
+        try:
+            with one_of_few(project.pk):
+                context |= _shown(request, project, now)
+        except Busy:
+            context["busy"] = True
+    return TemplateResponse(request, "admin/campaigns/quota/quota.html", context)
+
+
+def _shown(request: HttpRequest, project: Project, now: datetime) -> dict[str, Any]:
+    zone = zone_of(request)  # as the calendar, whose days lead here
+    day = day_of(request.GET.get("day")) or Span("week", now.date(), zone).local(now).date()
+    span = Span("day", day, zone)
+    mine = firebase.of(project)
+    known = [one for one in firebase.among(projects(request)) if project not in one.projects]
+    rows, found = [], list[Planned]()
+    for there in [mine, *known[: ROWS - 1]]:
+        coming = reckoned(there, span.midnight(day), span.midnight(day + DAYS * A_DAY), now)
+        found = coming if there is mine else found
+        rows.append(_row(there, coming, project, span, now))
+    given = request.GET if _is_asked(request) else None
+    form = Another(given, project=project, zone=zone, now=now)
+    return {
+        "rows": rows, "levels": levels(), "more": max(0, len(known) - ROWS + 1), "zone": zone,
+        "form": form, "zone_day": day, "earlier": day - A_DAY, "later": day + A_DAY,
+        "outcome": _outcome(form, found, mine, zone) if form.is_valid() else None,
+    }  # fmt: skip
+
+
+def _is_asked(request: HttpRequest) -> bool:
+    return bool({"campaign", "messages", "at"} & request.GET.keys())
+
+
+def _row(
+    there: Firebase, coming: list[Planned], project: Project, span: Span, now: datetime
+) -> Row:
+    days = [span.day + n * A_DAY for n in range(DAYS)]
+    begins = [of_day(span.midnight(day), span.midnight(day + A_DAY)) for day in days]
+    found = hours_of(there, coming, [at for each in begins for at in each], now)
+    lines, first = [], 0
+    for day, each in zip(days, begins, strict=True):
+        hours = found.hours[first : first + len(each)]
+        first += len(each)
+        said = spoken(day, span.local(now).date())
+        lines.append((day, said, heat(hours, span.zone)))
+    return Row(
+        there=there,
+        days=lines,
+        planned=[
+            _planned(one, project, span.zone)
+            for one in coming
+            if one.is_within(begins[0][0], begins[-1][-1])
+        ],
+        others=[one for one in there.projects if one.pk != project.pk],
+        known=local(found.as_of, span.zone, CLOCK),
+    )
+
+
+def _planned(one: Planned, project: Project, zone: str) -> dict[str, Any]:
+    """Of another project only that there is one."""
+    mine = one.campaign.project_id == project.pk
+    return {
+        "name": one.campaign.name if mine else _("A campaign of another project"),
+        "url": page_url(one.run or one.campaign) if mine else "",
+        "under_way": one.under_way,
+        "begins": local(one.at, zone, SHORT_DAY_AND_CLOCK),
+        "ends": local(one.ends_at, zone, SHORT_DAY_AND_CLOCK) if one.ends_at else "–",
+        "sent": one.goes.sent if one.goes else None,
+        "exact": one.asks is None or one.asks.exact,
+        "too_late": one.goes.too_late if one.goes else 0,
+    }
+
+
+def _outcome(form: Another, found: list[Planned], mine: Firebase, zone: str) -> dict[str, Any]:
+    asks = form.asks(mine)
+    if asks is None:
+        return {"uncounted": True}
+    campaign = form.cleaned_data.get("campaign")
+    others = pushing.without(found, campaign, mine) if campaign else found
+    outcome = pushing.with_another(others, asks, mine)
+    return {
+        "begins": local(asks.rules.start, zone, SHORT_DAY_AND_CLOCK),
+        "ends": local(outcome.ends_at, zone, SHORT_DAY_AND_CLOCK) if outcome.ends_at else "–",
+        "sent": outcome.goes.sent,
+        "too_late": outcome.goes.too_late,
+        "held_up": _held_up(outcome),
+        "pushed": [
+            _planned(one.planned, form.project, zone)
+            | {
+                "then": local(one.ends_at, zone, SHORT_DAY_AND_CLOCK),
+                "later": in_words(one.later),
+                "fewer": one.fewer,
+            }
+            for one in outcome.pushed
+        ],
+    }
+
+
+def _held_up(outcome: Outcome) -> str:
+    """By the others, for how long; empty: not worth a word."""
+    if outcome.ends_at is None or outcome.alone_ends_at is None:
+        return ""
+    later = outcome.ends_at - outcome.alone_ends_at
+    return in_words(later) if later >= pushing.WORTH_SAYING else ""

@@ -1,0 +1,1 @@
+"""The quota planner for programs. The API's addresses enter."""

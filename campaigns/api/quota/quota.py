@@ -1,0 +1,182 @@
+"""What a Firebase project's quota allows, was used for and will be, by the hour; and what one more
+campaign would push out. Nothing is sent.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from campaigns.api.quota.asked import QuotaAsked
+from campaigns.figures.hours import Hour, hours_of, of_day
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.quota import firebase, pushing
+from campaigns.planning.quota.firebase import Firebase
+from campaigns.planning.quota.planned import Planned, of_campaign, reckoned
+from campaigns.planning.quota.pushing import Outcome
+from notifications.api.ground.patience import slow
+from notifications.api.ground.query import takes
+from notifications.api.ground.view import ApiView
+
+DAYS = 2
+
+
+class QuotaHourSerializer(serializers.Serializer[Any]):
+    """What one hour takes of the quota."""
+
+    begins_at = serializers.DateTimeField()
+    sent = serializers.IntegerField()
+    planned = serializers.IntegerField()
+    share = serializers.FloatField(help_text="Of what 80 % of the quota allow in an hour; 1: all.")
+
+
+class QuotaPlannedSerializer(serializers.Serializer[Any]):
+    """A run, or what is expected to become one."""
+
+    campaign = serializers.IntegerField(
+        allow_null=True, help_text="null: of another project that sends by the same quota."
+    )
+    run = serializers.IntegerField(allow_null=True, help_text="null: there is none yet.")
+    begins_at = serializers.DateTimeField(help_text="Of a run under way: now.")
+    ends_at = serializers.DateTimeField(allow_null=True, help_text="When its last message leaves.")
+    messages = serializers.IntegerField(
+        allow_null=True, help_text="That leave from now on. null: nobody could count them in time."
+    )
+    exact = serializers.BooleanField(
+        help_text="False: estimated of a part of the people, or of the last run of a series."
+    )
+    too_late = serializers.IntegerField(help_text="Who get nothing: it expires before their turn.")
+
+
+class QuotaPushedSerializer(QuotaPlannedSerializer):
+    """One that would end later, or for which it would get too late."""
+
+    then_ends_at = serializers.DateTimeField()
+    later_seconds = serializers.FloatField()
+    fewer = serializers.IntegerField(help_text="For so many more it would be too late.")
+
+
+class QuotaAnotherSerializer(serializers.Serializer[Any]):
+    """What the campaign, or the messages, that were asked for would bring about."""
+
+    begins_at = serializers.DateTimeField()
+    ends_at = serializers.DateTimeField(allow_null=True)
+    alone_ends_at = serializers.DateTimeField(
+        allow_null=True, help_text="If nothing else were planned."
+    )
+    messages = serializers.IntegerField()
+    too_late = serializers.IntegerField()
+    pushes_out = QuotaPushedSerializer(many=True)
+
+
+class QuotaSerializer(serializers.Serializer[Any]):
+    """Of the Firebase project that this project sends to."""
+
+    firebase_project = serializers.CharField()
+    projects = serializers.IntegerField(help_text="Of this installation that send by it.")
+    quota_per_minute = serializers.IntegerField(help_text="The lowest that one of them says.")
+    rate_per_second = serializers.FloatField(help_text="80 % of it: what is used.")
+    sent_as_of = serializers.DateTimeField(help_text="An hour's number may be ten minutes late.")
+    hours = QuotaHourSerializer(many=True, help_text="Of two days by the project's clock.")
+    planned = QuotaPlannedSerializer(many=True)
+    another = QuotaAnotherSerializer(allow_null=True, help_text="null: none was asked for.")
+
+
+class Quota(ApiView):
+    @takes(
+        OpenApiParameter("day", date, description="The first of the two days; today."),
+        OpenApiParameter("campaign", int, description="What would it push out?"),
+        OpenApiParameter("messages", int, description="What would so many push out?"),
+        OpenApiParameter("at", datetime, description="When; without it, a campaign's own time."),
+    )
+    @extend_schema(operation_id="quota_retrieve", responses=QuotaSerializer)
+    @slow
+    def get(self, request: Request) -> Response:
+        """How much of FCM's quota was used and is planned, by the hour of two days, and what one
+        more campaign would push out. Messages to single people are not foretold."""
+        asked = self.given(QuotaAsked, request.query_params.dict())
+        now, there = timezone.now(), firebase.of(self.project)
+        zone = ZoneInfo(self.project.timezone)
+        day = asked.get("day", now.astimezone(zone).date())
+        first, last = (
+            datetime.combine(each, time(), zone) for each in (day, day + timedelta(days=DAYS))
+        )
+        found = reckoned(there, first, last, now)
+        hours = hours_of(there, found, of_day(first, last), now)
+        answer = {
+            "firebase_project": there.name,
+            "projects": len(there.projects),
+            "quota_per_minute": there.per_minute,
+            "rate_per_second": round(there.rate, 2),
+            "sent_as_of": hours.as_of,
+            "hours": [_hour(one) for one in hours.hours],
+            "planned": [self._planned(one) for one in found if one.is_within(first, last)],
+            "another": self._another(asked, found, there, now),
+        }
+        return Response(QuotaSerializer(answer).data)
+
+    def _planned(self, one: Planned) -> dict[str, Any]:
+        mine = one.campaign.project_id == self.project.pk
+        return {
+            "campaign": one.campaign.pk if mine else None,
+            "run": one.run.pk if mine and one.run else None,
+            "begins_at": one.at,
+            "ends_at": one.ends_at,
+            "messages": one.goes.sent if one.goes else None,
+            "exact": one.asks is not None and one.asks.exact,
+            "too_late": one.goes.too_late if one.goes else 0,
+        }
+
+    def _another(
+        self, asked: dict[str, Any], found: list[Planned], there: Firebase, now: datetime
+    ) -> dict[str, Any] | None:
+        if "messages" in asked:
+            asks = pushing.messages(asked["messages"], asked["at"], there)
+            return self._outcome(pushing.with_another(found, asks, there))
+        if "campaign" not in asked:
+            return None
+        campaign = Campaign.objects.filter(project=self.project, pk=asked["campaign"]).first()
+        if campaign is None:
+            said = f"There is no campaign {asked['campaign']} in this project."
+            raise ValidationError({"campaign": said})
+        of_it = of_campaign(campaign, asked.get("at"), there, now)
+        if of_it is None:
+            said = "Its people could not be counted in time. Give messages and at instead."
+            raise ValidationError({"campaign": said})
+        others = pushing.without(found, campaign, there)
+        return self._outcome(pushing.with_another(others, of_it, there))
+
+    def _outcome(self, outcome: Outcome) -> dict[str, Any]:
+        return {
+            "begins_at": outcome.goes.asks.rules.start,
+            "ends_at": outcome.ends_at,
+            "alone_ends_at": outcome.alone_ends_at,
+            "messages": outcome.goes.sent,
+            "too_late": outcome.goes.too_late,
+            "pushes_out": [
+                self._planned(one.planned)
+                | {
+                    "then_ends_at": one.ends_at,
+                    "later_seconds": one.later.total_seconds(),
+                    "fewer": one.fewer,
+                }
+                for one in outcome.pushed
+            ],
+        }
+
+
+def _hour(hour: Hour) -> dict[str, Any]:
+    return {
+        "begins_at": hour.begins,
+        "sent": hour.sent,
+        "planned": hour.planned,
+        "share": round(hour.share, 4),
+    }

@@ -1,0 +1,89 @@
+"""Hours: of what a Firebase project's quota allows in each hour, how much was sent and how much is
+planned. One reckoning for the planner, the calendar and the API.
+
+What was sent is known by levels that beat's other tick writes: an hour's may be ten minutes late.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from campaigns.figures import sent
+from campaigns.planning.quota.firebase import Firebase
+from campaigns.planning.quota.planned import Planned
+from campaigns.planning.quota.together import QUARTER
+from notifications.people.figures.figure import DATED_KEPT
+
+HOUR = timedelta(hours=1)
+KNOWN = DATED_KEPT
+
+
+@dataclass(frozen=True)
+class Hour:
+    begins: datetime
+    sent: int
+    planned: int
+    allows: int
+
+    @property
+    def used(self) -> int:
+        return self.sent + self.planned
+
+    @property
+    def share(self) -> float:
+        """Of what the quota allows, 0 to 1; more where others had raised or lowered it since."""
+        return self.used / self.allows if self.allows else 0.0
+
+
+@dataclass(frozen=True)
+class Hours:
+    hours: list[Hour]
+    as_of: datetime  # until when it is known what was sent
+
+
+def hours_of(
+    there: Firebase, found: Iterable[Planned], begins: Sequence[datetime], now: datetime
+) -> Hours:
+    """Of these hours, the earliest first. What was sent is kept for `KNOWN`; before, it is none."""
+    went, as_of = _sent(there, [at for at in begins if now - KNOWN <= at <= now], now)
+    comes = _planned(found)
+    allows = round(there.rate * HOUR.total_seconds())
+    quarters = [n * QUARTER for n in range(HOUR // QUARTER)]
+    hours = [
+        Hour(at, went.get(at, 0), sum(comes[at + later] for later in quarters), allows)
+        for at in begins
+    ]
+    return Hours(hours, as_of)
+
+
+def of_day(midnight: datetime, until: datetime) -> list[datetime]:
+    """Its hours: 24, or one more or less where the clocks are changed."""
+    first, last = midnight.astimezone(UTC), until.astimezone(UTC)
+    return [first + n * HOUR for n in range((last - first) // HOUR)]
+
+
+def _sent(
+    there: Firebase, past: list[datetime], now: datetime
+) -> tuple[dict[datetime, int], datetime]:
+    if not past:
+        return {}, now
+    counts, as_of = dict.fromkeys(past, 0), now
+    for project in there.projects:
+        stand = sent.stand_of(project, now)
+        as_of = min(as_of, stand.at or now)
+        # The last of these goes on until now, or ends an hour later.
+        moments = [*past, past[-1] + HOUR] if past[-1] + HOUR <= now else past
+        found = sent.stretches(project, stand, moments)
+        for at, came in zip(past, found, strict=False):
+            counts[at] += sum(came.values())
+    return counts, as_of
+
+
+def _planned(found: Iterable[Planned]) -> Counter[datetime]:
+    counts: Counter[datetime] = Counter()
+    for one in found:
+        counts.update(one.goes.quarters if one.goes else {})
+    return counts

@@ -1,0 +1,54 @@
+"""Firebase projects: FCM counts by them, however many of our projects send to one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from campaigns.planning.quota.together import Gate
+from notifications.pace.gate import cold_rate, full_rate
+from notifications.people.project import Project
+
+
+@dataclass(frozen=True)
+class Firebase:
+    """One of them, and those of ours that send to it."""
+
+    name: str
+    projects: list[Project]
+
+    @property
+    def per_minute(self) -> int:
+        """The quota: the lowest that was said of it."""
+        return self.projects[0].lowest_quota
+
+    @property
+    def rate(self) -> float:
+        """Messages a second that we let through."""
+        return full_rate(self.projects[0])
+
+    def own(self, project_id: int) -> Project:
+        """The same row: it asks the database once who else is there."""
+        return next(one for one in self.projects if one.pk == project_id)
+
+    @property
+    def gate(self) -> Gate:
+        ramp = self.projects[0].longest_ramp
+        climb = self.rate / ramp if ramp else 0.0
+        return Gate(self.rate, cold=cold_rate(self.projects[0]), climb=climb)
+
+
+def of(project: Project) -> Firebase:
+    """That project comes first."""
+    named = Project.objects.filter(firebase_project_id=project.firebase_project_id)
+    others = [one for one in named.exclude(pk=project.pk) if one.endpoint == project.endpoint]
+    return Firebase(project.firebase_project_id, [project, *others])
+
+
+def among(projects: Iterable[Project]) -> list[Firebase]:
+    """In the order in which their first ones come."""
+    found: defaultdict[tuple[str, str], list[Project]] = defaultdict(list)
+    for project in projects:
+        found[project.firebase_project_id, project.endpoint].append(project)
+    return [Firebase(name, same) for (name, _endpoint), same in found.items()]

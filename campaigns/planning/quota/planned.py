@@ -1,0 +1,178 @@
+"""Planned: what will be sent of a Firebase project, as far as anybody has launched it: scheduled
+runs, the next ones of series, and the rest of the runs that are under way.
+
+Not messages to single people, nor what automations answer: nobody knows when they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import accumulate, pairwise
+from typing import Any
+
+from campaigns.first_part import drawing
+from campaigns.planning import calendar, local
+from campaigns.planning.calendar import Entry
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.course.forecast import foretell
+from campaigns.planning.quota.firebase import Firebase
+from campaigns.planning.quota.sizes import Size, Sizes
+from campaigns.planning.quota.together import MOST_PEOPLE, Asks, Goes, together
+from campaigns.planning.solver.asking import ask
+from campaigns.planning.solver.rules import Alike, Rules
+from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.run import Run
+from campaigns.runs.sums import totals_of
+
+LASTS = timedelta(days=8)  # what began earlier is over: nothing is spread over more than a week
+MOST = 200  # runs that are reckoned together: a page of more could not be read
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One run, or what is expected to become one."""
+
+    campaign: Campaign
+    run: Run | None
+    at: datetime
+    asks: Asks | None  # None: nobody could count its people in time
+    goes: Goes | None = None  # what comes of it beside the others
+
+    @property
+    def under_way(self) -> bool:
+        return self.run is not None and self.run.state != Run.State.SCHEDULED
+
+    @property
+    def ends_at(self) -> datetime | None:
+        return self.goes.ends_at if self.goes else None
+
+    def is_within(self, since: datetime, until: datetime) -> bool:
+        return self.at < until and (self.ends_at or self.at) >= since
+
+
+def reckoned(
+    there: Firebase, since: datetime, until: datetime, now: datetime, *, most: int = MOST_PEOPLE
+) -> list[Planned]:
+    """Whatever may send between the two, each as it goes beside the others."""
+    return beside(planned(there, since, until, now), there, most=most)
+
+
+def beside(found: Sequence[Planned], there: Firebase, *, most: int = MOST_PEOPLE) -> list[Planned]:
+    goes = iter(together([one.asks for one in found if one.asks], there.gate, most=most))
+    return [replace(one, goes=next(goes) if one.asks else None) for one in found]
+
+
+def planned(there: Firebase, since: datetime, until: datetime, now: datetime) -> list[Planned]:
+    """Each by itself, the earliest first."""
+    campaigns = Campaign.objects.filter(project__in=there.projects)
+    coming = calendar.coming(campaigns, max(since - LASTS, now), until, now)
+    going = _under_way(there)
+    ids = {entry.campaign.pk for entry in coming} | {run.campaign.pk for run in going}
+    by = _Asking(there, Sizes(ids), now)
+    found = [*map(by.of_rest, going), *map(by.of_entry, coming)]
+    return sorted(found, key=lambda one: one.at)[:MOST]
+
+
+def _under_way(there: Firebase) -> list[Run]:
+    moving = Run.objects.filter(
+        project__in=there.projects,
+        finished_at=None,
+        state__in=[Run.State.PREPARING, Run.State.SENDING],
+    )
+    return list(moving.select_related("campaign__project", "project").defer("content")[:MOST])
+
+
+class _Asking:
+    """What each run asks for. Those of one series ask for the same, at other times."""
+
+    def __init__(self, there: Firebase, sizes: Sizes, now: datetime) -> None:
+        self._there, self._sizes, self._now = there, sizes, now
+        self._expected: dict[int, Asks | None] = {}
+
+    def of_entry(self, entry: Entry) -> Planned:
+        at = max(entry.at, self._now)
+        if entry.run is not None:
+            return Planned(entry.campaign, entry.run, at, self._of(entry.run, at))
+        if entry.campaign.pk not in self._expected:
+            run = entry.follows
+            self._expected[entry.campaign.pk] = self._of(run, at) if run else None
+        asks = self._expected[entry.campaign.pk]
+        asks = asks and replace(asks, rules=replace(asks.rules, start=at))
+        return Planned(entry.campaign, None, at, asks)
+
+    def of_rest(self, run: Run) -> Planned:
+        """Who still waits, from now on. Of a run that is being prepared nobody knows them yet."""
+        rest = totals_of(run).waiting if run.planned and not run.freezing else None
+        asks = self._of(run, self._now, rest=rest)
+        if asks is not None:
+            left = max(run.deadline - self._now, timedelta())
+            rules = replace(asks.rules, ttl=asks.rules.ttl if run.hour else left, first=0)
+            zones = _still(asks.zones, asks.gets_it, rules)
+            asks = replace(asks, zones=zones, gets_it=sum(zones.values()), rules=rules)
+        return Planned(run.campaign, run, self._now, asks)
+
+    def _of(self, run: Run, at: datetime, *, rest: int | None = None) -> Asks | None:
+        size = self._sizes.of(run, run.rules, rest=rest)
+        if size is None:
+            return None
+        return asks_for(run, size, at, run.local_time, there=self._there)
+
+
+def _still(zones: Mapping[str, int], waiting: int, rules: Rules) -> dict[str, int]:
+    """Of a run under way, where they live: first of all where it is not their time yet."""
+    later = {zone for zone in zones if ask(rules, Alike(zone), rules.start).waits_until}
+    found = _so_many({zone: zones[zone] for zone in zones if zone in later}, waiting)
+    others = {zone: zones[zone] for zone in zones if zone not in later}
+    return found | _so_many(others, waiting - sum(found.values()))
+
+
+def _so_many(zones: Mapping[str, int], most: int) -> dict[str, int]:
+    everybody = sum(zones.values())
+    if everybody <= most:
+        return dict(zones)
+    until = [0, *(total * most // everybody for total in accumulate(zones.values()))]
+    counts = (after - before for before, after in pairwise(until))
+    return dict(zip(zones, counts, strict=True))
+
+
+def asks_for(sent: Any, size: Size, at: datetime, by: LocalTime | None, *, there: Firebase) -> Asks:
+    """`sent`: a campaign, or a run."""
+    devices = sum(size.zones.values())
+    first = drawing.size_of(devices, sent.first_percent, sent.first_least)
+    rules = Rules(
+        start=at,
+        ttl=timedelta(seconds=sent.ttl_seconds),
+        local_time=by,
+        quiet=sent.quiet_hours,
+        first=first,
+        wait=timedelta(seconds=sent.first_wait_seconds if first else 0),
+    )
+    project = there.own(sent.project_id)
+    pace = foretell(project, sent.rate_per_second, devices, spread_seconds=sent.spread_seconds)
+    rate = min(pace.rate, there.rate)
+    return Asks(size.zones, size.gets_it, rules, rate, exact=size.exact)
+
+
+def of_campaign(
+    campaign: Campaign, at: datetime | None, there: Firebase, now: datetime
+) -> Asks | None:
+    """What it would ask for if it were launched to go at that time; None: at its own. None if
+    nobody can count its people."""
+    size = Sizes([campaign.pk]).of(campaign, campaign.audience.effective_rules)
+    if size is None:
+        return None
+    by, begins = None, at or starts_at(campaign, now)
+    if campaign.local_time and at is None:
+        begins = local.begins(campaign, now) or now
+        by = local.launched_at(campaign, begins)
+    return asks_for(campaign, size, begins, by, there=there)
+
+
+def starts_at(campaign: Campaign, now: datetime) -> datetime:
+    """By its own settings; what has passed, or has none, goes now."""
+    own = campaign.at
+    if campaign.schedule_kind == Campaign.Schedule.RECURRING and own:
+        own = next(iter(campaign.coming(now, 1)), None)
+    return max(own or now, now)

@@ -1,0 +1,78 @@
+"""Sizes: how many devices a planned run will have, and in which time zones, without making a page
+wait: counted within a few tenths of a second, and kept for some minutes.
+
+Of a series it is what its last run sent; else how many its rules select now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import redis
+from django.core.cache import cache
+from django.core.exceptions import ValidationError
+
+from campaigns.audiences import estimating, reach
+from campaigns.audiences.reach import Zones
+from campaigns.runs.run import Run
+from notifications.postgres.budget import TooSlow, clock, until
+from notifications.values import seen
+
+COUNTING_SECONDS = 2.0  # of one page, for all whose size nobody knows yet
+KEPT = 600  # seconds
+
+
+@dataclass(frozen=True)
+class Size:
+    zones: dict[str, int]  # devices; where the zone decides nothing, all without one
+    gets_it: int
+    exact: bool  # False: of a part of the people, or of an earlier run
+
+
+class Sizes:
+    """For one page: what it asks is asked once."""
+
+    def __init__(self, campaign_ids: Collection[int]) -> None:
+        self._last = last_sizes(campaign_ids)
+        self._ends = clock() + COUNTING_SECONDS
+
+    def of(self, sent: Any, rules: dict[str, Any], *, rest: int | None = None) -> Size | None:
+        """`sent`: a campaign, or a run; `rest`: so many of its people still wait. None: nobody
+        could count them in time."""
+        campaign_id = sent.campaign.pk if isinstance(sent, Run) else sent.pk
+        known = rest if rest is not None else self._last.get(campaign_id)
+        if known is not None and not (sent.quiet_hours or sent.local_time):
+            return Size({"": known}, known, exact=rest is not None)
+        found = self._zones(sent.project_id, rules)
+        if found is None:
+            return None if known is None else Size({"": known}, known, exact=False)
+        everybody = sum(found.devices.values())
+        if known is None:
+            return Size(found.devices, everybody, found.exact)
+        return Size(found.devices, min(known, everybody), exact=rest is not None)
+
+    def _zones(self, project_id: int, rules: dict[str, Any]) -> Zones | None:
+        key = f"quota-zones-{project_id}-{seen.mark(rules)}"
+        with suppress(redis.RedisError):
+            if isinstance(kept := cache.get(key), list):
+                return Zones(*kept)
+        with suppress(ValidationError, TooSlow), until(self._ends):
+            seconds = estimating.SAMPLE_SECONDS
+            found = reach.zones(project_id, rules, seconds=seconds)
+            with suppress(redis.RedisError):
+                cache.set(key, [found.devices, found.exact], KEPT)
+            return found
+        return None
+
+
+def last_sizes(campaign_ids: Iterable[int]) -> dict[int, int]:
+    """How many each campaign's last run was sent to."""
+    ended = Run.objects.filter(
+        campaign__in=[*campaign_ids], state=Run.State.FINISHED, planned__gt=0
+    )
+    newest = ended.order_by("campaign_id", "-pk").distinct("campaign_id")
+    rows = newest.values_list("campaign_id", "planned", "skipped")
+    return {campaign: (planned or 0) - skipped for campaign, planned, skipped in rows}

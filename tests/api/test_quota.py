@@ -1,0 +1,117 @@
+"""The quota planner for programs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+
+from campaigns.audiences import estimating
+from campaigns.planning.quota import sizes
+from notifications.people.project import Project
+from tests.api.caller import Caller, fields_at_fault
+from tests.given.builders import make_campaign, make_people, make_project
+from tests.given.builders import make_scheduled_run as scheduled
+
+pytestmark = pytest.mark.django_db
+NINE = datetime(2031, 5, 14, 9, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def at_ten_a_second(ours: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quota is 750 a minute."""
+    cache.clear()
+    monkeypatch.setattr(estimating, "SAMPLE_SECONDS", 10.0)  # nothing is estimated
+    monkeypatch.setattr(sizes, "COUNTING_SECONDS", 60.0)
+    Project.objects.update(quota_per_minute=750, timezone="UTC")
+
+
+def quota(caller: Caller, query: str = "") -> dict[str, Any]:
+    reply = caller.get(f"quota?day=2031-05-14{query}")
+    assert reply.status_code == 200, reply.content
+    found: dict[str, Any] = reply.json()
+    return found
+
+
+def test_it_tells_by_the_hour_what_is_planned(alice: Caller, ours: Project) -> None:
+    make_people(ours, 600)
+    run = scheduled(ours, NINE)
+    found = quota(alice)
+    assert (found["quota_per_minute"], found["rate_per_second"]) == (750, 10.0)
+    assert (found["firebase_project"], found["projects"]) == ("carillon-demo", 1)
+    assert len(found["hours"]) == 48
+    assert found["hours"][9] == {
+        "begins_at": "2031-05-14T09:00:00Z", "sent": 0, "planned": 600, "share": 0.0167,
+    }  # fmt: skip
+    [one] = found["planned"]
+    assert (one["campaign"], one["run"], one["messages"]) == (run.campaign.pk, run.pk, 600)
+    assert one["ends_at"].startswith("2031-05-14T09:00:59")
+    assert found["another"] is None
+
+
+def test_a_day_on_which_the_clocks_are_changed_has_its_own_number_of_hours(
+    alice: Caller, ours: Project
+) -> None:
+    Project.objects.update(timezone="Europe/Berlin")
+    assert len(alice.get("quota?day=2031-03-30").json()["hours"]) == 47
+    assert len(alice.get("quota?day=2031-10-26").json()["hours"]) == 49
+
+
+def test_another_project_at_the_same_firebase_project_counts_and_is_not_named(
+    alice: Caller, ours: Project
+) -> None:
+    twin = make_project(quota_per_minute=750)
+    make_people(twin, 60)
+    scheduled(twin, NINE)
+    [one] = quota(alice)["planned"]
+    assert (one["campaign"], one["run"], one["messages"]) == (None, None, 60)
+
+
+def test_it_says_what_so_many_messages_would_push_out(alice: Caller, ours: Project) -> None:
+    make_people(ours, 600)
+    run = scheduled(ours, NINE)
+    another = quota(alice, "&messages=600&at=2031-05-14T09:00:00Z")["another"]
+    [pushed] = another["pushes_out"]
+    assert (pushed["run"], pushed["fewer"]) == (run.pk, 0)
+    assert pushed["later_seconds"] == pytest.approx(60, abs=1)
+    alone, beside = (datetime.fromisoformat(another[of]) for of in ("alone_ends_at", "ends_at"))
+    assert beside - alone == pytest.approx(timedelta(seconds=60), abs=timedelta(seconds=1))
+
+
+def test_it_says_what_a_campaign_would_push_out_at_its_own_time(
+    alice: Caller, ours: Project
+) -> None:
+    make_people(ours, 600)
+    scheduled(ours, NINE)
+    campaign = make_campaign(ours, schedule_kind="at", at=NINE, timezone="UTC")
+    another = quota(alice, f"&campaign={campaign.pk}")["another"]
+    assert (another["begins_at"], another["messages"]) == ("2031-05-14T09:00:00Z", 600)
+    assert len(another["pushes_out"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("day=soon", "day"),
+        ("day=0001-01-01", "day"),
+        ("day=9999-12-31", "day"),
+        ("campaign=x", "campaign"),
+        ("messages=0&at=2031-05-14T09:00:00Z", "messages"),
+        ("messages=5", "at"),
+        ("messages=5&at=2020-05-14T09:00:00Z", "at"),
+        ("messages=5&at=2031-05-14T09:00:00", "at"),
+        ("at=2031-05-14T09:00:00Z", "at"),
+        ("campaign=1&messages=5&at=2031-05-14T09:00:00Z", "messages"),
+        ("hour=1", "hour"),
+    ],
+)
+def test_a_query_at_fault_is_named(alice: Caller, ours: Project, query: str, field: str) -> None:
+    reply = alice.get(f"quota?{query}")
+    assert reply.status_code == 400 and fields_at_fault(reply) == [field]
+
+
+def test_a_campaign_of_another_project_does_not_exist_here(alice: Caller, ours: Project) -> None:
+    other = make_campaign(make_project())
+    assert fields_at_fault(alice.get(f"quota?campaign={other.pk}")) == ["campaign"]
