@@ -12,7 +12,6 @@ from rest_framework.response import Response
 
 from campaigns.api import schedules
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.course.course import Course
 from campaigns.planning.launch_check.doubts import Code
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.launch_check.losses import Loss
@@ -95,8 +94,8 @@ class CheckedWhenSerializer(serializers.Serializer[Any]):
 
 
 class ForecastSerializer(serializers.Serializer[Any]):
-    """How many messages leave when, if nothing else of the project is sent meanwhile: by quiet
-    hours, each reader's clock, the rate and “Expires after”."""
+    """How many messages leave when, beside what else is planned: by quiet hours, each reader's
+    clock, the rate and “Expires after”."""
 
     sent = serializers.IntegerField(help_text="Messages that leave.")
     too_late = serializers.DictField(
@@ -108,6 +107,10 @@ class ForecastSerializer(serializers.Serializer[Any]):
     counts = serializers.ListField(
         child=serializers.IntegerField(),
         help_text="How many leave in each step, from `when.starts_at` on.",
+    )
+    beside = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The campaigns of this project that take a part of the rate meanwhile.",
     )
     exact = serializers.BooleanField(
         help_text="False: reckoned from a sample, from parts of each time zone, or with each "
@@ -171,7 +174,7 @@ def _shown(report: LaunchReport) -> dict[str, Any]:
         "who": _who(report),
         "skipped": [_loss(loss) for loss in report.losses],
         "when": _when(report),
-        "forecast": _forecast(report.course),
+        "forecast": _forecast(report),
         "warnings": [{"code": one.code, "message": one.words} for one in report.doubts],
         "samples": [_sample(card) for card in report.samples],
     }
@@ -220,7 +223,8 @@ def _when(report: LaunchReport) -> dict[str, Any]:
     }
 
 
-def _forecast(course: Course | None) -> dict[str, Any] | None:
+def _forecast(report: LaunchReport) -> dict[str, Any] | None:
+    course = report.course
     if course is None:
         return None
     return {
@@ -229,6 +233,7 @@ def _forecast(course: Course | None) -> dict[str, Any] | None:
         "ends_at": course.ends_at,
         "step_seconds": course.step,
         "counts": course.counts,
+        "beside": report.beside_named,
         "exact": course.exact,
     }
 

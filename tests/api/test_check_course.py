@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
 import time_machine
@@ -11,7 +11,7 @@ from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.api.checking import checked
-from tests.given.builders import make_campaign, make_people, make_project
+from tests.given.builders import make_campaign, make_people, make_project, make_scheduled_run
 
 NINE_IN_SEOUL = datetime(2026, 12, 1, 12, tzinfo=UTC)
 
@@ -34,7 +34,23 @@ def test_a_rate_says_how_many_leave_in_each_second(alice: Caller, ours: Project)
         "step_seconds": 1,
         "counts": [10, 10, 5],
         "exact": True,
+        "beside": [],
     }
+
+
+def test_what_is_planned_meanwhile_takes_its_part(alice: Caller, ours: Project) -> None:
+    """Each of the two has half of ten a second, until one of them is over."""
+    Project.objects.update(quota_per_minute=750)
+    make_people(ours, 300)
+    with time_machine.travel(NINE_IN_SEOUL - timedelta(hours=1), tick=False):
+        at = {"schedule_kind": "at", "at": NINE_IN_SEOUL, "timezone": "UTC"}
+        campaign = make_campaign(ours, **at)
+        alone = checked(alice, campaign)["forecast"]
+        make_scheduled_run(ours, NINE_IN_SEOUL, name="Lanterns")
+        make_scheduled_run(ours, NINE_IN_SEOUL + timedelta(hours=1), name="Later")
+        both = checked(alice, campaign)["forecast"]
+    assert (alone["ends_at"][11:19], alone["beside"]) == ("12:00:29", [])
+    assert (both["ends_at"][11:19], both["beside"]) == ("12:00:59", ["Lanterns"])
 
 
 def test_who_sleeps_gets_it_in_the_morning_or_is_too_late(alice: Caller, ours: Project) -> None:

@@ -43,6 +43,9 @@ from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.launch_check.skipped import Cause, Skipped
 from campaigns.planning.launch_check.texts_checked import TextsChecked
 from campaigns.planning.outlook import Look
+from campaigns.planning.quota.beside import Beside, beside, named
+from campaigns.planning.quota.planned import Planned
+from campaigns.planning.quota.together import Asks
 from campaigns.planning.solver.rules import Rules
 from campaigns.planning.variants import launching
 from campaigns.planning.variants.variant import Wording
@@ -318,12 +321,32 @@ class LaunchReport:
         return self.course_in(MOST_STEPS)
 
     def course_in(self, steps: int) -> Course | None:
-        """How many leave when, alone in the project; None where nobody could count them."""
+        """How many leave when, beside what else is planned; None where nobody could count them."""
+        if self._asked is None or self._zones is None:
+            return None
+        asks, others = self._asked
+        every = self._surely_all(sum(asks.zones.values()))
+        exact = self._zones.exact and self.skipped.exact and every
+        return foresee(
+            asks.zones, asks.gets_it, asks.rules, others.capacity, exact=exact, steps=steps
+        )
+
+    @property
+    def beside(self) -> list[Planned]:
+        """What else of the Firebase project is sent meanwhile, as far as it is planned."""
+        return self._asked[1].others if self._asked else []
+
+    @property
+    def beside_named(self) -> list[str]:
+        return named(self.beside, self.campaign.project_id)
+
+    @cached_property
+    @_in_time
+    def _asked(self) -> tuple[Asks, Beside] | None:
         if self.sent_to is None or self._zones is None or self.nobody:
             return None
         asked, by_the_clock = self.campaign, (Reason.NO_ZONE, Reason.LOCAL_TIME)
         also = sum(one.devices or 0 for one in self.skipped.losses if one.reason in by_the_clock)
-        devices = sum(self._zones.devices.values())
         rules = Rules(
             start=self.starts_at,
             ttl=timedelta(seconds=asked.ttl_seconds),
@@ -332,14 +355,9 @@ class LaunchReport:
             first=self.first,
             wait=timedelta(seconds=self.wait),
         )
-        return foresee(
-            self._zones.devices,
-            min(devices, self.sent_to + also),
-            rules,
-            self.pace.capacity,
-            exact=self._zones.exact and self.skipped.exact and self._surely_all(devices),
-            steps=steps,
-        )
+        gets_it = min(sum(self._zones.devices.values()), self.sent_to + also)
+        asks = Asks(self._zones.devices, gets_it, rules, self.pace.rate)
+        return asks, beside(asked, asks, self.pace.capacity, self.now)
 
     def _surely_all(self, devices: int) -> bool:
         """Nobody came or went between the two counts."""

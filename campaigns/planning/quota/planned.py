@@ -150,7 +150,13 @@ def asks_for(sent: Any, size: Size, at: datetime, by: LocalTime | None, *, there
         wait=timedelta(seconds=sent.first_wait_seconds if first else 0),
     )
     project = there.own(sent.project_id)
-    pace = foretell(project, sent.rate_per_second, devices, spread_seconds=sent.spread_seconds)
+    pace = foretell(
+        project,
+        sent.rate_per_second,
+        devices,
+        spread_seconds=sent.spread_seconds,
+        opens_per_second=sent.opens_per_second,
+    )
     rate = min(pace.rate, there.rate)
     return Asks(size.zones, size.gets_it, rules, rate, exact=size.exact)
 
