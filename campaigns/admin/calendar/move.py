@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,13 +18,22 @@ from campaigns.admin.calendar import span as calendar_span
 from campaigns.audiences import estimating, reach
 from campaigns.audiences.reach import Reach
 from campaigns.planning import moving
-from campaigns.planning.course import forecast
 from campaigns.planning.launch_check import quiet
+from campaigns.planning.quota.moved import Moved, moved
+from campaigns.planning.solver.rules import Skip
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.wall_clock import WallClock
-from notifications.values.moments import NoSuchTime, on_the_clock, roughly, short
+from notifications.values.moments import (
+    DAY_AND_CLOCK,
+    NoSuchTime,
+    in_words,
+    local,
+    on_the_clock,
+    roughly,
+    short,
+)
 from notifications.values.zones import known_zones
 
 NEAR = timedelta(minutes=30)
@@ -109,27 +119,22 @@ class MoveDialog(Dialog):
         return None
 
     @cached_property
-    def seconds(self) -> float:
-        if self.reach is None:
-            return 0.0
-        devices = self.reach.devices
-        run = self.run
-        pace = forecast.foretell(
-            run.project,
-            run.rate_per_second,
-            devices,
-            spread_seconds=run.spread_seconds,
-            opens_per_second=run.opens_per_second,
-        )
-        return pace.seconds(devices)
+    def moved(self) -> Moved | None:
+        """None: nobody could count them in time. It can still be moved."""
+        return moved(self.run, self.to, self.now)
+
+    @property
+    def ends(self) -> datetime | None:
+        return self.moved.goes.ends_at if self.moved else None
 
     @cached_property
     def meets(self) -> list[str]:
         """What a person should know before moving it there."""
-        return [text for text in (self._neighbours(), self._quiet(), self._nobody()) if text]
+        said = [self._neighbours(), *self._slower(), self._quiet(), self._too_late()]
+        return [text for text in [*said, self._nobody()] if text]
 
     def _neighbours(self) -> str:
-        lasts = max(NEAR, timedelta(seconds=self.seconds))
+        lasts = max(NEAR, self.ends - self.to) if self.ends else NEAR
         others = Run.objects.filter(project=self.run.project_id, finished_at=None)
         near = others.filter(scheduled_at__gt=self.to - NEAR, scheduled_at__lt=self.to + lasts)
         near = near.exclude(pk=self.run.pk).select_related("campaign")
@@ -146,6 +151,36 @@ class MoveDialog(Dialog):
         )
         return text % {"names": names + (" …" if len(found) > NEIGHBOURS_NAMED else "")}
 
+    def _slower(self) -> Iterator[str]:
+        """Whom it would slow down there."""
+        found = self.moved.slower if self.moved else []
+        mine = [one for one in found if one.planned.campaign.project_id == self.run.project_id]
+        for one in mine[:NEIGHBOURS_NAMED]:
+            said = _("“%(campaign)s” would end %(later)s later, about %(when)s.")
+            yield said % {
+                "campaign": one.planned.campaign,
+                "later": in_words(one.later),
+                "when": self._local(one.ends_at),
+            }
+        if more := len(found) - len(mine[:NEIGHBOURS_NAMED]):
+            said = ngettext(
+                "%(count)s more would end later.", "%(count)s more would end later.", more
+            )
+            yield said % {"count": more}
+
+    def _too_late(self) -> str:
+        """For whom the rate is too low; who would wake too late is said with the quiet hours."""
+        if self.moved is None:
+            return ""
+        plan = self.moved.goes.plan.skipped
+        count = plan.get(Skip.EXPIRED, 0) * self.moved.goes.each
+        said = ngettext(
+            "For %(count)s message it would be too late: it expires before its turn.",
+            "For %(count)s messages it would be too late: they expire before their turn.",
+            count,
+        )
+        return said % {"count": f"{count:,}"} if count else ""
+
     def _quiet(self) -> str:
         if self.reach is None or not self.reach.devices:
             return ""
@@ -158,19 +193,23 @@ class MoveDialog(Dialog):
         return "" if self.reach.devices else _("At the moment, nobody would be reached.")
 
     def context(self) -> dict[str, Any]:
-        settled = {"run": self.run, "was": short(self.run.scheduled_at, self.clock)}
+        settled = {"run": self.run, "was": self._local(self.run.scheduled_at)}
         if not self.possible or (self.is_bound and "at" not in self.cleaned_data):
             return settled | {"refusal": "" if self.possible else self.refusal}
         if self.refusal:  # said by the field once it was sent, and not before a time was chosen
             untouched = self.wall == self._wall_of(self.run.scheduled_at)
             return settled | {"refusal": "" if self.is_bound or untouched else self.refusal}
         return settled | {
-            "said": self.said,
+            "said": self._local(self.to),
             "reach": self.reach,
             "meets": self.meets,
-            "takes": roughly(self.seconds),
-            "ends": short(self.to + timedelta(seconds=self.seconds), self.clock),
+            "takes": roughly(self.ends - self.to) if self.ends else "",
+            "ends": self._local(self.ends) if self.ends else "",
         }
+
+    def _local(self, at: datetime) -> str:
+        """The zone stands beside the field."""
+        return local(at, self.clock, DAY_AND_CLOCK)
 
     @property
     def said(self) -> str:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from html import unescape
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.audiences import estimating
 from campaigns.engine import engine
 from campaigns.planning import moving
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.quota import sizes
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff import audit
@@ -61,12 +64,46 @@ def test_a_dropped_run_keeps_its_hour_and_shows_what_it_meets(
     make_scheduled_run(project, day + timedelta(minutes=10), name="Neighbour")
     text = dialog(desk, run, day=day.date(), zone="Asia/Seoul")
     assert "Move “Lanterns”?" in text
-    assert f"New time {day.day} {day:%b %Y}, 12:00 Asia/Seoul" in text
+    assert f"New time {day.day} {day:%b %Y}, 12:00 Reaches" in text
+    assert text.count("Asia/Seoul") == 1
     assert "3 devices of 3 people" in text
     assert "there is also “Neighbour”" in text
     assert "on their own clocks" not in text
     run.refresh_from_db()
     assert run.scheduled_at == noon  # looking moves nothing
+
+
+def test_it_says_when_it_would_end_there_and_whom_it_would_slow_down(
+    desk: Desk, project: Project, noon: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten a second: each of the two would have five."""
+    monkeypatch.setattr(estimating, "SAMPLE_SECONDS", 10.0)  # nothing is estimated
+    monkeypatch.setattr(sizes, "COUNTING_SECONDS", 60.0)
+    cache.clear()
+    Project.objects.update(quota_per_minute=750)
+    make_people(project, 600)
+    run, day = make_scheduled_run(project, noon, name="Lanterns"), noon + timedelta(days=2)
+    make_scheduled_run(project, day, name="Neighbour")
+    here = dialog(desk, run, day=(day + timedelta(days=1)).date(), zone="Asia/Seoul")
+    assert "Takes about 1 min" in here and "later" not in here
+    there = dialog(desk, run, day=day.date(), zone="Asia/Seoul")
+    assert f"Ends about {day.day} {day:%b %Y}, 12:01" in there
+    assert "Takes about 1 min 5" in there or "Takes about 2 min" in there
+    assert re.search(r"“Neighbour” would end (59 s|1 min) later, about .{4,9} \d{4}, 12:01", there)
+
+
+def test_who_moves_it_into_a_night_is_told_when_the_last_get_it(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    Project.objects.update(quiet_from=time(21), quiet_until=time(8))
+    cache.clear()
+    make_people(project, 3)
+    run = make_scheduled_run(project, noon, name="Lanterns")
+    night = noon + timedelta(hours=11)
+    first = move(desk, run, night, looked_at="")
+    assert "100 % of the readers have quiet hours then" in text_of(first)
+    morning = noon + timedelta(days=1)
+    assert f"Ends about {morning.day} {morning:%b %Y}, 08:00" in text_of(first)
 
 
 def test_moving_moves_the_run_and_its_campaign_and_leaves_a_trace(
@@ -233,7 +270,7 @@ def test_of_several_projects_the_chosen_ones_zone_counts(desk: Desk, project: Pr
     make_people(museum, 1)
     run = make_scheduled_run(museum, datetime(2031, 5, 7, 12, tzinfo=UTC))
     desk.post("project_switch", go_to_project=museum.pk)
-    assert "12:00 UTC" in dialog(desk, run, zone="UTC")
+    assert "12:00 What" in dialog(desk, run, zone="UTC")
 
 
 def test_a_viewer_sees_the_calendar_and_moves_nothing(project: Project, noon: datetime) -> None:
