@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -17,18 +18,22 @@ from django.utils.dateformat import format as written
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.admin.calendar import ics
+from campaigns.admin.calendar import ics, off
 from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.calendar.move import MoveDialog
+from campaigns.admin.calendar.quota import beside
+from campaigns.admin.calendar.quota.heat import levels
 from campaigns.admin.calendar.span import COOKIE, Span
 from campaigns.planning import calendar
 from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entry
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.furniture import onward
+from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.dialogs import done, is_page, refused
 from notifications.admin.furniture.page import Page, actor, page_url
 from notifications.admin.furniture.widgets import ZoneInput
+from notifications.postgres.budget import Busy, one_of_few
 from notifications.values.moments import CLOCK
 
 A_YEAR = 365 * 86_400
@@ -39,6 +44,8 @@ LABELS = {
     DRAFT: gettext_lazy("Not launched"),
     RESTING: gettext_lazy("Series paused"),
 }
+# Of single messages and rehearsals, which do not stand here; what is prepared looks as sending.
+UNSHOWN = (Run.State.OPEN, Run.State.REHEARSING, Run.State.PREPARING)
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,7 @@ class Day:
     shown: list[Shown]
     more: int
     week: str
+    left_out: str  # whose day off it is
 
 
 class Calendar:
@@ -75,6 +83,7 @@ class Calendar:
         guarded = self.page.guarded
         return [
             path("calendar/", guarded(self.calendar_view), name="campaigns_calendar"),
+            path("calendar/days/", guarded(self.days_view), name="campaigns_calendar_days"),
             path("calendar.ics", guarded(self.file_view), name="campaigns_calendar_file"),
             path("calendar/<int:run_id>/", guarded(self.move_view), name=MOVE.page),
         ]
@@ -84,20 +93,23 @@ class Calendar:
         span = calendar_span.asked_for(request, now)
         campaigns = self.page.get_queryset(request)
         entries = calendar.entries(campaigns, span.since, span.until, now)
+        days_off = off.all_off(campaigns)
         context = {
             **self.page.admin_site.each_context(request),
             "title": _("Calendar"),
             "opts": self.page.opts,
             "span": span,
             "weekdays": calendar_span.weekdays(span),
-            "weeks": _weeks(span, entries, now, may_move=_may_move(request)),
+            "weeks": _weeks(span, entries, now, off.by_day(days_off), may_move=_may_move(request)),
+            "year": str(span.day.year),
+            "days_off": off.of_year(days_off, span.day.year),
             "file_url": reverse("admin:campaigns_calendar_file") + span.address(),
             "today_url": span.address(day=span.local(now).date()),
             "views": [
                 (name, label, span.address(view=name))
                 for name, label in (("month", _("Month")), ("week", _("Week")))
             ],
-            "legend": [(state, label) for state, label in LABELS.items() if state != "preparing"],
+            "legend": [(state, label) for state, label in LABELS.items() if state not in UNSHOWN],
             "any": bool(entries),
             "may_move": _may_move(request),
             "pages_zone": calendar_span.pages_zone(request),
@@ -108,6 +120,18 @@ class Calendar:
         if calendar_span.is_chosen(request, span):
             reply.set_cookie(COOKIE, span.zone, max_age=A_YEAR, samesite="Lax")
         return reply
+
+    def days_view(self, request: HttpRequest) -> HttpResponse:
+        """What each day uses of the quota, and who would get two on it: asked for by the page that
+        is open, which must not wait for it."""
+        now = timezone.now()
+        span = calendar_span.asked_for(request, now)
+        context: dict[str, Any] = {"days": [], "levels": levels()}
+        if project := chosen(request):
+            campaigns = self.page.get_queryset(request)
+            with suppress(Busy), one_of_few(project.pk):
+                context["days"] = beside.days(project, campaigns, span, now)
+        return render(request, "admin/campaigns/campaign/calendar_days.html", context)
 
     def file_view(self, request: HttpRequest) -> HttpResponse:
         """From the days that are shown on, for a year."""
@@ -149,13 +173,18 @@ def _may_move(request: HttpRequest) -> bool:
     return request.user.has_perm("campaigns.move_run")
 
 
-def _weeks(span: Span, entries: list[Entry], now: datetime, *, may_move: bool) -> list[list[Day]]:
+def _weeks(
+    span: Span, entries: list[Entry], now: datetime, left_out: dict[date, str], *, may_move: bool
+) -> list[list[Day]]:
     by_day: defaultdict[date, list[Shown]] = defaultdict(list)
     for entry in entries:
         local = span.local(entry.at)
         by_day[local.date()].append(_shown(entry, local, may_move=may_move))
     today = span.local(now).date()
-    return [[_day(span, day, by_day[day], today) for day in week] for week in span.weeks]
+    return [
+        [_day(span, day, by_day[day], today, left_out.get(day, "")) for day in week]
+        for week in span.weeks
+    ]
 
 
 def _shown(entry: Entry, local: datetime, *, may_move: bool) -> Shown:
@@ -169,7 +198,7 @@ def _shown(entry: Entry, local: datetime, *, may_move: bool) -> Shown:
     )
 
 
-def _day(span: Span, day: date, shown: list[Shown], today: date) -> Day:
+def _day(span: Span, day: date, shown: list[Shown], today: date, left_out: str) -> Day:
     most = IN_A_DAY[span.view]
     return Day(
         date=day,
@@ -180,4 +209,5 @@ def _day(span: Span, day: date, shown: list[Shown], today: date) -> Day:
         shown=shown[:most],
         more=max(0, len(shown) - most),
         week=span.address(day=day, view="week"),
+        left_out=left_out,
     )

@@ -36,11 +36,8 @@ def _event(
 ) -> Iterator[str]:
     url = absolute(page_url(entry.run or entry.campaign))
     name = _escaped(f"{entry.campaign.name} ({labels[entry.state]})")
-    of = (
-        f"run-{entry.run.pk}" if entry.run else f"campaign-{entry.campaign.pk}-{_instant(entry.at)}"
-    )
     yield "BEGIN:VEVENT"
-    yield f"UID:{of}@{absolute('/').split('/')[2]}"  # the same each time: it is brought up to date
+    yield f"UID:{_name(entry)}@{absolute('/').split('/')[2]}"
     yield f"DTSTAMP:{_instant(now)}"
     yield f"DTSTART:{_instant(entry.at)}"
     yield f"SUMMARY:{name}"

@@ -140,3 +140,50 @@ def test_names_are_text_wherever_they_stand(desk: Desk, project: Project) -> Non
     run = make_scheduled_run(project, datetime(2031, 5, 7, tzinfo=UTC), name=nasty)
     for url in ("calendar/?day=2031-05-01", f"calendar/{run.pk}/"):
         assert b"<img src=x" not in desk.client.get(f"/admin/campaigns/campaign/{url}").content
+
+
+# --- Days off -------------------------------------------------------------------------------------
+
+
+def test_a_day_off_names_what_is_left_out_and_the_year_lists_all(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(
+        project, name="Digest", schedule_kind="recurring", repeat="daily",
+        at=datetime(2031, 5, 1, 9, tzinfo=UTC), timezone="UTC",
+        days_off="2031-05-05\n2031-12-25\n2032-01-01",
+    )  # fmt: skip
+    control.launch(campaign, by="user:bob", now=timezone.now())
+    shown = cells(desk, day="2031-05-01", zone="UTC")
+    assert "Day off: without “Digest”" in shown["2031-05-05"]
+    assert "09:00" not in shown["2031-05-05"] and "Day off" not in shown["2031-05-06"]
+    text = desk.open("campaigns_calendar", day="2031-05-01")
+    assert "Days off in 2031 Digest 5 May, 25 Dec" in text and "1 Jan" not in text
+    assert "Days off" not in desk.open("campaigns_calendar", day="2033-05-01")
+
+
+def test_many_days_off_at_once_are_counted_and_those_filed_away_or_ended_are_none(
+    desk: Desk, project: Project
+) -> None:
+    def digest(name: str, **values: Any) -> None:
+        make_campaign(
+            project, name=name, schedule_kind="recurring", repeat="daily", days_off="2031-05-05",
+            at=datetime(2031, 5, 1, 9, tzinfo=UTC), timezone="UTC", **values,
+        )  # fmt: skip
+
+    for name in "ABCD":
+        digest(name)
+    digest("Filed", archived_at=timezone.now())
+    digest("Ended", until=datetime(2031, 5, 4, 23, tzinfo=UTC))
+    shown = cells(desk, day="2031-05-01", zone="UTC")
+    assert "Day off: without “A”, “B”, 2 more" in shown["2031-05-05"]
+    assert "Filed" not in shown["2031-05-05"] and "Ended" not in shown["2031-05-05"]
+
+
+def test_the_zone_is_named_once_and_not_at_each_entry(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    for hour in range(4):
+        make_scheduled_run(project, datetime(2031, 5, 7, hour, tzinfo=UTC), name=f"Sale {hour}")
+    day = cells(desk, day="2031-05-01", zone="Asia/Seoul")["2031-05-07"]
+    assert "Sale 3" in day and "Seoul" not in day

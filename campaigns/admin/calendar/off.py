@@ -1,0 +1,68 @@
+"""Days off on the calendar: on which days what repeats is left out, and all of them of a year."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from zoneinfo import ZoneInfo
+
+from django.db.models import QuerySet
+from django.utils.dateformat import format as written
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
+
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.repeats import days_off
+
+MOST = 500  # campaigns that are asked
+NAMED = 2  # in one cell
+
+
+@dataclass(frozen=True)
+class Off:
+    """A campaign that repeats, and its days off."""
+
+    campaign: Campaign
+    days: frozenset[date]
+
+    def of_year(self, year: int) -> str:
+        layout = pgettext("date format", "j M")
+        return ", ".join(written(day, layout) for day in sorted(self.days) if day.year == year)
+
+
+def all_off(campaigns: QuerySet[Campaign]) -> list[Off]:
+    """Of those that are not filed away. After its end a series has no days off."""
+    repeat = campaigns.filter(schedule_kind=Campaign.Schedule.RECURRING, archived_at=None)
+    asked = repeat.exclude(days_off="").only("pk", "name", "days_off", "until", "timezone")
+    return [Off(one, _days(one)) for one in asked.order_by("name", "pk")[:MOST]]
+
+
+def _days(campaign: Campaign) -> frozenset[date]:
+    with suppress(ValueError):
+        found = days_off.read(campaign.days_off)
+        last = campaign.until and campaign.until.astimezone(ZoneInfo(campaign.timezone)).date()
+        return frozenset(day for day in found if last is None or day <= last)
+    return frozenset()
+
+
+def by_day(found: list[Off]) -> dict[date, str]:
+    """In words: whose day off it is."""
+    names: defaultdict[date, list[str]] = defaultdict(list)
+    for one in found:
+        for day in one.days:
+            names[day].append(f"“{one.campaign}”")
+    return {day: _words(each) for day, each in names.items()}
+
+
+def _words(names: list[str]) -> str:
+    shown = names[:NAMED]
+    if more := len(names) - len(shown):
+        shown.append(ngettext("%(count)s more", "%(count)s more", more) % {"count": more})
+    return _("Day off: without %(names)s") % {"names": ", ".join(shown)}
+
+
+def of_year(found: list[Off], year: int) -> list[tuple[Campaign, str]]:
+    said = [(one.campaign, one.of_year(year)) for one in found]
+    return [(campaign, days) for campaign, days in said if days]
