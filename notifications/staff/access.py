@@ -37,9 +37,9 @@ class Scope(models.TextChoices):
     RUNS = (
         "runs",
         _(
-            "Runs: reads and writes what is to be sent, reads runs, their alerts, what they take of "
-            "the quota, and deliveries with who got which message; reports how busy your servers "
-            "are. It sends nothing."
+            "Runs: reads and writes what is to be sent, reads runs, their alerts, what they take "
+            "of the quota, and deliveries with who got which message; reports how busy your "
+            "servers are. It sends nothing."
         ),
     )
     LAUNCH = (
