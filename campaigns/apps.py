@@ -14,12 +14,12 @@ class CampaignsConfig(AppConfig):
         from campaigns.alerts import words as of_alerts
         from campaigns.audiences import membership  # noqa: F401  # it says what it knows of people
         from campaigns.echo.converting import count_events
-        from campaigns.engine import load, retaining
-        from campaigns.engine.forgetting import forget_answers
+        from campaigns.engine import forgetting, load, retaining
         from campaigns.outgoing import telling, words  # above whoever does what is told
         from campaigns.results import echoed, sent  # noqa: F401  # so do these
         from campaigns.results.why import answers  # noqa: F401  # and this
         from campaigns.runs import run
+        from campaigns.runs.best_hour.opens import forget as forget_opens
         from campaigns.runs.caps.counted import forget as forget_counted
         from campaigns.runs.had.had import forget as forget_had
         from campaigns.runs.messages.of_person import forget
@@ -41,7 +41,16 @@ class CampaignsConfig(AppConfig):
         name_rows(self, naming.FIELDS, naming.ROWS)
         name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())
         imports.URGENT.append(messages_leave)
-        ERASED.extend([forget, forget_answers, forget_counted, forget_had, forget_tests])
+        ERASED.extend(
+            [
+                forget,
+                forgetting.forget_answers,
+                forget_counted,
+                forget_had,
+                forget_opens,
+                forget_tests,
+            ]
+        )
         writing.LISTENERS += [tasks.answer_events, count_events]
         clearing.WITH_THEM.append(going.remove_old)
         run.LISTENERS.append(telling.of_move)

@@ -17,6 +17,7 @@ from campaigns.planning.campaign import Campaign as Campaign
 from campaigns.planning.foreseen.foreseen import Foreseen as Foreseen
 from campaigns.planning.text_check.text_check import TextCheck as TextCheck
 from campaigns.planning.variants.variant import Variant as Variant
+from campaigns.runs.best_hour.opens import Opens as Opens
 from campaigns.runs.caps.counted import Counted as Counted
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.had.had import Had as Had

@@ -18,6 +18,7 @@ FIELDS = {
     "audience": _("audience"),
     "automation": _("automation"),
     "assigned": pgettext_lazy("field", "assigned"),
+    "best hour": pgettext_lazy("field", "best hour"),
     "body": pgettext_lazy("field", "body"),
     "buttons": pgettext_lazy("field", "buttons"),
     "campaign": _("campaign"),

@@ -29,6 +29,7 @@ from campaigns.planning import schedule
 from campaigns.planning.foreseen import foreseen
 from campaigns.planning.text_check import text_check
 from campaigns.planning.text_check import working as text_checks
+from campaigns.runs.best_hour import opens
 from campaigns.runs.caps import counted
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
@@ -382,6 +383,7 @@ def tidy() -> None:
         patiently(lambda: old_tests.remove_old(clock.now()), seconds=0)
         patiently(lambda: counted.remove_old(clock.now()), seconds=0)
         patiently(remembering.remove_unasked, seconds=0)
+        patiently(lambda: opens.remove_old(clock.now()), seconds=0)
         ring_figures(clock.now())
         if patiently(lambda: recounting.due(clock.now()).exists(), seconds=0):
             with ringing():

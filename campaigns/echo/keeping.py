@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import lru_cache
 
 from django.db import connection, transaction
 
 from campaigns.echo.converting import count_touches
-from campaigns.echo.receipt import NAMES, STEPS, Report
+from campaigns.echo.receipt import NAMES, STEPS, Event, Report
+from campaigns.runs.best_hour import opens
 from campaigns.runs.run import Run
 from notifications.measures.by_project import label_of
 from notifications.measures.measure import Count
@@ -107,10 +109,17 @@ WITH given AS (
     GROUP BY hearing.id
     RETURNING 1
 )
-SELECT event, count(*), (SELECT count(*) FROM told) FROM new GROUP BY event
+SELECT event, count(*), (SELECT count(*) FROM told), array_agg(contact_id) FILTER (WHERE opened),
+    array_agg(timezone) FILTER (WHERE opened), array_agg(moment) FILTER (WHERE opened)
+FROM new JOIN theirs USING (seq, event) CROSS JOIN LATERAL (SELECT event = %(opened)s AS opened,
+    -- By the phone's clock where it can be right: it may tell much later than it happened.
+    CASE WHEN phone_at BETWEEN started_at AND statement_timestamp() THEN phone_at
+        ELSE statement_timestamp() END AS moment) its
+GROUP BY event
 """
 # What others of the same run are keeping is seen: two steps of one device would rise twice. Their
 # sums would make them wait for each other in any case.
+Open = tuple[int, str | None, datetime]  # of a person, with the zone and the moment
 ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('echo of run ' || %s, 0))"
 
 
@@ -122,9 +131,11 @@ def keep(reports: Iterable[Report]) -> int:
     of_run: dict[int, list[Report]] = defaultdict(list)
     for report in reports:
         of_run[report.run_id].append(report)
+    opened: list[Open] = []
     with transaction.atomic(), connection.cursor() as cursor:
-        kept = {run_id: _kept(cursor, run_id, of_run[run_id]) for run_id in sorted(of_run)}
-        # After all of them: whoever waits for a run holds no project's goals.
+        kept = {run_id: _kept(cursor, run_id, of_run[run_id], opened) for run_id in sorted(of_run)}
+        # After all of them: whoever waits for a run holds no person, and no project's goals.
+        opens.keep(opened)
         count_touches({run_id: [one.seq for one in rows] for run_id, rows in of_run.items()})
     _measure(kept)
     return sum(new.total() for new in kept.values())
@@ -136,22 +147,23 @@ def alone(cursor, run_id: int) -> None:  # type: ignore[no-untyped-def]
 
 
 def _kept(  # type: ignore[no-untyped-def]
-    cursor, run_id: int, reports: list[Report]
+    cursor, run_id: int, reports: list[Report], opened: list[Open]
 ) -> Counter[str]:
-    """How many are new, by event."""
+    """How many are new, by event; who opened something is added to the others."""
     columns = {
         "seqs": [report.seq for report in reports],
         "events": [report.event for report in reports],
         "times": [report.phone_at for report in reports],
     }
     alone(cursor, run_id)
-    cursor.execute(
-        KEEP, {"run": run_id, "last_step": STEPS[-1], "names": json.dumps(NAMES), **columns}
-    )
+    columns |= {"run": run_id, "last_step": STEPS[-1], "opened": Event.OPENED}
+    cursor.execute(KEEP, {**columns, "names": json.dumps(NAMES)})
     new = cursor.fetchall()
-    if any(told for *_, told in new):
+    if any(told for _event, _count, told, *_ in new):
         outbox.ring()
-    return Counter({NAMES[event]: count for event, count, _ in new})
+    for *_, people, zones, moments in new:
+        opened += zip(people or (), zones or (), moments or (), strict=True)
+    return Counter({NAMES[event]: count for event, count, *_ in new})
 
 
 def _measure(kept: Mapping[int, Counter[str]]) -> None:

@@ -39,6 +39,11 @@ class Recipient(models.Model):
     locale = models.CharField(max_length=35, null=True)  # noqa: DJ001
     timezone = models.CharField(max_length=64, null=True)  # noqa: DJ001
     app_version = models.CharField(max_length=50, null=True)  # noqa: DJ001
+    # The hour of the day at which the person gets it; so many messages they had opened in it, and
+    # in all. Empty where they have none, or the run does not go by it. See `best_hour/opens.py`.
+    best_hour = models.SmallIntegerField(null=True)
+    opened_then = models.SmallIntegerField(null=True)
+    opened = models.SmallIntegerField(null=True)
 
     def __str__(self) -> str:
         return f"recipient {self.seq} of run {self.run_id}"

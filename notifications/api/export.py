@@ -48,6 +48,7 @@ EXAMPLE = OpenApiExample(
         "messages": [],
         "automations": [],
         "receipts": [],
+        "opens": ["2026-11-26T19"],
         "goals": [],
         "reports": [],
         "tests": [],
