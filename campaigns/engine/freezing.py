@@ -31,6 +31,7 @@ from campaigns.failpoints import hit
 from campaigns.first_part import drawing
 from campaigns.first_part.first_part import HELD_UNTIL, FirstPart
 from campaigns.runs import details, ledger
+from campaigns.runs.best_hour import opens
 from campaigns.runs.chunk import Chunk, size_for
 from campaigns.runs.had import had, remembering
 from campaigns.runs.reasons import Cause
@@ -41,6 +42,9 @@ DEVICES_AT_ONCE = 100_000  # looked at for one part: half a second
 CLOSE = 4  # times as many ids as devices are still close together
 RECIPIENTS = "campaigns_recipient"
 TABLES = (RECIPIENTS, "campaigns_delivery")
+NO_BEST_HOUR = """CROSS JOIN (
+    VALUES (NULL::smallint, NULL::smallint, NULL::smallint)
+) best (best_hour, opened_then, opened)"""
 BY_DEVICE = ("notifications_device", "d.id")
 BY_PERSON = ("notifications_contact", "d.contact_id")
 LAST_ID = 2**63 - 1
@@ -287,14 +291,16 @@ def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
         return sampling.write(run, rehearsal, found)
     groups = split.of(run)
     group = (groups.rest if run.tries_variants else groups.group) if groups else "NULL"
+    by_best_hour = run.local_time is not None and run.local_time.best_hour
+    best = opens.join("found.contact_id") if by_best_hour else NO_BEST_HOUR
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {table}"
             " (run_id, seq, contact_id, device_id, platform, locale, timezone, app_version,"
-            " variant)"
+            " variant, best_hour, opened_then, opened)"
             f" SELECT %s, %s + row_number() OVER (ORDER BY {drawing.order_of(run)}), contact_id,"
-            f" device_id, platform, locale, timezone, app_version, {group}"
-            f" FROM ({found.sql}) found",
+            f" device_id, platform, locale, timezone, app_version, {group},"
+            f" best_hour, opened_then, opened FROM ({found.sql}) found {best}",
             [run.pk, run.planned or 0, *found.params],
         )
         written: int = cursor.rowcount

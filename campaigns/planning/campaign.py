@@ -84,6 +84,7 @@ class Campaign(OfProject):
     days_off = models.TextField(default="", db_default="", blank=True)  # a date a line
     until = models.DateTimeField("ends", null=True, blank=True)
     local_time = models.BooleanField(default=False, db_default=False)
+    best_hour = models.BooleanField(default=False, db_default=False)
     passed = models.CharField(
         max_length=8, choices=Passed, default=Passed.NEXT_DAY, db_default=Passed.NEXT_DAY.value
     )

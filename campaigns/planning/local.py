@@ -53,12 +53,15 @@ def is_over(campaign: Any, now: datetime) -> bool:
         return False
     if not campaign.local_time:
         return bool(campaign.at <= now)
-    return local_time.last(_wall(campaign)) <= now
+    _earliest, latest = _span(campaign)
+    return local_time.last(latest) <= now
 
 
 def begins(campaign: Any, now: datetime) -> datetime | None:
-    """When it is that time in the first zone of all; None: it was already, so it begins now."""
-    first = local_time.first(_wall(campaign))
+    """When it is that time, or by best hours that day, in the first zone of all; None: it was
+    already, so it begins now."""
+    earliest, _latest = _span(campaign)
+    first = local_time.first(earliest)
     return first if first > now else None
 
 
@@ -72,7 +75,12 @@ def hour_of(campaign: Any) -> dict[str, Any] | None:
         Zoneless.SKIP: "",
     }
     otherwise = zones[Zoneless(campaign.zoneless)]
-    return local_time.written(_wall(campaign), otherwise=otherwise, passed=campaign.passed)
+    return local_time.written(
+        _wall(campaign),
+        otherwise=otherwise,
+        passed=campaign.passed,
+        best_hour=campaign.best_hour,
+    )
 
 
 def launched_at(campaign: Any, begins: datetime) -> LocalTime | None:
@@ -82,6 +90,10 @@ def launched_at(campaign: Any, begins: datetime) -> LocalTime | None:
         return None
     lateness = timedelta(seconds=campaign.max_lateness_seconds)
     return local_time.read(hour, begins=begins, lateness=lateness)
+
+
+def _span(campaign: Any) -> tuple[datetime, datetime]:
+    return local_time.span(_wall(campaign), best_hour=campaign.best_hour)
 
 
 def _wall(campaign: Any) -> datetime:

@@ -7,6 +7,7 @@ and its steps, the API, what a launch and a colleague's edit are compared on, th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC
 from enum import Enum, auto
@@ -89,6 +90,10 @@ SETTINGS = (
         "Everybody gets it when it is that time where they are: it goes around the earth in up to "
         "26 hours, and expires for each of them so long after their own time."
     ), shown_if="c-if-once"),
+    Setting("best_hour", Held.TIMES, _("At each person's best hour"), _(
+        "On that day, in the hour in which they opened most messages in the last 90 days. Whoever "
+        "opened too few, or at any hour, gets it at the time above."
+    ), shown_if="c-if-local", of="local_time"),
     Setting("passed", Held.TIMES, _("Where that time has passed"), _(
         "By the clocks of some readers it may be later already when you launch it, by more than "
         "“If it starts late” allows."
@@ -178,7 +183,7 @@ MAX_RATE = 100_000  # messages a second
 BY_FIELD = {setting.field: setting for setting in SETTINGS}
 # Which of its times each kind of schedule takes, and what the others are then.
 REPEATS = ("repeat", "every", "on_days", "days_off", "until")
-BY_CLOCK = ("local_time", "passed", "zoneless")
+BY_CLOCK = ("local_time", "best_hour", "passed", "zoneless")
 TIMES_OF = {"now": (), "at": ("at", *BY_CLOCK), "recurring": ("at", *REPEATS)}
 NEVER = {
     "at": None,
@@ -188,6 +193,7 @@ NEVER = {
     "days_off": "",
     "until": None,
     "local_time": False,
+    "best_hour": False,
     "passed": NEXT_DAY,
     "zoneless": "project",
 }
@@ -232,8 +238,15 @@ def frozen_in(run: Any, launched: Any) -> list[tuple[str, str]]:
     telling = (name for name in POLICY if not (of := BY_FIELD[name].of) or getattr(run, of))
     said = ((name, _since(run, launched, name)) for name in telling)
     found = [(str(BY_FIELD[name].words), words) for name, words in said if words]
-    by_the_clock = [(str(BY_FIELD["local_time"].words), _hour_of(run))] if run.hour else []
-    return [*by_the_clock, *found]
+    return [*_by_the_clock(run), *found]
+
+
+def _by_the_clock(run: Any) -> Iterator[tuple[str, str]]:
+    if run.hour is None:
+        return
+    yield str(BY_FIELD["local_time"].words), _hour_of(run)
+    if run.local_time.best_hour:
+        yield str(BY_FIELD["best_hour"].words), gettext("Yes")
 
 
 def _hour_of(run: Any) -> str:

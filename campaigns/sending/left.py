@@ -45,6 +45,7 @@ class Left:
     in_windows: int = 0  # of these, those in dead workers' windows: the next claim counts them anew
     message: int | None = None  # the number of what it is of, in a run of messages
     group: int | None = None  # whose text it is, in a run that has several
+    best_hour: int | None = None  # of the person's day, in a run that goes by it
 
     @property
     def ambiguous(self) -> bool:
@@ -60,7 +61,7 @@ class Left:
     def its_hour(self) -> datetime | None:
         """Of a run that goes by each reader's clock: when it is theirs."""
         local = self.terms.local_time
-        return local.of(self.reader.timezone) if local else None
+        return local.of(self.reader.timezone, self.best_hour) if local else None
 
     @property
     def deadline(self) -> datetime:
@@ -108,7 +109,8 @@ SENDABLE = f"""
 SELECT r.seq, r.contact_id, r.device_id, d.kind, d.address, d.platform, c.external_id,
     c.attributes, c.locale, c.timezone, COALESCE(t.tries, 0) AS tries, t.first_tried_at,
     COALESCE(i.windows, 0) + {copies("t")} AS copies,
-    r.message, r.variant, t.released IS NOT NULL AS released, COALESCE(i.windows, 0) AS in_windows,
+    r.message, r.variant, r.best_hour, t.released IS NOT NULL AS released,
+    COALESCE(i.windows, 0) AS in_windows,
     {{out}} AS out
 {
     UNSETTLED.format(
@@ -227,4 +229,5 @@ def _left(run_id: int, row: Any, its_terms: Terms) -> Left:
         in_windows=row.in_windows,
         message=row.message,
         group=row.variant,
+        best_hour=row.best_hour,
     )

@@ -29,6 +29,7 @@ OTHERWISE = {
     "until": Otherwise("2032-01-01T09:00", datetime(2032, 1, 1, 9, tzinfo=UTC), ""),
     "timezone": Otherwise("Asia/Tokyo", "Asia/Tokyo", "Asia/Tokyo"),
     "local_time": Otherwise("on", True, "Yes"),
+    "best_hour": Otherwise("on", True, "Yes"),
     "passed": Otherwise("skip", "skip", "They get nothing"),
     "zoneless": Otherwise("campaign", "campaign", "They go by the time zone above"),
     "max_lateness_seconds": Otherwise("5 min", 300, "5 min"),

@@ -24,6 +24,13 @@ def clock(moment: datetime, zone: str) -> datetime:
     return moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
 
 
+HOURS = st.none() | st.integers(0, 23)
+
+
+def by_best_hours(wall: datetime, begins: datetime, passed: str = NEXT_DAY) -> LocalTime:
+    return LocalTime(wall, begins, "UTC", passed, QUARTER, best_hour=True)
+
+
 def at_nine(wall: datetime, begins: datetime | None = None, passed: str = NEXT_DAY) -> LocalTime:
     return LocalTime(wall, begins or local_time.first(wall), "UTC", passed, QUARTER)
 
@@ -72,6 +79,52 @@ def test_a_launch_after_some_zones_have_passed_is_early_for_nobody(
         assert begins - QUARTER <= at <= begins + timedelta(hours=27)
         assert at - due >= timedelta(hours=22)
     assert at is None or at <= by.last + timedelta(hours=2)
+
+
+@given(WALLS, st.sampled_from(ZONES), HOURS)
+def test_by_best_hours_it_is_that_hour_of_the_day_or_without_one_the_time_of_the_schedule(
+    wall: datetime, zone: str, hour: int | None
+) -> None:
+    earliest, latest = local_time.span(wall, best_hour=True)
+    by = by_best_hours(wall, local_time.first(earliest))
+    at = by.of(zone, hour)
+    assert at is not None and local_time.first(earliest) <= at
+    meant = wall if hour is None else datetime(wall.year, wall.month, wall.day, hour)  # noqa: DTZ001
+    assert earliest <= meant <= latest and meant.date() == wall.date()
+    late = clock(at, zone) - meant
+    assert timedelta() <= late <= timedelta(days=1), "a gap; Samoa left out a whole day"
+    assert at <= by.last + late
+
+
+@given(
+    st.datetimes(BEGIN.replace(year=2020), END.replace(year=2039)),
+    st.sampled_from(ZONES),
+    HOURS,
+    st.integers(0, 50 * 60 - 1),
+    st.sampled_from([NEXT_DAY, AT_ONCE, NEVER]),
+)
+def test_a_launch_after_some_hours_have_passed_is_early_for_nobody(
+    wall: datetime, zone: str, hour: int | None, minutes: int, passed: str
+) -> None:
+    earliest, _latest = local_time.span(wall, best_hour=True)
+    begins = local_time.first(earliest) + timedelta(minutes=minutes)
+    by = by_best_hours(wall, begins, passed)
+    at, due = by.of(zone, hour), local_time.instant(by.time_of(hour), zone)
+    assert by.has_passed(zone, hour) == (due + QUARTER < begins)
+    if not by.has_passed(zone, hour):
+        assert at == due
+    elif passed == NEXT_DAY:
+        assert at is not None and at >= begins - QUARTER, "the same hour, not one that is over"
+        assert at <= begins + timedelta(hours=27), "and not a day later than need be"
+    else:
+        assert at == (begins if passed == AT_ONCE else None)
+    assert at is None or at <= by.last + timedelta(hours=2)
+
+
+@given(WALLS, HOURS)
+def test_who_has_no_clock_of_their_own_has_no_hour_by_it(wall: datetime, hour: int | None) -> None:
+    by = by_best_hours(wall, local_time.first(wall))
+    assert by.of("Mars/Base", hour) == by.of("", hour) == by.of("UTC")
 
 
 @pytest.mark.parametrize(

@@ -51,11 +51,11 @@ def _never(rules: Rules, kind: Alike) -> str:
         return ""
     if not local.knows(kind.zone):
         return Skip.NO_ZONE
-    return "" if local.of(kind.zone) else Skip.LOCAL_TIME
+    return "" if local.of(kind.zone, kind.best_hour) else Skip.LOCAL_TIME
 
 
 def _hour(rules: Rules, kind: Alike) -> datetime | None:
-    return rules.local_time.of(kind.zone) if rules.local_time else None
+    return rules.local_time.of(kind.zone, kind.best_hour) if rules.local_time else None
 
 
 def _waits_until(rules: Rules, kind: Alike, hour: datetime) -> datetime | None:

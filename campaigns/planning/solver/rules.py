@@ -61,6 +61,7 @@ class Alike:
     # When they were rung, or will be by what else is planned; of any order.
     counted: tuple[datetime, ...] = ()
     out: str = ""  # why they get nothing in any case; empty: they may
+    best_hour: int | None = None  # of their day, where the run goes by it
 
 
 @dataclass(frozen=True)

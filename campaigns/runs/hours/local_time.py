@@ -3,6 +3,9 @@
 One run goes around the earth, zone by zone, for up to 26 hours. Each person's message expires so
 long after their own instant. Whoever moves to another zone meanwhile goes by their new clock; they
 still get it once, because they have one row.
+
+By best hours each has a time of their own on that day, and the run takes the day longer. Whoever
+has none goes by the run's time.
 """
 
 from __future__ import annotations
@@ -31,12 +34,14 @@ class LocalTime:
     otherwise: str  # the zone of people whose own nobody knows; empty: they get nothing
     passed: str  # what becomes of people where it was later already when it began
     lateness: timedelta  # by so much it is not yet too late for anybody
+    best_hour: bool = False  # each at their own hour of that day
 
     @property
     def last(self) -> datetime:
         """Nobody's instant is later."""
-        everywhere = last(self.wall)
-        passed_first = first(self.wall) + self.lateness < self.begins
+        earliest, latest = span(self.wall, best_hour=self.best_hour)
+        everywhere = last(latest)
+        passed_first = first(earliest) + self.lateness < self.begins
         if passed_first and self.passed == NEXT_DAY:
             return max(everywhere, self.begins + LONGEST_DAY)
         return max(everywhere, self.begins)
@@ -44,22 +49,41 @@ class LocalTime:
     def knows(self, zone: str | None) -> bool:
         return zone in known_zones() or bool(self.otherwise)
 
-    def of(self, zone: str | None) -> datetime | None:
-        """When for somebody in this zone; None: never."""
-        its_own = zone if zone in known_zones() else self.otherwise
-        return _of(self, its_own) if its_own else None
+    def of(self, zone: str | None, hour: int | None = None) -> datetime | None:
+        """When for somebody in this zone, with this best hour; None: never."""
+        if zone in known_zones():
+            return _of(self, zone, hour)
+        return _of(self, self.otherwise, None) if self.otherwise else None
 
-    def has_passed(self, zone: str) -> bool:
-        """Whether it was too late there when it began."""
-        return self._is_too_early(instant(self.wall, zone))
+    def has_passed(self, zone: str | None, hour: int | None = None) -> bool:
+        """Whether it was too late for them when it began."""
+        if zone in known_zones():
+            return self._is_too_early(instant(self.time_of(hour), zone))
+        return bool(self.otherwise) and self._is_too_early(instant(self.wall, self.otherwise))
 
-    def on_the_next_day(self, zone: str) -> datetime:
-        """When it is that time there again. East of the date line a day later may be over, too."""
-        tomorrow = instant(self.wall + A_DAY, zone)
-        return instant(self.wall + 2 * A_DAY, zone) if self._is_too_early(tomorrow) else tomorrow
+    def on_the_next_day(self, zone: str, hour: int | None = None) -> datetime:
+        """When it is that time there again. East of the date line a day later may be over, too; and
+        where it was in the morning, for those who get it by the evening of the last zone."""
+        wall = self.time_of(hour) + A_DAY
+        while self._is_too_early(again := instant(wall, zone)):
+            wall += A_DAY
+        return again
+
+    def time_of(self, hour: int | None) -> datetime:
+        """What their clock shows then."""
+        return self.wall if hour is None else _at(self.wall, hour)
 
     def _is_too_early(self, at: datetime) -> bool:
         return at + self.lateness < self.begins
+
+
+def _at(wall: datetime, hour: int) -> datetime:
+    return wall.replace(hour=hour, minute=0, second=0, microsecond=0)
+
+
+def span(wall: datetime, *, best_hour: bool) -> tuple[datetime, datetime]:
+    """The earliest and the latest time that a clock shows when somebody gets it."""
+    return (_at(wall, 0), max(wall, _at(wall, 23))) if best_hour else (wall, wall)
 
 
 def first(wall: datetime) -> datetime:
@@ -72,13 +96,13 @@ def last(wall: datetime) -> datetime:
     return (wall + BEHIND).replace(tzinfo=UTC)
 
 
-# A window's people share the run, and a few zones.
-@lru_cache(maxsize=5_000)
-def _of(local: LocalTime, zone: str) -> datetime | None:
-    if not local.has_passed(zone):
-        return instant(local.wall, zone)
+# A window's people share the run, a few zones and the hours of a day.
+@lru_cache(maxsize=10_000)
+def _of(local: LocalTime, zone: str, hour: int | None) -> datetime | None:
+    if not local.has_passed(zone, hour):
+        return instant(local.time_of(hour), zone)
     if local.passed == NEXT_DAY:
-        return local.on_the_next_day(zone)
+        return local.on_the_next_day(zone, hour)
     return local.begins if local.passed == AT_ONCE else None
 
 
@@ -88,11 +112,13 @@ def instant(wall: datetime, zone: str) -> datetime:
     return wall.replace(tzinfo=ZoneInfo(zone), fold=0).astimezone(UTC)
 
 
-def written(wall: datetime, *, otherwise: str, passed: str) -> dict[str, Any]:
+def written(wall: datetime, *, otherwise: str, passed: str, best_hour: bool) -> dict[str, Any]:
     """As a run keeps it."""
-    return {"at": wall.isoformat(), "zone": otherwise, "passed": passed}
+    kept = {"at": wall.isoformat(), "zone": otherwise, "passed": passed}
+    return {**kept, "best": True} if best_hour else kept
 
 
 def read(kept: dict[str, Any], *, begins: datetime, lateness: timedelta) -> LocalTime:
     wall = datetime.fromisoformat(kept["at"])
-    return LocalTime(wall, begins, kept["zone"], kept["passed"], lateness)
+    best = kept.get("best", False)
+    return LocalTime(wall, begins, kept["zone"], kept["passed"], lateness, best)

@@ -33,6 +33,7 @@ kinds = st.builds(
     zone=st.sampled_from(ZONES),
     counted=st.lists(moments, max_size=4).map(tuple),
     out=st.sampled_from(["", "", "", "unsubscribed"]),
+    best_hour=st.none() | st.integers(0, 23),
 )
 clocks = st.times().map(lambda at: at.replace(second=0, microsecond=0))
 nights = st.builds(QuietHours, clocks, clocks, st.just("Asia/Seoul")).filter(
@@ -51,6 +52,7 @@ by_the_clock = st.builds(
     otherwise=st.sampled_from(["", "Asia/Seoul"]),
     passed=st.sampled_from([NEXT_DAY, AT_ONCE, NEVER]),
     lateness=st.just(15 * MINUTE),
+    best_hour=st.booleans(),
 )
 rules = st.builds(
     Rules,
@@ -107,7 +109,7 @@ def test_nobody_is_rung_outside_their_window(
         kind, at = kind_of(everybody, person), plan.departure(person)
         if at is None:
             continue
-        hour = by.local_time.of(kind.zone) if by.local_time else by.start
+        hour = by.local_time.of(kind.zone, kind.best_hour) if by.local_time else by.start
         assert hour is not None and not kind.out
         assert max(by.start, hour) <= at < hour + by.ttl
         if isinstance(by.quiet, QuietHours):
@@ -144,7 +146,10 @@ def test_nobody_is_skipped_without_a_cause(
         if reason in (Skip.LOCAL_TIME, Skip.NO_ZONE):
             assert by.local_time
             assert by.local_time.knows(kind.zone) == (reason == Skip.LOCAL_TIME)
-            assert not by.local_time.knows(kind.zone) or by.local_time.of(kind.zone) is None
+            assert (
+                not by.local_time.knows(kind.zone)
+                or by.local_time.of(kind.zone, kind.best_hour) is None
+            )
         assert not kind.out or reason == kind.out
 
 
