@@ -90,6 +90,11 @@ class ScheduleSerializer(StrictSerializer):
         help_text="For at: by each reader's clock. Everybody gets it when it is the time of `at`, "
         "as a clock in `timezone` shows it, where they are.",
     )
+    best_hour = serializers.BooleanField(
+        required=False,
+        help_text="With local_time: at each person's best hour of that day, in which they opened "
+        "most messages in the last 90 days. Whoever opened too few gets it at the time of `at`.",
+    )
     passed = serializers.ChoiceField(
         choices=local.Passed.choices,
         required=False,
@@ -119,6 +124,8 @@ class ScheduleSerializer(StrictSerializer):
         if "at" not in attrs:
             _refuse("at", "Say when.")
         own |= {**NEVER, "at": moment_of("at", attrs["at"], zone)}
+        if attrs.get("best_hour") and not attrs.get("local_time"):
+            _refuse("best_hour", "Set local_time, too: their hour is one by their own clock.")
         own |= {name: attrs[name] for name in BY_CLOCK if name in attrs}
         if attrs["kind"] == Campaign.Schedule.RECURRING:
             if "repeat" not in attrs:
@@ -146,6 +153,8 @@ def shown(campaign: Campaign) -> dict[str, Any]:
     """The schedule as a program would write it."""
     names = TIMES_OF[campaign.schedule_kind]
     values = {name: getattr(campaign, name) for name in names}
+    if "best_hour" in values:  # a page may have left it behind
+        values["best_hour"] = campaign.best_hour and campaign.local_time
     if "days_off" in values:
         values["days_off"] = campaign.days_off.split()
         values["on_days"] = campaign.on_days or EACH

@@ -5,10 +5,12 @@ The web server has few threads: rules over millions of people must not hold one 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -22,6 +24,7 @@ from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.seen import policy
 from campaigns.audiences.selection import compile_tree, drawn, joined, people_and_devices
 from campaigns.audiences.settled.settling import settled
+from campaigns.runs.best_hour import opens
 from notifications.people.consent import standing
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -264,33 +267,49 @@ def _filled(
     return Filled(scale(people), [scale(one) for one in holds], exact=part is None)
 
 
+Clock = tuple[str, int | None]  # the time zone of a person, and their best hour
+
+
 @dataclass(frozen=True)
 class Zones:
     """Devices by the time zone of their person; none is an empty name."""
 
-    devices: dict[str, int]
+    clocks: dict[Clock, int]  # where nobody asked for best hours, there is none
     exact: bool = True
 
+    @cached_property
+    def devices(self) -> dict[str, int]:
+        found: Counter[str] = Counter()
+        for (zone, _hour), count in self.clocks.items():
+            found[zone] += count
+        return dict(found)
 
-def zones(project_id: int, tree: dict[str, Any], *, seconds: float) -> Zones:
+
+def zones(
+    project_id: int, tree: dict[str, Any], *, seconds: float, best_hours: bool = False
+) -> Zones:
     return _in_time(
-        lambda part: _zones(project_id, tree, part=part),
+        lambda part: _zones(project_id, tree, best_hours, part=part),
         seconds=seconds,
         of=project_id,
         fewer=_fewer(project_id, tree),
     )
 
 
-def _zones(project_id: int, tree: dict[str, Any], *, part: estimating.Part | None) -> Zones:
+def _zones(
+    project_id: int, tree: dict[str, Any], best_hours: bool, *, part: estimating.Part | None
+) -> Zones:
     source = part.source if part else people_and_devices(project_id)
     where = compile_tree(_drawn(project_id, tree, part))
+    hour, best = ("best.best_hour", opens.join("c.id")) if best_hours else ("NULL::int", "")
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT c.timezone, count(*) FROM {source}"
-            f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql} GROUP BY 1",
+            f"SELECT c.timezone, {hour}, count(*) FROM {source} {best}"
+            f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql} GROUP BY 1, 2",
             [project_id, *where.params],
         )
-        found = {zone: part.all(count) if part else count for zone, count in cursor.fetchall()}
+        rows = cursor.fetchall()
+    found = {(zone, hour): part.all(count) if part else count for zone, hour, count in rows}
     return Zones(found, exact=part is None)
 
 

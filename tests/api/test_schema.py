@@ -216,7 +216,7 @@ def test_what_is_always_shown_need_not_be_looked_for(schema: Schema) -> None:
         "Rules": inner,
         "Schedule": {
             *("at", "days_off", "every", "on_days", "repeat", "until"),
-            *("local_time", "passed", "zoneless"),
+            *("best_hour", "local_time", "passed", "zoneless"),
         },
     }
 

@@ -220,6 +220,11 @@ class CampaignPage(Page):
                     "“%(campaign)s” is scheduled as run %(number)d. It begins when it is that time "
                     "in the first zone of all: %(when)s."
                 )
+                if run.local_time and run.local_time.best_hour:
+                    said = _(
+                        "“%(campaign)s” is scheduled as run %(number)d. It begins when the day "
+                        "begins in the first zone of all: %(when)s."
+                    )
         when = in_zone(run.scheduled_at, run.project.timezone)
         said %= {"campaign": form.campaign, "number": run.pk, "when": when}
         return done(request, said, to=page_url(run))

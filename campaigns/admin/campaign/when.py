@@ -137,6 +137,7 @@ def _asked(posted: Any, campaign: Campaign | None, at: datetime, zone: str) -> C
     """With the times that stand in the form; nobody saves it."""
     asked = copy(campaign) if campaign is not None else Campaign()
     asked.at, asked.timezone, asked.local_time = at, zone, "local_time" in posted
+    asked.best_hour = "best_hour" in posted
     for name, known in (("passed", local.Passed), ("zoneless", local.Zoneless)):
         if posted.get(name) in known.values:
             setattr(asked, name, posted[name])

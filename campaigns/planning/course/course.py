@@ -1,6 +1,6 @@
 """The course of a run before its launch: how many messages leave when, and who comes too late.
 
-Whoever gets nothing for another reason is left out in equal parts of every zone. A very large
+Whoever gets nothing for another reason is left out in equal parts of every kind. A very large
 audience is drawn in parts: each person then stands for several.
 """
 
@@ -32,8 +32,13 @@ class Course:
     exact: bool  # False: some of its people were estimated, or stand for others
 
 
+def kinds(clocks: Mapping[tuple[str, int | None], int]) -> dict[Alike, int]:
+    """Devices by the time zone of their person and their best hour, as they are asked for here."""
+    return {Alike(zone, best_hour=hour): count for (zone, hour), count in clocks.items()}
+
+
 def foresee(
-    zones: Mapping[str, int],
+    kinds: Mapping[Alike, int],
     gets_it: int,
     rules: Rules,
     capacity: Capacity,
@@ -41,8 +46,8 @@ def foresee(
     exact: bool,
     steps: int = MOST_STEPS,
 ) -> Course:
-    """Of the devices in each zone so many get it, unless it is too late for them."""
-    people, fewer, each = drawn(zones, gets_it, rules, most=MOST)
+    """Of the devices of each kind so many get it, unless it is too late for them."""
+    people, fewer, each = drawn(kinds, gets_it, rules, most=MOST)
     plan = solve(people, fewer, _slower(capacity, each))
     step = _step(plan.last - plan.start if plan.last else timedelta(), steps)
     return Course(
@@ -52,25 +57,25 @@ def foresee(
         skipped={reason: count * each for reason, count in plan.skipped.items()},
         step=step,
         counts=[count * each for count in plan.curve(timedelta(seconds=step))],
-        exact=exact and each == 1 and gets_it == sum(zones.values()),
+        exact=exact and each == 1 and gets_it == sum(kinds.values()),
     )
 
 
 def drawn(
-    zones: Mapping[str, int], gets_it: int, rules: Rules, *, most: int
+    kinds: Mapping[Alike, int], gets_it: int, rules: Rules, *, most: int
 ) -> tuple[People, Rules, int]:
     """No more people than that, their rules, and how many each stands for."""
     each = max(1, -(-gets_it // most))
-    people = People.mixed(_parts(zones, gets_it // each))
+    people = People.mixed(_parts(kinds, gets_it // each))
     return people, replace(rules, first=-(-rules.first // each)), each
 
 
-def _parts(zones: Mapping[str, int], gets_it: int) -> list[tuple[Alike, int]]:
+def _parts(kinds: Mapping[Alike, int], gets_it: int) -> list[tuple[Alike, int]]:
     """Rounded so that together they are exactly so many."""
-    everybody = sum(zones.values()) or 1
-    until = [0, *(total * gets_it // everybody for total in accumulate(zones.values()))]
+    everybody = sum(kinds.values()) or 1
+    until = [0, *(total * gets_it // everybody for total in accumulate(kinds.values()))]
     counts = (after - before for before, after in pairwise(until))
-    return [(Alike(zone), count) for zone, count in zip(zones, counts, strict=True)]
+    return list(zip(kinds, counts, strict=True))
 
 
 def _slower(capacity: Capacity, times: int) -> Capacity:

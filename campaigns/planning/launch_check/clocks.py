@@ -18,6 +18,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import quiet
 from campaigns.planning.launch_check.quiet import Asleep, Resting, is_night, percent, too_late
 from campaigns.planning.launch_check.skipped import Cause, with_any_text
+from campaigns.runs.best_hour import opens
 from campaigns.runs.hours.local_time import AT_ONCE, NEXT_DAY, LocalTime
 from campaigns.runs.reasons import Reason
 from notifications.people.consent.hours import QuietHours
@@ -34,6 +35,7 @@ class Around:
     last: datetime | None
     passed: int  # where it is later already
     zoneless: int
+    best: int  # who get it at an hour of their own
     expires: int  # before their quiet hours end
     devices: int  # of everybody
     exact: bool
@@ -46,7 +48,9 @@ class Around:
             return ""
         said = _("By each reader's clock: the first get it on %(first)s, the last on %(last)s.")
         first, last = in_zone(self.first, self.zone), in_zone(self.last, self.zone)
-        return said % {"first": first, "last": last}
+        return " ".join(
+            filter(None, (self._by_best_hours(), said % {"first": first, "last": last}))
+        )
 
     @property
     def words(self) -> str:
@@ -54,9 +58,20 @@ class Around:
         said = (self._at_night(), self._passed(), self._zoneless(), self._expires())
         return " ".join(one for one in said if one)
 
+    def _by_best_hours(self) -> str:
+        if not self.by.best_hour:
+            return ""
+        said = _("%(percent)s of the readers have a best hour, and get it then; the others at "
+                 "%(clock)s.")  # fmt: skip
+        return said % {"percent": self._share(self.best), "clock": f"{self.by.wall:%H:%M}"}
+
     def _at_night(self) -> str:
         if self.keeps_quiet or not is_night(self.by.wall):
             return ""
+        if self.by.best_hour:
+            said = _("It is %(clock)s, at night, for the readers without a best hour. Choose "
+                     "another time, unless it has to be then.")  # fmt: skip
+            return said % {"clock": f"{self.by.wall:%H:%M}"} if self.best < self.devices else ""
         said = _("It is %(clock)s for every reader, at night. Choose another time, unless it has "
                  "to be then.")  # fmt: skip
         return said % {"clock": f"{self.by.wall:%H:%M}"}
@@ -65,13 +80,12 @@ class Around:
         if not self.passed:
             return ""
         if self.by.passed == NEXT_DAY:
-            said = _("%(percent)s of the readers are where that time has passed: they get it at "
-                     "the same time the next day.")  # fmt: skip
+            said = _("For %(percent)s of the readers that time has passed: they get it at the same "
+                     "time the next day.")  # fmt: skip
         elif self.by.passed == AT_ONCE:
-            said = _("%(percent)s of the readers are where that time has passed: they get it at "
-                     "once.")  # fmt: skip
+            said = _("For %(percent)s of the readers that time has passed: they get it at once.")
         else:
-            said = _("%(percent)s of the readers are where that time has passed: they get nothing.")
+            said = _("For %(percent)s of the readers that time has passed: they get nothing.")
         return said % {"percent": self._share(self.passed)}
 
     def _zoneless(self) -> str:
@@ -95,10 +109,18 @@ def look(
 ) -> Asleep | Resting | Around | None:
     """What to know before it starts then; None where nobody can count in time."""
     try:
-        found = reach.zones(campaign.project_id, rules, seconds=seconds)
+        found = zones(campaign, rules, by, seconds=seconds)
     except reach.Uncountable:
         return None
     return judged(campaign, at, by, found)
+
+
+def zones(
+    campaign: Campaign, rules: dict[str, Any], by: LocalTime | None, *, seconds: float
+) -> Zones:
+    """With people's best hours, where it goes by them. Raises reach.Uncountable."""
+    best_hours = by is not None and by.best_hour
+    return reach.zones(campaign.project_id, rules, seconds=seconds, best_hours=best_hours)
 
 
 def judged(
@@ -120,12 +142,13 @@ def around(
     by: LocalTime, hours: QuietHours | None, ttl: timedelta, found: Zones, zone: str
 ) -> Around:
     gets_it: list[datetime] = []
-    passed, zoneless, expires = 0, 0, 0
-    for of, count in found.devices.items():
-        zoneless += 0 if of in known_zones() else count
-        at = by.of(of)
-        if by.knows(of) and by.has_passed(of if of in known_zones() else by.otherwise):
-            passed += count
+    passed, zoneless, best, expires = 0, 0, 0, 0
+    for (of, hour), count in found.clocks.items():
+        known = of in known_zones()
+        zoneless += 0 if known else count
+        best += count if known and hour is not None else 0
+        passed += count if by.has_passed(of, hour) else 0
+        at = by.of(of, hour)
         if at is None:
             continue
         wakes_at = hours.asleep_until(of, at) if hours else None
@@ -134,8 +157,8 @@ def around(
         else:
             gets_it.append(wakes_at or at)
     return Around(
-        by, min(gets_it, default=None), max(gets_it, default=None), passed, zoneless, expires,
-        sum(found.devices.values()), found.exact, zone, keeps_quiet=hours is not None,
+        by, min(gets_it, default=None), max(gets_it, default=None), passed, zoneless, best, expires,
+        sum(found.clocks.values()), found.exact, zone, keeps_quiet=hours is not None,
     )  # fmt: skip
 
 
@@ -148,18 +171,43 @@ def causes(by: LocalTime | None, texts: Iterable[int]) -> Iterator[Cause]:
     if not by.otherwise:
         short = _("no time zone")
         yield with_any_text(Reason.NO_ZONE, unknown, short, _without_zone, texts)
-    never = Sql("c.timezone = ANY(%s::text[])", [[zone for zone in known if by.of(zone) is None]])
-    if by.otherwise and by.of(by.otherwise) is None:
-        never = Sql(f"({never.sql} OR {unknown.sql})", [*never.params, *unknown.params])
-    if never.params[0]:
-        short, words = _("the time has passed"), partial(_too_late_there, f"{by.wall:%H:%M}")
+    if never := _never(by, known, unknown):
+        there = partial(_too_late_there, f"{by.wall:%H:%M}")
+        short, words = _("the time has passed"), _too_late_for_them if by.best_hour else there
         yield with_any_text(Reason.LOCAL_TIME, never, short, words, texts)
+
+
+def _never(by: LocalTime, known: list[str], unknown: Sql) -> Sql | None:
+    """Of the people `c`, for whom it is too late; None: for nobody."""
+    late = [zone for zone in known if by.of(zone) is None]
+    never = Sql("c.timezone = ANY(%s::text[])", [late])
+    if by.best_hour:
+        late = [
+            f"{zone} {'' if hour is None else hour}"
+            for zone in known
+            for hour in (None, *range(24))
+            if by.of(zone, hour) is None
+        ]
+        theirs = f"concat(c.timezone, ' ', {opens.hour_of('c.id')})"
+        never = Sql(f"{theirs} = ANY(%s::text[])", [late])
+    if by.otherwise and by.of(None) is None:
+        never = Sql(f"({never.sql} OR {unknown.sql})", [*never.params, *unknown.params])
+    return never if late else None
 
 
 def _without_zone(devices: int) -> str:
     said = ngettext(
         "%(count)s device: nobody knows its person's time zone.",
         "%(count)s devices: nobody knows their people's time zones.",
+        devices,
+    )
+    return said % {"count": f"{devices:,}"}
+
+
+def _too_late_for_them(devices: int) -> str:
+    said = ngettext(
+        "%(count)s device: its person's time has passed.",
+        "%(count)s devices: their people's time has passed.",
         devices,
     )
     return said % {"count": f"{devices:,}"}

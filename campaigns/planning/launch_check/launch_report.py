@@ -26,7 +26,7 @@ from campaigns.first_part import drawing, in_words
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course import forecast, waterfall
-from campaigns.planning.course.course import MOST_STEPS, Course, foresee
+from campaigns.planning.course.course import MOST_STEPS, Course, foresee, kinds
 from campaigns.planning.course.waterfall import Step
 from campaigns.planning.launch_check import (
     clocks,
@@ -325,10 +325,10 @@ class LaunchReport:
         if self._asked is None or self._zones is None:
             return None
         asks, others = self._asked
-        every = self._surely_all(sum(asks.zones.values()))
+        every = self._surely_all(sum(asks.kinds.values()))
         exact = self._zones.exact and self.skipped.exact and every
         return foresee(
-            asks.zones, asks.gets_it, asks.rules, others.capacity, exact=exact, steps=steps
+            asks.kinds, asks.gets_it, asks.rules, others.capacity, exact=exact, steps=steps
         )
 
     @property
@@ -355,8 +355,8 @@ class LaunchReport:
             first=self.first,
             wait=timedelta(seconds=self.wait),
         )
-        gets_it = min(sum(self._zones.devices.values()), self.sent_to + also)
-        asks = Asks(self._zones.devices, gets_it, rules, self.pace.rate)
+        who = kinds(self._zones.clocks)
+        asks = Asks(who, min(sum(who.values()), self.sent_to + also), rules, self.pace.rate)
         return asks, beside(asked, asks, self.pace.capacity, self.now)
 
     def _surely_all(self, devices: int) -> bool:
@@ -445,7 +445,7 @@ class LaunchReport:
             return None
         limit = ZONES_SECONDS if self.reach.exact else 0.0
         with suppress(reach.Uncountable):
-            return reach.zones(self.campaign.project_id, self._rules, seconds=limit)
+            return clocks.zones(self.campaign, self._rules, self.local_time, seconds=limit)
         return None
 
     @property

@@ -109,8 +109,8 @@ class _Asking:
         if asks is not None:
             left = max(run.deadline - self._now, timedelta())
             rules = replace(asks.rules, ttl=asks.rules.ttl if run.hour else left, first=0)
-            zones = _still(asks.zones, asks.gets_it, rules)
-            asks = replace(asks, zones=zones, gets_it=sum(zones.values()), rules=rules)
+            kinds = _still(asks.kinds, asks.gets_it, rules)
+            asks = replace(asks, kinds=kinds, gets_it=sum(kinds.values()), rules=rules)
         return Planned(run.campaign, run, self._now, asks)
 
     def _of(self, run: Run, at: datetime, *, rest: int | None = None) -> Asks | None:
@@ -120,26 +120,26 @@ class _Asking:
         return asks_for(run, size, at, run.local_time, there=self._there)
 
 
-def _still(zones: Mapping[str, int], waiting: int, rules: Rules) -> dict[str, int]:
+def _still(kinds: Mapping[Alike, int], waiting: int, rules: Rules) -> dict[Alike, int]:
     """Of a run under way, where they live: first of all where it is not their time yet."""
-    later = {zone for zone in zones if ask(rules, Alike(zone), rules.start).waits_until}
-    found = _so_many({zone: zones[zone] for zone in zones if zone in later}, waiting)
-    others = {zone: zones[zone] for zone in zones if zone not in later}
+    later = {kind for kind in kinds if ask(rules, kind, rules.start).waits_until}
+    found = _so_many({kind: kinds[kind] for kind in kinds if kind in later}, waiting)
+    others = {kind: kinds[kind] for kind in kinds if kind not in later}
     return found | _so_many(others, waiting - sum(found.values()))
 
 
-def _so_many(zones: Mapping[str, int], most: int) -> dict[str, int]:
-    everybody = sum(zones.values())
+def _so_many(kinds: Mapping[Alike, int], most: int) -> dict[Alike, int]:
+    everybody = sum(kinds.values())
     if everybody <= most:
-        return dict(zones)
-    until = [0, *(total * most // everybody for total in accumulate(zones.values()))]
+        return dict(kinds)
+    until = [0, *(total * most // everybody for total in accumulate(kinds.values()))]
     counts = (after - before for before, after in pairwise(until))
-    return dict(zip(zones, counts, strict=True))
+    return dict(zip(kinds, counts, strict=True))
 
 
 def asks_for(sent: Any, size: Size, at: datetime, by: LocalTime | None, *, there: Firebase) -> Asks:
     """`sent`: a campaign, or a run."""
-    devices = sum(size.zones.values())
+    devices = sum(size.kinds.values())
     first = drawing.size_of(devices, sent.first_percent, sent.first_least)
     rules = Rules(
         start=at,
@@ -158,7 +158,7 @@ def asks_for(sent: Any, size: Size, at: datetime, by: LocalTime | None, *, there
         opens_per_second=sent.opens_per_second,
     )
     rate = min(pace.rate, there.rate)
-    return Asks(size.zones, size.gets_it, rules, rate, exact=size.exact)
+    return Asks(size.kinds, size.gets_it, rules, rate, exact=size.exact)
 
 
 def of_campaign(

@@ -10,7 +10,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.planned import Planned, beside
 from campaigns.planning.quota.together import Asks, Goes, together
-from campaigns.planning.solver.rules import Rules
+from campaigns.planning.solver.rules import Alike, Rules
 
 MOST_MESSAGES = 1_000_000_000
 WORTH_SAYING = timedelta(seconds=5)
@@ -56,7 +56,7 @@ def without(found: Sequence[Planned], campaign: Campaign, there: Firebase) -> li
 
 def messages(count: int, at: datetime, there: Firebase) -> Asks:
     """So many at once, as fast as they may."""
-    return Asks({"": count}, count, Rules(start=at, ttl=TTL), there.rate)
+    return Asks({Alike(): count}, count, Rules(start=at, ttl=TTL), there.rate)
 
 
 def _pushed(one: Planned, after: Goes) -> Pushed | None:

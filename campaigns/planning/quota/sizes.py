@@ -17,6 +17,8 @@ from django.core.exceptions import ValidationError
 
 from campaigns.audiences import estimating, reach
 from campaigns.audiences.reach import Zones
+from campaigns.planning.course.course import kinds
+from campaigns.planning.solver.rules import Alike
 from campaigns.runs.run import Run
 from notifications.postgres.budget import TooSlow, clock, until
 from notifications.values import seen
@@ -27,7 +29,7 @@ KEPT = 600  # seconds
 
 @dataclass(frozen=True)
 class Size:
-    zones: dict[str, int]  # devices; where the zone decides nothing, all without one
+    kinds: dict[Alike, int]  # devices; where the zone decides nothing, all without one
     gets_it: int
     exact: bool  # False: of a part of the people, or of an earlier run
 
@@ -45,27 +47,35 @@ class Sizes:
         campaign_id = sent.campaign.pk if isinstance(sent, Run) else sent.pk
         known = rest if rest is not None else self._last.get(campaign_id)
         if known is not None and not (sent.quiet_hours or sent.local_time):
-            return Size({"": known}, known, exact=rest is not None)
-        found = self._zones(sent.project_id, rules)
+            return Size({Alike(): known}, known, exact=rest is not None)
+        found = self._zones(sent.project_id, rules, best_hours=by_best_hours(sent))
         if found is None:
-            return None if known is None else Size({"": known}, known, exact=False)
-        everybody = sum(found.devices.values())
+            return None if known is None else Size({Alike(): known}, known, exact=False)
+        who = kinds(found.clocks)
+        everybody = sum(who.values())
         if known is None:
-            return Size(found.devices, everybody, found.exact)
-        return Size(found.devices, min(known, everybody), exact=rest is not None)
+            return Size(who, everybody, found.exact)
+        return Size(who, min(known, everybody), exact=rest is not None)
 
-    def _zones(self, project_id: int, rules: dict[str, Any]) -> Zones | None:
-        key = f"quota-zones-{project_id}-{seen.mark(rules)}"
+    def _zones(self, project_id: int, rules: dict[str, Any], *, best_hours: bool) -> Zones | None:
+        key = f"quota-{'hours' if best_hours else 'zones'}-{project_id}-{seen.mark(rules)}"
         with suppress(redis.RedisError):
             if isinstance(kept := cache.get(key), list):
-                return Zones(*kept)
+                return Zones({(zone, hour): n for zone, hour, n in kept[0]}, kept[1])
         with suppress(ValidationError, TooSlow), until(self._ends):
             seconds = estimating.SAMPLE_SECONDS
-            found = reach.zones(project_id, rules, seconds=seconds)
+            found = reach.zones(project_id, rules, seconds=seconds, best_hours=best_hours)
             with suppress(redis.RedisError):
-                cache.set(key, [found.devices, found.exact], KEPT)
+                rows = [[zone, hour, n] for (zone, hour), n in found.clocks.items()]
+                cache.set(key, [rows, found.exact], KEPT)
             return found
         return None
+
+
+def by_best_hours(sent: Any) -> bool:
+    if isinstance(sent, Run):
+        return sent.local_time is not None and sent.local_time.best_hour
+    return bool(sent.local_time and sent.best_hour)
 
 
 def last_sizes(campaign_ids: Iterable[int]) -> dict[int, int]:

@@ -16,7 +16,7 @@ from heapq import heapify, heappop, heappush
 from campaigns.planning.course.course import drawn
 from campaigns.planning.solver.capacity import SECOND, STEP, Other
 from campaigns.planning.solver.plan import NEVER, Plan
-from campaigns.planning.solver.rules import Rules
+from campaigns.planning.solver.rules import Alike, Rules
 from campaigns.planning.solver.solving import Line
 
 MOST_PEOPLE = 1_000  # people of each run: the others stand behind them
@@ -38,7 +38,7 @@ class Gate:
 class Asks:
     """One run: who gets it, by which rules, and how fast it would go if it could."""
 
-    zones: Mapping[str, int]  # devices
+    kinds: Mapping[Alike, int]  # devices
     gets_it: int
     rules: Rules
     rate: float
@@ -93,7 +93,7 @@ def together(runs: Sequence[Asks], gate: Gate, *, most: int = MOST_PEOPLE) -> li
     there = _There(gate)
     lines, eaches = [], []
     for number, run in enumerate(runs):
-        people, rules, each = drawn(run.zones, run.gets_it, run.rules, most=most)
+        people, rules, each = drawn(run.kinds, run.gets_it, run.rules, most=most)
         place = _Place(there, number, _since(rules.start), run.rate, each)
         lines.append(Line(people, rules, place))
         eaches.append(each)

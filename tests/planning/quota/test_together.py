@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from campaigns.planning.course.course import foresee
 from campaigns.planning.quota.together import QUARTER, Asks, Gate, Goes, together
 from campaigns.planning.solver.capacity import Capacity
-from campaigns.planning.solver.rules import Rules
+from campaigns.planning.solver.rules import Alike, Rules
 from notifications.people.consent.hours import QuietHours
 
 START = datetime(2026, 12, 1, 9, tzinfo=UTC)
@@ -24,7 +24,7 @@ def asks(
     count: int, *, after: timedelta = timedelta(), rate: float = 100.0, **rules: object
 ) -> Asks:
     by = Rules(start=START + after, **{"ttl": DAY, **rules})  # type: ignore[arg-type]
-    return Asks({"UTC": count}, count, by, rate)
+    return Asks({Alike("UTC"): count}, count, by, rate)
 
 
 def takes(run: Goes) -> float:
@@ -46,7 +46,7 @@ runs = st.builds(
 def test_alone_a_run_goes_as_the_launch_check_foretells_it(run: Asks) -> None:
     [found] = together([run], GATE)
     capacity = Capacity(100.0, most=run.rate)
-    foretold = foresee(run.zones, run.gets_it, run.rules, capacity, exact=True)
+    foretold = foresee(run.kinds, run.gets_it, run.rules, capacity, exact=True)
     few = run.gets_it / 100  # each of its people stands for others
     assert found.sent == pytest.approx(foretold.sent, abs=2 * few + 1_000)
     if found.ends_at and foretold.ends_at:
@@ -106,8 +106,8 @@ def test_runs_that_never_meet_do_not_know_of_each_other() -> None:
 
 def test_while_its_people_sleep_a_run_leaves_the_gate_to_others() -> None:
     """Of Seoul and London, Seoul has its night: the stretches say when it is there."""
-    zones = {"UTC": 6_000, "Asia/Seoul": 6_000}
-    night = Asks(zones, 12_000, Rules(START + 4 * HOUR, DAY, quiet=NIGHT), 100.0)  # 22:00 in Seoul
+    halves = {Alike("UTC"): 6_000, Alike("Asia/Seoul"): 6_000}
+    night = Asks(halves, 12_000, Rules(START + 4 * HOUR, DAY, quiet=NIGHT), 100.0)  # 22:00 in Seoul
     late, other = together([night, asks(6_000, after=6 * HOUR)], GATE)
     assert takes(other) == pytest.approx(60, abs=1)
     assert [one.begins for one in late.stretches] == [
