@@ -16,6 +16,7 @@ from campaigns.audiences.words import sentence
 from campaigns.echo.receipt import Event, furthest
 from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.results.sent import Sent, sent_to
+from campaigns.runs.best_hour.opens import best_of
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.runs.revisions.revision import FIRST
@@ -96,6 +97,7 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
         "looked_at": len(shown),
         "older": shown[-1].pk if len(looked_at) > RUNS else None,
         "first": before is None,
+        "best": best_of(contact.pk) if before is None else None,
     }
 
 

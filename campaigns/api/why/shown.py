@@ -13,6 +13,7 @@ from campaigns.results.why.rows import Row
 from campaigns.results.why.sentence import sentence
 from campaigns.results.why.why import Cause, Ending, Why
 from campaigns.results.why.words import not_known
+from campaigns.runs.best_hour.opens import DAYS
 from campaigns.runs.messages.message import id_of
 from campaigns.runs.messages.outcome import DEVICE_STATUSES, WAITING
 from campaigns.runs.reasons import in_words
@@ -60,6 +61,14 @@ class RetrySerializer(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
+class BestHourSerializer(serializers.Serializer[Any]):
+    """The hour of the person's day in which they opened most messages, when the run was frozen."""
+
+    hour = serializers.IntegerField(help_text="0 to 23, by their own clock.")
+    opened = serializers.IntegerField(help_text="How many messages they had opened in it.")
+    of = serializers.IntegerField(help_text=f"Of so many in the last {DAYS} days.")
+
+
 class RecipientSerializer(serializers.Serializer[Any]):
     """One device of the person in the run, and what came of it."""
 
@@ -68,6 +77,9 @@ class RecipientSerializer(serializers.Serializer[Any]):
     message = serializers.CharField(allow_null=True, help_text="Its id, in a run of messages.")
     variant = serializers.CharField(
         help_text="`A` to `E`, `control` or `holdout`; empty where the run was not split."
+    )
+    best_hour = BestHourSerializer(
+        allow_null=True, help_text="null: they had none, or the run does not go by it."
     )
     status = serializers.ChoiceField(choices=DEVICE_STATUSES)
     reason = serializers.CharField(help_text="A code; empty if accepted.")
@@ -171,6 +183,7 @@ def _recipient(row: Row) -> dict[str, Any]:
         "platform": row.platform,
         "message": id_of(sent.run_id, row.message) if row.message else None,
         "variant": group.name_of(row.variant),
+        "best_hour": _of(row.best, BestHourSerializer) if row.best else None,
         "status": sent.status or WAITING,
         "reason_text": in_words(sent.reason),
         "windows": [_of(window, WindowSerializer) for window in row.windows],

@@ -68,10 +68,23 @@ def _chosen(row: Row, why: Why) -> tuple[str, str]:
     if why.run.kind == Run.Kind.MESSAGES:
         return _("The day's messages began."), ""
     said = _("The run began to be frozen; this device is in it.")
+    return said, " ".join(filter(None, (_drawn(row), _best_hour(row, why.run))))
+
+
+def _drawn(row: Row) -> str:
     if row.variant is None:
-        return said, ""
-    drawn = _("By chance this person fell into: %(group)s.")
-    return said, drawn % {"group": group.in_words(row.variant)}
+        return ""
+    said = _("By chance this person fell into: %(group)s.")
+    return said % {"group": group.in_words(row.variant)}
+
+
+def _best_hour(row: Row, run: Run) -> str:
+    if run.local_time is None or not run.local_time.best_hour:
+        return ""
+    if row.best:
+        return row.best.words
+    said = _("This person had no best hour, and goes by %(clock)s.")
+    return said % {"clock": f"{run.local_time.wall:%H:%M}"}
 
 
 def _window(window: Opened, why: Why) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from django.db import connection
 from campaigns.echo.receipt import Receipt
 from campaigns.results.sent import Sent, sent_to
 from campaigns.results.why.answers import answers_to
+from campaigns.runs.best_hour.opens import Best
 from campaigns.runs.ledger import Answer, Recipient, Retry
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
@@ -47,6 +48,7 @@ class Row:
     receipts: list[Receipt] = field(default_factory=list)
     retry: Retry | None = None
     variant: int | None = None  # the person's group, where the run was split
+    best: Best | None = None  # the person's hour then, where the run went by it
 
 
 def rows_of(run: Run, contact: Contact) -> list[Row]:
@@ -75,6 +77,7 @@ def _row(
     platform = then.platform or (device.platform if device else "")
     moved = device is not None and device.contact_id != contact.pk
     came_of_it["variant"] = then.variant
+    came_of_it["best"] = Best.of_row(then)
     return Row(sent, platform, then.message, device, moved, **came_of_it)
 
 
