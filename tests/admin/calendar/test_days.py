@@ -139,6 +139,17 @@ def test_a_month_names_the_largest_pair_and_counts_the_others(desk: Desk, projec
     assert week.count("would get both") == 3
 
 
+def test_of_many_campaigns_it_says_how_many_pairs_nobody_counted(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 3)
+    for number in range(5):
+        scheduled(project, NINE + number * HOUR, name=f"Sale {number}")
+    week = days(desk)["2031-05-14"]
+    assert week.count("3 people would get both") == 6
+    assert "4 more pairs were not counted." in week
+
+
 def test_what_takes_too_long_is_estimated_or_said_not_to_be_counted(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from campaigns.figures.hours import hours_of, of_day
 from campaigns.planning import calendar
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.collisions.collisions import Collision, collisions
+from campaigns.planning.collisions.collisions import Collision, OfDay, collisions
 from campaigns.planning.quota import firebase
 from campaigns.planning.quota.planned import reckoned
 from notifications.people.project import Project
@@ -39,7 +39,7 @@ def days(
     """Of those on which there is anything to say."""
     pairs = collisions(_planned(campaigns, span, now))
     told = [
-        Beside(day, line if line.any else None, _said(pairs.get(day, []), span))
+        Beside(day, line if line.any else None, _said(pairs[day], span) if day in pairs else [])
         for day, line in _lines(project, span, now)
     ]
     return [one for one in told if one.heat or one.pairs]
@@ -62,14 +62,22 @@ def _lines(project: Project, span: Span, now: datetime) -> Iterator[tuple[date, 
         yield day, heat([next(hours) for _at in each], span.zone)
 
 
-def _said(pairs: list[Collision], span: Span) -> list[str]:
+def _said(found: OfDay, span: Span) -> list[str]:
     """Most people first. A month's cell has room for one."""
-    most_first = sorted(pairs, key=lambda pair: -(pair.both.people if pair.both else 0))
+    most_first = sorted(found.pairs, key=lambda pair: -(pair.both.people if pair.both else 0))
     shown = most_first[:1] if span.view == "month" else most_first
-    if more := len(pairs) - len(shown):
-        said = ngettext("And %(count)s more pair.", "And %(count)s more pairs.", more)
-        return [*map(_words, shown), said % {"count": more}]
-    return [_words(pair) for pair in shown]
+    said = [_words(pair) for pair in shown]
+    if more := len(most_first) - len(shown):
+        words = ngettext("And %(count)s more pair.", "And %(count)s more pairs.", more)
+        said.append(words % {"count": more})
+    if found.left:
+        words = ngettext(
+            "%(count)s more pair was not counted.",
+            "%(count)s more pairs were not counted.",
+            found.left,
+        )
+        said.append(words % {"count": found.left})
+    return said
 
 
 def _words(pair: Collision) -> str:
