@@ -13,7 +13,7 @@ from rest_framework import serializers
 
 from campaigns.planning import local
 from campaigns.planning.campaign import MOST_EVERY, Campaign
-from campaigns.planning.repeats import days_off, holidays
+from campaigns.planning.repeats import cron, days_off, holidays
 from campaigns.runs.policy import BY_CLOCK, NEVER, TIMES, TIMES_OF
 from notifications.api.ground.fields import StrictSerializer
 from notifications.values.moments import YEARS
@@ -50,8 +50,16 @@ class ScheduleSerializer(StrictSerializer):
     repeat = serializers.ChoiceField(
         choices=Campaign.Repeat.choices,
         required=False,
-        help_text="For recurring: daily, weekly or monthly, at the time of the first run (`at`).",
-        error_messages={"invalid_choice": "Use daily, weekly or monthly."},
+        help_text="For recurring: daily, weekly or monthly, at the time of the first run (`at`); "
+        "or cron, from `at` on.",
+        error_messages={"invalid_choice": "Use daily, weekly, monthly or cron."},
+    )
+    cron = serializers.CharField(
+        max_length=cron.LONGEST,
+        required=False,
+        allow_blank=True,
+        help_text="For cron: minute, hour, day of the month, month, day of the week, as in "
+        "crontab(5), by `timezone`. At least an hour lies between two.",
     )
     every = serializers.IntegerField(
         min_value=1,
@@ -129,8 +137,8 @@ class ScheduleSerializer(StrictSerializer):
         own |= {name: attrs[name] for name in BY_CLOCK if name in attrs}
         if attrs["kind"] == Campaign.Schedule.RECURRING:
             if "repeat" not in attrs:
-                _refuse("repeat", "Say daily, weekly or monthly.")
-            own |= {name: attrs[name] for name in ("repeat", "every") if name in attrs}
+                _refuse("repeat", "Say daily, weekly, monthly or cron.")
+            own |= {name: attrs[name] for name in ("repeat", "cron", "every") if name in attrs}
             own["on_days"] = "" if attrs.get("on_days", EACH) == EACH else attrs["on_days"]
             own["days_off"] = days_off.written(_left_out(attrs))
             if attrs.get("until") is not None:
@@ -158,6 +166,8 @@ def shown(campaign: Campaign) -> dict[str, Any]:
     if "days_off" in values:
         values["days_off"] = campaign.days_off.split()
         values["on_days"] = campaign.on_days or EACH
+    if campaign.repeat != Campaign.Repeat.CRON:
+        values.pop("cron", None)
     return {"kind": campaign.schedule_kind, **values, "timezone": campaign.timezone}
 
 

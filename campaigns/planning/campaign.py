@@ -19,7 +19,8 @@ from campaigns.audiences.audience import Audience
 from campaigns.echo.opening import learned
 from campaigns.planning import labels, local, outlook
 from campaigns.planning.local import Passed, Zoneless
-from campaigns.planning.repeats import repeating, rhythm
+from campaigns.planning.repeats import cron, repeating, rhythm
+from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching, variant
 from campaigns.runs import series
@@ -63,6 +64,7 @@ class Campaign(OfProject):
         DAILY = "daily", gettext_lazy("Every day")
         WEEKLY = "weekly", gettext_lazy("Every week")
         MONTHLY = "monthly", gettext_lazy("Every month")
+        CRON = "cron", gettext_lazy("By a cron expression")
 
     class OnDays(models.TextChoices):
         EACH = "", gettext_lazy("Each of them")
@@ -77,6 +79,7 @@ class Campaign(OfProject):
     schedule_kind = models.CharField("when", max_length=9, choices=Schedule, default=Schedule.NOW)
     at = models.DateTimeField(null=True, blank=True)
     repeat = models.CharField(max_length=7, choices=Repeat, blank=True)
+    cron = models.CharField(max_length=cron.LONGEST, default="", db_default="", blank=True)
     every = models.PositiveSmallIntegerField(
         default=1, db_default=1, validators=[MinValueValidator(1), MaxValueValidator(MOST_EVERY)]
     )
@@ -366,7 +369,7 @@ class Campaign(OfProject):
         return None if last is None or series.stopped(last) else last
 
     @property
-    def rhythm(self) -> Rhythm:
+    def rhythm(self) -> Rhythm | Cron:
         return repeating.rhythm_of(self)
 
     @property

@@ -7,6 +7,7 @@ from django.utils.translation import ngettext
 
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats import days_off
+from campaigns.planning.repeats.repeating import BY_CRON
 from campaigns.planning.repeats.rhythm import DAILY, LAST_DAY, MONTHLY, WEEKLY, WORKDAYS
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE
@@ -33,6 +34,9 @@ def _each(campaign: Campaign) -> str:
         "time": f"{local(at, zone, CLOCK)} {zone}",
         "count": f"{count:,}",
     }
+    if campaign.repeat == BY_CRON:
+        said = _("Repeats by cron “%(cron)s”, on the clocks of %(zone)s")
+        return said % {"cron": campaign.cron, "zone": zone}
     if campaign.on_days == WORKDAYS:
         return _("Repeats every day from Monday to Friday at %(time)s") % words
     by_rhythm = {

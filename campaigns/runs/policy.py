@@ -69,10 +69,14 @@ SETTINGS = (
         "At the same local time, summer and winter. While one run is still going, the next one is "
         "left out. The 31st means the last day of a shorter month."
     ), shown_if="c-if-repeating"),
+    Setting("cron", Held.TIMES, _("Cron expression"), _(
+        "Minute, hour, day of the month, month, day of the week, by the time zone below. “0 9 * * "
+        "mon” is Mondays at nine; “0 10-18/4 1 * *” at 10, 14 and 18 on the first of each month."
+    ), shown_if="c-if-cron"),
     Setting("every", Held.TIMES, _("Every … days, weeks or months"), _(
         "2: every other one, counted from the first time."
-    ), shown_if="c-if-repeating"),
-    Setting("on_days", Held.TIMES, _("On which days"), shown_if="c-if-repeating"),
+    ), shown_if="c-if-rhythm"),
+    Setting("on_days", Held.TIMES, _("On which days"), shown_if="c-if-rhythm"),
     Setting("days_off", Held.TIMES, _("Not on these days"), _(
         "Holidays, for example: a date a line, such as 2026-12-25. What falls on one of them is "
         "left out."
@@ -182,12 +186,13 @@ GUARDED = tuple(setting.field for setting in SETTINGS if setting.guarded)
 MAX_RATE = 100_000  # messages a second
 BY_FIELD = {setting.field: setting for setting in SETTINGS}
 # Which of its times each kind of schedule takes, and what the others are then.
-REPEATS = ("repeat", "every", "on_days", "days_off", "until")
+REPEATS = ("repeat", "cron", "every", "on_days", "days_off", "until")
 BY_CLOCK = ("local_time", "best_hour", "passed", "zoneless")
 TIMES_OF = {"now": (), "at": ("at", *BY_CLOCK), "recurring": ("at", *REPEATS)}
 NEVER = {
     "at": None,
     "repeat": "",
+    "cron": "",
     "every": 1,
     "on_days": "",
     "days_off": "",

@@ -76,7 +76,7 @@ def test_a_time_is_given_with_an_offset_or_with_a_zone(
 @pytest.mark.parametrize(
     ("schedule", "field"),
     [
-        ({"kind": "recurring", "cron": "0 9 * * *"}, "schedule.cron"),
+        ({"kind": "recurring", "cron": "0 9 * * *"}, "schedule.at"),
         ({"kind": "recurring"}, "schedule.at"),
         ({"kind": "recurring", "at": "2030-05-31T09:00:00Z"}, "schedule.repeat"),
         (
@@ -165,6 +165,49 @@ def test_a_campaign_repeats_on_its_days_alone(alice: Caller, intent: dict[str, A
     ]
 
 
+def test_a_campaign_repeats_by_five_fields_of_cron(alice: Caller, intent: dict[str, Any]) -> None:
+    mondays = {"kind": "recurring", "at": "2030-05-30T00:00:00Z", "repeat": "cron",
+               "cron": "0 9,13 * * mon", "timezone": "Asia/Seoul"}  # fmt: skip
+    made = alice.post("campaigns", {**intent, "schedule": mondays})
+    assert made.status_code == 201, made.content
+    assert made.json()["schedule"]["cron"] == "0 9,13 * * mon"
+    path = f"campaigns/{made.json()['id']}"
+    coming = alice.get(f"{path}/check").json()["when"]["coming"]
+    assert coming == ["2030-06-03T00:00:00Z", "2030-06-03T04:00:00Z", "2030-06-10T00:00:00Z"]
+    run = alice.post(f"{path}/launch").json()
+    assert run["scheduled_at"] == coming[0]
+    assert "cron" not in alice.post("campaigns", intent).json()["schedule"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "said"),
+    [
+        ({"cron": "0 9 * *"}, "cron", "Write five fields"),
+        ({"cron": "0 25 * * *"}, "cron", "hour: “25” is none; write a number from 0 to 23."),
+        ({"cron": "*/30 * * * *"}, "cron", "minute: one minute of the hour"),
+        ({"cron": ""}, "cron", "Write five fields"),
+        ({"cron": "0" * 101}, "cron", "At most 100 characters."),
+        ({"cron": 9}, "cron", "Write five fields"),
+        ({"cron": []}, "cron", "Must be a text."),
+        ({"every": 2}, "every", "says itself on which days"),
+        ({"on_days": "workdays"}, "on_days", "says itself on which days"),
+        ({"repeat": "daily"}, "cron", "Leave it empty, or repeat by it."),
+        ({"kind": "at"}, "cron", "use the kind recurring"),
+    ],
+)
+def test_a_cron_expression_that_cannot_be_is_refused_by_name(
+    alice: Caller, intent: dict[str, Any], wrong: dict[str, Any], field: str, said: str
+) -> None:
+    cron = {"kind": "recurring", "at": "2030-05-30T00:00:00Z", "repeat": "cron",
+            "cron": "0 9 * * mon"}  # fmt: skip
+    if wrong == {"kind": "at"}:
+        cron = {name: cron[name] for name in ("at", "cron")}
+    refused = alice.post("campaigns", {**intent, "schedule": {**cron, **wrong}})
+    assert refused.status_code == 400, refused.content
+    assert fields_at_fault(refused) == [f"schedule.{field}"]
+    assert said in refused.json()["errors"][0]["message"]
+
+
 def test_a_calendar_files_days_are_left_out(alice: Caller, intent: dict[str, Any]) -> None:
     file = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20300531\nEND:VEVENT\nEND:VCALENDAR\n"
     daily = {"kind": "recurring", "at": "2030-05-30T09:00:00Z", "repeat": "daily"}
@@ -193,7 +236,7 @@ def test_a_choice_that_is_none_is_told_which_there_are(
             told[error["field"]] = error["message"]
     assert told == {
         "on_unknown": "Use resend or hold.",
-        "schedule.repeat": "Use daily, weekly or monthly.",
+        "schedule.repeat": "Use daily, weekly, monthly or cron.",
     }
 
 

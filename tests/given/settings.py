@@ -22,6 +22,7 @@ class Otherwise:
 OTHERWISE = {
     "schedule_kind": Otherwise("at", "at", "At a time"),
     "repeat": Otherwise("daily", "daily", "Every day"),
+    "cron": Otherwise("0 9 * * mon", "0 9 * * mon", "0 9 * * mon"),
     "every": Otherwise("3", 3, "3"),
     "on_days": Otherwise("last_day", "last_day", "On the month's last day"),
     "days_off": Otherwise("2031-12-25", "2031-12-25", "2031-12-25"),

@@ -23,7 +23,7 @@ from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.category.kind import KINDS
 from campaigns.admin.two_writers import Meanwhile
 from campaigns.planning.campaign import MOST_EVERY, MOST_FIRST, Campaign
-from campaigns.planning.repeats import days_off
+from campaigns.planning.repeats import cron, days_off, repeating
 from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.wall_clock import WallClock
@@ -112,6 +112,13 @@ class CampaignForm(variants.OfVariants):
         max_value=MOST_EVERY,
         initial=1,
         widget=LineInput(inputmode="numeric", autocomplete="off"),
+    )
+    cron = forms.CharField(
+        label=WORDS["cron"],
+        help_text=HINTS["cron"],
+        required=False,
+        max_length=cron.LONGEST,
+        widget=LineInput(placeholder="0 9 * * mon", autocomplete="off", spellcheck="false"),
     )
     days_off = forms.CharField(
         label=WORDS["days_off"],
@@ -228,6 +235,10 @@ class CampaignForm(variants.OfVariants):
         shown = TIMES_OF.get(str(cleaned.get("schedule_kind")), NEVER)
         # What the page hides must not refuse what it shows.
         for name in NEVER.keys() - shown:
+            self.errors.pop(name, None)
+            cleaned[name] = NEVER[name]
+        by_cron = cleaned.get("repeat") == repeating.BY_CRON
+        for name in ("every", "on_days") if by_cron else ("cron",):
             self.errors.pop(name, None)
             cleaned[name] = NEVER[name]
         if cleaned.get("schedule_kind") == Campaign.Schedule.NOW:

@@ -25,7 +25,8 @@ from campaigns.planning.campaign import (
 )
 from campaigns.planning.course import forecast
 from campaigns.planning.launch_check import clocks, quiet, skipped
-from campaigns.planning.repeats import days_off, holidays, repeating
+from campaigns.planning.repeats import cron, days_off, holidays, repeating
+from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching
 from campaigns.runs.hours.local_time import LocalTime
@@ -123,10 +124,9 @@ def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | Non
         return
     if posted.get("repeat") not in Campaign.Repeat.values:
         raise ValidationError(_("Choose how often."))
-    days = _days(posted)
     end = WallClock(required=False).clean(posted.get("until", ""))
     until = on_the_clock(end, when.zone) if end else None
-    rhythm = Rhythm(first, posted["repeat"], when.zone, until, **days)
+    rhythm = _rhythm(posted, first, when.zone, until)
     found = list(islice(rhythm.after(now), TIMES_SHOWN + 1))
     when.times, when.ends = found[:TIMES_SHOWN], len(found) <= TIMES_SHOWN
     if not found:
@@ -144,6 +144,24 @@ def _asked(posted: Any, campaign: Campaign | None, at: datetime, zone: str) -> C
     return asked
 
 
+def _rhythm(posted: Any, first: datetime, zone: str, until: datetime | None) -> Rhythm | Cron:
+    """Raises ValidationError."""
+    left_out = _left_out(posted)
+    if posted["repeat"] != repeating.BY_CRON:
+        return Rhythm(first, posted["repeat"], zone, until, days_off=left_out, **_days(posted))
+    try:
+        return cron.read(posted.get("cron", ""), first, zone, until, days_off=left_out)
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
+
+
+def _left_out(posted: Any) -> frozenset[date]:
+    try:
+        return days_off.read(posted.get("days_off", ""))
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
+
+
 def _days(posted: Any) -> dict[str, Any]:
     """Which of the days or weeks it repeats on. Raises ValidationError."""
     every = _whole(posted, "every", MOST_EVERY) if posted.get("every") else 1
@@ -153,11 +171,7 @@ def _days(posted: Any) -> dict[str, Any]:
     on_days = posted.get("on_days", "")
     for problem in repeating.days_problems(posted["repeat"], every, on_days).values():
         raise ValidationError(problem)
-    try:
-        left_out = days_off.read(posted.get("days_off", ""))
-    except ValueError as error:
-        raise ValidationError(str(error)) from error
-    return {"every": every, "on_days": on_days, "days_off": left_out}
+    return {"every": every, "on_days": on_days}
 
 
 def holidays_in(file: UploadedFile[Any] | None, now: datetime) -> frozenset[date]:

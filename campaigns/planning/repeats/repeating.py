@@ -8,13 +8,21 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from campaigns.planning.repeats import days_off
+from campaigns.planning.repeats import cron, days_off
+from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.rhythm import DAILY, LAST_DAY, MONTHLY, WEEKLY, WORKDAYS, Rhythm
 
+BY_CRON = "cron"
 
-def rhythm_of(campaign: Any) -> Rhythm:
+
+def rhythm_of(campaign: Any) -> Rhythm | Cron:
     if campaign.at is None:
         raise ValueError("A series without a first time.")
+    if campaign.repeat == BY_CRON:
+        left_out = days_off.read(campaign.days_off)
+        return cron.read(
+            campaign.cron, campaign.at, campaign.timezone, campaign.until, days_off=left_out
+        )
     return Rhythm(
         campaign.at,
         campaign.repeat,
@@ -32,14 +40,28 @@ def problems(campaign: Any) -> dict[str, str]:
         return {"at": _("Choose the first time.")}
     campaign.at = campaign.at.replace(second=0, microsecond=0)
     if not campaign.repeat:
-        return {"repeat": _("Choose every day, every week or every month.")}
+        return {"repeat": _("Choose every day, week or month, or a cron expression.")}
     if campaign.until is not None and campaign.until < campaign.at:
         return {"until": _("It would end before its first time.")}
     try:
         campaign.days_off = days_off.written(days_off.read(campaign.days_off))
     except ValueError as error:
         return {"days_off": str(error)}
-    return days_problems(campaign.repeat, campaign.every, campaign.on_days)
+    wrong = cron_problems(campaign.repeat, campaign.cron, campaign.every, campaign.on_days)
+    return wrong or days_problems(campaign.repeat, campaign.every, campaign.on_days)
+
+
+def cron_problems(repeat: str, text: str, every: int, on_days: str) -> dict[str, str]:
+    if repeat != BY_CRON:
+        return {"cron": _("Leave it empty, or repeat by it.")} if text else {}
+    if every != 1 or on_days:
+        said = _("A cron expression says itself on which days.")
+        return {"every" if every != 1 else "on_days": said}
+    try:
+        cron.check(text)
+    except ValueError as error:
+        return {"cron": str(error)}
+    return {}
 
 
 def days_problems(repeat: str, every: int, on_days: str) -> dict[str, str]:
@@ -55,6 +77,8 @@ def how_often(campaign: Any) -> str:
     """“Every 2 weeks”; empty where it does not repeat."""
     if campaign.on_days == WORKDAYS:
         return _("Every day from Monday to Friday")
+    if campaign.repeat == BY_CRON:
+        return _("By cron “%(cron)s”") % {"cron": campaign.cron}
     by_rhythm = {
         (DAILY, ""): (_("Every day"), _("Every %(count)s days")),
         (WEEKLY, ""): (_("Every week"), _("Every %(count)s weeks")),
