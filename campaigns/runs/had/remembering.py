@@ -98,8 +98,6 @@ SELECT id, %(campaign)s, %(run)s FROM (
         WHERE r.run_id = %(run)s AND r.seq > %(after)s AND r.seq <= %(through)s
             AND x.run_id = %(run)s AND x.seq > %(after)s AND x.seq <= %(through)s
             AND x.status = ANY(%(got_it)s)
-    ) AND NOT EXISTS (
-        SELECT FROM campaigns_had had WHERE had.contact_id = c.id AND had.campaign_id = %(campaign)s
     )
     ORDER BY c.external_id FOR KEY SHARE
 ) there
