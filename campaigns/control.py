@@ -290,6 +290,12 @@ def move(run: Run, at: datetime, *, by: str, was: datetime | None = None) -> Non
     moving.move(run, to=at, was=was or run.scheduled_at, by=by, now=timezone.now())
 
 
+def move_one(campaign: Campaign, at: datetime, *, to: datetime, by: str) -> Campaign:
+    """Of its series, only the one that is due then. Raises Run.InvalidMove."""
+    moving.move_one(campaign, at, to=to, by=by, now=timezone.now())
+    return campaign
+
+
 def restore_devices(run: Run, *, by: str) -> int:
     """Take back what this run retired: the evidence was FCM's, the decision is a person's."""
     with transaction.atomic():

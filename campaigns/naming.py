@@ -39,6 +39,7 @@ FIELDS = {
     "first drawn": pgettext_lazy("field", "first drawn"),
     "forgotten at": pgettext_lazy("field", "forgotten at"),
     "hour": pgettext_lazy("field", "hour"),
+    "moved": pgettext_lazy("field", "moved"),
     "series paused at": pgettext_lazy("field", "series paused at"),
     "frozen through": pgettext_lazy("field", "frozen through"),
     "held at": pgettext_lazy("field", "held at"),

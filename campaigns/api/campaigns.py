@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any, ClassVar, TypeVar
 
@@ -21,6 +22,7 @@ from campaigns.api.runs import RunSerializer, run_url
 from campaigns.api.schedules import ScheduleSerializer
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.moving import NoSuchOne, WrongTime
 from campaigns.planning.variants import variant
 from campaigns.planning.variants.variant import EVEN, LEAST, MOST
 from campaigns.runs import policy
@@ -37,6 +39,7 @@ from notifications.api.ground.row import WritableRowView
 from notifications.api.ground.view import ApiView, save
 from notifications.people.consent.category import Category
 from notifications.people.project import OfProject
+from notifications.values.zones import validate_zone
 
 Chosen = TypeVar("Chosen", bound=OfProject)
 
@@ -108,6 +111,11 @@ class CampaignSerializer(StrictSerializer):
     series_paused_at = serializers.DateTimeField(
         read_only=True, allow_null=True, help_text="What comes due since then is left out."
     )
+    moved = serializers.DictField(
+        child=serializers.DateTimeField(),
+        read_only=True,
+        help_text="Those of a series that go at another time: when they would be due, and are.",
+    )
     created_at = serializers.DateTimeField(read_only=True)
     updated_at = serializers.DateTimeField(read_only=True)
 
@@ -145,6 +153,7 @@ class CampaignSerializer(StrictSerializer):
             "schedule": schedules.shown(campaign),
             "corrects": campaign.corrects_id,
             "series_paused_at": campaign.series_paused_at,
+            "moved": campaign.moved,
             "created_at": campaign.created_at,
             "updated_at": campaign.updated_at,
         }
@@ -289,6 +298,43 @@ class CampaignResume(_SeriesVerb):
     def post(self, request: Request, pk: int) -> Response:
         """Let a paused campaign go on: the next one that comes due is sent at its time."""
         return self._changed(pk)
+
+
+class MovedOneSerializer(StrictSerializer):
+    """Which of a series goes when."""
+
+    at = serializers.CharField(
+        help_text="When it is due: RFC 3339 with an offset, or a local time together with timezone."
+    )
+    to = serializers.CharField(help_text="Its new time, in the same format.")
+    timezone = serializers.CharField(
+        max_length=64, required=False, validators=[validate_zone], help_text="An IANA name."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, datetime]:
+        zone = attrs.get("timezone")
+        return {name: schedules.moment_of(name, attrs[name], zone) for name in ("at", "to")}
+
+
+class CampaignMove(ApiView):
+    @extend_schema(request=MovedOneSerializer, responses=CampaignSerializer)
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Move one of a recurring campaign that goes on, and leave the others. It stays between the
+        one before and the next. Of one that has a run already, move the run."""
+        asked = self.given(MovedOneSerializer)
+        campaign = self.find(Campaign, pk)
+        try:
+            control.move_one(campaign, asked["at"], to=asked["to"], by=self.actor)
+        except ObjectDoesNotExist as error:
+            raise _deleted(pk) from error
+        except WrongTime as error:
+            raise serializers.ValidationError({"to": str(error)}) from error
+        except NoSuchOne as error:
+            raise serializers.ValidationError({"at": str(error)}) from error
+        except Run.InvalidMove as error:
+            raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
+        return Response(CampaignSerializer(campaign).data)
 
 
 def _deleted(pk: int) -> NotFound:

@@ -74,6 +74,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/stop", campaigns.CampaignStop.as_view()),
     path("campaigns/<int:pk>/pause", campaigns.CampaignPause.as_view()),
     path("campaigns/<int:pk>/resume", campaigns.CampaignResume.as_view()),
+    path("campaigns/<int:pk>/move", campaigns.CampaignMove.as_view()),
     path("campaigns/<int:pk>/text-check", text_checks.CampaignTextCheck.as_view()),
     path("campaigns/<int:pk>/text-check/cancel", text_checks.TextCheckCancel.as_view()),
     path("campaigns/<int:pk>/rehearse", rehearsals.CampaignRehearse.as_view()),

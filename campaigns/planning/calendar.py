@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.repeats import moved
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE, instant_of
 
@@ -32,6 +33,8 @@ class Entry:
 
     @property
     def movable(self) -> bool:
+        if self.state == EXPECTED:
+            return True
         return self.state == Run.State.SCHEDULED and (self.run is None or self.run.hour is None)
 
 
@@ -95,9 +98,9 @@ def _expected(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -
     ]:
         # A run that was moved is still its own occurrence.
         own = max(since, instant_of(run), run.scheduled_at)
-        coming = takewhile(lambda at: at < until, run.campaign.rhythm.after(own))
-        for at in islice(coming, MOST):
-            yield Entry(run.campaign, at, EXPECTED, follows=run)
+        coming = takewhile(lambda one: one.due < until, moved.after(run.campaign, own))
+        for one in islice(coming, MOST):
+            yield Entry(run.campaign, one.due, EXPECTED, follows=run)
 
 
 def _drafts(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:

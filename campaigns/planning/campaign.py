@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -19,8 +20,9 @@ from campaigns.audiences.audience import Audience
 from campaigns.echo.opening import learned
 from campaigns.planning import labels, local, outlook
 from campaigns.planning.local import Passed, Zoneless
-from campaigns.planning.repeats import cron, repeating, rhythm
+from campaigns.planning.repeats import cron, moved, repeating, rhythm
 from campaigns.planning.repeats.cron import Cron
+from campaigns.planning.repeats.moved import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching, variant
 from campaigns.runs import series
@@ -199,6 +201,10 @@ class Campaign(OfProject):
     )
     # While it is, runs of its series that come due are left out.
     series_paused_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # Occurrences that go at another time, by name: see `repeats/moved.py`.
+    moved: models.JSONField[Any, Any] = models.JSONField(
+        default=dict, db_default={}, blank=True, editable=False
+    )
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -273,6 +279,7 @@ class Campaign(OfProject):
             problems["schedule_kind"] = str(STANDS if goes_on else ENDED)
         elif self.pk:
             problems |= self._when_is_held()
+            self.moved = {} if self._when_changed() else self.moved  # of other times than these
         strangers = {
             "audience": _("There is no such audience in this project."),
             "template": _("There is no such template in this project."),
@@ -377,9 +384,12 @@ class Campaign(OfProject):
         return repeating.how_often(self)
 
     def coming(self, after: datetime, most: int) -> list[datetime]:
-        """The next occurrences that no run holds: one that was moved ahead may have been sent."""
-        free = (at for at in self.rhythm.after(after) if not self._is_held(at))
-        return list(islice(free, most))
+        """When the next ones are due that no run holds."""
+        return [one.due for one in islice(self.occurrences(after), most)]
+
+    def occurrences(self, after: datetime) -> Iterator[Occurrence]:
+        """Those that no run holds: one that was moved ahead may have been sent."""
+        return (one for one in moved.after(self, after) if not self._is_held(one.instant))
 
     def _is_held(self, at: datetime) -> bool:
         held = Run.objects.filter(HOLDS, campaign=self.pk, occurrence=series.name_of(at))
@@ -481,6 +491,7 @@ class Campaign(OfProject):
         taken = Campaign.objects.filter(project=self.project_id).values_list("name", flat=True)
         copy.name, copy.archived_at = name_of_copy(self.name, set(taken)), None
         copy.corrects = copy.series_paused_at = None
+        copy.moved = {}
         with transaction.atomic():
             copy.save()
             variant.choose(copy, [(one.template, one.weight) for one in self.variants.all()])
@@ -504,14 +515,15 @@ class Campaign(OfProject):
         return copy
 
     def _make_run(self, by: str, now: datetime) -> Run:
-        at = self._due(now)
         repeats = self.schedule_kind == self.Schedule.RECURRING
+        first = next(self.occurrences(now)) if repeats else None
+        at = first.due if first else self._due(now)
         texts = launching.wordings(self)
         weights = [one.weight for one in texts]
         run = Run.objects.create(
             project_id=self.project_id,
             campaign=self,
-            occurrence=series.name_of(at) if at and repeats else ONCE,
+            occurrence=series.name_of(first.instant) if first else ONCE,
             state=Run.State.PREPARING if at is None else Run.State.SCHEDULED,
             content=self.content,
             corrects=self.corrects,
@@ -532,12 +544,10 @@ class Campaign(OfProject):
         return in_place_of(self.corrects.content, content) if self.corrects else content
 
     def _due(self, now: datetime) -> datetime | None:
-        """When its next run is to start; None: at once."""
+        """When its only run is to start; None: at once."""
         if self.schedule_kind == self.Schedule.NOW:
             return None
-        if self.schedule_kind == self.Schedule.AT:
-            return local.begins(self, now) if self.local_time else self.at
-        return self.coming(now, 1)[0]
+        return local.begins(self, now) if self.local_time else self.at
 
 
 # What a launch froze is not moved by an edit; whoever may launch stops the series first.

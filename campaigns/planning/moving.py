@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import takewhile
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.repeats import moved
+from campaigns.planning.repeats.moved import Occurrence
+from campaigns.runs import series
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE, instant_of
 from notifications.staff import audit
@@ -21,6 +25,10 @@ class NotMoved(Run.InvalidMove):
 
 class WrongTime(NotMoved):
     """It may be moved, but not there."""
+
+
+class NoSuchOne(NotMoved):
+    """None of the series is due then."""
 
 
 class MovedMeanwhile(NotMoved):
@@ -57,7 +65,10 @@ def problem(run: Run, to: datetime, now: datetime) -> str:
 
 
 def _following(run: Run) -> datetime | None:
-    return run.campaign.rhythm.next_after(instant_of(run)) if _repeats(run) else None
+    if not _repeats(run):
+        return None
+    after = run.campaign.rhythm.next_after(instant_of(run))
+    return min(after, moved.due(run.campaign, after)) if after else None
 
 
 def _repeats(run: Run) -> bool:
@@ -89,6 +100,57 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
                 by, gettext_noop("changed"), campaign, project=run.project, changes={"at": changes}
             )
     run.scheduled_at = to
+
+
+def move_one(campaign: Campaign, at: datetime, *, to: datetime, by: str, now: datetime) -> None:
+    """Of a series that goes on, one that has no run yet; the others stay. Raises NotMoved."""
+    with transaction.atomic():
+        locked = Campaign.locked(campaign.pk)
+        one = occurrence(locked, at, now)
+        if why := problem_of_one(locked, one, to, now):
+            raise WrongTime(why)
+        try:
+            kept = moved.kept(locked, one, to, now)
+        except ValueError as error:
+            raise NotMoved(str(error)) from error
+        Campaign.objects.filter(pk=locked.pk).update(moved=kept)
+        changes = [one.due.isoformat(), to.isoformat()]
+        audit.record(
+            by, gettext_noop("moved"), locked, project=locked.project,
+            changes={"scheduled_at": changes},
+        )  # fmt: skip
+    campaign.moved = kept
+
+
+def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:
+    """The one of its series that is due then, and has no run yet. Raises NotMoved."""
+    last = campaign.series
+    if last is None or campaign.archived_at or not series.goes_on(last, now):
+        raise NotMoved(_("“%(campaign)s” does not repeat.") % {"campaign": campaign})
+    if at in (last.scheduled_at, instant_of(last)):
+        said = _("That one is run %(number)d already. Move the run.")
+        raise NotMoved(said % {"number": last.pk})
+    try:
+        one, _next = moved.found(campaign, at, _since(last, now))
+    except ValueError as error:
+        raise NoSuchOne(str(error)) from error
+    return one
+
+
+def problem_of_one(campaign: Campaign, one: Occurrence, to: datetime, now: datetime) -> str:
+    """Why it cannot go there, or nothing."""
+    last = campaign.series
+    if last is None:
+        return ""
+    since = _since(last, now)
+    _one, following = moved.found(campaign, one.instant, since)
+    earlier = takewhile(lambda each: each.instant < one.instant, moved.after(campaign, since))
+    before = max([since, *(max(each.due, each.instant) for each in earlier)])
+    return moved.problem(campaign, one, to, before=before, following=following, now=now)
+
+
+def _since(last: Run, now: datetime) -> datetime:
+    return max(now, last.scheduled_at, instant_of(last))
 
 
 def _keep_time(run: Run, to: datetime) -> int:

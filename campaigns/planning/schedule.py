@@ -99,15 +99,16 @@ def _due_series(now: datetime) -> Iterator[Run]:
 
 def follow(last: Run, now: datetime) -> Run | None:
     """Make the run after the series' last one, unless somebody was faster, or stopped it."""
-    at = following(last, now)
-    if at is None:
+    if following(last, now) is None:
         return None
     try:
         with transaction.atomic():
             campaign = Campaign.locked(last.campaign.pk)
-            if campaign.archived_at or campaign.series != last:
+            last.campaign = campaign  # as it is now: somebody may just have moved the next one
+            one = following(last, now)
+            if campaign.archived_at or campaign.series != last or one is None:
                 return None
-            run = repeated(last, at)
+            run = repeated(last, one.instant, due=one.due)
             if missed := _missed(last, now):
                 # We were down. One late run asks a person; the others would only repeat it.
                 audit.record(

@@ -68,11 +68,11 @@ def stopped(last: Run) -> bool:
     return last.series_stopped_at is not None or (unbegun and not left_out(last))
 
 
-def following(last: Run, now: datetime) -> datetime | None:
-    """When the one after the last is due, if that is not the end of the series."""
+def following(last: Run, now: datetime) -> Any:
+    """The one after the last, and when it is due; None: that is the end of the series."""
     # One that was moved ahead is still the run of its own occurrence.
     since = max(now, last.scheduled_at, instant_of(last))
-    return next(iter(last.campaign.coming(since, 1)), None)
+    return next(last.campaign.occurrences(since), None)
 
 
 def next_start(last: Run, now: datetime, *, without: Run) -> datetime | None:
@@ -81,7 +81,10 @@ def next_start(last: Run, now: datetime, *, without: Run) -> datetime | None:
         return None
     others = waiting(last.campaign_id).filter(scheduled_at__gt=now).exclude(pk=without.pk)
     soonest = others.order_by("scheduled_at").first()
-    return soonest.scheduled_at if soonest else following(last, now)
+    if soonest:
+        return soonest.scheduled_at
+    after = following(last, now)
+    return after.due if after else None
 
 
 def goes_on(last: Run, now: datetime) -> bool:
@@ -103,8 +106,9 @@ def going_on(project_id: int) -> list[Run]:
     return [*unfinished.select_related("campaign"), *due_again]
 
 
-def repeated(run: Run, at: datetime) -> Run:
-    """The same once more. Raises IntegrityError when somebody else was faster."""
+def repeated(run: Run, at: datetime, *, due: datetime | None = None) -> Run:
+    """The same once more, due at its own instant or where that was moved. Raises IntegrityError
+    when somebody else was faster."""
     values: dict[str, Any] = {name: getattr(run, name) for name in FROZEN}
     texts, values["split"] = handed_on(run), split.handed_on(run)
     values["content"] = texts[MAIN]
@@ -113,7 +117,7 @@ def repeated(run: Run, at: datetime) -> Run:
         del values["split"]["texts"]
     with transaction.atomic():
         following = Run.objects.create(
-            **values, occurrence=name_of(at), scheduled_at=at, state=Run.State.SCHEDULED
+            **values, occurrence=name_of(at), scheduled_at=due or at, state=Run.State.SCHEDULED
         )
         if its_own:
             variant.keep(following, texts)

@@ -53,6 +53,7 @@ NAMES = {
     "campaigns/{campaign}/stop": ["x"],
     "campaigns/{campaign}/pause": ["x"],
     "campaigns/{campaign}/resume": ["x"],
+    "campaigns/{campaign}/move": ["at", "to", "timezone"],
     "runs/{run}/pause": ["x"],
     "runs/{run}/resume": ["x"],
     "runs/{run}/cancel": ["x"],

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -18,9 +18,11 @@ from django.utils.dateformat import format as written
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from campaigns import control
 from campaigns.admin.calendar import ics, off
 from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.calendar.move import MoveDialog
+from campaigns.admin.calendar.one import MoveOneDialog
 from campaigns.admin.calendar.quota import beside
 from campaigns.admin.calendar.quota.heat import levels
 from campaigns.admin.calendar.span import COOKIE, Span
@@ -34,9 +36,10 @@ from notifications.admin.furniture.dialogs import done, is_page, refused
 from notifications.admin.furniture.page import Page, actor, page_url
 from notifications.admin.furniture.widgets import ZoneInput
 from notifications.postgres.budget import Busy, one_of_few
-from notifications.values.moments import CLOCK
+from notifications.values.moments import CLOCK, short
 
 A_YEAR = 365 * 86_400
+LATEST = 253_402_300_799  # the last second of the year 9999
 IN_A_DAY = {"month": 4, "week": 60}  # the rest of a full day is a link to its week
 LABELS = {
     **{str(state): label for state, label in Run.State.choices},
@@ -57,7 +60,7 @@ class Shown:
     url: str
     state: str
     label: Any
-    movable: bool
+    move_url: str  # empty: it stays
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,11 @@ class Calendar:
             path("calendar/days/", guarded(self.days_view), name="campaigns_calendar_days"),
             path("calendar.ics", guarded(self.file_view), name="campaigns_calendar_file"),
             path("calendar/<int:run_id>/", guarded(self.move_view), name=MOVE.page),
+            path(
+                "calendar/series/<int:pk>/<int:at>/",
+                guarded(self.move_one_view),
+                name="campaigns_series_move",
+            ),
         ]
 
     def calendar_view(self, request: HttpRequest) -> HttpResponse:
@@ -168,6 +176,32 @@ class Calendar:
         where = Span(view, form.wall.date(), form.clock).address()
         return done(request, told, to=reverse("admin:campaigns_calendar") + where)
 
+    def move_one_view(self, request: HttpRequest, pk: int, at: int) -> HttpResponse:
+        """Of a series, the one that is due then: so many seconds after 1970."""
+        if not _may_move(request):
+            raise PermissionDenied
+        campaign = get_object_or_404(self.page.get_queryset(request), pk=pk)
+        if is_page(request):
+            return HttpResponseRedirect(page_url(campaign))
+        if at > LATEST:
+            raise Http404
+        of = datetime.fromtimestamp(at, UTC)
+        form = MoveOneDialog(
+            request, campaign.pk, request.POST or None, campaign=campaign, of=of, now=timezone.now()
+        )
+        if not form.is_valid() or not form.possible:
+            button = {"form_submit_text": MOVE.button} if form.possible else {}
+            context = {"form": form, "dialog": {"title": ""}, **button}
+            return render(request, "unfold/helpers/dialog.html", context)
+        try:
+            control.move_one(campaign, of, to=form.to, by=actor(request))
+        except Run.InvalidMove as error:
+            return refused(request, form, str(error))
+        told = MOVE.said % {"campaign": campaign, "when": short(form.to, form.clock)}
+        view = "week" if form.cleaned_data["view"] == "week" else "month"
+        where = Span(view, form.cleaned_data["at"].date(), form.clock).address()
+        return done(request, told, to=reverse("admin:campaigns_calendar") + where)
+
 
 def _may_move(request: HttpRequest) -> bool:
     return request.user.has_perm("campaigns.move_run")
@@ -187,6 +221,15 @@ def _weeks(
     ]
 
 
+def _move_url(entry: Entry) -> str:
+    if entry.run is not None:
+        return reverse(f"admin:{MOVE.page}", args=[entry.run.pk])
+    if entry.state != EXPECTED:
+        return ""
+    at = int(entry.at.timestamp())
+    return reverse("admin:campaigns_series_move", args=[entry.campaign.pk, at])
+
+
 def _shown(entry: Entry, local: datetime, *, may_move: bool) -> Shown:
     return Shown(
         entry=entry,
@@ -194,7 +237,7 @@ def _shown(entry: Entry, local: datetime, *, may_move: bool) -> Shown:
         url=page_url(entry.run or entry.campaign),
         state=entry.state,
         label=LABELS[entry.state],
-        movable=may_move and entry.movable,
+        move_url=_move_url(entry) if may_move and entry.movable else "",
     )
 
 

@@ -25,7 +25,7 @@ from campaigns.planning.campaign import (
 )
 from campaigns.planning.course import forecast
 from campaigns.planning.launch_check import clocks, quiet, skipped
-from campaigns.planning.repeats import cron, days_off, holidays, repeating
+from campaigns.planning.repeats import cron, days_off, holidays, moved, repeating
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching
@@ -129,6 +129,8 @@ def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | Non
     rhythm = _rhythm(posted, first, when.zone, until)
     found = list(islice(rhythm.after(now), TIMES_SHOWN + 1))
     when.times, when.ends = found[:TIMES_SHOWN], len(found) <= TIMES_SHOWN
+    if campaign is not None:
+        when.times = [moved.due(campaign, at) for at in when.times]
     if not found:
         raise ValidationError(_("With this end it would never be sent."))
 

@@ -1,0 +1,93 @@
+"""Moved: occurrences of a series that go at another time than its rhythm says, each for itself.
+
+Of one that has become a run already, the run is moved. A later one is only a time, and stands in
+the campaign until its run is made. None passes another: the order of a series stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from campaigns.runs import series
+from notifications.values.moments import short
+
+MOST = 100  # moved ones that are still to come
+LOOKED_AT = 2_000  # occurrences to find one among
+INSTANT = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """One of a series, and when it is due: mostly at its own instant."""
+
+    instant: datetime
+    due: datetime
+
+
+def due(campaign: Any, instant: datetime) -> datetime:
+    moved = campaign.moved.get(series.name_of(instant))
+    return datetime.fromisoformat(moved) if moved else instant
+
+
+def after(campaign: Any, moment: datetime) -> Iterator[Occurrence]:
+    """Those that are due later than it, in their order."""
+    later = (name for name, to in campaign.moved.items() if datetime.fromisoformat(to) > moment)
+    since = min([moment, *(datetime.fromisoformat(name) - INSTANT for name in later)])
+    for instant in campaign.rhythm.after(since):
+        one = Occurrence(instant, due(campaign, instant))
+        if one.due > moment:
+            yield one
+
+
+def found(campaign: Any, at: datetime, since: datetime) -> tuple[Occurrence, Occurrence | None]:
+    """The one that is due then, and the one after it. Raises ValueError."""
+    coming = list(islice(after(campaign, since), LOOKED_AT))
+    for number, one in enumerate(coming):
+        if at in (one.due, one.instant):
+            return one, next(iter(coming[number + 1 :]), None)
+    raise ValueError(_("None of the times to come is at this time."))
+
+
+def problem(
+    campaign: Any,
+    one: Occurrence,
+    to: datetime,
+    *,
+    before: datetime,
+    following: Occurrence | None,
+    now: datetime,
+) -> str:
+    """Why it cannot go there, or nothing. `before`: when the one before it is over and done."""
+    zone = campaign.timezone
+    if to <= now:
+        return _("This time has passed. Choose a later one.")
+    if to == one.due:
+        return _("It is due at this time already. Choose another one.")
+    if to <= before:
+        said = _("The one before is due on %(when)s. Move it to after that.")
+        return said % {"when": short(before, zone)}
+    if following is not None and to >= min(following.due, following.instant):
+        when = short(min(following.due, following.instant), zone)
+        return _("The next one is due on %(when)s. Move it to before that.") % {"when": when}
+    if campaign.until is not None and to > campaign.until:
+        when = short(campaign.until, zone)
+        return _("Its series ends on %(when)s. Move it to before that.") % {"when": when}
+    return ""
+
+
+def kept(campaign: Any, one: Occurrence, to: datetime, now: datetime) -> dict[str, str]:
+    """With this one moved; without those whose time has passed. Raises ValueError."""
+    coming = {name: at for name, at in campaign.moved.items() if datetime.fromisoformat(at) > now}
+    coming.pop(series.name_of(one.instant), None)
+    if to != one.instant:
+        coming[series.name_of(one.instant)] = series.name_of(to)
+    if len(coming) > MOST:
+        said = _("At most %(most)s of a series are moved. Change its times instead.")
+        raise ValueError(said % {"most": MOST})
+    return coming

@@ -1,0 +1,71 @@
+"""One of a series is moved on the calendar before it has a run."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns import control
+from campaigns.planning.campaign import Campaign
+from notifications.people.project import Project
+from tests.admin.desk import Desk, text_of
+from tests.given.builders import make_campaign, make_people
+
+pytestmark = pytest.mark.django_db
+FIRST = datetime(2031, 5, 5, 9, tzinfo=UTC)
+WEDNESDAY = FIRST + timedelta(days=2)
+
+
+@pytest.fixture
+def daily(project: Project) -> Campaign:
+    make_people(project, 1)
+    asked = {"schedule_kind": "recurring", "repeat": "daily", "at": FIRST, "timezone": "UTC"}
+    campaign = make_campaign(project, name="Hello", **asked)
+    control.launch(campaign, by="user:alice", now=timezone.now())
+    return campaign
+
+
+MOVE = "campaigns_series_move"
+
+
+def key(campaign: Campaign, at: datetime) -> tuple[int, int]:
+    return campaign.pk, int(at.timestamp())
+
+
+def test_an_expected_one_is_moved_from_the_calendar(desk: Desk, daily: Campaign) -> None:
+    url = reverse(f"admin:{MOVE}", args=key(daily, WEDNESDAY))
+    page = desk.client.get(reverse("admin:campaigns_calendar") + "?day=2031-05-07&zone=UTC")
+    assert url in page.content.decode()
+    asked = desk.open(MOVE, *key(daily, WEDNESDAY), zone="UTC")
+    assert "Move only this one of “Hello”?" in asked
+    assert "The others stay at their times." in asked
+    values = {"zone": "UTC", "view": "month"}
+    refused = desk.confirm(MOVE, *key(daily, WEDNESDAY), **values, at="2031-05-08T09:00")
+    assert "The next one is due on 8 May 2031, 09:00" in text_of(refused)
+    reply = desk.confirm(MOVE, *key(daily, WEDNESDAY), **values, at="2031-05-07T12:00")
+    assert reply["HX-Redirect"].startswith(reverse("admin:campaigns_calendar"))
+    daily.refresh_from_db()
+    noon = WEDNESDAY + timedelta(hours=3)
+    assert daily.coming(FIRST, 2)[1] == noon
+    page = desk.client.get(reverse("admin:campaigns_calendar") + "?day=2031-05-07&zone=UTC")
+    assert reverse(f"admin:{MOVE}", args=key(daily, noon)) in page.content.decode()
+
+
+def test_one_that_is_not_among_them_is_not_moved(desk: Desk, daily: Campaign) -> None:
+    said = "None of the times to come is at this time."
+    assert said in desk.open(MOVE, *key(daily, WEDNESDAY + timedelta(minutes=1)))
+    reply = desk.confirm(MOVE, *key(daily, WEDNESDAY + timedelta(minutes=1)), at="2031-05-07T12:00")
+    assert said in text_of(reply)
+    far = reverse(f"admin:{MOVE}", args=(daily.pk, 10**20))
+    assert desk.client.get(far).status_code == 404
+    daily.refresh_from_db()
+    assert daily.moved == {}
+
+
+def test_the_step_when_of_a_series_says_what_an_edit_means(desk: Desk, daily: Campaign) -> None:
+    page = desk.open("campaigns_campaign_change", daily.pk, step="when")
+    assert "Only one of them : move it on the calendar, or cancel the run that waits" in page
+    assert "stop it, change them, and launch it again" in page
