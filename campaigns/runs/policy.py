@@ -82,7 +82,8 @@ SETTINGS = (
         "left out."
     ), shown_if="c-if-repeating"),
     Setting("at", Held.TIMES, pgettext_lazy("field", "at"), _(
-        "Local time in the time zone below. If it repeats: the first time."
+        "Local time in the time zone below. If it repeats: the first time; by a cron expression, "
+        "nothing is sent before it."
     ), shown_if="c-if-timed"),
     Setting("until", Held.TIMES, _("Ends"), _(
         "Nothing is sent after this time. Empty: until somebody stops it."
