@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0057_once_each'),
+        ('campaigns', '0059_opens'),
     ]
 
     operations = [
