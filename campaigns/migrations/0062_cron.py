@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0059_opens'),
+        ('campaigns', '0061_opens_until_now'),
     ]
 
     operations = [

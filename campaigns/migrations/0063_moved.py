@@ -26,7 +26,7 @@ DROP FUNCTION run_is_where_it_was_moved();
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0060_cron'),
+        ('campaigns', '0062_cron'),
     ]
 
     operations = [
