@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -45,7 +46,7 @@ def test_a_planned_run_stands_in_the_hours_in_which_it_is_sent(
     scheduled(project, NINE + 59.5 * MINUTE, name="Lanterns")
     text = planner(desk)
     assert "FCM's quota is 750 a minute. 80 % of it are used: 10 a second, 36,000 an hour." in text
-    assert "600 messages, most from 09:00 on" in text or "most from 10:00 on" in text
+    assert "600 messages, most from 09:00 on: 0.8 % of the quota" in text
     assert "09:00 0 300 0.8 % 10:00 0 300 0.8 % 11:00 0 0 0 %" in text
     assert "Lanterns 14 May 09:59 14 May 10:00 600" in text
 
@@ -85,7 +86,7 @@ def test_one_more_pushes_out_what_is_sent_at_the_same_time(desk: Desk, project: 
     scheduled(project, NINE, name="Lanterns")
     text = planner(desk, messages=600, at="2031-05-14T09:00")
     assert "It would begin at 14 May 09:00 and end about 14 May 09:01" in text
-    assert "Alone it would take 1 min less." in text or "59 s less" in text or "1 min" in text
+    assert re.search(r"Alone it would take (59 s|1 min) less\.", text)
     assert "Lanterns 14 May 09:00 14 May 09:01" in text
     aside = planner(desk, messages=600, at="2031-05-14T12:00")
     assert "None of the planned ones would end later." in aside
