@@ -14,6 +14,8 @@ from django.utils import timezone, translation
 from campaigns import control
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.quota.sizes import Sizes
+from campaigns.planning.solver.rules import Alike
 from campaigns.runs.best_hour import opens
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
@@ -98,6 +100,20 @@ def test_what_is_foretold_is_what_becomes_of_them(desk: Desk, seoul: Project) ->
     assert told["skipped"][0]["message"] == "2 devices: their people's time has passed."
     assert (told["forecast"]["sent"], told["who"]["sent_to"]) == (2, 2)
     assert len(late) == 2
+
+
+def test_beside_another_campaign_it_is_planned_by_best_hours_too(seoul: Project) -> None:
+    """What is kept of it for some minutes says the same."""
+    reads(seoul, 19)
+    reads(seoul)
+    asked, by_the_clock = by_best_hours(seoul), by_best_hours(seoul, best_hour=False)
+    for _again in range(2):
+        sizes = Sizes([asked.pk, by_the_clock.pk])
+        found = [sizes.of(one, {"all": []}) for one in (asked, by_the_clock)]
+        assert [one and one.kinds for one in found] == [
+            {Alike(SEOUL, best_hour=19): 1, Alike(SEOUL): 1},
+            {Alike(SEOUL): 2},
+        ]
 
 
 def test_at_night_is_only_who_has_no_best_hour(desk: Desk, seoul: Project) -> None:
