@@ -19,6 +19,7 @@ from campaigns.planning.text_check.text_check import TextCheck as TextCheck
 from campaigns.planning.variants.variant import Variant as Variant
 from campaigns.runs.best_hour.opens import Opens as Opens
 from campaigns.runs.caps.counted import Counted as Counted
+from campaigns.runs.caps.places import Place as Place
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.had.had import Had as Had
 from campaigns.runs.had.had import Remembered as Remembered

@@ -30,7 +30,7 @@ from campaigns.planning.foreseen import foreseen
 from campaigns.planning.text_check import text_check
 from campaigns.planning.text_check import working as text_checks
 from campaigns.runs.best_hour import opens
-from campaigns.runs.caps import counted
+from campaigns.runs.caps import counted, places
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
 from campaigns.runs.had import remembering
@@ -382,6 +382,7 @@ def tidy() -> None:
         patiently(lambda: keeping.keep_figures(now=clock.now()), seconds=0)
         patiently(lambda: old_tests.remove_old(clock.now()), seconds=0)
         patiently(lambda: counted.remove_old(clock.now()), seconds=0)
+        patiently(places.remove_old, seconds=0)
         patiently(remembering.remove_unasked, seconds=0)
         patiently(lambda: opens.remove_old(clock.now()), seconds=0)
         ring_figures(clock.now())

@@ -302,6 +302,7 @@ SPECTACULAR_SETTINGS = {
         "GoalAfter": "campaigns.runs.run.Run.GoalAfter",
         "KeptOut": "campaigns.results.why.now.Fate",
         "Passed": "campaigns.planning.local.Passed",
+        "Precedence": "campaigns.runs.run.Run.Precedence",
         "Zoneless": "campaigns.planning.local.Zoneless",
         "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.planning.campaign.Campaign.Repeat",

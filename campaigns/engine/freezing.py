@@ -16,11 +16,13 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import Case, F, Value, When
 from django.db.models.functions import Coalesce, Now
+from django.utils import timezone
 from psycopg.types.range import Range
 
 from campaigns.audiences.audience import hold_lists
 from campaigns.audiences.happened import most
 from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.planned.people import people_of
 from campaigns.audiences.seen import policy
 from campaigns.audiences.selection import compile_tree, drawn, joined
 from campaigns.audiences.settled.part import answered, names_runs
@@ -32,6 +34,7 @@ from campaigns.first_part import drawing
 from campaigns.first_part.first_part import HELD_UNTIL, FirstPart
 from campaigns.runs import details, ledger
 from campaigns.runs.best_hour import opens
+from campaigns.runs.caps import places
 from campaigns.runs.chunk import Chunk, size_for
 from campaigns.runs.had import had, remembering
 from campaigns.runs.reasons import Cause
@@ -200,6 +203,7 @@ def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
     # A sample is drawn from everybody at once.
     following = None if sampling.of_run(run) else _begin_of_next(run, by, ids)
     recipients = _write_recipients(run, by, range(ids.start, following or ids.stop))
+    _keep_places(run, known)
     if run.first_percent is None:
         _cut(run, range(known + 1, known + recipients + 1))
     people = _people_of(run, whole=following is None)
@@ -207,6 +211,18 @@ def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
     groups = _groups_of(run) if following is None else {}
     hit("prepare")
     return Part(recipients, people, following, of_all, groups)
+
+
+def _keep_places(run: Run, known: int) -> None:
+    """For those of the part whom a run of higher precedence is to reach; and for this run, if a
+    lower one is under way."""
+    ours = f"SELECT contact_id FROM {ledger.partition(RECIPIENTS, run.pk)} WHERE seq > %s"
+    if places.has_below(run):
+        places.keep(run.pk, ours, [known])
+    for other in places.above(run.project_id, run.precedence, run.caps, timezone.now()):
+        theirs = people_of(other)
+        both = f"SELECT * FROM ({theirs.sql}) theirs WHERE contact_id IN ({ours})"
+        places.keep(other.pk, both, [*theirs.params, known])
 
 
 def _freeze_whole(run: Run, ids: range) -> Part:

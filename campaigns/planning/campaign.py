@@ -153,7 +153,14 @@ class Campaign(OfProject):
         blank=True, default=0, db_default=0, validators=[MaxValueValidator(MOST_CONTROL)]
     )
     past_holdout = models.BooleanField(default=False, db_default=False)
+    past_caps = models.BooleanField(default=False, db_default=False)
     once_each = models.BooleanField(default=False, db_default=False)
+    precedence = models.CharField(
+        max_length=6,
+        choices=Run.Precedence,
+        default=Run.Precedence.NORMAL,
+        db_default=Run.Precedence.NORMAL.value,
+    )
     # The run whose messages its own take the place of; see `correcting.py`.
     corrects = models.ForeignKey(
         Run, null=True, editable=False, on_delete=models.PROTECT, related_name="corrections"
@@ -367,7 +374,8 @@ class Campaign(OfProject):
     @property
     def caps(self) -> Caps | None:
         """Those it would keep to, or count for; None: neither."""
-        return caps.of(self.project, self.kind, self.category.slug if self.category else "")
+        slug = self.category.slug if self.category else ""
+        return caps.of(self.project, self.kind, slug, past=self.past_caps)
 
     @property
     def series(self) -> Run | None:

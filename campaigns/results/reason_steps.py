@@ -43,7 +43,7 @@ STEPS: dict[str, str | Promise] = {
     Reason.QUIET_HOURS: _("Set a longer time (“Expires after”), or an earlier start."),
     Reason.LOCAL_TIME: _("Launch it earlier, or choose “the next day” where the time has passed."),
     Reason.NO_ZONE: _("Let your app send the time zone, or choose one for those without."),
-    Reason.CAPPED: _("Nothing: the project's caps spared them. Send less often, or raise them."),
+    Reason.CAPPED: _("Nothing: caps spared them. Send less often, or raise them."),
     Reason.HAD_IT: _("Nothing: the campaign goes only to those who have not had it."),
     Reason.ONLINE: _("Nothing: it was there on their screen, and the phone was to stay quiet."),
     Reason.DEVICE_GONE: _("Nothing: the device was removed between the launch and its turn."),
@@ -60,6 +60,7 @@ STEPS: dict[str, str | Promise] = {
 
 # Workers write them in English; a page shows them in its reader's language.
 MISSING = re.compile(r"['“]?(?P<name>.+?)['”]? is (?:undefined|missing)")
+KEPT = re.compile(r"kept for run (?P<run>\d+)")
 AT_LAST = re.compile(r"(?:last answer|at last): (?P<reason>[a-z_]+)")
 ERROR_OF_LIQUID = re.compile(r"[A-Za-z]+(?:Error|Exception): (?P<said>[^\n]*)", re.DOTALL)
 
@@ -68,6 +69,8 @@ def detail_in_words(reason: str, detail: str) -> str:
     """A delivery's detail in words. FCM's own words and unknown forms are shown unchanged."""
     if reason == Reason.MISSING_VALUE and (found := MISSING.fullmatch(detail)):
         return gettext("No value for %(name)s") % {"name": found["name"]}
+    if reason == Reason.CAPPED and (found := KEPT.fullmatch(detail)):
+        return gettext("Kept for run %(number)s") % {"number": found["run"]}
     if found := AT_LAST.fullmatch(detail):
         return gettext("The last answer: %(reason)s") % {"reason": in_words(found["reason"])}
     if reason == Reason.TEMPLATE_ERROR:

@@ -17,7 +17,7 @@ from django.db import OperationalError, connection, models, transaction
 from django.db.models import Exists, F, Func, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
-from campaigns.runs.caps import counted
+from campaigns.runs.caps import counted, places
 from campaigns.runs.chunk import LEASE, Chunk, unlocked
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import LEAVING, Run
@@ -60,7 +60,7 @@ KEPT_FROM = f"""COALESCE(NULLIF({standing.out()}, ''), CASE
 OUT = f"COALESCE({ON_PURPOSE}, {KEPT_FROM})"
 # The same where the project has caps.
 OUT_OR_ENOUGH = f"""COALESCE(NULLIF({OUT}, ''), CASE WHEN {counted.ENOUGH}
-    THEN '{Reason.CAPPED.value}' ELSE '' END)"""
+    THEN {counted.SAID} ELSE '' END)"""
 
 # One statement, written by hand: it runs before every window, and three ORM queries cost a tenth
 # of all the CPU.
@@ -117,11 +117,11 @@ WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
 
 
 @lru_cache(maxsize=100)
-def prolong_and_count(caps: Caps) -> str:
+def prolong_and_count(caps: Caps, kept: bool) -> str:
     counts = f", counted AS ({counted.COUNT})"
     if not caps.holds:
         return PROLONGING.format(out=OUT, joins="", counts=counts)
-    look = counted.second_look(caps, ASKED)
+    look = counted.second_look(caps, ASKED, kept=kept)
     return PROLONGING.format(out=OUT_OR_ENOUGH, joins=look, counts=counts)
 
 
@@ -131,7 +131,8 @@ class Opened:
 
     pk: int
     seqs: frozenset[int]
-    out: dict[int, Reason] = field(default_factory=dict)  # who was left out of it, and why
+    # Who was left out of it, why, and the detail.
+    out: dict[int, tuple[Reason, str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -144,6 +145,7 @@ class Claim:
     caps: Caps | None = None  # None: it neither keeps to any nor counts
     now: Callable[[], datetime] = field(default_factory=clock.ticking)
     safe_rate: float | None = None  # see `Run.safe_rate`
+    above: list[int] = field(default_factory=list)  # the runs for which places are kept
     unseen_since: datetime = counted.LONG_AGO  # by the first look at what its people got lately
 
     @property
@@ -207,10 +209,11 @@ class Claim:
     def _counting(self, caps: Caps, values: dict[str, Any]) -> Any:
         """Whoever has had enough is left out of the window, and the others are counted."""
         values |= {"category": caps.category, "unseen_since": self.unseen_since}
+        values["above"] = self.above
         with transaction.atomic():
             if caps.holds:
                 counted.take_turns(self.run.project_id)
-            return _told(prolong_and_count(caps), values)
+            return _told(prolong_and_count(caps, bool(self.above)), values)
 
     def close(self) -> bool:
         """Close the chunk if every recipient is settled."""
@@ -225,8 +228,8 @@ def _told(statement: str, values: dict[str, Any]) -> Any:
         return cursor.fetchone()
 
 
-def _reasons(out: str | None) -> dict[int, Reason]:
-    return {int(seq): Reason(code) for seq, code in json.loads(out or "{}").items()}
+def _reasons(out: str | None) -> dict[int, tuple[Reason, str]]:
+    return {int(seq): counted.read(said) for seq, said in json.loads(out or "{}").items()}
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:
@@ -250,7 +253,8 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
         )
         count_interrupted(chunk)
     run = chunk.run
-    return Claim(run, chunk, run.asks, run.caps, safe_rate=run.safe_rate)
+    above = places.kept_above(run)
+    return Claim(run, chunk, run.asks, run.caps, safe_rate=run.safe_rate, above=above)
 
 
 def _take(queued: models.QuerySet[Chunk]) -> bool:

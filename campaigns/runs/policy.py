@@ -61,6 +61,9 @@ SETTINGS = (
         "The project may hold some people out of all campaigns, to see what they bring about. "
         "Transactional and critical categories reach them in any case."
     ), step="who"),
+    Setting("past_caps", Held.FROZEN, _("Also to who has had enough"), _(
+        "The project's caps, and the category's, skip nobody of it; it counts as any other."
+    ), step="who"),
     Setting("once_each", Held.FROZEN, _("Only those who have not had it"), _(
         "Whoever got this campaign in an earlier run, or may have got it, is left out."
     ), step="who"),
@@ -111,6 +114,10 @@ SETTINGS = (
         "person instead of going out late. By each reader's clock: who would get it later than "
         "this, because somebody paused the run, is skipped."
     ), shown_if="c-if-timed", rare=True),
+    Setting("precedence", Held.FROZEN, _("Precedence"), _(
+        "Where caps leave a person one place: a planned campaign of higher precedence gets it, and "
+        "a lower one skips them."
+    ), rare=True),
     Setting("rate_per_second", Held.LIVE, _("At most, per second"), _(
         "Protects your own servers from everyone opening the app at once. Empty: as fast "
         "as the project's FCM quota allows."

@@ -88,6 +88,11 @@ class Run(OfProject):
         RESEND = "resend", _("Send again (a phone shows one)")
         HOLD = "hold", _("Never send twice")
 
+    class Precedence(models.TextChoices):
+        LOW = "low", _("Low")
+        NORMAL = "normal", _("Normal")
+        HIGH = "high", _("High")
+
     class GoalAfter(models.TextChoices):
         OPENED = "opened", _("Opened")
         RECEIVED = "received", _("Received")
@@ -124,6 +129,13 @@ class Run(OfProject):
     revision = models.SmallIntegerField(default=1, db_default=1, editable=False)  # the newest
     rules = models.JSONField()
     on_unknown = models.CharField(max_length=6, choices=OnUnknown)
+    # See `caps/places.py`.
+    precedence = models.CharField(
+        max_length=6,
+        choices=Precedence,
+        default=Precedence.NORMAL,
+        db_default=Precedence.NORMAL.value,
+    )
     rate_per_second = models.PositiveIntegerField(null=True)
     spread_seconds = models.PositiveIntegerField(null=True)  # empty: not spread
     # Opens a second at most; and the rate that keeps to it, reckoned when its people are chosen.
@@ -172,6 +184,7 @@ class Run(OfProject):
     # Percent of the people who get nothing, so that one sees what the others' text brings about.
     control_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     past_holdout = models.BooleanField(default=False, db_default=False)
+    past_caps = models.BooleanField(default=False, db_default=False)
     # Only to those who have not had its campaign: see `had/had.py`. An older release writes NULL,
     # and a trigger fills it.
     once_each = models.BooleanField(null=True, default=False)
@@ -358,7 +371,7 @@ class Run(OfProject):
         if self.is_rehearsal:
             return None
         slug = self.category.slug if self.category else ""
-        return caps.of(self.project, self.category_kind, slug)
+        return caps.of(self.project, self.category_kind, slug, past=self.past_caps)
 
     @property
     def local_time(self) -> LocalTime | None:

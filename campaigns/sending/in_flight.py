@@ -57,8 +57,8 @@ class InFlight:
             if left.seq in opened.seqs:
                 ours.append(push)
             else:
-                reason = opened.out.get(left.seq, Reason.DEVICE_GONE)
-                self.finals.append(unsent(left, Unrenderable(reason, "")))
+                why = opened.out.get(left.seq, (Reason.DEVICE_GONE, ""))
+                self.finals.append(unsent(left, Unrenderable(*why)))
         return ours
 
     def judge(self, outcomes: list[Outcome], claim: Claim, *, spared: Collection[str]) -> Judged:

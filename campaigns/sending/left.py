@@ -45,6 +45,7 @@ class Left:
     in_windows: int = 0  # of these, those in dead workers' windows: the next claim counts them anew
     message: int | None = None  # the number of what it is of, in a run of messages
     group: int | None = None  # whose text it is, in a run that has several
+    why: str = ""  # they are out: the detail
     best_hour: int | None = None  # of the person's day, in a run that goes by it
 
     @property
@@ -142,10 +143,10 @@ OF_CHUNK = (
 
 
 @lru_cache(maxsize=100)
-def to_send(caps: Caps | None) -> str:
+def to_send(caps: Caps | None, kept: bool) -> str:
     if caps is None or not caps.holds:
         return TO_SEND
-    return SENDABLE.format(out=OUT_OR_ENOUGH, joins=counted.first_look(caps, OF_CHUNK))
+    return SENDABLE.format(out=OUT_OR_ENOUGH, joins=counted.first_look(caps, OF_CHUNK, kept=kept))
 
 
 def left_to_send(claim: Claim) -> list[Left]:
@@ -153,7 +154,7 @@ def left_to_send(claim: Claim) -> list[Left]:
     claim.unseen_since = claim.now() - counted.UNSEEN_FOR
     with _alone(claim.chunk), connection.cursor() as cursor:
         cursor.cursor.row_factory = namedtuple_row
-        cursor.execute(to_send(claim.caps), place_of(claim))
+        cursor.execute(to_send(claim.caps, bool(claim.above)), place_of(claim))
         rows = cursor.fetchall()
     its_terms = terms.of_chunk(claim)
     by_what = "message" if claim.run.kind == Run.Kind.MESSAGES else "variant"
@@ -196,6 +197,7 @@ def place_of(claim: Claim) -> dict[str, Any]:
         "first": chunk.first_seq,
         "last": chunk.last_seq,
         "held": claim.run.held_platforms,
+        "above": claim.above,
         **claim.asks,
     }
 
@@ -215,6 +217,7 @@ def _left(run_id: int, row: Any, its_terms: Terms) -> Left:
         address=row.address,
         platform=row.platform,
     )
+    out, why = counted.read(row.out) if row.out else ("", "")
     return Left(
         seq=row.seq,
         contact_id=row.contact_id,
@@ -224,7 +227,8 @@ def _left(run_id: int, row: Any, its_terms: Terms) -> Left:
         tries=row.tries,
         first_tried_at=row.first_tried_at,
         copies=row.copies,
-        out=row.out,
+        out=out,
+        why=why,
         released=row.released,
         in_windows=row.in_windows,
         message=row.message,

@@ -270,7 +270,7 @@ class Sending:
             try:
                 ttl = left.seconds_left(now)
                 if left.out:
-                    raise Unrenderable(Reason(left.out), "")
+                    raise Unrenderable(Reason(left.out), left.why)
                 if not ttl:
                     raise Unrenderable(Reason.EXPIRED, "")
                 if waits := left.waits_until(now):

@@ -180,6 +180,18 @@ def test_where_only_a_category_has_caps_nothing_else_is_counted(project: Project
     assert [*Counted.objects.values_list("category", flat=True)] == [its_own.pk]
 
 
+def test_a_campaign_may_go_past_the_caps_and_counts(project: Project, fcm: Fcm) -> None:
+    capped(project, cap_per_day=1)
+    person(project)
+    its_own = offers(project, cap_per_day=1)
+    past = [make_run(project, category=its_own, past_caps=True, advanced=False) for _ in range(2)]
+    for run in past:
+        told = Caller(project).get(f"campaigns/{run.campaign_id}/check").json()
+        assert told["skipped"] == []
+        assert send(run) == [ACCEPTED]
+    assert send(make_run(project)) == [CAPPED]
+
+
 def test_what_did_not_arrive_does_not_count(project: Project, fcm: Fcm) -> None:
     capped(project, cap_per_day=1)
     dead, well = make_people(project, ["dead-1", "ok-1"])
@@ -239,7 +251,7 @@ def test_whom_another_run_rings_after_the_first_look_is_left_out_at_the_second(
         assert one and [left.out for left in left_to_send(one)] == ["", ""]
     first, second = (one.open_window([1, 2], timezone.now()) for one in claims if one)
     assert first and first.seqs == {1, 2}
-    assert second and second.out == {1: "capped", 2: "capped"}
+    assert second and second.out == {1: ("capped", ""), 2: ("capped", "")}
     assert {*Counted.objects.values_list("contact_id", "run_id")} == {
         (one, runs[0].pk) for one in people
     }

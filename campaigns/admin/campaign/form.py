@@ -167,6 +167,7 @@ class CampaignForm(variants.OfVariants):
         super().__init__(data, *args, **kwargs)
         for name in WORDS:
             self.fields[name] = _asked(name, self.fields[name])
+        self.fields["precedence"].required = False
         if self.instance.pk:
             self.initial["timezone"] = self.instance.zone
         zone = ZoneInfo(self.instance.timezone)
@@ -208,6 +209,11 @@ class CampaignForm(variants.OfVariants):
 
     def clean_every(self) -> int:
         return self.cleaned_data["every"] or 1
+
+    def clean_precedence(self) -> str:
+        """A tab may be older than the question."""
+        chosen: str = self.cleaned_data["precedence"]
+        return chosen or self.instance.precedence
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -218,7 +218,7 @@ class LaunchReport:
         texts = [one.number for one in launching.wordings(self.campaign)]
         by_the_clock = clocks.causes(self.local_time, texts)
         had_it = skipped.of_had(self.campaign, self.begun, texts)
-        capped = skipped.of_caps(self.campaign.caps, self.starts_at, texts)
+        capped = skipped.of_caps(self.campaign, self.starts_at, texts)
         return [*by_the_clock, *had_it, *capped]
 
     @property

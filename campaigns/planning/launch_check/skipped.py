@@ -16,19 +16,20 @@ from django.utils.translation import ngettext
 
 from campaigns.audiences import estimating, reach
 from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.planned.people import people_of
 from campaigns.audiences.reach import Alike, Reach
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.losses import Loss
 from campaigns.planning.variants import launching
 from campaigns.planning.variants.variant import Wording
-from campaigns.runs.caps.counted import enough_by
+from campaigns.runs.caps import places
+from campaigns.runs.caps.counted import Coming, enough_by
 from campaigns.runs.had import had
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN
 from campaigns.texts import liquid, preview
 from notifications.people.consent import standing
-from notifications.people.consent.caps import Caps
 
 
 @dataclass(frozen=True)
@@ -190,13 +191,21 @@ def _out(texts: Iterable[int]) -> Iterator[Cause]:
         )
 
 
-def of_caps(caps: Caps | None, at: datetime, texts: Iterable[int]) -> Iterator[Cause]:
-    """Who has had enough by then. What else is sent until then, nobody knows."""
+def of_caps(campaign: Campaign, at: datetime, texts: Iterable[int]) -> Iterator[Cause]:
+    """Who has had enough by then, with the places that are kept for others. What else is sent until
+    then, nobody knows."""
+    caps = campaign.caps
     if caps is None or not caps.holds:
         return
-    enough = Sql(enough_by(caps, at))
+    coming = places.above(campaign.project_id, campaign.precedence, caps, at)
+    enough = Sql(*enough_by(caps, at, [_coming(run) for run in coming]))
     short = _("had enough messages")
     yield with_any_text(Reason.CAPPED, enough, short, _had_enough, texts)
+
+
+def _coming(run: Run) -> Coming:
+    people = people_of(run)
+    return Coming(run.pk, run.category_id, run.scheduled_at, people.sql, people.params)
 
 
 def of_had(campaign: Campaign, begun: Run | None, texts: Iterable[int]) -> Iterator[Cause]:

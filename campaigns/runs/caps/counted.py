@@ -12,6 +12,7 @@ whom somebody counted since the first; of all others that one still holds, for t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,6 +20,8 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import connection, models
 from django.db.models.functions import Extract
 
+from campaigns.runs.caps.places import Place
+from campaigns.runs.reasons import Reason
 from notifications.people.consent.caps import Caps, Limits
 
 KEPT_FOR = timedelta(days=8)
@@ -52,21 +55,34 @@ class Counted(models.Model):
 
 
 NOW = "statement_timestamp()"
-# Of the people some rows are about, message by message: a person's devices count as one.
+# What people got, and what is kept for them: a place for a message so many hours ahead counts as if
+# it had been taken so many hours ago.
+GOT = """
+SELECT contact_id, run_id, message, category, at, FALSE AS kept FROM campaigns_counted WHERE {these}
+"""
+KEPT = """
+UNION ALL
+SELECT p.contact_id, p.run_id, 0, h.category_id,
+    least({now}, {now} - (h.scheduled_at - {now})), TRUE
+FROM campaigns_place p JOIN campaigns_run h ON h.id = p.run_id
+WHERE p.run_id = ANY(%(above)s) AND p.contact_id = ANY(ARRAY({people}))
+"""
+# Message by message: a person's devices count as one.
 EACH = """
-SELECT contact_id, run_id, message, max(category) AS category, max(at) AS at
-FROM campaigns_counted WHERE {these} GROUP BY 1, 2, 3
+SELECT contact_id, run_id, message, max(category) AS category, max(at) AS at, bool_and(kept) AS kept
+FROM ({got}) got GROUP BY 1, 2, 3
 """
 # Of people, what they got; and whether that is enough. All people at once: asked for one by one it
 # took three times as long.
 LATELY = """(
-    SELECT contact_id, array_agg(message) FILTER (WHERE run_id = %(run)s) AS own, {enough} AS enough
+    SELECT contact_id, array_agg(message) FILTER (WHERE run_id = %(run)s) AS own,
+        {enough} AS enough, {kept_for} AS kept_for
     FROM ({each}) each GROUP BY contact_id
 ) lately"""
 # Who may have had enough: their devices are counted one by one, so that it need not be looked what
 # each row is of. Few are left to look at closely.
 NEAR = """
-SELECT contact_id FROM campaigns_counted WHERE {these} GROUP BY contact_id HAVING {enough}
+SELECT contact_id FROM ({got}) got GROUP BY contact_id HAVING {enough}
 """
 ANEW = """
 SELECT contact_id FROM campaigns_counted
@@ -76,33 +92,50 @@ WHERE at > %(unseen_since)s AND contact_id = ANY(ARRAY({people}))
 # second device of theirs, or another try.
 ENOUGH = """COALESCE(
     lately.enough AND NOT COALESCE(COALESCE(r.message, 0) = ANY(lately.own), FALSE), FALSE)"""
+# What is said of them then, see `read`.
+SAID = f"'{Reason.CAPPED.value}' || COALESCE(' ' || lately.kept_for, '')"
 
 
-def first_look(caps: Caps, people: str) -> str:
-    """To a recipient `r`: what of its people those got lately who may have had enough."""
-    near = NEAR.format(these=_lately(caps, people), enough=enough(caps, NOW))
-    return _join(caps, near)
+def read(out: str) -> tuple[Reason, str]:
+    """Why somebody is left out, and the detail."""
+    code, _, run = out.partition(" ")
+    return Reason(code), f"kept for run {run}" if run else ""
 
 
-def second_look(caps: Caps, people: str) -> str:
+def first_look(caps: Caps, people: str, *, kept: bool) -> str:
+    """To a recipient `r`: what of its people those got lately who may have had enough; with the
+    places that are `kept` for others, if there are any."""
+    near = NEAR.format(got=_got(caps, people, kept), enough=enough(caps, NOW))
+    return _join(caps, near, kept)
+
+
+def second_look(caps: Caps, people: str, *, kept: bool) -> str:
     """The same of those whom somebody counted since the first look."""
-    return _join(caps, ANEW.format(people=people))
+    return _join(caps, ANEW.format(people=people), kept)
 
 
-def _join(caps: Caps, people: str) -> str:
-    each = EACH.format(these=_lately(caps, people))
-    lately = LATELY.format(each=each, enough=enough(caps, NOW))
+def _join(caps: Caps, people: str, kept: bool) -> str:
+    kept_for = _kept_for(caps, NOW) if kept else "NULL::bigint"
+    each = EACH.format(got=_got(caps, people, kept))
+    lately = LATELY.format(each=each, enough=enough(caps, NOW), kept_for=kept_for)
     return f"LEFT JOIN {lately} ON lately.contact_id = r.contact_id"
 
 
-def _lately(caps: Caps, people: str) -> str:
-    return f"{_within(caps.longest, NOW)} AND contact_id = ANY(ARRAY({people}))"
+def _got(caps: Caps, people: str, kept: bool) -> str:
+    these = f"{_within(caps.longest, NOW)} AND contact_id = ANY(ARRAY({people}))"
+    return GOT.format(these=these) + (KEPT.format(now=NOW, people=people) if kept else "")
 
 
-def enough(caps: Caps, now: str) -> str:
+def _kept_for(caps: Caps, now: str) -> str:
+    """Whose place it would be; NULL if they have had enough anyway."""
+    anyway = enough(caps, now, " AND NOT kept")
+    return f"CASE WHEN NOT ({anyway}) THEN min(run_id) FILTER (WHERE kept) END"
+
+
+def enough(caps: Caps, now: str, only: str = "") -> str:
     """Of the rows of one person: whether they have reached a limit."""
-    of_category = f" AND category = {caps.category}"
-    return " OR ".join([*_reached(caps.overall, "", now), *_reached(caps.own, of_category, now)])
+    own = f"{only} AND category = {caps.category}"
+    return " OR ".join([*_reached(caps.overall, only, now), *_reached(caps.own, own, now)])
 
 
 def _reached(limits: Limits, of: str, now: str) -> Iterator[str]:
@@ -147,12 +180,38 @@ def give_back(run_id: int, recipients: Sequence[tuple[int, int]]) -> None:
         cursor.execute(GIVE_BACK, values)
 
 
-def enough_by(caps: Caps, at: datetime) -> str:
-    """Of the people `c`: whether they had enough then, or will have by what they got until now."""
-    then = f"'{at.isoformat()}'::timestamptz"
-    each = EACH.format(these=f"{_within(caps.longest, then)} AND at <= {then}")
+@dataclass(frozen=True)
+class Coming:
+    """A run for which places are kept, and a statement that finds the people."""
+
+    run_id: int
+    category: int | None
+    at: datetime
+    people: str
+    params: Sequence[Any]
+
+    def as_taken(self, by: datetime) -> str:
+        taken = _moment(min(by, by - (self.at - by)))
+        category = "NULL" if self.category is None else self.category
+        return (
+            f" UNION ALL SELECT contact_id, {self.run_id}, 0, {category}, {taken}, TRUE"
+            f" FROM ({self.people}) coming"
+        )
+
+
+def enough_by(caps: Caps, at: datetime, coming: Sequence[Coming]) -> tuple[str, list[Any]]:
+    """Of the people `c`: whether they had enough then, or will have by what they got until now,
+    with the places that are kept for what is coming."""
+    then = _moment(at)
+    got = GOT.format(these=f"{_within(caps.longest, then)} AND at <= {then}")
+    each = EACH.format(got=got + "".join(one.as_taken(at) for one in coming))
     having = enough(caps, then)
-    return f"c.id IN (SELECT contact_id FROM ({each}) each GROUP BY 1 HAVING {having})"
+    sql = f"c.id IN (SELECT contact_id FROM ({each}) each GROUP BY 1 HAVING {having})"
+    return sql, [param for one in coming for param in one.params]
+
+
+def _moment(at: datetime) -> str:
+    return f"'{at.isoformat()}'::timestamptz"
 
 
 def remove_old(now: datetime) -> None:
@@ -169,3 +228,4 @@ def remove_old(now: datetime) -> None:
 def forget(contact_ids: Sequence[int]) -> None:
     """With who is erased."""
     Counted.objects.filter(contact_id__in=contact_ids).delete()
+    Place.objects.filter(contact_id__in=contact_ids).delete()

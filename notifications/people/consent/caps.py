@@ -47,8 +47,9 @@ class Caps:
         return max(period for period, _ in [*self.overall.each, *self.own.each])
 
 
-def of(project: Project, kind: str, slug: str) -> Caps | None:
-    """Those of a message of this category; None: it neither keeps to any nor counts."""
+def of(project: Project, kind: str, slug: str, *, past: bool = False) -> Caps | None:
+    """Those of a message of this category; one that goes `past` them only counts. None: it neither
+    keeps to any nor counts."""
     overall = _said_by(project)
     if kind == Category.Kind.CRITICAL:
         return None
@@ -60,7 +61,7 @@ def of(project: Project, kind: str, slug: str) -> Caps | None:
     own = _said_by(named) if named and holds else Limits()
     if keeps == Category.Caps.FREE or overall == own == Limits():
         return None
-    return Caps(overall, own, named.pk if named else None, holds)
+    return Caps(overall, own, named.pk if named else None, holds and not past)
 
 
 def _said_by(row: Project | Category) -> Limits:

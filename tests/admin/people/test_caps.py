@@ -9,13 +9,14 @@ import pytest
 from django.utils import timezone
 
 from campaigns.runs.caps.counted import Counted
+from campaigns.runs.ledger import Delivery
 from notifications.people.consent.category import Category
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
-from tests.given.builders import make_campaign, make_people
+from tests.given.builders import make_campaign, make_people, make_run
 
 pytestmark = pytest.mark.django_db
 
@@ -163,6 +164,18 @@ def test_caps_of_a_category_are_set_and_emptied_on_its_page(desk: Desk, project:
     assert desk.post(page, kept.pk, **form, **dict.fromkeys(caps, "")).status_code == 302
     kept.refresh_from_db()
     assert not kept.has_caps
+
+
+def test_the_rows_of_a_run_say_for_which_other_somebody_was_left_out(
+    desk: Desk, project: Project
+) -> None:
+    (device,) = make_people(project, 1)
+    run = make_run(project)
+    Delivery.objects.create(
+        run_id=run.pk, seq=1, device_id=device.pk, status="skipped", reason="capped",
+        detail="kept for run 12345", attempt=1, at=timezone.now(),
+    )  # fmt: skip
+    assert "Kept for run 12345" in desk.open("run_deliveries", run.pk)
 
 
 def test_a_page_of_a_category_from_before_keeps_what_was_said(desk: Desk, project: Project) -> None:

@@ -9,4 +9,4 @@ from tests.chaos.bug import bug, patch
 def _not_counted() -> None:
     from campaigns.runs import claiming
 
-    patch(claiming, "prolong_and_count", lambda _caps: claiming.PROLONG)
+    patch(claiming, "prolong_and_count", lambda _caps, _kept: claiming.PROLONG)

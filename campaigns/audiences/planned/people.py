@@ -1,0 +1,28 @@
+"""Planned: whom will a run that is to come reach, as its people are now?"""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+
+from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.selection import compile_tree, drawn, people_and_devices
+from campaigns.audiences.settled.settling import settled
+from campaigns.runs.run import Run
+from notifications.people.consent import standing
+
+
+def people_of(run: Run) -> Sql:
+    """A statement that finds their `contact_id`; nobody, where its rules do not work any more."""
+    if run.planned is not None:
+        return Sql("SELECT contact_id FROM campaigns_recipient WHERE run_id = %s", [run.pk])
+    try:
+        rules = drawn(run.project_id, settled(run.project_id, run.rules))
+    except ValidationError:
+        return Sql("SELECT NULL::bigint AS contact_id WHERE FALSE")
+    where, asks = compile_tree(rules), run.asks
+    return Sql(
+        f"SELECT c.id AS contact_id FROM {people_and_devices(run.project_id)} {standing.JOIN}"
+        f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql}"
+        f" AND {standing.out('%s', '%s')} = ''",
+        [run.project_id, *where.params, asks["marketing"], asks["category"]],
+    )

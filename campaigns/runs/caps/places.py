@@ -1,0 +1,85 @@
+"""Places: which run of higher precedence is to come, so that this one leaves it a place?
+
+A run of lower precedence writes down, as its people are chosen, for whom a place is kept; and so
+does one that starts while a lower one is under way. A place counts until its run has ended or was
+cancelled, or its time is a day past: nobody has to take it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, models
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Now
+
+from campaigns.runs.run import Run
+from notifications.people.consent.caps import A_DAY, Caps
+
+ORDER = [Run.Precedence.LOW, Run.Precedence.NORMAL, Run.Precedence.HIGH]
+TO_COME = (Run.State.SCHEDULED, Run.State.PREPARING, Run.State.SENDING, Run.State.PAUSED)
+
+
+class Place(models.Model):
+    """A message that a person is to get of this run, whatever else is sent to them."""
+
+    pk = models.CompositePrimaryKey("run_id", "contact_id")
+    run_id = models.BigIntegerField()
+    contact_id = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"place of person {self.contact_id} in run {self.run_id}"
+
+
+def above(project_id: int, precedence: str, caps: Caps | None, at: datetime) -> list[Run]:
+    """The runs that win over one of this precedence, and come soon enough after it to meet it."""
+    higher = ORDER[ORDER.index(Run.Precedence(precedence)) + 1 :]
+    if not higher or caps is None or not caps.holds:
+        return []
+    to_come = _to_come(project_id).filter(
+        precedence__in=higher, scheduled_at__gt=at - A_DAY, scheduled_at__lt=at + caps.longest
+    )
+    return [run for run in to_come.select_related("project", "category") if run.caps]
+
+
+def kept_above(run: Run) -> list[int]:
+    """Those of them for which places are kept."""
+    if run.caps is None or not run.caps.holds or run.precedence == ORDER[-1]:
+        return []
+    higher = ORDER[ORDER.index(Run.Precedence(run.precedence)) + 1 :]
+    soon = _to_come(run.project_id).filter(precedence__in=higher, scheduled_at__gt=Now() - A_DAY)
+    kept = soon.filter(Exists(Place.objects.filter(run_id=OuterRef("pk"))))
+    return list(kept.values_list("pk", flat=True))
+
+
+def has_below(run: Run) -> bool:
+    """Whether one of lower precedence is under way."""
+    lower = ORDER[: ORDER.index(Run.Precedence(run.precedence))]
+    return (
+        run.caps is not None
+        and _to_come(run.project_id).filter(precedence__in=lower, planned__isnull=False).exists()
+    )
+
+
+def _to_come(project_id: int) -> QuerySet[Run]:
+    campaigns = Run.objects.filter(project=project_id, kind=Run.Kind.CAMPAIGN)
+    return campaigns.filter(state__in=TO_COME)
+
+
+def keep(run_id: int, people: str, params: Sequence[Any]) -> None:
+    """For those whom the statement finds."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO campaigns_place (run_id, contact_id)"
+            f" SELECT DISTINCT %s::bigint, contact_id FROM ({people}) people"
+            " ON CONFLICT DO NOTHING",
+            [run_id, *params],
+        )
+
+
+def remove_old() -> None:
+    """Of runs that keep none any more."""
+    to_come = Run.objects.filter(state__in=TO_COME, scheduled_at__gt=Now() - A_DAY)
+    Place.objects.exclude(run_id__in=to_come.values("pk")).delete()

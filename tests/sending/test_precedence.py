@@ -1,0 +1,186 @@
+"""Where two campaigns meet at a person's cap: the one of higher precedence gets the place."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from campaigns import control
+from campaigns.engine import engine
+from campaigns.runs.caps import places
+from campaigns.runs.caps.places import Place
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
+from campaigns.sending import sending
+from notifications.people import contact
+from notifications.people.consent.category import Category
+from notifications.people.device import Device
+from notifications.people.project import Project
+from tests.api.caller import Caller
+from tests.given.builders import make_audience, make_campaign, make_people
+from tests.servers.fcm import Fcm
+
+pytestmark = pytest.mark.django_db
+
+ACCEPTED, CAPPED = "accepted", "skipped"
+
+
+@pytest.fixture
+def people(project: Project) -> list[Device]:
+    """Two, with one message a day; the first is a guest."""
+    Project.objects.update(cap_per_day=1)
+    project.refresh_from_db()
+    found = make_people(project, 2)
+    found[0].contact.attributes["plan"] = "guest"
+    found[0].contact.save()
+    return found
+
+
+def planned(project: Project, hours: float = 20, **values: Any) -> Run:
+    """A campaign that goes to guests some hours from now."""
+    guests = {"all": [{"field": "attributes.plan", "op": "eq", "value": "guest"}]}
+    values.setdefault("audience", make_audience(project, rules=guests))
+    at = timezone.now() + timedelta(hours=hours)
+    values = {"precedence": "high", "schedule_kind": "at", "at": at, **values}
+    return control.launch(make_campaign(project, **values), by="user:alice", now=timezone.now())
+
+
+def begun(project: Project, **values: Any) -> Run:
+    """One that goes to everybody at once, with its people chosen."""
+    run = control.launch(make_campaign(project, **values), by="user:alice", now=timezone.now())
+    engine.advance(run.pk, now=timezone.now())
+    return Run.objects.get(pk=run.pk)
+
+
+def ends(run: Run, now: datetime | None = None) -> list[tuple[str, str]]:
+    """Sent to its end; what became of its people, and the detail."""
+    for _ in range(3):
+        engine.advance(run.pk, now=now or timezone.now())
+        run.refresh_from_db()
+        for chunk in run.chunks.filter(state=Chunk.State.QUEUED):
+            sending.send(run.pk, chunk.number, run.epoch)
+    ended = Delivery.objects.filter(run_id=run.pk).order_by("seq")
+    return list(ended.values_list("status", "detail"))
+
+
+def foretold(run: Run) -> list[tuple[str, int]]:
+    told = Caller(run.project).get(f"campaigns/{run.campaign_id}/check").json()
+    return [(one["reason"], one["devices"]) for one in told["skipped"]]
+
+
+def test_a_lower_one_leaves_the_place_to_a_planned_one(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    higher = planned(project)
+    lower = begun(project)
+    assert foretold(lower) == [("capped", 1)]
+    assert ends(lower) == [(CAPPED, f"kept for run {higher.pk}"), (ACCEPTED, "")]
+
+    Run.objects.filter(pk=higher.pk).update(scheduled_at=timezone.now())
+    engine.sweep(timezone.now())
+    assert ends(higher) == [(ACCEPTED, "")]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"hours": 25},
+        {"precedence": "normal"},
+        {"precedence": "low"},
+    ],
+)
+def test_nothing_is_kept_for_what_comes_later_or_does_not_win(
+    project: Project, people: list[Device], fcm: Fcm, values: dict[str, Any]
+) -> None:
+    planned(project, **values)
+    lower = begun(project)
+    assert foretold(lower) == []
+    assert ends(lower) == [(ACCEPTED, "")] * 2
+    assert not Place.objects.exists()
+
+
+def test_nothing_is_kept_for_what_does_not_count(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    free = Category.objects.create(project=project, name="Free", slug="free", caps="free")
+    planned(project, category=free)
+    assert ends(begun(project)) == [(ACCEPTED, "")] * 2
+
+
+def test_whom_nothing_holds_back_leaves_no_place(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    planned(project)
+    exempt = Category.objects.create(project=project, name="E", slug="exempt", caps="exempt")
+    assert ends(begun(project, category=exempt)) == [(ACCEPTED, "")] * 2
+
+
+def test_where_the_cap_has_two_places_both_get_one(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    Project.objects.update(cap_per_day=2)
+    planned(project)
+    first, second = begun(project), begun(project)
+    assert ends(first) == [(ACCEPTED, "")] * 2
+    assert [status for status, _ in ends(second)] == [CAPPED, ACCEPTED]
+
+
+def test_a_place_counts_for_each_cap_only_if_it_comes_within_its_time(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    Project.objects.update(cap_per_day=None, cap_gap_minutes=60)
+    planned(project, hours=0.5, precedence="normal")
+    planned(project, hours=2)
+    assert ends(begun(project, precedence="low"))[1] == (ACCEPTED, "")
+    Project.objects.update(cap_gap_minutes=150)
+    assert ends(begun(project))[0][0] == CAPPED
+
+
+def test_who_is_kept_for_a_cancelled_run_gets_the_message(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    higher, lower = planned(project), begun(project)
+    assert Place.objects.count() == 1
+    higher.cancel()
+    assert ends(lower) == [(ACCEPTED, "")] * 2
+    places.remove_old()
+    assert not Place.objects.exists()
+
+
+def test_of_two_that_go_at_once_the_higher_gets_those_who_have_had_neither(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    """It starts when the people of the lower one are chosen, and none was sent to."""
+    lower = begun(project, precedence="low")
+    higher = begun(project)
+    assert {status for status, _ in ends(lower)} == {CAPPED}
+    assert ends(higher) == [(ACCEPTED, "")] * 2
+
+
+def test_a_run_that_began_before_is_left_its_places_too(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    higher = begun(project, precedence="high")
+    lower = begun(project)
+    assert ends(lower) == [(CAPPED, f"kept for run {higher.pk}")] * 2
+    assert ends(higher) == [(ACCEPTED, "")] * 2
+
+
+def test_what_is_kept_goes_with_who_is_erased(project: Project, people: list[Device]) -> None:
+    planned(project)
+    begun(project)
+    contact.forget_people([people[0].contact_id])
+    assert not Place.objects.exists()
+
+
+def test_a_precedence_that_nobody_knows_is_refused_by_its_field(
+    project: Project, people: list[Device]
+) -> None:
+    campaign = make_campaign(project)
+    reply = Caller(project).patch(f"campaigns/{campaign.pk}", {"precedence": "urgent"})
+    assert reply.status_code == 400
+    assert [one["field"] for one in reply.json()["errors"]] == ["precedence"]
