@@ -9,8 +9,10 @@ from django.utils import timezone
 from campaigns.echo import opening
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
+from campaigns.runs.claiming import claim
 from campaigns.runs.run import Run
 from campaigns.runs.series import repeated
+from campaigns.sending.sending import Sending
 from notifications.pace.gate import Gate
 from notifications.pace.heard import Heard
 from notifications.people.project import Project
@@ -98,11 +100,16 @@ def test_a_rate_that_a_person_sets_meanwhile_takes_its_place(
     desk: Desk, project: Project, past: Run
 ) -> None:
     run = make_run(project, opens_per_second=2)
+    granted = claim(run.pk, 1, run.epoch, task_id=None)
+    assert granted
+    sending = Sending(granted)
+    assert sending.gate.rate == 8
     asked = desk.open("campaigns_run_change_rate", run.pk)
     assert "It keeps to 2 opens a second now; what you choose here takes the place of" in asked
     desk.confirm("campaigns_run_change_rate", run.pk, rate="700")
-    run.refresh_from_db()
-    assert rate_of(run) == 700
+    sending.looked_at = 0.0
+    sending._renew_when_due()
+    assert sending.gate.rate == 700
     changes = AuditEntry.objects.get(action="changed the rate of").changes
     assert changes == {"rate_per_second": [None, 700], "opens_per_second": [2, None]}
 
