@@ -120,6 +120,7 @@ PAGES: dict[str, Door] = {
     "test_people": Door(EDITOR, EDITOR),
     "campaign_when": LOOK,
     "campaign_holidays": LOOK,
+    "campaign_left_out": LOOK,
     "campaign_review": LOOK,
     "campaign_text_check": Door(VIEWER, EDITOR),
     "campaign_text_check_cancel": Door(EDITOR, EDITOR),

@@ -20,7 +20,7 @@ from django_htmx.http import trigger_client_event
 
 from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.campaign import form, when
-from campaigns.admin.campaign.foretold import chart
+from campaigns.admin.campaign.foretold import chart, left_out
 from campaigns.admin.campaign.in_place import MAKE
 from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.rehearsal import pages as rehearsals
@@ -93,6 +93,11 @@ class Panels:
                 "<int:pk>/review/",
                 guarded(require_GET(self.review_view)),
                 name="campaign_review",
+            ),
+            path(
+                "<int:pk>/left-out/",
+                guarded(require_GET(self.left_out_view)),
+                name="campaign_left_out",
             ),
         ]
 
@@ -204,11 +209,18 @@ class Panels:
         reply = render(request, f"{FOLDER}/holidays.html", context)
         return trigger_client_event(reply, "days-off", after="settle")
 
-    def review_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def left_out_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        return left_out.page(request, self._campaign(request, pk))
+
+    def _campaign(self, request: HttpRequest, pk: int) -> Campaign:
         related = Campaign.objects.select_related("audience", "template", "project")
         campaign = related.filter(pk=pk).first()
         if campaign is None or self.page.get_object(request, str(pk)) is None:
             raise Http404
+        return campaign
+
+    def review_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        campaign = self._campaign(request, pk)
         try:
             with one_of_few(campaign.project_id):
                 return self._review(request, campaign)

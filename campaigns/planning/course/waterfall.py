@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from django.utils.translation import gettext as _
 
@@ -14,12 +15,28 @@ from campaigns.runs.reasons import Reason
 TOO_LATE = (Reason.QUIET_HOURS, Reason.EXPIRED)  # the others are told with the audience
 
 
+class Lost(Protocol):
+    """Devices that would get nothing, and why."""
+
+    @property
+    def reason(self) -> Reason: ...
+    @property
+    def variable(self) -> str: ...
+    @property
+    def short(self) -> str: ...
+    @property
+    def devices(self) -> int | None: ...
+    @property
+    def exact(self) -> bool: ...
+
+
 @dataclass(frozen=True)
 class Step:
     words: str
     count: int
     is_sum: bool = False  # what is left, and not who is lost
     exact: bool = True
+    lost: Lost | None = None  # whose people can be shown
 
     @property
     def said(self) -> str:
@@ -28,18 +45,15 @@ class Step:
         return number if self.exact else _("about %(number)s") % {"number": number}
 
 
-def steps(
-    found: Reach, losses: Sequence[tuple[str, int, bool]], sent_to: int, course: Course
-) -> list[Step]:
-    """`losses`: each with its words, its devices and whether that is exact. The last step is what
-    is left of the people above it."""
+def steps(found: Reach, losses: Sequence[Lost], sent_to: int, course: Course) -> list[Step]:
+    """The last one is what is left of the people above it."""
     exact = found.exact
     told = [Step(_("People in the audience"), found.people, is_sum=True, exact=exact)]
     if found.unreachable_people:
         told.append(Step(_("without a device"), found.unreachable_people, exact=exact))
     told.append(Step(_("Devices"), found.devices, is_sum=True, exact=exact))
-    told += [Step(words, count, exact=sure) for words, count, sure in losses]
-    if twice := sum(count for _words, count, _sure in losses) - (found.devices - sent_to):
+    told += [Step(one.short, one.devices or 0, exact=one.exact, lost=one) for one in losses]
+    if twice := sum(one.devices or 0 for one in losses) - (found.devices - sent_to):
         told.append(Step(_("counted under several reasons"), -twice, exact=exact))
     late = [*_too_late(course)]
     left = sent_to - sum(step.count for step in late)

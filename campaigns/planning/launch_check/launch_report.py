@@ -209,17 +209,18 @@ class LaunchReport:
         needs."""
         if self.reach is None or not self._readable:
             return Skipped()
-        found = skipped.foretold(self.campaign, self._rules, self.reach, self._whatever_it_says)
+        found = skipped.foretold(self.campaign, self._rules, self.reach, self.causes)
         return skipped.also(found, sharing.losses(self.campaign, self.reach), self.reach)
 
     @property
-    def _whatever_it_says(self) -> list[Cause]:
-        """Why some would be skipped with any text."""
-        texts = [one.number for one in launching.wordings(self.campaign)]
+    def causes(self) -> list[Cause]:
+        """Why some would be skipped: for what they said or lack, or with any text."""
+        wordings = launching.wordings(self.campaign)
+        texts = [one.number for one in wordings]
         by_the_clock = clocks.causes(self.local_time, texts)
         had_it = skipped.of_had(self.campaign, self.begun, texts)
         capped = skipped.of_caps(self.campaign, self.starts_at, texts)
-        return [*by_the_clock, *had_it, *capped]
+        return [*skipped.causes_of(wordings), *by_the_clock, *had_it, *capped]
 
     @property
     def sent_to(self) -> int | None:
@@ -368,8 +369,7 @@ class LaunchReport:
         """From the people of the audience to the messages that leave."""
         if self.reach is None or self.course is None or self.sent_to is None:
             return []
-        losses = [(one.short, one.devices or 0, one.exact) for one in self.skipped.losses]
-        return waterfall.steps(self.reach, losses, self.sent_to, self.course)
+        return waterfall.steps(self.reach, self.skipped.losses, self.sent_to, self.course)
 
     @property
     def first(self) -> int:

@@ -4,7 +4,7 @@ device lost for two reasons is one device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, partial
@@ -67,12 +67,12 @@ class Skipped:
 
 
 def foretold(
-    campaign: Campaign, rules: dict[str, Any], found: Reach, more: Iterable[Cause] = ()
+    campaign: Campaign, rules: dict[str, Any], found: Reach, causes: Sequence[Cause]
 ) -> Skipped:
     texts = launching.wordings(campaign)
     shares = {one.number: one.weight / sum(each.weight for each in texts) for one in texts}
     ask = partial(reach.judged, campaign.project_id, rules, found=found, asks=campaign.asks)
-    return _because([*causes_of(texts), *more], found, ask, shares)
+    return _because([*causes], found, ask, shares)
 
 
 def also(skipped: Skipped, others: list[Loss], found: Reach) -> Skipped:

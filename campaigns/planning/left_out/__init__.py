@@ -1,0 +1,4 @@
+"""Who of an audience would be left out of a launch, person by person.
+
+The campaign's last step enters.
+"""
