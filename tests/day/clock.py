@@ -12,14 +12,12 @@ import shutil
 import sys
 import tempfile
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
+from tests.servers.clocks import library
+
 FOLDER = "CARILLON_DAY"
-NOTICED = (
-    1.2  # seconds until every process has seen that the clock was set: each looks once a second
-)
 
 
 def mine() -> Clock | None:
@@ -29,13 +27,16 @@ def mine() -> Clock | None:
 
 def start_again(moment: datetime) -> NoReturn:
     """This program once more, under a clock that shows this moment."""
+    shown_by = library()
+    if shown_by is None:
+        raise SystemExit("carillon: a clock of our own needs Linux.")
     folder = Path(tempfile.mkdtemp(prefix="carillon-day-"))
     folder.chmod(0o755)  # PostgreSQL's account has to get through
     clock = Clock(folder)
     clock.begin(moment)
     ours = {
         FOLDER: str(folder),
-        "LD_PRELOAD": str(shutil.copy(_library(), folder)),
+        "LD_PRELOAD": str(shutil.copy(shown_by, folder)),
         "FAKETIME_TIMESTAMP_FILE": str(clock.file),
         # Nobody's clock may lag: Google refuses the key of who is minutes ahead.
         "FAKETIME_NO_CACHE": "1",
@@ -43,13 +44,6 @@ def start_again(moment: datetime) -> NoReturn:
         "NO_FAKE_STAT": "1",
     }
     os.execve(sys.executable, sys.orig_argv, {**os.environ, **ours})
-
-
-def _library() -> Path:
-    found = find_spec("libfaketime")
-    if found is None or found.origin is None or not sys.platform.startswith("linux"):
-        raise SystemExit("carillon: a clock of our own needs Linux, and `make development`.")
-    return Path(found.origin).parent / "vendor" / "libfaketime" / "src" / "libfaketime.so.1"
 
 
 class Clock:

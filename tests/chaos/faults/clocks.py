@@ -21,9 +21,9 @@ from tests.chaos.fault import CannotBePlayed, fault
 from tests.chaos.faults.postgres_faults import arrived
 from tests.chaos.scene import Scene
 from tests.given.builders import make_campaign
+from tests.servers.clocks import library
 
 SCHEDULES = 50
-FAKETIME = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
 
 
 def _scheduled(scene: Scene, seconds: float) -> Run:
@@ -78,12 +78,13 @@ def beat_doubled(scene: Scene) -> None:
 
 def _wrong_clock(scene: Scene, offset: str) -> dict[str, str]:
     """Read from a file, so that a clock can be right at the start and jump afterwards."""
-    if not FAKETIME:
-        raise CannotBePlayed("faketime is not installed")
+    shown_by = library()
+    if shown_by is None:
+        raise CannotBePlayed("no process has another clock here")
     file = scene.stage.state.path / "clock"
     file.write_text(offset)
     return {
-        "LD_PRELOAD": str(FAKETIME[0]),
+        "LD_PRELOAD": str(shown_by),
         "FAKETIME_TIMESTAMP_FILE": str(file),
         "FAKETIME_CACHE_DURATION": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
