@@ -11,7 +11,7 @@ from django.utils import timezone
 from campaigns.planning.course import forecast
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.given.builders import make_project, make_run
+from tests.given.builders import make_people, make_project, make_run
 
 pytestmark = pytest.mark.django_db
 LATER = datetime(2031, 5, 7, 18, tzinfo=UTC)
@@ -75,3 +75,17 @@ def test_a_fast_run_does_not_lift_the_quota_or_the_campaigns_own_rate(project: P
     assert forecast.foretell(project, 100, 40_000).limit == "the campaign's own rate"
     project.quota_per_minute = 6_000
     assert forecast.foretell(project, None, 40_000).rate == 80
+
+
+@pytest.mark.parametrize(("gap", "measured"), [(50, True), (70, False)])
+def test_a_run_in_which_people_slept_says_nothing_of_how_fast_we_are(
+    project: Project, gap: int, measured: bool
+) -> None:
+    make_people(project, 1)
+    run = ran(project, messages=40_000, seconds=4_000)
+    began = timezone.now()
+    for seconds in (0, 1, gap + 1):
+        opened = began + timedelta(seconds=seconds)
+        run.chunks.get().windows.create(run=run, attempt=1, seqs=[1], opened_at=opened)
+    pace = forecast.foretell(project, None, 40_000)
+    assert ("last run" in pace.limit) == measured

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import islice
 from statistics import median
 
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -27,6 +29,7 @@ LAST_RUNS = 3  # their median: one slow hour is no forecast
 LOOKED_AT = 50
 MEASURABLE = 500  # messages; a run of fewer is over before it has a rate
 ALIKE = 10  # times larger or smaller; far from its size, a start and an end weigh differently
+STANDS_STILL = timedelta(minutes=1)  # without a request: then people slept, or FCM was away
 HELD_BY_ITS_OWN = 0.8  # of the rate it was given: then that was its limit, and not ours
 
 
@@ -142,10 +145,10 @@ def _as_measured(project: Project, devices: int) -> Forecast | None:
 
 def _measured(project: Project, devices: int) -> Iterator[float]:
     """Of runs that nobody and nothing held up: not paused, not sent again, without the wait for a
-    first part, and slower than the rate they were given, if any."""
+    first part or for somebody's morning, and slower than the rate they were given, if any."""
     straight = Run.objects.filter(
         project=project.pk, state=Run.State.FINISHED, resumed_at=None, reopened_at=None,
-        started_at__isnull=False, first_percent=None,
+        started_at__isnull=False, first_percent=None, forgotten_at=None,
     )  # fmt: skip
     columns = (
         "planned", "skipped", "rate_per_second", "spread_seconds", "opens_per_second", "opens_rate",
@@ -157,8 +160,24 @@ def _measured(project: Project, devices: int) -> Iterator[float]:
         sent, own = (run.planned or 0) - run.skipped, run.own_rate
         rate = average_rate(sent, run.started_at, run.finished_at)
         alike = devices / ALIKE <= sent <= devices * ALIKE
-        if sent >= MEASURABLE and alike and not (own and rate > own * HELD_BY_ITS_OWN):
+        held = own and rate > own * HELD_BY_ITS_OWN
+        if sent >= MEASURABLE and alike and not held and not _stood_still(run):
             yield rate
+
+
+LONGEST_GAP = """
+SELECT max(opened_at - before) FROM (
+    SELECT opened_at, lag(opened_at) OVER (ORDER BY opened_at) AS before
+    FROM campaigns_window WHERE run_id = %s
+) each
+"""
+
+
+def _stood_still(run: Run) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(LONGEST_GAP, [run.pk])
+        longest: timedelta | None = cursor.fetchone()[0]
+    return longest is not None and longest > STANDS_STILL
 
 
 def number(rate: float) -> str:
