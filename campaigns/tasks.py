@@ -443,14 +443,13 @@ def advance(run_id: int) -> None:
         ring_wave(released)
     if engine.goes_on(run_id):
         _publish(run_id)
-    if if_free(lambda: foreseen.is_due(run_id, clock.now())):
-        with suppress(NotRung), ringing():
-            foresee.delay(run_id=run_id)
+    _foresee(run_id)
 
 
-@shared_task
-def foresee(run_id: int) -> None:
-    """Keep how a run that has just begun would go. Never raises: its page does without."""
+def _foresee(run_id: int) -> None:
+    """Keep how a run that has just begun would go: its first messages are on their way. In this
+    task, as the release before would not know one of its own. Its page does without, whatever fails
+    here."""
     try:
         foreseen.keep(run_id, clock.now())
     except DATABASE_TROUBLE as error:

@@ -1,8 +1,8 @@
 """Foreseen: how many of a run's messages would leave when? Kept once, as it begins, and drawn
 under what came of it.
 
-It is reckoned beside the run and holds it up by nothing: with its first messages already on their
-way, what is asked is how things stood at its start.
+It is reckoned when its first messages are on their way already: asked is how things stood at its
+start.
 """
 
 from __future__ import annotations
@@ -55,10 +55,6 @@ class Foreseen(models.Model):
 def of(run: Run) -> Course | None:
     kept = Foreseen.objects.filter(run=run.pk).exclude(counts=[]).first()
     return kept.course if kept else None
-
-
-def is_due(run_id: int, now: datetime) -> bool:
-    return _just_begun(now).filter(pk=run_id).exists()
 
 
 def keep(run_id: int, now: datetime) -> None:

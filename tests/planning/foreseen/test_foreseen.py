@@ -52,7 +52,7 @@ def test_a_run_keeps_what_the_check_said_of_it(project: Project) -> None:
     assert said
     run = begun(control.launch(campaign, by="user:alice", now=timezone.now()))
 
-    tasks.foresee(run_id=run.pk)
+    tasks.advance(run_id=run.pk)
 
     kept = foreseen.of(run)
     assert kept and run.started_at
@@ -72,25 +72,20 @@ def test_what_the_run_sent_meanwhile_is_not_held_against_its_people(project: Pro
             contact_id=one.contact_id, run_id=run.pk, seq=one.seq, message=0, at=now
         )
 
-    tasks.foresee(run_id=run.pk)
+    tasks.advance(run_id=run.pk)
 
     kept = foreseen.of(run)
     assert kept and kept.sent == 3
 
 
-def test_the_task_that_begins_a_run_has_it_foreseen(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rung: list[int] = []
-    monkeypatch.setattr(tasks.foresee, "delay", lambda run_id: rung.append(run_id))
+def test_a_run_is_foreseen_once(project: Project) -> None:
     make_people(project, 2)
     run = make_run(project)
 
     tasks.advance(run_id=run.pk)
-    tasks.foresee(run_id=run.pk)
+    make_people(project, 3)
     tasks.advance(run_id=run.pk)
 
-    assert rung == [run.pk], "not again once it is kept"
     assert Foreseen.objects.get().sent == 2
 
 
@@ -114,10 +109,12 @@ def test_a_run_that_nobody_can_reckon_goes_on_without(
     run = begun(make_run(project))
     monkeypatch.setattr(LaunchReport, "course_in", fails)
 
-    tasks.foresee(run_id=run.pk)
+    tasks.advance(run_id=run.pk)
 
     assert foreseen.of(run) is None and "cannot be foreseen" in caplog.text
-    assert not foreseen.is_due(run.pk, timezone.now()), "it would fail again"
+    monkeypatch.undo()
+    tasks.advance(run_id=run.pk)
+    assert foreseen.of(run) is None, "nobody tries again and again"
     begun(run)
     assert run.state == Run.State.SENDING
 
@@ -125,19 +122,20 @@ def test_a_run_that_nobody_can_reckon_goes_on_without(
 def test_a_run_is_foreseen_only_as_it_begins(project: Project) -> None:
     make_people(project, 2)
     run = control.launch(make_campaign(project), by="user:alice", now=timezone.now())
-    assert not foreseen.is_due(run.pk, timezone.now()), "it has not begun"
+    foreseen.keep(run.pk, timezone.now())
+    assert not Foreseen.objects.exists(), "it has not begun"
     begun(run)
-    assert foreseen.is_due(run.pk, timezone.now())
-    late = timezone.now() + AT_LATEST
-    assert not foreseen.is_due(run.pk, late), "others are in its audience by then"
-    foreseen.keep(run.pk, late)
-    assert not Foreseen.objects.exists()
+    foreseen.keep(run.pk, timezone.now() + AT_LATEST)
+    assert not Foreseen.objects.exists(), "others are in its audience by then"
+    foreseen.keep(run.pk, timezone.now())
+    assert Foreseen.objects.exists()
 
 
 def test_a_rehearsal_is_not_foreseen(project: Project) -> None:
     make_people(project, 2)
     run = begun(ask(make_campaign(project)).run)
-    assert not foreseen.is_due(run.pk, timezone.now())
+    foreseen.keep(run.pk, timezone.now())
+    assert not Foreseen.objects.exists()
 
 
 @given(
