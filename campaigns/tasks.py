@@ -447,9 +447,9 @@ def advance(run_id: int) -> None:
 
 
 def _foresee(run_id: int) -> None:
-    """Keep how a run that has just begun would go: its first messages are on their way. In this
-    task, as the release before would not know one of its own. Its page does without, whatever fails
-    here."""
+    """Keep how a run that has just begun would go: its first messages are on their way. Not in a
+    task of its own, which an old worker would not know. Whatever fails here, its page does without.
+    """
     try:
         foreseen.keep(run_id, clock.now())
     except DATABASE_TROUBLE as error:
