@@ -91,6 +91,26 @@ def test_it_says_what_a_campaign_would_push_out_at_its_own_time(
     assert len(another["pushes_out"]) == 1
 
 
+def test_what_it_pushes_out_is_found_on_whatever_day_it_would_be_sent(
+    alice: Caller, ours: Project
+) -> None:
+    """The hours that are shown are of other days."""
+    make_people(ours, 600)
+    run = scheduled(ours, NINE)
+    campaign = make_campaign(ours, schedule_kind="at", at=NINE, timezone="UTC")
+    for query in (
+        "messages=600&at=2031-05-14T09:00:00Z",
+        "messages=36000&at=2031-05-14T08:00:30Z",
+        f"campaign={campaign.pk}",
+        f"campaign={campaign.pk}&at=2031-05-14T09:00:00Z",
+    ):
+        found = alice.get(f"quota?{query}").json()
+        assert [one["run"] for one in found["another"]["pushes_out"]] == [run.pk], query
+        assert found["planned"] == []
+    of_itself = alice.get(f"quota?campaign={run.campaign.pk}").json()["another"]
+    assert (of_itself["messages"], of_itself["pushes_out"]) == (600, [])
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [

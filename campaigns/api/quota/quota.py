@@ -119,7 +119,7 @@ class Quota(ApiView):
             "sent_as_of": hours.as_of,
             "hours": [_hour(one) for one in hours.hours],
             "planned": [self._planned(one) for one in found if one.is_within(first, last)],
-            "another": self._another(asked, found, there, now),
+            "another": self._another(asked, there, now),
         }
         return Response(QuotaSerializer(answer).data)
 
@@ -136,11 +136,11 @@ class Quota(ApiView):
         }
 
     def _another(
-        self, asked: dict[str, Any], found: list[Planned], there: Firebase, now: datetime
+        self, asked: dict[str, Any], there: Firebase, now: datetime
     ) -> dict[str, Any] | None:
         if "messages" in asked:
             asks = pushing.messages(asked["messages"], asked["at"], there)
-            return self._outcome(pushing.with_another(found, asks, there))
+            return self._outcome(pushing.with_another(asks, there, now))
         if "campaign" not in asked:
             return None
         campaign = Campaign.objects.filter(project=self.project, pk=asked["campaign"]).first()
@@ -151,8 +151,7 @@ class Quota(ApiView):
         if of_it is None:
             said = "Its people could not be counted in time. Give messages and at instead."
             raise ValidationError({"campaign": said})
-        others = pushing.without(found, campaign, there)
-        return self._outcome(pushing.with_another(others, of_it, there))
+        return self._outcome(pushing.with_another(of_it, there, now, of=campaign))
 
     def _outcome(self, outcome: Outcome) -> dict[str, Any]:
         return {

@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.planned import Planned, beside
+from campaigns.planning.quota.planned import Planned, beside, planned
 from campaigns.planning.quota.together import Asks, Goes, together
 from campaigns.planning.solver.rules import Alike, Rules
 
 MOST_MESSAGES = 1_000_000_000
+AN_HOUR = timedelta(hours=1)
 WORTH_SAYING = timedelta(seconds=5)
 TTL = timedelta(days=28)  # of messages that nobody has written yet: the longest that FCM takes
 
@@ -40,18 +41,17 @@ class Outcome:
         return self.goes.ends_at
 
 
-def with_another(found: Sequence[Planned], asks: Asks, there: Firebase) -> Outcome:
-    """`found`: the others, as they go without it."""
-    others = [one for one in found if one.asks]
-    *then, goes = together([*(one.asks for one in others if one.asks), asks], there.gate)
+def with_another(
+    asks: Asks, there: Firebase, now: datetime, *, of: Campaign | None = None
+) -> Outcome:
+    """`of`: what is planned of this campaign already goes away."""
+    start = asks.rules.start
     [alone] = together([asks], there.gate)
-    return Outcome(goes, alone.ends_at, slower(others, then))
-
-
-def without(found: Sequence[Planned], campaign: Campaign, there: Firebase) -> list[Planned]:
-    """As the others go without what is planned of this one."""
-    others = [one for one in found if one.campaign.pk != campaign.pk]
-    return others if len(others) == len(found) else beside(others, there)
+    lasts = (alone.ends_at or start) - start  # beside others, it takes longer
+    found = planned(there, start, start + 2 * lasts + AN_HOUR, now)
+    others = [one for one in found if one.asks and (of is None or one.campaign.pk != of.pk)]
+    *then, goes = together([*(one.asks for one in others if one.asks), asks], there.gate)
+    return Outcome(goes, alone.ends_at, slower(beside(others, there), then))
 
 
 def messages(count: int, at: datetime, there: Firebase) -> Asks:

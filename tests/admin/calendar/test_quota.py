@@ -92,6 +92,16 @@ def test_one_more_pushes_out_what_is_sent_at_the_same_time(desk: Desk, project: 
     assert "None of the planned ones would end later." in aside
 
 
+def test_what_it_pushes_out_is_found_on_another_day_than_is_shown(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 600)
+    scheduled(project, NINE, name="Lanterns")
+    text = planner(desk, day="2031-05-01", messages=600, at="2031-05-14T09:00")
+    assert "Lanterns 14 May 09:00 14 May 09:01" in text
+    assert "None of the planned ones" not in text
+
+
 def test_a_campaign_that_is_planned_already_does_not_push_itself_out(
     desk: Desk, project: Project
 ) -> None:

@@ -81,17 +81,13 @@ def _shown(request: HttpRequest, project: Project, now: datetime) -> dict[str, A
     span = Span("day", day, zone)
     mine = firebase.of(project)
     known = [one for one in firebase.among(projects(request)) if project not in one.projects]
-    rows, found = [], list[Planned]()
-    for there in [mine, *known[: ROWS - 1]]:
-        coming = reckoned(there, span.midnight(day), span.midnight(day + DAYS * A_DAY), now)
-        found = coming if there is mine else found
-        rows.append(_row(there, coming, project, span, now))
+    rows = [_row(there, project, span, now) for there in [mine, *known[: ROWS - 1]]]
     given = request.GET if _is_asked(request) else None
     form = Another(given, project=project, zone=zone, now=now)
     return {
         "rows": rows, "levels": levels(), "more": max(0, len(known) - ROWS + 1), "zone": zone,
         "form": form, "zone_day": day, "earlier": day - A_DAY, "later": day + A_DAY,
-        "outcome": _outcome(form, found, mine, zone) if form.is_valid() else None,
+        "outcome": _outcome(form, mine, zone) if form.is_valid() else None,
     }  # fmt: skip
 
 
@@ -99,9 +95,8 @@ def _is_asked(request: HttpRequest) -> bool:
     return bool({"campaign", "messages", "at"} & request.GET.keys())
 
 
-def _row(
-    there: Firebase, coming: list[Planned], project: Project, span: Span, now: datetime
-) -> Row:
+def _row(there: Firebase, project: Project, span: Span, now: datetime) -> Row:
+    coming = reckoned(there, span.midnight(span.day), span.midnight(span.day + DAYS * A_DAY), now)
     days = [span.day + n * A_DAY for n in range(DAYS)]
     begins = [of_day(span.midnight(day), span.midnight(day + A_DAY)) for day in days]
     found = hours_of(there, coming, [at for each in begins for at in each], now)
@@ -139,13 +134,12 @@ def _planned(one: Planned, project: Project, zone: str) -> dict[str, Any]:
     }
 
 
-def _outcome(form: Another, found: list[Planned], mine: Firebase, zone: str) -> dict[str, Any]:
+def _outcome(form: Another, mine: Firebase, zone: str) -> dict[str, Any]:
     asks = form.asks(mine)
     if asks is None:
         return {"uncounted": True}
     campaign = form.cleaned_data.get("campaign")
-    others = pushing.without(found, campaign, mine) if campaign else found
-    outcome = pushing.with_another(others, asks, mine)
+    outcome = pushing.with_another(asks, mine, form.now, of=campaign)
     return {
         "begins": local(asks.rules.start, zone, SHORT_DAY_AND_CLOCK),
         "ends": local(outcome.ends_at, zone, SHORT_DAY_AND_CLOCK) if outcome.ends_at else "–",
