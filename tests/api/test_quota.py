@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.utils import timezone
 
+from campaigns import control
 from campaigns.audiences import estimating
-from campaigns.planning.quota import sizes
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.quota import planned, sizes
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign, make_people, make_project
@@ -109,6 +112,41 @@ def test_what_it_pushes_out_is_found_on_whatever_day_it_would_be_sent(
         assert found["planned"] == []
     of_itself = alice.get(f"quota?campaign={run.campaign.pk}").json()["another"]
     assert (of_itself["messages"], of_itself["pushes_out"]) == (600, [])
+
+
+@pytest.fixture
+def hourly(ours: Project) -> Campaign:
+    """Has a run each hour, to three people."""
+    make_people(ours, 3)
+    timed = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 * * * *"}
+    series = make_campaign(ours, **timed, at=NINE, timezone="UTC")
+    control.launch(series, by="user:bob", now=timezone.now())
+    return series
+
+
+@pytest.mark.usefixtures("hourly")
+def test_what_is_over_by_then_takes_no_place_of_what_comes(alice: Caller) -> None:
+    found = alice.get("quota?day=2031-05-26").json()
+    assert [hour["planned"] for hour in found["hours"]] == [3] * 48
+    assert (len(found["planned"]), found["not_reckoned"]) == (48, 0)
+
+
+@pytest.mark.usefixtures("hourly")
+def test_it_says_how_many_more_are_planned_than_it_reckons(
+    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that goes on since the days before is among them."""
+    week = {"spread_seconds": 6 * 86_400, "ttl_seconds": 7 * 86_400}
+    long = scheduled(ours, NINE + timedelta(days=5), **week)
+    monkeypatch.setattr(planned, "MOST", 30)
+    found = alice.get("quota?day=2031-05-20").json()
+    assert (len(found["planned"]), found["not_reckoned"]) == (30, 19)
+    assert max(one["begins_at"] for one in found["planned"]) == "2031-05-21T05:00:00Z"
+    assert long.pk not in [one["run"] for one in found["planned"]]
+    monkeypatch.setattr(planned, "MOST", 49)
+    found = alice.get("quota?day=2031-05-20").json()
+    assert (len(found["planned"]), found["not_reckoned"]) == (49, 0)
+    assert found["planned"][0]["run"] == long.pk
 
 
 @pytest.mark.parametrize(

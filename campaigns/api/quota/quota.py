@@ -87,6 +87,9 @@ class QuotaSerializer(serializers.Serializer[Any]):
     sent_as_of = serializers.DateTimeField(help_text="An hour's number may be ten minutes late.")
     hours = QuotaHourSerializer(many=True, help_text="Of two days by the project's clock.")
     planned = QuotaPlannedSerializer(many=True)
+    not_reckoned = serializers.IntegerField(
+        help_text="So many more are planned in these days than are reckoned together."
+    )
     another = QuotaAnotherSerializer(allow_null=True, help_text="null: none was asked for.")
 
 
@@ -110,7 +113,7 @@ class Quota(ApiView):
             datetime.combine(each, time(), zone) for each in (day, day + timedelta(days=DAYS))
         )
         found = reckoned(there, first, last, now)
-        hours = hours_of(there, found, of_day(first, last), now)
+        hours = hours_of(there, found.runs, of_day(first, last), now)
         answer = {
             "firebase_project": there.name,
             "projects": len(there.projects),
@@ -118,7 +121,8 @@ class Quota(ApiView):
             "rate_per_second": round(there.rate, 2),
             "sent_as_of": hours.as_of,
             "hours": [_hour(one) for one in hours.hours],
-            "planned": [self._planned(one) for one in found if one.is_within(first, last)],
+            "planned": [self._planned(one) for one in found.runs if one.is_within(first, last)],
+            "not_reckoned": found.more,
             "another": self._another(asked, there, now),
         }
         return Response(QuotaSerializer(answer).data)

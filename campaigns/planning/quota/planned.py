@@ -27,6 +27,7 @@ from campaigns.runs.run import Run
 from campaigns.runs.sums import totals_of
 
 LASTS = timedelta(days=8)  # what began earlier is over: nothing is spread over more than a week
+A_DAY = timedelta(days=1)
 MOST = 200  # runs that are reckoned together: a page of more could not be read
 
 
@@ -52,11 +53,20 @@ class Planned:
         return self.at < until and (self.ends_at or self.at) >= since
 
 
+@dataclass(frozen=True)
+class Reckoned:
+    runs: list[Planned]
+    more: int  # so many others are planned, and nobody reckoned with them
+
+
 def reckoned(
     there: Firebase, since: datetime, until: datetime, now: datetime, *, most: int = MOST_PEOPLE
-) -> list[Planned]:
+) -> Reckoned:
     """Whatever may send between the two, each as it goes beside the others."""
-    return beside(planned(there, since, until, now), there, most=most)
+    found = _all(there, since, until, now)
+    first = _first(found, since)
+    whole, part = (sum(_ends(one) >= since for one in runs) for runs in (found, first))
+    return Reckoned(beside(first, there, most=most), whole - part)
 
 
 def beside(found: Sequence[Planned], there: Firebase, *, most: int = MOST_PEOPLE) -> list[Planned]:
@@ -66,13 +76,34 @@ def beside(found: Sequence[Planned], there: Firebase, *, most: int = MOST_PEOPLE
 
 def planned(there: Firebase, since: datetime, until: datetime, now: datetime) -> list[Planned]:
     """Each by itself, the earliest first."""
+    return _first(_all(there, since, until, now), since)
+
+
+def _all(there: Firebase, since: datetime, until: datetime, now: datetime) -> list[Planned]:
     campaigns = Campaign.objects.filter(project__in=there.projects)
     coming = calendar.coming(campaigns, max(since - LASTS, now), until, now)
     going = _under_way(there)
     ids = {entry.campaign.pk for entry in coming} | {run.campaign.pk for run in going}
     by = _Asking(there, Sizes(ids), now)
     found = [*map(by.of_rest, going), *map(by.of_entry, coming)]
-    return sorted(found, key=lambda one: one.at)[:MOST]
+    return sorted(found, key=lambda one: one.at)
+
+
+def _first(found: Sequence[Planned], since: datetime) -> list[Planned]:
+    """Of too many: those that begin from then on, then those before that last longest."""
+    begin = [one for one in found if one.at >= since]
+    before = [one for one in found if one.at < since]
+    before.sort(key=_ends, reverse=True)
+    return sorted([*begin, *before][:MOST], key=lambda one: one.at)
+
+
+def _ends(one: Planned) -> datetime:
+    """At the earliest; where some may sleep, a day later."""
+    if one.asks is None:
+        return one.at
+    rules = one.asks.rules
+    lasts = rules.wait + timedelta(seconds=one.asks.gets_it / one.asks.rate)
+    return one.at + lasts + (A_DAY if rules.local_time or rules.quiet else timedelta())
 
 
 def _under_way(there: Firebase) -> list[Run]:

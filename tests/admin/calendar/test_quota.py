@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns.audiences import estimating
 from campaigns.figures import sent
-from campaigns.planning.quota import sizes
+from campaigns.planning.quota import planned, sizes
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
@@ -49,6 +49,19 @@ def test_a_planned_run_stands_in_the_hours_in_which_it_is_sent(
     assert "600 messages, most from 09:00 on: 0.8 % of the quota" in text
     assert "09:00 0 300 0.8 % 10:00 0 300 0.8 % 11:00 0 0 0 %" in text
     assert "Lanterns 14 May 09:59 14 May 10:00 600" in text
+
+
+def test_of_too_many_it_says_how_many_it_did_not_reckon(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, 600)
+    for number in range(3):
+        scheduled(project, NINE + number * MINUTE, name=f"Sale {number}")
+    said = "1 more is planned and was not reckoned."
+    assert said not in planner(desk)
+    monkeypatch.setattr(planned, "MOST", 2)
+    text = planner(desk)
+    assert said in text and "14 May 09:01" in text and "14 May 09:02" not in text
 
 
 def test_projects_that_are_one_at_firebase_share_one_row(desk: Desk, project: Project) -> None:

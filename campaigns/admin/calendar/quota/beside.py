@@ -57,7 +57,7 @@ def _lines(project: Project, span: Span, now: datetime) -> Iterator[tuple[date, 
     dates = [day for week in span.weeks for day in week]
     begins = [of_day(span.midnight(day), span.midnight(day + A_DAY)) for day in dates]
     coming = reckoned(there, span.since, span.until, now, most=PEOPLE)
-    hours = iter(hours_of(there, coming, [at for each in begins for at in each], now).hours)
+    hours = iter(hours_of(there, coming.runs, [at for each in begins for at in each], now).hours)
     for day, each in zip(dates, begins, strict=True):
         yield day, heat([next(hours) for _at in each], span.zone)
 

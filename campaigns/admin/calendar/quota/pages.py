@@ -46,6 +46,7 @@ class Row:
     there: Firebase
     days: list[tuple[date, str, Heat]]
     planned: list[dict[str, Any]]
+    more: int  # that were not reckoned
     others: list[Project]  # beside the one that is worked in
     known: str  # as of when
 
@@ -99,7 +100,7 @@ def _row(there: Firebase, project: Project, span: Span, now: datetime) -> Row:
     coming = reckoned(there, span.midnight(span.day), span.midnight(span.day + DAYS * A_DAY), now)
     days = [span.day + n * A_DAY for n in range(DAYS)]
     begins = [of_day(span.midnight(day), span.midnight(day + A_DAY)) for day in days]
-    found = hours_of(there, coming, [at for each in begins for at in each], now)
+    found = hours_of(there, coming.runs, [at for each in begins for at in each], now)
     lines, first = [], 0
     for day, each in zip(days, begins, strict=True):
         hours = found.hours[first : first + len(each)]
@@ -111,9 +112,10 @@ def _row(there: Firebase, project: Project, span: Span, now: datetime) -> Row:
         days=lines,
         planned=[
             _planned(one, project, span.zone)
-            for one in coming
+            for one in coming.runs
             if one.is_within(begins[0][0], begins[-1][-1])
         ],
+        more=coming.more,
         others=[one for one in there.projects if one.pk != project.pk],
         known=local(found.as_of, span.zone, CLOCK),
     )
