@@ -15,7 +15,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota import planned, sizes
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
-from tests.given.builders import make_campaign, make_people, make_project
+from tests.given.builders import make_campaign, make_people, make_project, make_run
 from tests.given.builders import make_scheduled_run as scheduled
 
 pytestmark = pytest.mark.django_db
@@ -147,6 +147,19 @@ def test_it_says_how_many_more_are_planned_than_it_reckons(
     found = alice.get("quota?day=2031-05-20").json()
     assert (len(found["planned"]), found["not_reckoned"]) == (49, 0)
     assert found["planned"][0]["run"] == long.pk
+
+
+def test_the_rest_of_what_is_spread_goes_on_at_the_rate_of_the_whole(
+    alice: Caller, ours: Project
+) -> None:
+    make_people(ours, 600)
+    run = make_run(ours, spread_seconds=6_000)
+    assert (run.state, run.planned) == ("sending", 600)
+    run.chunks.filter(pk=run.chunks.earliest("pk").pk).update(accepted=540)
+    [one] = alice.get("quota").json()["planned"]
+    lasts = datetime.fromisoformat(one["ends_at"]) - datetime.fromisoformat(one["begins_at"])
+    assert (one["run"], one["messages"]) == (run.pk, 60)
+    assert lasts == pytest.approx(timedelta(seconds=590), abs=timedelta(seconds=1))
 
 
 @pytest.mark.parametrize(

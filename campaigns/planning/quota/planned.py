@@ -16,7 +16,7 @@ from campaigns.first_part import drawing
 from campaigns.planning import calendar, local
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.course.forecast import foretell
+from campaigns.planning.course.forecast import Forecast, foretell
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.sizes import Size, Sizes
 from campaigns.planning.quota.together import MOST_PEOPLE, Asks, Goes, together
@@ -148,7 +148,8 @@ class _Asking:
         size = self._sizes.of(run, run.rules, rest=rest)
         if size is None:
             return None
-        return asks_for(run, size, at, run.local_time, there=self._there)
+        begun = rest is not None
+        return asks_for(run, size, at, run.local_time, there=self._there, begun=begun)
 
 
 def _still(kinds: Mapping[Alike, int], waiting: int, rules: Rules) -> dict[Alike, int]:
@@ -168,8 +169,17 @@ def _so_many(kinds: Mapping[Alike, int], most: int) -> dict[Alike, int]:
     return dict(zip(kinds, counts, strict=True))
 
 
-def asks_for(sent: Any, size: Size, at: datetime, by: LocalTime | None, *, there: Firebase) -> Asks:
-    """`sent`: a campaign, or a run."""
+def asks_for(
+    sent: Any,
+    size: Size,
+    at: datetime,
+    by: LocalTime | None,
+    *,
+    there: Firebase,
+    begun: bool = False,
+) -> Asks:
+    """`sent`: a campaign, or a run; `begun`: a run whose people are known, and `size` is the rest
+    of them."""
     devices = sum(size.kinds.values())
     first = drawing.size_of(devices, sent.first_percent, sent.first_least)
     rules = Rules(
@@ -180,16 +190,21 @@ def asks_for(sent: Any, size: Size, at: datetime, by: LocalTime | None, *, there
         first=first,
         wait=timedelta(seconds=sent.first_wait_seconds if first else 0),
     )
+    rate = min(_pace(sent, devices, there, begun=begun).rate, there.rate)
+    return Asks(size.kinds, size.gets_it, rules, rate, exact=size.exact)
+
+
+def _pace(sent: Any, devices: int, there: Firebase, *, begun: bool) -> Forecast:
     project = there.own(sent.project_id)
-    pace = foretell(
+    if begun:  # the rest goes on as fast as the whole was spread
+        return foretell(project, sent.own_rate, devices)
+    return foretell(
         project,
         sent.rate_per_second,
         devices,
         spread_seconds=sent.spread_seconds,
         opens_per_second=sent.opens_per_second,
     )
-    rate = min(pace.rate, there.rate)
-    return Asks(size.kinds, size.gets_it, rules, rate, exact=size.exact)
 
 
 def of_campaign(
