@@ -22,7 +22,7 @@ from psycopg.types.range import Range
 from campaigns.audiences.audience import hold_lists
 from campaigns.audiences.happened import most
 from campaigns.audiences.happened.kind import Sql
-from campaigns.audiences.planned.people import people_of
+from campaigns.audiences.planned.people import GETS_IT, people_of
 from campaigns.audiences.seen import policy
 from campaigns.audiences.selection import compile_tree, drawn, joined
 from campaigns.audiences.settled.part import answered, names_runs
@@ -218,7 +218,7 @@ def _keep_places(run: Run, known: int) -> None:
     lower one is under way."""
     ours = f"SELECT contact_id FROM {ledger.partition(RECIPIENTS, run.pk)} WHERE seq > %s"
     if places.has_below(run):
-        places.keep(run.pk, ours, [known])
+        places.keep(run.pk, f"{ours} AND {GETS_IT}", [known])
     for other in places.above(run.project_id, run.precedence, run.caps, timezone.now()):
         theirs = people_of(other)
         both = f"SELECT * FROM ({theirs.sql}) theirs WHERE contact_id IN ({ours})"

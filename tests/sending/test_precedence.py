@@ -11,8 +11,10 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.engine import engine
 from campaigns.runs.caps import places
+from campaigns.runs.caps.counted import Counted
 from campaigns.runs.caps.places import Place
 from campaigns.runs.chunk import Chunk
+from campaigns.runs.had.had import Had
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from campaigns.sending import sending
@@ -184,3 +186,40 @@ def test_a_precedence_that_nobody_knows_is_refused_by_its_field(
     reply = Caller(project).patch(f"campaigns/{campaign.pk}", {"precedence": "urgent"})
     assert reply.status_code == 400
     assert [one["field"] for one in reply.json()["errors"]] == ["precedence"]
+
+
+def test_no_place_is_left_to_who_gets_nothing_of_the_higher_one(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    higher = planned(project, once_each=True)
+    person = people[0].contact_id
+    Had.objects.create(contact_id=person, campaign_id=higher.campaign_id, run_id=0)
+    lower = begun(project)
+    assert foretold(lower) == []
+    assert ends(lower) == [(ACCEPTED, ""), (ACCEPTED, "")]
+
+
+@pytest.mark.parametrize(("hours_ago", "reason"), [(30, CAPPED), (80, ACCEPTED)])
+def test_a_place_of_one_by_each_readers_clock_stands_until_it_is_around_the_earth(
+    project: Project, people: list[Device], fcm: Fcm, hours_ago: int, reason: str
+) -> None:
+    higher = planned(project)
+    hour = {"at": "2031-05-14T09:00:00", "zone": "UTC", "passed": "skip"}
+    past = timezone.now() - timedelta(hours=hours_ago)
+    Run.objects.filter(pk=higher.pk).update(hour=hour, scheduled_at=past)
+    assert ends(begun(project))[0][0] == reason
+
+
+def test_who_got_the_higher_one_long_ago_has_no_place_in_it_any_more(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    Project.objects.update(cap_per_day=None, cap_gap_minutes=60)
+    project.refresh_from_db()
+    higher = planned(project)
+    Run.objects.filter(pk=higher.pk).update(scheduled_at=timezone.now())
+    engine.sweep(timezone.now())
+    assert ends(higher) == [(ACCEPTED, "")]
+    Run.objects.filter(pk=higher.pk).update(state="sending", finished_at=None)
+    places.keep(higher.pk, "SELECT %s::bigint AS contact_id", [people[0].contact_id])
+    Counted.objects.update(at=timezone.now() - timedelta(hours=2))
+    assert ends(begun(project)) == [(ACCEPTED, ""), (ACCEPTED, "")]

@@ -56,7 +56,7 @@ class Counted(models.Model):
 
 NOW = "statement_timestamp()"
 # What people got, and what is kept for them: a place for a message so many hours ahead counts as if
-# it had been taken so many hours ago.
+# it had been taken so many hours ago. Who got it already has no place for it.
 GOT = """
 SELECT contact_id, run_id, message, category, at, FALSE AS kept FROM campaigns_counted WHERE {these}
 """
@@ -65,7 +65,8 @@ UNION ALL
 SELECT p.contact_id, p.run_id, 0, h.category_id,
     least({now}, {now} - (h.scheduled_at - {now})), TRUE
 FROM campaigns_place p JOIN campaigns_run h ON h.id = p.run_id
-WHERE p.run_id = ANY(%(above)s) AND p.contact_id = ANY(ARRAY({people}))
+WHERE p.run_id = ANY(%(above)s) AND p.contact_id = ANY(ARRAY({people})) AND NOT EXISTS (
+    SELECT FROM campaigns_counted k WHERE k.contact_id = p.contact_id AND k.run_id = p.run_id)
 """
 # Message by message: a person's devices count as one.
 EACH = """
@@ -195,7 +196,8 @@ class Coming:
         category = "NULL" if self.category is None else self.category
         return (
             f" UNION ALL SELECT contact_id, {self.run_id}, 0, {category}, {taken}, TRUE"
-            f" FROM ({self.people}) coming"
+            f" FROM ({self.people}) coming WHERE NOT EXISTS (SELECT FROM campaigns_counted k"
+            f" WHERE k.contact_id = coming.contact_id AND k.run_id = {self.run_id})"
         )
 
 

@@ -8,17 +8,19 @@ cancelled, or its time is a day past: nobody has to take it back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, models
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Now
 
 from campaigns.runs.run import Run
 from notifications.people.consent.caps import A_DAY, Caps
 
 ORDER = [Run.Precedence.LOW, Run.Precedence.NORMAL, Run.Precedence.HIGH]
+# A run by each reader's clock goes on for so long, if it goes by best hours.
+AROUND_THE_EARTH = timedelta(hours=49)
 TO_COME = (Run.State.SCHEDULED, Run.State.PREPARING, Run.State.SENDING, Run.State.PAUSED)
 
 
@@ -28,6 +30,9 @@ class Place(models.Model):
     pk = models.CompositePrimaryKey("run_id", "contact_id")
     run_id = models.BigIntegerField()
     contact_id = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["contact_id"], name="places_of_person")]  # who is erased
 
     def __str__(self) -> str:
         return f"place of person {self.contact_id} in run {self.run_id}"
@@ -39,7 +44,7 @@ def above(project_id: int, precedence: str, caps: Caps | None, at: datetime) -> 
     if not higher or caps is None or not caps.holds:
         return []
     to_come = _to_come(project_id).filter(
-        precedence__in=higher, scheduled_at__gt=at - A_DAY, scheduled_at__lt=at + caps.longest
+        _still(Value(at)), precedence__in=higher, scheduled_at__lt=at + caps.longest
     )
     return [run for run in to_come.select_related("project", "category") if run.caps]
 
@@ -49,7 +54,7 @@ def kept_above(run: Run) -> list[int]:
     if run.caps is None or not run.caps.holds or run.precedence == ORDER[-1]:
         return []
     higher = ORDER[ORDER.index(Run.Precedence(run.precedence)) + 1 :]
-    soon = _to_come(run.project_id).filter(precedence__in=higher, scheduled_at__gt=Now() - A_DAY)
+    soon = _to_come(run.project_id).filter(_still(Now()), precedence__in=higher)
     kept = soon.filter(Exists(Place.objects.filter(run_id=OuterRef("pk"))))
     return list(kept.values_list("pk", flat=True))
 
@@ -61,6 +66,12 @@ def has_below(run: Run) -> bool:
         run.caps is not None
         and _to_come(run.project_id).filter(precedence__in=lower, planned__isnull=False).exists()
     )
+
+
+def _still(now: Any) -> Q:
+    """Whether somebody's time may be to come, or is less than a day past."""
+    at_once = Q(hour__isnull=True, scheduled_at__gt=now - A_DAY)
+    return at_once | Q(hour__isnull=False, scheduled_at__gt=now - AROUND_THE_EARTH - A_DAY)
 
 
 def _to_come(project_id: int) -> QuerySet[Run]:
@@ -81,5 +92,5 @@ def keep(run_id: int, people: str, params: Sequence[Any]) -> None:
 
 def remove_old() -> None:
     """Of runs that keep none any more."""
-    to_come = Run.objects.filter(state__in=TO_COME, scheduled_at__gt=Now() - A_DAY)
+    to_come = Run.objects.filter(_still(Now()), state__in=TO_COME)
     Place.objects.exclude(run_id__in=to_come.values("pk")).delete()
