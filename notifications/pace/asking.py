@@ -51,10 +51,12 @@ def look(project: Project) -> None:
 def _look(project: Project) -> None:
     now = time.monotonic()
     asked = _asked.get(project.pk)
+    is_news = asked is not None and now - asked.since <= health.LOST.total_seconds()
     if asked and asked.answer.done():
         del _asked[project.pk]
-        health.settle(project, asked.at, *asked.answer.result())
-    elif asked and now - asked.since <= health.LOST.total_seconds():
+        if is_news:  # else nobody was sending meanwhile: it says how busy they were then
+            health.settle(project, asked.at, *asked.answer.result())
+    elif is_news:
         return
     if now - _looked.get(project.pk, 0.0) < LOOK_EVERY:
         return

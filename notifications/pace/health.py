@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.db.models import F
 from django.utils.translation import gettext as _
 
@@ -89,15 +89,20 @@ def claim(project_id: int) -> datetime | None:
 
 
 def settle(project: Project, asked_at: datetime, answer: Answer, said: Read) -> None:
-    """Write what came of it, and tell who makes a rate of it.
-
-    If the process dies in between, the level is told again two seconds later, by another.
+    """Write what came of it, and tell who makes a rate of it; of an address that was changed
+    meanwhile, nothing. If the process dies here, another asks when ours is lost.
     """
     ours = Health.objects.filter(project=project, asked_at=asked_at)
     after = F("asked_at") + EVERY
-    written = ours.update(next_at=after, trouble=said.trouble, status=answer.status)
-    if written and said.level is not None:
-        tell(project, said.level)
+    with transaction.atomic():
+        written = ours.update(next_at=after, trouble=said.trouble, status=answer.status)
+        if written and said.level is not None:
+            tell(project, said.level)
+
+
+def forget(project_id: int) -> None:
+    """What was asked of another address: an answer that still comes is nobody's."""
+    Health.objects.filter(project=project_id).delete()
 
 
 def tell(project: Project, level: float) -> None:

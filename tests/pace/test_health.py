@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -105,6 +106,24 @@ def test_who_takes_the_place_of_one_that_died_asks_and_the_dead_ones_answer_is_n
     assert not Load.objects.exists()
     health.settle(asked, second, answer, said)
     assert Load.objects.get().level == 1
+
+
+def test_the_answer_of_an_address_that_was_given_up_meanwhile_is_nothing(asked: Project) -> None:
+    at = health.claim(asked.pk)
+    assert at
+    health.forget(asked.pk)
+    health.settle(asked, at, *health.ask(asked.load_url, ""))
+    assert not Load.objects.exists() and not Health.objects.exists()
+
+
+def test_an_answer_that_nobody_looked_at_for_long_is_nothing(asked: Project) -> None:
+    asking.look(asked)
+    one = asking._asked[asked.pk]
+    eventually("it answers", one.answer.done)
+    long_ago = one.since - health.LOST.total_seconds() - 1
+    asking._asked[asked.pk] = replace(one, since=long_ago)
+    asking.look(asked)
+    assert not Load.objects.exists()
 
 
 def test_it_is_asked_again_after_two_seconds_and_no_sooner(

@@ -83,6 +83,7 @@ class HealthDialog(Dialog):
             for name, value in zip(FIELDS, after, strict=True):
                 setattr(self.project, name, value)
             self.project.save(update_fields=FIELDS)
+            health.forget(self.project.pk)
             if not url:
                 load.forget(self.project.pk)
         if self.level is not None:
