@@ -19,6 +19,7 @@ from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split
 
+AT_ONCE = ("spread_seconds", "opens_per_second")
 LARGEST_SEED = 2**53  # a program that reads JSON keeps it as it is
 
 
@@ -72,10 +73,10 @@ def rehearse(
 
 
 def problems(campaign: Campaign, now: datetime) -> dict[str, str]:
-    """What keeps it from being launched, but for its times: nobody waits for a rehearsal. A text
-    that FCM refuses is what one rehearses for."""
+    """What keeps it from being launched, but for its times and what spreads it: nobody waits for a
+    rehearsal, nor opens it. A text that FCM refuses is what one rehearses for."""
     found = campaign.unready(now)
-    return {name: words for name, words in found.items() if name not in TIMES}
+    return {name: words for name, words in found.items() if name not in (*TIMES, *AT_ONCE)}
 
 
 def _frozen(campaign: Campaign) -> dict[str, Any]:
@@ -96,5 +97,5 @@ def _policy(campaign: Campaign) -> dict[str, object]:
     one of the texts."""
     quiet = {"inbox": False, "goal_event": "", "on_unknown": Run.OnUnknown.RESEND}
     to_all = {"first_percent": None, "control_percent": 0, "past_holdout": True}
-    at_once = {"spread_seconds": None, "opens_per_second": None}
+    at_once = dict.fromkeys(AT_ONCE)
     return {**campaign.policy, **quiet, **to_all, **at_once, "winner_by": Run.WinnerBy.OWN}
