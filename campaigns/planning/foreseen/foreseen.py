@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.course import FINE_STEPS, Course
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.runs.run import Run
@@ -59,11 +60,16 @@ def of(run: Run) -> Course | None:
 
 def keep(run_id: int, now: datetime) -> None:
     """Once, whoever is asked to. If the process dies here, it stays empty: nothing waits for it."""
-    run = _just_begun(now).select_related("campaign__project").filter(pk=run_id).first()
+    run = (
+        _just_begun(now)
+        .select_related("campaign__project", "campaign__audience", "campaign__template")
+        .filter(pk=run_id)
+        .first()
+    )
     if run is None or run.started_at is None or run.campaign is None:
         return
     kept, is_mine = Foreseen.objects.get_or_create(run=run, defaults={"starts_at": run.started_at})
-    if not is_mine:
+    if not is_mine or _edited_since(run, run.campaign):
         return
     course = LaunchReport(run.campaign, run.started_at, begun=run).course_in(FINE_STEPS)
     if course is None:
@@ -72,6 +78,12 @@ def keep(run_id: int, now: datetime) -> None:
     kept.sent, kept.skipped, kept.exact = course.sent, course.skipped, course.exact
     kept.step_seconds, kept.counts = course.step, course.counts
     kept.save()
+
+
+def _edited_since(run: Run, campaign: Campaign) -> bool:
+    """What it says and whom it is for stands in the run no more as the campaign has it."""
+    written = (campaign.updated_at, campaign.audience.updated_at, campaign.template.updated_at)
+    return max(written) > run.launched_at or run.rate_per_second != campaign.rate_per_second
 
 
 def _just_begun(now: datetime) -> models.QuerySet[Run]:
