@@ -10,6 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.left_out import left_out
 from campaigns.runs.caps.counted import Counted
@@ -17,8 +18,8 @@ from notifications.people.consent.saying import EVERYTHING, Word, say
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow
-from tests.admin.desk import Desk
-from tests.given.builders import make_campaign, make_contact, make_device
+from tests.admin.desk import Desk, text_of
+from tests.given.builders import make_audience, make_campaign, make_contact, make_device
 
 pytestmark = pytest.mark.django_db
 
@@ -105,6 +106,18 @@ def test_a_search_that_takes_too_long_says_so(
 
     monkeypatch.setattr(left_out, "sample", slow)
     assert "takes too long" in page_of(desk, campaign, "unsubscribed")
+
+
+def test_rules_that_broke_meanwhile_are_named(desk: Desk, project: Project) -> None:
+    person(project, "somebody", subscribed=False)
+    other = make_audience(project)
+    rules = {"all": [{"field": "audience", "op": "in", "value": [other.pk]}]}
+    campaign = make_campaign(project, audience=make_audience(project, rules=rules))
+    Audience.objects.filter(pk=other.pk).delete()
+    address = reverse("admin:campaign_left_out", args=[campaign.pk])
+    reply = desk.client.get(address, {"reason": "unsubscribed"})
+    assert reply.status_code == 200
+    assert "audience" in text_of(reply).partition("Left out")[2]
 
 
 @pytest.mark.parametrize("query", ["", "?reason=quiet_hours", "?reason=missing_value&variable=x"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.admin import site
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
@@ -34,6 +35,8 @@ def _found(campaign: Campaign, reason: str, variable: str) -> dict[str, Any]:
             found = left_out.of(LaunchReport(campaign, timezone.now()), reason, variable)
     except (Busy, TooSlow):
         return {"too_slow": True}
+    except ValidationError as error:
+        return {"wrong": " ".join(error.messages)}
     if found is None:
         raise Http404
     return {"cause": found.cause, "people": found.people, "more": found.more}
