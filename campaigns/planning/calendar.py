@@ -98,7 +98,7 @@ def _expected(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -
     ]:
         # A run that was moved is still its own occurrence.
         own = max(since, instant_of(run), run.scheduled_at)
-        coming = takewhile(lambda one: one.due < until, moved.after(run.campaign, own))
+        coming = takewhile(lambda one: one.due < until, moved.after(run.campaign, own, run))
         for one in islice(coming, MOST):
             yield Entry(run.campaign, one.due, EXPECTED, follows=run)
 

@@ -393,11 +393,12 @@ class Campaign(OfProject):
 
     def coming(self, after: datetime, most: int) -> list[datetime]:
         """When the next ones are due that no run holds."""
-        return [one.due for one in islice(self.occurrences(after), most)]
+        last = self.series if self.moved else None  # else none stands before it
+        return [one.due for one in islice(self.occurrences(after, last), most)]
 
-    def occurrences(self, after: datetime) -> Iterator[Occurrence]:
+    def occurrences(self, after: datetime, last: Run | None) -> Iterator[Occurrence]:
         """Those that no run holds: one that was moved ahead may have been sent."""
-        return (one for one in moved.after(self, after) if not self._is_held(one.instant))
+        return (one for one in moved.after(self, after, last) if not self._is_held(one.instant))
 
     def _is_held(self, at: datetime) -> bool:
         held = Run.objects.filter(HOLDS, campaign=self.pk, occurrence=series.name_of(at))
@@ -524,7 +525,7 @@ class Campaign(OfProject):
 
     def _make_run(self, by: str, now: datetime) -> Run:
         repeats = self.schedule_kind == self.Schedule.RECURRING
-        first = next(self.occurrences(now)) if repeats else None
+        first = next(self.occurrences(now, None)) if repeats else None
         at = first.due if first else self._due(now)
         texts = launching.wordings(self)
         weights = [one.weight for one in texts]

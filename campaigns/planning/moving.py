@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from itertools import takewhile
 
@@ -131,7 +132,7 @@ def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:
         said = _("That one is run %(number)d already. Move the run.")
         raise NotMoved(said % {"number": last.pk})
     try:
-        one, _next = moved.found(campaign, at, _since(last, now))
+        one, _next = moved.found(_coming(campaign, last, now), at)
     except ValueError as error:
         raise NoSuchOne(str(error)) from error
     return one
@@ -142,11 +143,15 @@ def problem_of_one(campaign: Campaign, one: Occurrence, to: datetime, now: datet
     last = campaign.series
     if last is None:
         return ""
-    since = _since(last, now)
-    _one, following = moved.found(campaign, one.instant, since)
-    earlier = takewhile(lambda each: each.instant < one.instant, moved.after(campaign, since))
-    before = max([since, *(max(each.due, each.instant) for each in earlier)])
+    _one, following = moved.found(_coming(campaign, last, now), one.instant)
+    coming = _coming(campaign, last, now)
+    earlier = takewhile(lambda each: each.instant < one.instant, coming)
+    before = max([_since(last, now), *(max(each.due, each.instant) for each in earlier)])
     return moved.problem(campaign, one, to, before=before, following=following, now=now)
+
+
+def _coming(campaign: Campaign, last: Run, now: datetime) -> Iterator[Occurrence]:
+    return moved.after(campaign, _since(last, now), last)
 
 
 def _since(last: Run, now: datetime) -> datetime:

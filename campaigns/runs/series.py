@@ -72,7 +72,7 @@ def following(last: Run, now: datetime) -> Any:
     """The one after the last, and when it is due; None: that is the end of the series."""
     # One that was moved ahead is still the run of its own occurrence.
     since = max(now, last.scheduled_at, instant_of(last))
-    return next(last.campaign.occurrences(since), None)
+    return next(last.campaign.occurrences(since, last), None)
 
 
 def next_start(last: Run, now: datetime, *, without: Run) -> datetime | None:

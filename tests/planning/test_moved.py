@@ -14,6 +14,7 @@ from time_machine import travel
 
 from campaigns import control
 from campaigns.engine import engine
+from campaigns.planning import calendar, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats import moved
 from campaigns.runs import series
@@ -76,6 +77,52 @@ def test_one_that_was_moved_to_later_is_made_though_we_were_down_at_its_own_time
     move(daily, FIRST + DAY, FIRST + DAY + 5 * HOUR)
     sweep(FIRST + DAY + HOUR)
     assert scheduled(daily) == [FIRST + DAY + 5 * HOUR]
+
+
+@pytest.fixture
+def moved_twice(daily: Campaign) -> Run:
+    """The run of 6 May: to noon before there was one, then itself to ten."""
+    move(daily, FIRST + DAY, FIRST + DAY + 3 * HOUR)
+    sweep(FIRST)
+    run = daily.runs.get(state="scheduled")
+    control.move(run, FIRST + DAY + HOUR, by="user:alice")
+    return run
+
+
+def test_a_cancelled_run_does_not_come_back_where_it_was_moved_before(
+    daily: Campaign, moved_twice: Run
+) -> None:
+    control.cancel(moved_twice, by="user:alice")
+    assert scheduled(daily) == [FIRST + 2 * DAY]
+    daily.refresh_from_db()
+    assert daily.coming(FIRST + HOUR, 2) == [FIRST + 3 * DAY, FIRST + 4 * DAY]
+
+
+@pytest.mark.parametrize("why", ["paused", "one before is going"])
+def test_one_that_is_left_out_does_not_come_back_where_it_was_moved_before(
+    daily: Campaign, moved_twice: Run, why: str
+) -> None:
+    if why == "paused":
+        control.pause_series(daily, by="user:alice")
+    else:
+        daily.runs.filter(scheduled_at=FIRST).update(state="sending", finished_at=None)
+    schedule.start_due(FIRST + DAY + HOUR)  # on the second, before a sweep comes by
+    engine.sweep(FIRST + DAY + HOUR)
+    moved_twice.refresh_from_db()
+    assert moved_twice.state == "cancelled"
+    assert scheduled(daily) == [FIRST + 2 * DAY]
+
+
+def test_a_run_is_not_expected_once_more_where_it_was_moved_before(
+    daily: Campaign, moved_twice: Run
+) -> None:
+    campaigns = Campaign.objects.filter(pk=daily.pk)
+    found = calendar.entries(campaigns, FIRST + DAY, FIRST + 3 * DAY, FIRST + DAY)
+    assert [(one.at, one.state) for one in found] == [
+        (FIRST + DAY + HOUR, "scheduled"), (FIRST + 2 * DAY, "expected"),
+    ]  # fmt: skip
+    with pytest.raises(Run.InvalidMove, match="None of the times to come is at this time"):
+        move(daily, FIRST + DAY + 3 * HOUR, FIRST + DAY + 4 * HOUR)
 
 
 def test_it_can_be_moved_again_and_back(daily: Campaign) -> None:
@@ -156,7 +203,7 @@ def test_whatever_is_moved_they_keep_their_order_and_none_is_lost(
 ) -> None:
     campaign = Campaign(repeat="daily", at=FIRST, timezone="UTC", schedule_kind="recurring")
     for day, hours in moves:
-        coming = list(islice(moved.after(campaign, FIRST), 8))
+        coming = list(islice(moved.after(campaign, FIRST, None), 8))
         one, following = coming[day - 1], coming[day]
         before = max([FIRST, *(max(e.due, e.instant) for e in coming[: day - 1])])
         to = one.instant + hours * HOUR
@@ -164,12 +211,12 @@ def test_whatever_is_moved_they_keep_their_order_and_none_is_lost(
             campaign, one, to, before=before, following=following, now=FIRST - DAY
         ):
             campaign.moved = moved.kept(campaign, one, to, FIRST - DAY)
-    found = list(islice(moved.after(campaign, FIRST), 8))
+    found = list(islice(moved.after(campaign, FIRST, None), 8))
     assert [one.instant for one in found] == [FIRST + n * DAY for n in range(1, 9)]
     assert all(earlier.due < later.due for earlier, later in pairwise(found))
     for one in found:  # asked from the middle on, the rest is the same
         rest = [each for each in found if each.due > one.due]
-        assert list(islice(moved.after(campaign, one.due), len(rest))) == rest
+        assert list(islice(moved.after(campaign, one.due, None), len(rest))) == rest
 
 
 # --- Its doors ------------------------------------------------------------------------------------

@@ -35,19 +35,22 @@ def due(campaign: Any, instant: datetime) -> datetime:
     return datetime.fromisoformat(moved) if moved else instant
 
 
-def after(campaign: Any, moment: datetime) -> Iterator[Occurrence]:
-    """Those that are due later than it, in their order."""
+def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
+    """Those that are due later than it, in their order: of a series, those behind its last run's.
+
+    What was moved before it had a run keeps that time here; the run goes where it was moved since.
+    """
     later = (name for name, to in campaign.moved.items() if datetime.fromisoformat(to) > moment)
     since = min([moment, *(datetime.fromisoformat(name) - INSTANT for name in later)])
     for instant in campaign.rhythm.after(since):
         one = Occurrence(instant, due(campaign, instant))
-        if one.due > moment:
+        if one.due > moment and (last is None or instant > series.instant_of(last)):
             yield one
 
 
-def found(campaign: Any, at: datetime, since: datetime) -> tuple[Occurrence, Occurrence | None]:
-    """The one that is due then, and the one after it. Raises ValueError."""
-    coming = list(islice(after(campaign, since), LOOKED_AT))
+def found(coming: Iterator[Occurrence], at: datetime) -> tuple[Occurrence, Occurrence | None]:
+    """The one of these that is due then, and the one after it. Raises ValueError."""
+    coming = list(islice(coming, LOOKED_AT))
     for number, one in enumerate(coming):
         if at in (one.due, one.instant):
             return one, next(iter(coming[number + 1 :]), None)
