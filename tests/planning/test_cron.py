@@ -55,6 +55,14 @@ def test_days_off_and_the_end_hold_as_for_every_rhythm() -> None:
     assert found == ["2027-01-01 09:00", "2027-01-03 09:00", "2027-01-04 09:00"]
 
 
+def test_nothing_is_due_after_the_year_2100() -> None:
+    assert due("0 9 29 2 *", "2090-01-01T09:00", 9) == ["2092-02-29 09:00", "2096-02-29 09:00"]
+    assert due("0 9 * * *", "2100-12-31T00:00", 9) == ["2100-12-31 09:00"]
+    first, ends = datetime(2027, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)
+    for after, begin in ((ends, first), (first, ends)):
+        assert cron.read("0 9 * * *", begin, SEOUL).next_after(after) is None
+
+
 def test_nothing_is_due_before_its_first_time() -> None:
     assert due("0 9 * * *", "2027-01-01T10:00", 1) == ["2027-01-02 09:00"]
 

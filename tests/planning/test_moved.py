@@ -17,6 +17,7 @@ from campaigns.engine import engine
 from campaigns.planning import calendar, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats import moved
+from campaigns.planning.repeats.moved import Occurrence
 from campaigns.runs import series
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -219,6 +220,18 @@ def test_whatever_is_moved_they_keep_their_order_and_none_is_lost(
         assert list(islice(moved.after(campaign, one.due, None), len(rest))) == rest
 
 
+def test_whoever_looks_for_one_looks_no_further_than_the_next() -> None:
+    campaign = Campaign(repeat="daily", at=FIRST, timezone="UTC", schedule_kind="recurring")
+    campaign.moved = {series.name_of(FIRST + DAY): series.name_of(FIRST + DAY + HOUR)}
+    coming = moved.after(campaign, FIRST, None)
+    for at in (FIRST + DAY, FIRST + 3 * DAY):
+        one, following = moved.found(coming, at)
+        assert (one.instant, following) == (at, Occurrence(at + DAY, at + DAY))
+    with pytest.raises(ValueError, match="None of the times to come"):
+        moved.found(coming, FIRST + 5 * DAY + HOUR)
+    assert next(coming).instant == FIRST + 7 * DAY
+
+
 # --- Its doors ------------------------------------------------------------------------------------
 
 
@@ -239,3 +252,28 @@ def test_a_program_moves_one_of_them(daily: Campaign, project: Project) -> None:
         assert (refused.status_code, fields_at_fault(refused)) == (400, [field])
     assert alice.post(f"{path}/move", {**asked, "at": "2031-05-05T18:00"}).status_code == 409
     assert alice.post("campaigns/999999/move", asked).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "rare",
+    [
+        {"repeat": "cron", "cron": "0 9 29 2 *"},
+        {"repeat": "weekly", "every": 365},
+        {"repeat": "monthly", "every": 60},
+    ],
+)
+def test_one_that_comes_seldom_is_moved_too(project: Project, rare: dict[str, Any]) -> None:
+    first = datetime(2032, 2, 29, 9, tzinfo=UTC)
+    asked = {"schedule_kind": "recurring", "at": first, "timezone": "UTC", **rare}
+    campaign = make_campaign(project, **asked)
+    control.launch(campaign, by="user:alice", now=timezone.now())
+    [at] = campaign.coming(first, 1)
+    alice, path = Caller(project), f"campaigns/{campaign.pk}/move"
+    times = {"to": f"{at + HOUR:%Y-%m-%dT%H:%M}", "timezone": "UTC"}
+    wrong = alice.post(path, {"at": f"{at - DAY:%Y-%m-%dT%H:%M}", **times})
+    assert (wrong.status_code, fields_at_fault(wrong)) == (400, ["at"])
+    far = alice.post(path, {"at": "9999-12-31T09:00", **times})
+    assert (far.status_code, fields_at_fault(far)) == (400, ["at"])
+    assert alice.post(path, {"at": f"{at:%Y-%m-%dT%H:%M}", **times}).status_code == 200
+    campaign.refresh_from_db()
+    assert campaign.moved == {series.name_of(at): series.name_of(at + HOUR)}

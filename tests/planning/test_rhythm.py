@@ -8,6 +8,7 @@ from itertools import islice, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -43,6 +44,24 @@ def test_the_31st_is_the_last_day_of_a_shorter_month() -> None:
     assert days("2027-01-29T10:00", "monthly", zone, 3) == [
         "01-29 10:00", "02-28 10:00", "03-29 10:00",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [
+        ({"repeat": "daily", "every": 365}, 74),
+        ({"repeat": "weekly", "every": 365}, 11),
+        ({"repeat": "monthly", "every": 60}, 15),
+        ({"repeat": "monthly", "every": 365}, 3),
+    ],
+)
+def test_nothing_is_due_after_the_year_2100(more: dict[str, Any], count: int) -> None:
+    first = moment("2027-01-30T09:00")
+    found = list(Rhythm(first, zone="Asia/Seoul", **more).after(first - DAY))
+    assert len(found) == count and found[-1].year <= 2100
+    ends = moment("9999-12-31T23:59")
+    for after, begin in ((ends, first), (first, ends)):
+        assert Rhythm(begin, zone="Asia/Seoul", **more).next_after(after) is None
 
 
 def test_summer_time_moves_the_instant_and_not_the_clock() -> None:

@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.planning.repeats.rhythm import first_showing
+from campaigns.planning.repeats.rhythm import END, first_showing
 
 LONGEST = 100
 A_DAY, AN_HOUR = timedelta(days=1), timedelta(hours=1)
@@ -77,12 +77,14 @@ class Cron:
     def after(self, moment: datetime) -> Iterator[datetime]:
         """Every occurrence later than `moment`. Where an hour is skipped, what falls into it is due
         when the clocks are set; less than an hour after that nothing follows."""
-        last = None
+        if max(moment, self.first) >= END:
+            return
+        last, until = None, min(self.until or END, END)
         day = max(moment, self.first).astimezone(ZoneInfo(self.zone)).date() - A_DAY
         left_out = 0
         while left_out <= LOOKED_AHEAD:
             for instant in self._on(day):
-                if self.until is not None and instant > self.until:
+                if instant > until:
                     return
                 if instant < self.first or (last is not None and instant < last + AN_HOUR):
                     continue

@@ -50,10 +50,11 @@ def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
 
 def found(coming: Iterator[Occurrence], at: datetime) -> tuple[Occurrence, Occurrence | None]:
     """The one of these that is due then, and the one after it. Raises ValueError."""
-    coming = list(islice(coming, LOOKED_AT))
-    for number, one in enumerate(coming):
+    for one in islice(coming, LOOKED_AT):
         if at in (one.due, one.instant):
-            return one, next(iter(coming[number + 1 :]), None)
+            return one, next(coming, None)
+        if at < min(one.due, one.instant):
+            break  # so are all that follow
     raise ValueError(_("None of the times to come is at this time."))
 
 

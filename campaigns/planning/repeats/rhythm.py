@@ -14,6 +14,7 @@ DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
 WORKDAYS, LAST_DAY = "workdays", "last_day"  # which of its days; empty: each
 SATURDAY = 5
 MINUTE = timedelta(minutes=1)
+END = datetime(2100, 12, 31, 23, 59, tzinfo=UTC)  # of every rhythm: dates themselves end
 MOST_LEFT_OUT = 1_000  # days in a row: such a rhythm has no day at all
 
 
@@ -34,11 +35,13 @@ class Rhythm:
 
     def after(self, moment: datetime) -> Iterator[datetime]:
         """Every occurrence later than `moment`: at most one for each day of the calendar."""
-        left_out = 0
+        if max(moment, self.first) >= END:
+            return
+        until, left_out = min(self.until or END, END), 0
         for number in count(self._just_before(moment)):
             day = self._day(number)
             instant = self._instant(day)
-            if (self.until is not None and instant > self.until) or left_out > MOST_LEFT_OUT:
+            if instant > until or left_out > MOST_LEFT_OUT:
                 return
             if not self._is_on(day):
                 left_out += 1
