@@ -78,9 +78,12 @@ def _repeats(run: Run) -> bool:
 
 def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> None:
     """One guarded UPDATE: of two people who move it at once, or beat that starts it, one wins."""
-    if why := problem(run, to, now):
-        raise (WrongTime if run.state == Run.State.SCHEDULED else NotMoved)(why)
     with transaction.atomic():
+        if run.occurrence != ONCE:
+            # Whoever moves the next one meanwhile would else let both pass, and one is never made.
+            run.campaign = Campaign.locked(run.campaign.pk)
+        if why := problem(run, to, now):
+            raise (WrongTime if run.state == Run.State.SCHEDULED else NotMoved)(why)
         waiting = Run.objects.filter(pk=run.pk, state=Run.State.SCHEDULED, scheduled_at=was)
         if not waiting.update(scheduled_at=to):
             run.refresh_from_db()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +27,7 @@ from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign, make_people
+from tests.given.waiting import eventually, somebody_waits
 
 pytestmark = pytest.mark.django_db
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -167,6 +171,25 @@ def test_none_passes_another_that_was_moved(daily: Campaign) -> None:
     control.move(daily.runs.get(), FIRST + 20 * HOUR, by="user:alice")
     with pytest.raises(Run.InvalidMove, match="The one before is due on 6 May 2031, 05:00"):
         move(daily, FIRST + DAY, FIRST + 19 * HOUR)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_a_run_and_the_next_that_are_moved_at_once_the_second_minds_the_first(
+    daily: Campaign,
+) -> None:
+    run = Run.objects.get()
+
+    def past_the_next() -> None:
+        with closing(connection), pytest.raises(Run.InvalidMove, match="The next one is due on"):
+            control.move(run, FIRST + 5 * HOUR, by="user:bob")
+
+    with ThreadPoolExecutor(1) as elsewhere:
+        with transaction.atomic():
+            move(daily, FIRST + DAY, FIRST + 4 * HOUR)
+            asked = elsewhere.submit(past_the_next)
+            eventually("the other waits", lambda: asked.done() or somebody_waits())
+        asked.result(30)
+    assert scheduled(daily) == [FIRST]
 
 
 def test_a_stopped_series_moves_nothing(daily: Campaign) -> None:
