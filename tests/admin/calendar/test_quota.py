@@ -10,11 +10,13 @@ import pytest
 from django.core.cache import cache
 from django.utils import timezone
 
-from campaigns.audiences import estimating
+from campaigns.audiences import estimating, reach
 from campaigns.figures import sent
 from campaigns.planning.quota import planned, sizes
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from notifications.postgres import budget
+from notifications.postgres.budget import TooSlow
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people, make_project, make_run
 from tests.given.builders import make_scheduled_run as scheduled
@@ -74,6 +76,22 @@ def test_projects_that_are_one_at_firebase_share_one_row(desk: Desk, project: Pr
     assert "FCM's quota is 600 a minute" in text  # the lowest that was said of it
     assert "A campaign of another project" in text and "Secret sale" not in text
     assert text.count("carillon-demo") == 1 and elsewhere.firebase_project_id in text
+
+
+def test_all_rows_of_the_page_are_counted_within_the_same_seconds(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, one in enumerate([project, make_project(firebase_project_id="elsewhere")]):
+        scheduled(one, NINE + number * MINUTE)
+    ends = []
+
+    def never(*_asked: Any, **_more: Any) -> Any:
+        ends.append(budget._ends.get())
+        raise TooSlow
+
+    monkeypatch.setattr(reach, "zones", never)
+    planner(desk)
+    assert len(ends) == 2 and len({*ends}) == 1
 
 
 def test_what_was_sent_today_is_told_by_the_hour(desk: Desk, project: Project) -> None:

@@ -20,14 +20,14 @@ from campaigns.admin.calendar.quota.heat import Heat, heat, levels
 from campaigns.admin.calendar.span import Span, day_of, spoken, zone_of
 from campaigns.figures.hours import hours_of, of_day
 from campaigns.planning.course.forecast import number
-from campaigns.planning.quota import firebase, pushing
+from campaigns.planning.quota import firebase, pushing, sizes
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.planned import Planned, reckoned
 from campaigns.planning.quota.pushing import Outcome
 from notifications.admin.furniture.chosen import chosen, projects
 from notifications.admin.furniture.page import page_url
 from notifications.people.project import Project
-from notifications.postgres.budget import Busy, one_of_few
+from notifications.postgres.budget import Busy, clock, one_of_few, until
 from notifications.values.moments import CLOCK, SHORT_DAY_AND_CLOCK, in_words, local
 
 DAYS = 2
@@ -69,7 +69,7 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {**site.each_context(request), "title": _("Quota"), "project": project}
     if project is not None:
         try:
-            with one_of_few(project.pk):
+            with one_of_few(project.pk), until(clock() + sizes.COUNTING_SECONDS):
                 context |= _shown(request, project, now)
         except Busy:
             context["busy"] = True
@@ -82,13 +82,15 @@ def _shown(request: HttpRequest, project: Project, now: datetime) -> dict[str, A
     span = Span("day", day, zone)
     mine = firebase.of(project)
     known = [one for one in firebase.among(projects(request)) if project not in one.projects]
-    rows = [_row(there, project, span, now) for there in [mine, *known[: ROWS - 1]]]
     given = request.GET if _is_asked(request) else None
     form = Another(given, project=project, zone=zone, now=now)
+    # First of all: the counting of all rows may take all of the time.
+    outcome = _outcome(form, mine, zone) if form.is_valid() else None
+    rows = [_row(there, project, span, now) for there in [mine, *known[: ROWS - 1]]]
     return {
         "rows": rows, "levels": levels(), "more": max(0, len(known) - ROWS + 1), "zone": zone,
         "form": form, "zone_day": day, "earlier": day - A_DAY, "later": day + A_DAY,
-        "outcome": _outcome(form, mine, zone) if form.is_valid() else None,
+        "outcome": outcome,
     }  # fmt: skip
 
 
