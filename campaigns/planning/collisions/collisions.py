@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -15,6 +16,8 @@ from notifications.postgres.budget import clock, until
 
 COUNTING_SECONDS = 2.0  # of one page, for all of its days
 MOST_PAIRS = 6  # of one day: of four campaigns each with each
+
+Launched = tuple[Campaign, Run]
 
 
 @dataclass(frozen=True)
@@ -40,14 +43,23 @@ def collisions(days: Mapping[date, Sequence[Entry]]) -> dict[date, OfDay]:
 
 
 def _of_day(entries: Sequence[Entry]) -> OfDay:
-    launched = [(entry.campaign, run.rules) for entry in entries if (run := _launched(entry))]
-    pairs = [*combinations(launched, 2)]
+    launched = [(entry.campaign, run) for entry in entries if (run := _launched(entry))]
+    pairs = _pairs(launched)
     found = [
-        Collision(one, other, both(one.project_id, rules, of_other))
-        for (one, rules), (other, of_other) in pairs[:MOST_PAIRS]
+        Collision(one, other, both(one.project_id, run.rules, of_other.rules))
+        for (one, run), (other, of_other) in pairs[:MOST_PAIRS]
     ]
     told = [pair for pair in found if pair.both is None or pair.both.people]
     return OfDay(told, len(pairs) - len(found))
+
+
+def _pairs(launched: Sequence[Launched]) -> list[tuple[Launched, Launched]]:
+    """Each campaign with each other, however often it is sent; then with itself, if people get it
+    more than once."""
+    times = Counter(campaign.pk for campaign, _run in launched)
+    each = list({one[0].pk: one for one in launched}.values())
+    again = [one for one in each if times[one[0].pk] > 1 and not one[1].once_each]
+    return [*combinations(each, 2), *((one, one) for one in again)]
 
 
 def _launched(entry: Entry) -> Run | None:

@@ -149,6 +149,25 @@ def test_of_many_campaigns_it_says_how_many_pairs_nobody_counted(
     assert "4 more pairs were not counted." in week
 
 
+@pytest.mark.parametrize("once_each", [False, True])
+def test_a_series_of_many_times_a_day_takes_no_others_place(
+    desk: Desk, project: Project, *, once_each: bool
+) -> None:
+    make_people(project, 3)
+    timed = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 * * * *"}
+    series = make_campaign(
+        project, name="Digest", at=NINE, timezone="UTC", once_each=once_each, **timed
+    )
+    control.launch(series, by="user:bob", now=timezone.now())
+    scheduled(project, NINE + 10 * HOUR, name="Lanterns")
+    said = days(desk)
+    assert said["2031-05-14"].count("3 people would get both “Digest” and “Lanterns”.") == 1
+    for day in ("2031-05-14", "2031-05-15"):
+        itself = said[day].count("3 people would get both “Digest” and “Digest”.")
+        assert itself == (0 if once_each else 1)
+        assert "not counted" not in said[day]
+
+
 def test_what_takes_too_long_is_estimated_or_said_not_to_be_counted(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
