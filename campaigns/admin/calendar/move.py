@@ -19,12 +19,14 @@ from campaigns.audiences import estimating, reach
 from campaigns.audiences.reach import Reach
 from campaigns.planning import moving
 from campaigns.planning.launch_check import quiet
+from campaigns.planning.quota import sizes
 from campaigns.planning.quota.moved import Moved, moved
 from campaigns.planning.solver.rules import Skip
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.wall_clock import WallClock
+from notifications.postgres.budget import Busy, clock, one_of_few, until
 from notifications.values.moments import (
     DAY_AND_CLOCK,
     NoSuchTime,
@@ -121,7 +123,13 @@ class MoveDialog(Dialog):
     @cached_property
     def moved(self) -> Moved | None:
         """None: nobody could count them in time. It can still be moved."""
-        return moved(self.run, self.to, self.now)
+        with (
+            suppress(Busy),
+            one_of_few(self.run.project_id),
+            until(clock() + sizes.COUNTING_SECONDS),
+        ):
+            return moved(self.run, self.to, self.now)
+        return None
 
     @property
     def ends(self) -> datetime | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from datetime import UTC, datetime, time, timedelta
 from html import unescape
 from typing import Any
@@ -22,6 +23,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota import sizes
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from notifications.postgres import budget
 from notifications.staff import audit
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
@@ -90,6 +92,22 @@ def test_it_says_when_it_would_end_there_and_whom_it_would_slow_down(
     assert f"Ends about {day.day} {day:%b %Y}, 12:01" in there
     assert "Takes about 1 min 5" in there or "Takes about 2 min" in there
     assert re.search(r"“Neighbour” would end (59 s|1 min) later, about .{4,9} \d{4}, 12:01", there)
+
+
+def test_while_others_ask_slow_questions_it_moves_and_reckons_nothing(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 3)
+    run, there = make_scheduled_run(project, noon), noon + timedelta(days=2)
+    assert "Takes about" in dialog(desk, run, day=there.date(), zone="Asia/Seoul")
+    with ExitStack() as others:
+        for _ in range(budget.AT_ONCE_OF_A_PROJECT):
+            others.enter_context(budget.one_of_few(project.pk))
+        said = dialog(desk, run, day=there.date(), zone="Asia/Seoul")
+        assert "Takes about" not in said and "3" in said
+        move(desk, run, there)
+    run.refresh_from_db()
+    assert run.scheduled_at == there
 
 
 def test_who_moves_it_into_a_night_is_told_when_the_last_get_it(
