@@ -108,6 +108,7 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
 
 def move_one(campaign: Campaign, at: datetime, *, to: datetime, by: str, now: datetime) -> None:
     """Of a series that goes on, one that has no run yet; the others stay. Raises NotMoved."""
+    to = to.replace(microsecond=0)  # the calendar names it by its second
     with transaction.atomic():
         locked = Campaign.locked(campaign.pk)
         one = occurrence(locked, at, now)

@@ -36,10 +36,10 @@ from notifications.admin.furniture.dialogs import done, is_page, refused
 from notifications.admin.furniture.page import Page, actor, page_url
 from notifications.admin.furniture.widgets import ZoneInput
 from notifications.postgres.budget import Busy, one_of_few
-from notifications.values.moments import CLOCK, short
+from notifications.values.moments import CLOCK, YEARS, short
 
 A_YEAR = 365 * 86_400
-LATEST = 253_402_300_799  # the last second of the year 9999
+LATEST = datetime(YEARS[-1] + 1, 1, 1, tzinfo=UTC).timestamp()
 IN_A_DAY = {"month": 4, "week": 60}  # the rest of a full day is a link to its week
 LABELS = {
     **{str(state): label for state, label in Run.State.choices},
@@ -183,7 +183,7 @@ class Calendar:
         campaign = get_object_or_404(self.page.get_queryset(request), pk=pk)
         if is_page(request):
             return HttpResponseRedirect(page_url(campaign))
-        if at > LATEST:
+        if at >= LATEST:
             raise Http404
         of = datetime.fromtimestamp(at, UTC)
         form = MoveOneDialog(

@@ -12,6 +12,7 @@ from campaigns import control
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
+from tests.api.caller import Caller
 from tests.given.builders import make_campaign, make_people
 
 pytestmark = pytest.mark.django_db
@@ -54,13 +55,27 @@ def test_an_expected_one_is_moved_from_the_calendar(desk: Desk, daily: Campaign)
     assert reverse(f"admin:{MOVE}", args=key(daily, noon)) in page.content.decode()
 
 
+def test_one_that_a_program_moved_within_a_second_is_moved_again(
+    desk: Desk, project: Project, daily: Campaign
+) -> None:
+    asked = {"at": "2031-05-07T09:00", "to": "2031-05-07T12:00:00.5", "timezone": "UTC"}
+    moved = Caller(project).post(f"campaigns/{daily.pk}/move", asked)
+    assert moved.status_code == 200, moved.content
+    noon = WEDNESDAY + timedelta(hours=3)
+    desk.confirm(MOVE, *key(daily, noon), zone="UTC", view="month", at="2031-05-07T13:00")
+    daily.refresh_from_db()
+    assert daily.coming(FIRST, 2)[1] == noon + timedelta(hours=1)
+
+
 def test_one_that_is_not_among_them_is_not_moved(desk: Desk, daily: Campaign) -> None:
     said = "None of the times to come is at this time."
     assert said in desk.open(MOVE, *key(daily, WEDNESDAY + timedelta(minutes=1)))
     reply = desk.confirm(MOVE, *key(daily, WEDNESDAY + timedelta(minutes=1)), at="2031-05-07T12:00")
     assert said in text_of(reply)
-    far = reverse(f"admin:{MOVE}", args=(daily.pk, 10**20))
-    assert desk.client.get(far).status_code == 404
+    for far in (4_133_980_800, 253_402_300_799, 10**20):  # from the year 2101 on
+        url = reverse(f"admin:{MOVE}", args=(daily.pk, far))
+        shown = desk.client.get(url, {"zone": "Asia/Seoul"}, headers={"HX-Request": "true"})
+        assert shown.status_code == 404
     daily.refresh_from_db()
     assert daily.moved == {}
 
