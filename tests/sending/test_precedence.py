@@ -192,6 +192,7 @@ def test_no_place_is_left_to_who_gets_nothing_of_the_higher_one(
     project: Project, people: list[Device], fcm: Fcm
 ) -> None:
     higher = planned(project, once_each=True)
+    assert higher.campaign_id
     person = people[0].contact_id
     Had.objects.create(contact_id=person, campaign_id=higher.campaign_id, run_id=0)
     lower = begun(project)

@@ -26,7 +26,8 @@ def people_of(run: Run) -> Sql:
     except ValidationError:
         return Sql("SELECT NULL::bigint AS contact_id WHERE FALSE")
     where, asks = compile_tree(rules), run.asks
-    before = had.any_of(run.campaign_id, besides=run.pk) if run.once_each else []
+    leaves_out = run.campaign_id if run.once_each else None
+    before = had.any_of(leaves_out, besides=run.pk) if leaves_out else []
     had_it = "".join(f" AND NOT ({sql})" for sql, _params in before)
     return Sql(
         f"SELECT c.id AS contact_id FROM {people_and_devices(run.project_id)} {standing.JOIN}"

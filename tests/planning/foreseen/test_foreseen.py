@@ -92,7 +92,7 @@ def test_a_run_is_foreseen_once(project: Project) -> None:
 def test_what_was_edited_since_the_launch_says_nothing_of_the_run(project: Project) -> None:
     make_people(project, 2)
     run = begun(make_run(project))
-    Campaign.objects.filter(pk=run.campaign_id).update(rate_per_second=1, updated_at=timezone.now())
+    Campaign.objects.update(rate_per_second=1, updated_at=timezone.now())
 
     tasks.advance(run_id=run.pk)
 
