@@ -46,8 +46,10 @@ ABOUT: dict[str, type[Model]] = {
     "test_id": SentTest,
 }
 OWN_PAGES = {
+    "campaign_left_out": Campaign,
     "campaign_review": Campaign,
     "campaigns_campaign_test": Campaign,
+    "campaigns_series_move": Campaign,
     "rehearsals_of_campaign": Campaign,
     "audience_size": Audience,
     "audience_refill": Audience,

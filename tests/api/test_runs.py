@@ -21,7 +21,7 @@ from tests.given.builders import make_people, make_run
 
 MEMBERS = {
     "id", "campaign", "corrects", "state", "reason", "cause", "totals", "reasons",
-    "rate_per_second", "rate_limit_per_second", "spread_seconds",
+    "rate_per_second", "rate_limit_per_second", "spread_seconds", "opens_per_second",
     "scheduled_at", "started_at", "finished_at", "eta_at", "sleeping", "pace", "foreseen",
     "first_part",
     "snapshot", "revision", "verbs",
@@ -145,6 +145,8 @@ def test_runs_are_listed_newest_first_and_by_campaign(alice: Caller, ours: Proje
         "rate_per_second",
         "rate_limit_per_second",
         "spread_seconds",
+        "opens_per_second",
+        "foreseen",
         "eta_at",
         "sleeping",
         "pace",

@@ -98,7 +98,7 @@ def ways_of(role: Role) -> set[str]:
 
 
 def test_each_role_sees_the_ways_that_open_for_it(project: Project) -> None:
-    daily = {"Overview", "Campaigns", "Automations", "Calendar", "Audiences", "Templates",
+    daily = {"Overview", "Campaigns", "Automations", "Calendar", "Quota", "Audiences", "Templates",
              "Snippets", "Images", "Runs", "Finished runs", "Messages", "Alerts", "People",
              "Devices", "Import", "Attributes", "Categories", "Suppression list"}  # fmt: skip
     assert ways_of(Role.VIEWER) == daily

@@ -47,7 +47,7 @@ from tests.roles.test_matrix import address, make_test, pages
 pytestmark = pytest.mark.django_db
 NAME = "Lindworm"
 # They name none of a project; a message is looked for in the one that is chosen.
-NO_ROWS = {"app_label", "content_type_id", "url", "number", "id", "name", "call_id"}
+NO_ROWS = {"app_label", "content_type_id", "url", "number", "id", "name", "call_id", "at"}
 HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/admin/"}
 
 
@@ -87,7 +87,9 @@ def rows(museum: Project) -> dict[str, int]:
         "campaigns_alerts_of_run": run.pk,
         "campaigns_alert_": make_alert(museum, run=run).pk,
         "campaigns_campaign": run.campaign_id,
+        "campaign_left_out": run.campaign_id,
         "campaign_review": run.campaign_id,
+        "campaigns_series_move": run.campaign_id,
         "campaign_text_check": run.campaign_id,
         "campaigns_audience": run.campaign.audience_id,
         "audience_size": run.campaign.audience_id,

@@ -25,7 +25,7 @@ def sends(project: Project, *, since: timedelta, answered: list[int]) -> Run:
     run = make_run(project)
     engine.advance(run.pk, now=timezone.now())
     began = timezone.now() - since
-    Run.objects.filter(pk=run.pk).update(started_at=began)
+    Run.objects.filter(pk=run.pk).update(started_at=began, finished_at=began + since)
     chunk = run.chunks.get()
     for second, count in enumerate(answered):
         chunk.windows.create(
