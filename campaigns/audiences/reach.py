@@ -84,7 +84,7 @@ def count(
 ) -> Reach:
     """Counts everybody, or extrapolates from a sample. With what a message asks of people's
     consent, also who of them is out."""
-    where = compile_tree(_drawn(project_id, tree, part))
+    where = compile_tree(as_meant(project_id, tree, part))
     counts = {name.value: Sql(f"d.platform = '{name}'") for name in PLATFORMS}
     if asks is not None:
         is_out = f"d.id IS NOT NULL AND {standing.out('%s', '%s')} <> ''"
@@ -134,7 +134,8 @@ def exact(project_id: int, tree: dict[str, Any]) -> Reach:
     )
 
 
-def _drawn(project_id: int, tree: dict[str, Any], part: estimating.Part | None) -> dict[str, Any]:
+def as_meant(project_id: int, tree: dict[str, Any], part: estimating.Part | None) -> dict[str, Any]:
+    """Rules for a statement about everybody, or about a part of them."""
     meant = settled(project_id, tree, singly=part is not None, whole=part is None)
     if part is None:
         return drawn(project_id, meant)
@@ -202,7 +203,7 @@ def _judged(
     *,
     part: estimating.Part | None,
 ) -> Judged:
-    where = compile_tree(_drawn(project_id, tree, part))
+    where = compile_tree(as_meant(project_id, tree, part))
     statement = ALIKE.format(
         conditions=", ".join(condition.sql for condition in conditions),
         source=part.source if part else people_and_devices(project_id),
@@ -251,7 +252,7 @@ def _filled(
     part: estimating.Part | None,
 ) -> Filled:
     source = part.source if part else people_and_devices(project_id)
-    where = compile_tree(_drawn(project_id, tree, part))
+    where = compile_tree(as_meant(project_id, tree, part))
     held = ", ".join(condition.sql for condition in conditions)
     sums = ", ".join(f"count(*) FILTER (WHERE held[{n + 1}])" for n in range(len(conditions)))
     asked = [param for condition in conditions for param in condition.params]
@@ -300,7 +301,7 @@ def _zones(
     project_id: int, tree: dict[str, Any], best_hours: bool, *, part: estimating.Part | None
 ) -> Zones:
     source = part.source if part else people_and_devices(project_id)
-    where = compile_tree(_drawn(project_id, tree, part))
+    where = compile_tree(as_meant(project_id, tree, part))
     hour, best = ("best.best_hour", opens.join("c.id")) if best_hours else ("NULL::int", "")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -340,7 +341,7 @@ def unseen(project_id: int, tree: dict[str, Any], found: Reach) -> Unseen | None
 def _unseen(
     project_id: int, tree: dict[str, Any], since: datetime, *, part: estimating.Part | None
 ) -> tuple[int, bool]:
-    where = compile_tree(_drawn(project_id, tree, part))
+    where = compile_tree(as_meant(project_id, tree, part))
     source = part.source if part else joined(None)
     with connection.cursor() as cursor:
         cursor.execute(

@@ -339,13 +339,9 @@ def _found(run: Run, by: tuple[str, str], ids: range) -> Sql:
 
 
 def _have_not_had_it(run: Run) -> Sql:
-    """Each condition for itself: then PostgreSQL joins, and does not look for one person at a
-    time."""
     if not (run.once_each and run.campaign_id):
         return Sql("TRUE")
-    got = had.any_of(run.campaign_id, besides=run.pk)
-    sql = " AND ".join(f"NOT {one}" for one, _params in got)
-    return Sql(sql, [param for _one, params in got for param in params])
+    return Sql(*had.none_of(run.campaign_id, besides=run.pk))
 
 
 def _of_part(run: Run, by: tuple[str, str], ids: range) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from campaigns.runs.policy import OWN_PACE
 from campaigns.runs.run import Run
 from notifications.pace import load
 from notifications.pace.gate import full_rate
@@ -17,8 +18,5 @@ def _plan(project: Project) -> float:
     """Messages a second that its runs would send together; while none sends, what may be sent."""
     full = full_rate(project)
     runs = Run.objects.filter(project=project.pk, state=Run.State.SENDING)
-    asked = [run.own_rate or full for run in runs.only(*PACE)]
+    asked = [run.own_rate or full for run in runs.only(*OWN_PACE)]
     return min(full, sum(asked)) if asked else full
-
-
-PACE = ("planned", "rate_per_second", "spread_seconds", "opens_per_second", "opens_rate")

@@ -212,6 +212,10 @@ NEVER = {
 }
 
 
+# Of a run: what its own rate is reckoned from.
+OWN_PACE = ("planned", "rate_per_second", "spread_seconds", "opens_per_second", "opens_rate")
+
+
 def slowest(run: Any) -> tuple[float, str] | None:
     """Messages a second that a run asks for, and by which setting: “at most”, what spreads all of
     its devices over its time, or what keeps the opens below those that were chosen, whichever is

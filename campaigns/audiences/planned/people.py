@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.exceptions import ValidationError
 
 from campaigns.audiences.happened.kind import Sql
@@ -26,15 +28,12 @@ def people_of(run: Run) -> Sql:
     except ValidationError:
         return Sql("SELECT NULL::bigint AS contact_id WHERE FALSE")
     where, asks = compile_tree(rules), run.asks
-    leaves_out = run.campaign_id if run.once_each else None
-    before = had.any_of(leaves_out, besides=run.pk) if leaves_out else []
-    had_it = "".join(f" AND NOT ({sql})" for sql, _params in before)
+    new, values = "TRUE", list[Any]()
+    if run.once_each and run.campaign_id:
+        new, values = had.none_of(run.campaign_id, besides=run.pk)
     return Sql(
         f"SELECT c.id AS contact_id FROM {people_and_devices(run.project_id)} {standing.JOIN}"
         f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql}"
-        f" AND {standing.out('%s', '%s')} = ''{had_it}",
-        [
-            *(run.project_id, *where.params, asks["marketing"], asks["category"]),
-            *(param for _sql, params in before for param in params),
-        ],
+        f" AND {standing.out('%s', '%s')} = '' AND {new}",
+        [run.project_id, *where.params, asks["marketing"], asks["category"], *values],
     )

@@ -12,10 +12,9 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 
 from campaigns.audiences import estimating
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.reach import as_meant
 from campaigns.audiences.seen import policy
-from campaigns.audiences.selection import compile_tree, drawn, people_and_devices
-from campaigns.audiences.settled.settling import settled
+from campaigns.audiences.selection import compile_tree, people_and_devices
 from notifications.postgres.budget import TooSlow, within
 from notifications.values import seen
 
@@ -60,7 +59,7 @@ def _counted(project_id: int, one: Tree, other: Tree) -> Both | None:
 
 
 def _count(project_id: int, one: Tree, other: Tree, part: estimating.Part | None) -> int:
-    first, second = (_selected(project_id, tree, part) for tree in (one, other))
+    first, second = (compile_tree(as_meant(project_id, tree, part)) for tree in (one, other))
     source = part.source if part else people_and_devices(project_id)
     statement = BOTH.format(source=source, one=first.sql, other=second.sql)
     asked = [*first.params, *second.params]
@@ -68,10 +67,3 @@ def _count(project_id: int, one: Tree, other: Tree, part: estimating.Part | None
         cursor.execute(statement, [project_id, *asked, *asked])
         found: int = cursor.fetchone()[0]
     return found
-
-
-def _selected(project_id: int, tree: Tree, part: estimating.Part | None) -> Sql:
-    meant = settled(project_id, tree, singly=part is not None, whole=part is None)
-    if part is None:
-        return compile_tree(drawn(project_id, meant))
-    return compile_tree(drawn(project_id, meant, source=part.source, times=part.times))

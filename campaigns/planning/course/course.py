@@ -66,16 +66,16 @@ def drawn(
 ) -> tuple[People, Rules, int]:
     """No more people than that, their rules, and how many each stands for."""
     each = max(1, -(-gets_it // most))
-    people = People.mixed(_parts(kinds, gets_it // each))
+    people = People.mixed(shared_out(kinds, gets_it // each).items())
     return people, replace(rules, first=-(-rules.first // each)), each
 
 
-def _parts(kinds: Mapping[Alike, int], gets_it: int) -> list[tuple[Alike, int]]:
-    """Rounded so that together they are exactly so many."""
+def shared_out(kinds: Mapping[Alike, int], many: int) -> dict[Alike, int]:
+    """So many of them, of each kind its part: rounded so that together they are exactly so many."""
     everybody = sum(kinds.values()) or 1
-    until = [0, *(total * gets_it // everybody for total in accumulate(kinds.values()))]
+    until = [0, *(total * many // everybody for total in accumulate(kinds.values()))]
     counts = (after - before for before, after in pairwise(until))
-    return list(zip(kinds, counts, strict=True))
+    return dict(zip(kinds, counts, strict=True))
 
 
 def _slower(capacity: Capacity, times: int) -> Capacity:

@@ -18,6 +18,7 @@ from django.utils.translation import ngettext
 from campaigns.echo.opening import Opening, learned
 from campaigns.planning.solver.capacity import Capacity
 from campaigns.runs.chunk import ONE_WORKER
+from campaigns.runs.policy import OWN_PACE
 from campaigns.runs.run import Run
 from campaigns.runs.sums import average_rate
 from notifications.pace.gate import Limit, cold_rate, full_rate
@@ -150,11 +151,8 @@ def _measured(project: Project, devices: int) -> Iterator[float]:
         project=project.pk, state=Run.State.FINISHED, resumed_at=None, reopened_at=None,
         started_at__isnull=False, first_percent=None, forgotten_at=None,
     )  # fmt: skip
-    columns = (
-        "planned", "skipped", "rate_per_second", "spread_seconds", "opens_per_second", "opens_rate",
-        "started_at", "finished_at",
-    )  # fmt: skip
-    for run in straight.only(*columns)[:LOOKED_AT]:
+    columns = straight.only(*OWN_PACE, "skipped", "started_at", "finished_at")
+    for run in columns[:LOOKED_AT]:
         if run.started_at is None or run.finished_at is None:
             continue
         sent, own = (run.planned or 0) - run.skipped, run.own_rate

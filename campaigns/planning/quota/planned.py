@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import accumulate, pairwise
 from typing import Any
 
 from campaigns.first_part import drawing
 from campaigns.planning import calendar, local
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.course.course import shared_out
 from campaigns.planning.course.forecast import Forecast, foretell
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.sizes import Size, Sizes
@@ -155,18 +155,13 @@ class _Asking:
 def _still(kinds: Mapping[Alike, int], waiting: int, rules: Rules) -> dict[Alike, int]:
     """Of a run under way, where they live: first of all where it is not their time yet."""
     later = {kind for kind in kinds if ask(rules, kind, rules.start).waits_until}
-    found = _so_many({kind: kinds[kind] for kind in kinds if kind in later}, waiting)
+    found = _at_most({kind: kinds[kind] for kind in kinds if kind in later}, waiting)
     others = {kind: kinds[kind] for kind in kinds if kind not in later}
-    return found | _so_many(others, waiting - sum(found.values()))
+    return found | _at_most(others, waiting - sum(found.values()))
 
 
-def _so_many(kinds: Mapping[Alike, int], most: int) -> dict[Alike, int]:
-    everybody = sum(kinds.values())
-    if everybody <= most:
-        return dict(kinds)
-    until = [0, *(total * most // everybody for total in accumulate(kinds.values()))]
-    counts = (after - before for before, after in pairwise(until))
-    return dict(zip(kinds, counts, strict=True))
+def _at_most(kinds: Mapping[Alike, int], many: int) -> dict[Alike, int]:
+    return shared_out(kinds, min(many, sum(kinds.values())))
 
 
 def asks_for(

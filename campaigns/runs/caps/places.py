@@ -8,19 +8,18 @@ cancelled, or its time is a day past: nobody has to take it back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import connection, models
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Now
 
+from campaigns.runs.hours.local_time import AROUND_THE_EARTH
 from campaigns.runs.run import Run
 from notifications.people.consent.caps import A_DAY, Caps
 
 ORDER = [Run.Precedence.LOW, Run.Precedence.NORMAL, Run.Precedence.HIGH]
-# A run by each reader's clock goes on for so long, if it goes by best hours.
-AROUND_THE_EARTH = timedelta(hours=49)
 TO_COME = (Run.State.SCHEDULED, Run.State.PREPARING, Run.State.SENDING, Run.State.PAUSED)
 
 

@@ -90,6 +90,15 @@ def any_of(campaign_id: int, *, besides: int = 0) -> list[tuple[str, list[Any]]]
     return [(REMEMBERED, [besides, campaign_id]), *((READ_OFF, [pk]) for pk in runs)]
 
 
+def none_of(campaign_id: int, *, besides: int = 0) -> tuple[str, list[Any]]:
+    """Of the people `c`, who has not had it. Each condition for itself: then PostgreSQL joins, and
+    does not look for one person at a time."""
+    got = any_of(campaign_id, besides=besides)
+    return " AND ".join(f"NOT {one}" for one, _ in got), [
+        value for _, each in got for value in each
+    ]
+
+
 def run_that_brought_it(campaign_id: int, contact_id: int) -> Run | None:
     found = Had.objects.filter(contact_id=contact_id, campaign_id=campaign_id).first()
     return Run.objects.filter(pk=found.run_id).first() if found else None

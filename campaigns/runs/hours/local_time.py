@@ -21,6 +21,7 @@ from notifications.values.zones import known_zones
 A_DAY = timedelta(days=1)
 # No clock on earth is further from UTC. A run begins with the first, whoever is in its audience.
 AHEAD, BEHIND = timedelta(hours=14), timedelta(hours=12)
+AROUND_THE_EARTH = AHEAD + BEHIND + timedelta(hours=23)  # from the first hour of a day to its last
 LONGEST_DAY = timedelta(hours=25)  # where summer time ends
 NEXT_DAY, AT_ONCE, NEVER = "next_day", "now", "skip"
 
