@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -113,10 +112,7 @@ class Calendar:
             "days_off": off.of_year(days_off, span.day.year),
             "file_url": reverse("admin:campaigns_calendar_file") + span.address(),
             "today_url": span.address(day=span.local(now).date()),
-            "views": [
-                (name, label, span.address(view=name))
-                for name, label in (("month", _("Month")), ("week", _("Week")))
-            ],
+            "views": _views(span),
             "legend": [(state, label) for state, label in LABELS.items() if state not in UNSHOWN],
             "any": bool(entries),
             "may_move": _may_move(request),
@@ -134,11 +130,14 @@ class Calendar:
         is open, which must not wait for it."""
         now = timezone.now()
         span = calendar_span.asked_for(request, now)
-        context: dict[str, Any] = {"days": [], "levels": levels()}
+        context: dict[str, Any] = {"levels": levels()}
         if project := chosen(request):
             campaigns = self.page.get_queryset(request)
-            with suppress(Busy), one_of_few(project.pk):
-                context["days"] = beside.days(project, campaigns, span, now)
+            try:
+                with one_of_few(project.pk):
+                    context["days"], context["more"] = beside.days(project, campaigns, span, now)
+            except Busy:
+                context["busy"] = True
         return render(request, "admin/campaigns/campaign/calendar_days.html", context)
 
     def file_view(self, request: HttpRequest) -> HttpResponse:
@@ -201,6 +200,11 @@ class Calendar:
         view = "week" if form.cleaned_data["view"] == "week" else "month"
         where = Span(view, form.cleaned_data["at"].date(), form.clock).address()
         return done(request, told, to=reverse("admin:campaigns_calendar") + where)
+
+
+def _views(span: Span) -> list[tuple[str, str, str]]:
+    names = (("month", _("Month")), ("week", _("Week")))
+    return [(name, label, span.address(view=name)) for name, label in names]
 
 
 def _may_move(request: HttpRequest) -> bool:

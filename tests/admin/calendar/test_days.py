@@ -12,11 +12,12 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.admin.calendar.quota import beside
 from campaigns.audiences import estimating
 from campaigns.planning.collisions import both
-from campaigns.planning.quota import sizes
+from campaigns.planning.quota import planned, sizes
 from notifications.people.project import Project
-from notifications.postgres.budget import TooSlow
+from notifications.postgres.budget import Busy, TooSlow
 from tests.admin.desk import Desk
 from tests.given.builders import make_audience, make_campaign, make_people, make_project
 from tests.given.builders import make_scheduled_run as scheduled
@@ -54,6 +55,29 @@ def test_a_day_says_what_its_hours_use_of_the_quota(desk: Desk, project: Project
     assert days(desk) == {"2031-05-14": "Quota: 720 messages, most from 09:00 on: 2 % of the quota"}
     there = days(desk, zone="Asia/Kolkata")
     assert there == {"2031-05-14": "Quota: 720 messages, most from 14:00 on: 2 % of the quota"}
+
+
+def test_lines_that_leave_runs_out_say_how_many(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planned, "MOST", 1)
+    make_people(project, 1)
+    for _ in range(3):
+        scheduled(project, NINE)
+    asked = {"day": "2031-05-14", "zone": "UTC", "view": "week"}
+    page = desk.open("campaigns_calendar_days", **asked)
+    assert "2 more are planned and were not reckoned." in page
+
+
+def test_a_calendar_that_nobody_has_time_to_reckon_says_so(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> None:
+        raise Busy
+
+    monkeypatch.setattr(beside, "days", busy)
+    page = desk.open("campaigns_calendar_days", day="2031-05-14", zone="UTC", view="week")
+    assert "Try again in a moment." in page
 
 
 def test_the_line_leads_to_the_same_numbers_of_the_planner(desk: Desk, project: Project) -> None:

@@ -40,7 +40,8 @@ class Another(forms.Form):
         self.project, self.zone, self.now = project, zone, now
         mine = Campaign.objects.filter(project=project, archived_at=None).order_by("-pk")
         newest = mine.values_list("pk", flat=True)[:NAMED]
-        self.fields["campaign"].queryset = mine.filter(pk__in=[*newest])  # type: ignore[attr-defined]
+        choice: Any = self.fields["campaign"]
+        choice.queryset = mine.filter(pk__in=[*newest])
         for name, field in self.fields.items():
             field.widget.attrs |= {"class": "c-input", "id": f"another-{name}"}
 

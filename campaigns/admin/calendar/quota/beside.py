@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -19,7 +19,8 @@ from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.collisions.collisions import Collision, OfDay, collisions
 from campaigns.planning.quota import firebase
-from campaigns.planning.quota.planned import reckoned
+from campaigns.planning.quota.firebase import Firebase
+from campaigns.planning.quota.planned import Planned, reckoned
 from notifications.people.project import Project
 
 PEOPLE = 250  # of each run: enough for the hours of a month
@@ -35,14 +36,16 @@ class Beside:
 
 def days(
     project: Project, campaigns: QuerySet[Campaign], span: Span, now: datetime
-) -> list[Beside]:
-    """Of those on which there is anything to say."""
+) -> tuple[list[Beside], int]:
+    """Of those on which there is anything to say; and how many runs their lines leave out."""
     pairs = collisions(_planned(campaigns, span, now))
+    there = firebase.of(project)
+    coming = reckoned(there, span.since, span.until, now, most=PEOPLE)
     told = [
         Beside(day, line if line.any else None, _said(pairs[day], span) if day in pairs else [])
-        for day, line in _lines(project, span, now)
+        for day, line in _lines(there, coming.runs, span, now)
     ]
-    return [one for one in told if one.heat or one.pairs]
+    return [one for one in told if one.heat or one.pairs], coming.more
 
 
 def _planned(campaigns: QuerySet[Campaign], span: Span, now: datetime) -> dict[date, list[Entry]]:
@@ -52,12 +55,12 @@ def _planned(campaigns: QuerySet[Campaign], span: Span, now: datetime) -> dict[d
     return {day: entries for day, entries in found.items() if len(entries) > 1}
 
 
-def _lines(project: Project, span: Span, now: datetime) -> Iterator[tuple[date, Heat]]:
-    there = firebase.of(project)
+def _lines(
+    there: Firebase, runs: Sequence[Planned], span: Span, now: datetime
+) -> Iterator[tuple[date, Heat]]:
     dates = [day for week in span.weeks for day in week]
     begins = [of_day(span.midnight(day), span.midnight(day + A_DAY)) for day in dates]
-    coming = reckoned(there, span.since, span.until, now, most=PEOPLE)
-    hours = iter(hours_of(there, coming.runs, [at for each in begins for at in each], now).hours)
+    hours = iter(hours_of(there, runs, [at for each in begins for at in each], now).hours)
     for day, each in zip(dates, begins, strict=True):
         yield day, heat([next(hours) for _at in each], span.zone)
 
