@@ -8,25 +8,22 @@ class CampaignsConfig(AppConfig):
     name = "campaigns"
     verbose_name = _("Campaigns")
 
-    def ready(self) -> None:  # noqa: PLR0915  # a list: who is told of what
+    def ready(self) -> None:
+        """Who is told of what."""
+        _forget_with_people()
         from campaigns import naming, tasks  # these need the models, not there before this
         from campaigns.alerts import clearing as old_alerts
         from campaigns.alerts import words as of_alerts
         from campaigns.audiences import membership  # noqa: F401  # it says what it knows of people
         from campaigns.echo.converting import count_events
-        from campaigns.engine import forgetting, load, retaining
+        from campaigns.engine import load, retaining
         from campaigns.outgoing import telling, words  # above whoever does what is told
         from campaigns.results import echoed, sent  # noqa: F401  # so do these
         from campaigns.results.why import answers  # noqa: F401  # and this
         from campaigns.runs import run
-        from campaigns.runs.best_hour.opens import forget as forget_opens
-        from campaigns.runs.caps.counted import forget as forget_counted
-        from campaigns.runs.had.had import forget as forget_had
-        from campaigns.runs.messages.of_person import forget
         from campaigns.runs.policy import SETTINGS
         from campaigns.runs.run import messages_leave
         from campaigns.sending import settling
-        from campaigns.test_sends.clearing import forget as forget_tests
         from campaigns.triggers import going
         from notifications import imports
         from notifications import tasks as doorbells
@@ -35,22 +32,11 @@ class CampaignsConfig(AppConfig):
         from notifications.pace import health
         from notifications.people import device
         from notifications.people.consent import saying
-        from notifications.people.contact import ERASED
         from notifications.people.events import clearing, writing
 
         name_rows(self, naming.FIELDS, naming.ROWS)
         name_columns({setting.field: setting.words for setting in SETTINGS}, self.get_models())
         imports.URGENT.append(messages_leave)
-        ERASED.extend(
-            [
-                forget,
-                forgetting.forget_answers,
-                forget_counted,
-                forget_had,
-                forget_opens,
-                forget_tests,
-            ]
-        )
         writing.LISTENERS += [tasks.answer_events, count_events]
         clearing.WITH_THEM.append(going.remove_old)
         run.LISTENERS.append(telling.of_move)
@@ -61,3 +47,17 @@ class CampaignsConfig(AppConfig):
         retaining.KINDS[old_alerts.KIND.name] = old_alerts.KIND
         outbox.BELLS.append(doorbells.ring_reports)
         health.LISTENERS.append(load.reported)
+
+
+def _forget_with_people() -> None:
+    """What goes with who is erased."""
+    from campaigns.engine.forgetting import forget_answers
+    from campaigns.runs.best_hour import opens
+    from campaigns.runs.caps import counted
+    from campaigns.runs.had import had
+    from campaigns.runs.messages import of_person
+    from campaigns.test_sends import clearing
+    from notifications.people.contact import ERASED
+
+    ours = (of_person, counted, had, opens, clearing)
+    ERASED.extend([forget_answers, *(one.forget for one in ours)])

@@ -122,12 +122,8 @@ def _begin(run: Run, now: datetime) -> None:
     ledger.refuse_twice(RECIPIENTS, run.pk)
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
-    kept = {"rules": run.rules, "seen_since": run.seen_since, "split": run.split}
-    kept |= {
-        "opens_rate": run.opens_rate,
-        "first_drawn": goes_first,
-        "winner_drawn": run.tries_variants,
-    }
+    kept = {name: getattr(run, name) for name in ("rules", "seen_since", "split", "opens_rate")}
+    kept |= {"first_drawn": goes_first, "winner_drawn": run.tries_variants}
     _keep(run, part, unfrozen=_rest(part, ids), started_at=now, **kept)
 
 

@@ -150,11 +150,8 @@ def troubles(day: Day) -> list[str]:
 def _differences(name: str, plan: Ends, ends: Ends) -> list[str]:
     """Row by row: the same people, and each sent to or skipped for the same reason."""
     differ = [who for who in plan if plan[who].reason != ends[who].reason]
-    late = sorted(
-        abs((ends[who].left_at - row.left_at).total_seconds())  # type: ignore[operator]
-        for who, row in plan.items()
-        if row.left_at and ends[who].left_at
-    )
+    left = ((row.left_at, ends[who].left_at) for who, row in plan.items())
+    late = sorted(abs((came_at - at).total_seconds()) for at, came_at in left if at and came_at)
     counted = Counter(row.reason or "sent" for row in plan.values())
     said = ", ".join(f"{count:,} {reason}" for reason, count in sorted(counted.items()))
     print(f"{name}: foreseen {said}; {len(differ)} of {len(plan):,} rows differ; ", end="")
@@ -215,7 +212,7 @@ def _order(run: Run) -> list[int]:
     return [person for (person,) in rows]
 
 
-def _query(sql: str, **values: Any) -> list[tuple]:  # type: ignore[type-arg]
+def _query(sql: str, **values: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values or None)
         return list(cursor.fetchall())

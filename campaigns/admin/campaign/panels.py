@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
@@ -68,38 +68,19 @@ class Panels:
         self.page = page
 
     def urls(self) -> list[URLPattern]:
-        guarded = self.page.guarded
-        return [
-            path("who/", guarded(require_POST(self.who_view)), name="campaign_who"),
-            path("what/", guarded(require_POST(self.what_view)), name="campaign_what"),
-            path(
-                "what/variables/",
-                guarded(require_POST(self.variables_view)),
-                name="campaign_variables",
-            ),
-            *self.page.guarded_paths(
-                [
-                    ("what/test/", self.text_test_view, "campaign_text_test"),
-                    ("<int:pk>/test/", self.test_view, "campaigns_campaign_test"),
-                ]
-            ),
-            path("when/", guarded(require_POST(self.when_view)), name="campaign_when"),
-            path(
-                "when/holidays/",
-                guarded(require_POST(self.holidays_view)),
-                name="campaign_holidays",
-            ),
-            path(
-                "<int:pk>/review/",
-                guarded(require_GET(self.review_view)),
-                name="campaign_review",
-            ),
-            path(
-                "<int:pk>/left-out/",
-                guarded(require_GET(self.left_out_view)),
-                name="campaign_left_out",
-            ),
-        ]
+        return self.page.guarded_paths(
+            [
+                ("who/", require_POST(self.who_view), "campaign_who"),
+                ("what/", require_POST(self.what_view), "campaign_what"),
+                ("what/variables/", require_POST(self.variables_view), "campaign_variables"),
+                ("what/test/", self.text_test_view, "campaign_text_test"),
+                ("<int:pk>/test/", self.test_view, "campaigns_campaign_test"),
+                ("when/", require_POST(self.when_view), "campaign_when"),
+                ("when/holidays/", require_POST(self.holidays_view), "campaign_holidays"),
+                ("<int:pk>/review/", require_GET(self.review_view), "campaign_review"),
+                ("<int:pk>/left-out/", require_GET(self.left_out_view), "campaign_left_out"),
+            ]
+        )
 
     def who_view(self, request: HttpRequest) -> HttpResponse:
         """The audience as it stands in the form: in words, counted, and a few of its people."""

@@ -68,26 +68,36 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
     slots = max(len(rates), len(plan))
     if slots < 2 or not line.counts:
         return None
-    top = nice_top(max(*rates, *plan, 0, 0))
-    zone, layout = run.project.timezone, _layout(line.step, slots)
-    since = [_after(run.started_at, line.step * slot) for slot in range(slots + 1)]
+    top, axis = nice_top(max(*rates, *plan, 0, 0)), _Axis(run, line.step, slots)
     points = _points(rates, slots, top)
     return RateLine(
         points=points,
         area=_area(points, len(rates), slots),
         plan=_points(plan, slots, top),
         heights=[Mark(100 * (1 - part), number(top * part)) for part in (1.0, 0.5, 0.0)],
-        times=[
-            Mark(100 * part, local(_after(run.started_at, line.step * slots * part), zone, layout))
-            for part in (0.0, 0.5, 1.0)
-        ],
+        times=[Mark(100 * part, axis.time(slots * part)) for part in (0.0, 0.5, 1.0)],
         values=[
-            Value(local(moment, zone, layout), _number(rate), _number(planned))
-            for moment, (rate, planned) in zip(since, zip_longest(rates, plan), strict=False)
+            Value(axis.time(slot), _number(rate), _number(planned))
+            for slot, (rate, planned) in enumerate(zip_longest(rates, plan))
         ],
         said=_said(run, line),
-        plan_said=_plan_said(course, zone),
+        plan_said=_plan_said(course, run.project.timezone),
     )
+
+
+class _Axis:
+    """Of time, in steps from the run's start on; as exact as the time it shows needs."""
+
+    def __init__(self, run: Run, step: int, slots: int) -> None:
+        assert run.started_at
+        self._start, self._zone, self._step = run.started_at, run.project.timezone, step
+        seconds = step * slots
+        self._layout: str | Promise = CLOCK_AND_SECOND if seconds < 600 or step < 60 else CLOCK
+        if seconds >= 86_400:
+            self._layout = SHORT_DAY_AND_CLOCK
+
+    def time(self, slot: float) -> str:
+        return local(self._start + timedelta(seconds=self._step * slot), self._zone, self._layout)
 
 
 def _drawn(course: Course | None, passed: timedelta) -> timedelta:
@@ -120,20 +130,8 @@ def _area(points: str, many: int, slots: int) -> str:
     return f"0,{HEIGHT:.0f} {points} {end:.1f},{HEIGHT:.0f}"
 
 
-def _after(start: datetime, seconds: float) -> datetime:
-    return start + timedelta(seconds=seconds)
-
-
 def _number(rate: float | None) -> str:
     return "–" if rate is None else number(rate)
-
-
-def _layout(step: int, slots: int) -> str | Promise:
-    """As exact as the time it shows needs."""
-    seconds = step * slots
-    if seconds >= 86_400:
-        return SHORT_DAY_AND_CLOCK
-    return CLOCK_AND_SECOND if seconds < 600 or step < 60 else CLOCK
 
 
 def _said(run: Run, line: Timeline) -> str:

@@ -15,13 +15,14 @@ from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
 from tests.chaos.stage import POOL
 from tests.given.forgetting import flush_all
-from tests.servers.receiver import receiving
+from tests.servers.receiver import Receiver, receiving
 
 SAFE, PLANNED = 100, 600  # messages a second
 A_STEP = SAFE // 4
 ON_THE_WAY = SAFE // 2  # what was let through, and was a little late
 AWAY = 6  # seconds
 KILLS = 3
+LETS_US = {"OUTGOING_ALLOWED": "127.0.0.0/8,::1/128"}
 
 
 @fault(
@@ -60,11 +61,8 @@ def silent_reporter(scene: Scene) -> None:
 def killed_asker(scene: Scene) -> None:
     """No second passes the last safe rate, and whoever sends next asks in the place of the dead."""
     with receiving(Path(scene.stage.state.emulator)) as servers:
-        worker = {
-            "OUTGOING_ALLOWED": "127.0.0.0/8,::1/128",
-            "OUTGOING_CA_FILE": servers.ca_file,
-            **scene.fault.different.get("bulk", {}),
-        }
+        worker = LETS_US | {"OUTGOING_CA_FILE": servers.ca_file}
+        worker |= scene.fault.different.get("bulk", {})
         servers.pages["/hooks?of=us"], servers.says = 200, b'{"level": 1}'
         Project.objects.filter(pk=scene.project.pk).update(
             floor_per_second=SAFE, load_url=servers.url
@@ -75,8 +73,7 @@ def killed_asker(scene: Scene) -> None:
         scene.launch(rate_per_second=PLANNED)
         servers.slow_seconds = 1.0
         for _ in range(KILLS):
-            heard = len(servers.heard)
-            scene.wait("one asks", lambda so_far=heard: len(servers.heard) > so_far)  # type: ignore[misc]
+            _wait_until_asked(scene, servers)
             scene.stage.end_worker("bulk")  # with the answer still to come
             scene.killed += POOL
             scene.stage.start_worker("bulk", worker)
@@ -90,6 +87,11 @@ def killed_asker(scene: Scene) -> None:
         scene.stage.end_worker("bulk")
     fullest = _fullest_second(scene)
     assert fullest <= SAFE + A_STEP + ON_THE_WAY, f"{fullest} in a second, and {SAFE} are safe"
+
+
+def _wait_until_asked(scene: Scene, servers: Receiver) -> None:
+    heard = len(servers.heard)
+    scene.wait("one asks", lambda: len(servers.heard) > heard)
 
 
 def _said_at(scene: Scene) -> datetime:
