@@ -51,7 +51,7 @@ class CampaignsConfig(AppConfig):
 
 def _forget_with_people() -> None:
     """What goes with who is erased."""
-    from campaigns.engine.forgetting import forget_answers
+    from campaigns.engine.forgetting import forget_answers  # these need the models, too
     from campaigns.runs.best_hour import opens
     from campaigns.runs.caps import counted
     from campaigns.runs.had import had
