@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -22,6 +20,8 @@ from tests.given.waiting import eventually
 from tests.rehearsals.rehearsing import ask
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
+
+AT_THE_FLOOR = 10 * 1.5  # messages a second, and what a bucket holds
 
 
 def at_work(run: Run) -> Sending:
@@ -62,34 +62,28 @@ def test_a_rehearsal_rings_nobody_and_goes_on(project: Project) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_rate_at_fcm_follows_within_five_seconds(
+def test_the_rate_at_fcm_follows_each_report(
     transactional_db: None, project: Project, fcm: Fcm, beat: Workers
 ) -> None:
-    """Down to the floor, where it stays while nobody reports, and up again."""
-    make_people(project, 6_000)
+    """Down to the floor, where it stays while nobody reports, and up again. How soon is measured,
+    and not tested: `make bench`."""
+    make_people(project, 9_000)
     run = control.launch(
         make_campaign(project, rate_per_second=400), by="user:alice", now=timezone.now()
     )
     tasks.ring(run.pk)
     eventually("it sends", lambda: len(fcm.witness()) > 400, seconds=30)
     load.reported(project, 1)
-    time.sleep(5)  # what is promised: no sooner is it wrong
-    with counted(fcm, seconds=3) as at_the_floor:
-        Load.objects.update(reported_at=timezone.now() - timedelta(minutes=1))
+    eventually("it keeps to the floor", lambda: a_second(fcm) <= AT_THE_FLOOR)
+    Load.objects.update(reported_at=timezone.now() - timedelta(minutes=1))
+    assert 0 < a_second(fcm) <= AT_THE_FLOOR, "silent reporter or not"
     load.reported(project, 0)
-    time.sleep(5)
-    with counted(fcm, seconds=3) as as_planned:
-        pass
-    assert 0 < at_the_floor[0] <= 10 * 1.5, "messages a second, silent reporter or not"
-    assert as_planned[0] > 3 * at_the_floor[0], "however slow the machine is"
+    eventually("it sends as planned", lambda: a_second(fcm) > 2 * AT_THE_FLOOR)
     control.cancel(Run.objects.get(pk=run.pk), by="user:alice")
 
 
-@contextmanager
-def counted(fcm: Fcm, *, seconds: float) -> Iterator[list[float]]:
-    """Messages a second that arrived meanwhile."""
-    found: list[float] = []
+def a_second(fcm: Fcm) -> float:
+    """Messages that arrive, for three seconds from now."""
     before = len(fcm.witness())
-    yield found
-    time.sleep(seconds)
-    found.append((len(fcm.witness()) - before) / seconds)
+    time.sleep(3)
+    return (len(fcm.witness()) - before) / 3

@@ -97,11 +97,10 @@ def test_a_rehearsal_does_not_keep_to_it(project: Project, past: Run) -> None:
 
 
 def test_a_rehearsal_needs_no_past_runs_to_learn_from(project: Project) -> None:
-    make_people(project, 2)
     run = ask(make_campaign(project, opens_per_second=2)).run
     engine.advance(run.pk, now=timezone.now())
     run.refresh_from_db()
-    assert (run.state, run.planned, run.own_rate) == ("rehearsing", 2, None)
+    assert (run.state, run.planned, run.own_rate) == ("rehearsing", 8, None)
 
 
 def test_a_rate_that_a_person_sets_meanwhile_takes_its_place(
