@@ -180,8 +180,7 @@ class MoveDialog(Dialog):
         """For whom the rate is too low; who would wake too late is said with the quiet hours."""
         if self.moved is None:
             return ""
-        plan = self.moved.goes.plan.skipped
-        count = plan.get(Skip.EXPIRED, 0) * self.moved.goes.each
+        count = self.moved.goes.skipped.get(Skip.EXPIRED, 0)
         said = ngettext(
             "For %(count)s message it would be too late: it expires before its turn.",
             "For %(count)s messages it would be too late: they expire before their turn.",

@@ -6,7 +6,7 @@ audience is drawn in parts: each person then stands for several.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import accumulate, pairwise
@@ -50,13 +50,14 @@ def foresee(
     people, fewer, each = drawn(kinds, gets_it, rules, most=MOST)
     plan = solve(people, fewer, _slower(capacity, each))
     step = _step(plan.last - plan.start if plan.last else timedelta(), steps)
+    sent, *lost = in_proportion([plan.sent, *plan.skipped.values()], gets_it)
     return Course(
         starts_at=rules.start,
         ends_at=plan.last,
-        sent=plan.sent * each,
-        skipped={reason: count * each for reason, count in plan.skipped.items()},
+        sent=sent,
+        skipped=dict(zip(plan.skipped, lost, strict=True)),
         step=step,
-        counts=[count * each for count in plan.curve(timedelta(seconds=step))],
+        counts=in_proportion(plan.curve(timedelta(seconds=step)), sent),
         exact=exact and each == 1 and gets_it == sum(kinds.values()),
     )
 
@@ -71,11 +72,15 @@ def drawn(
 
 
 def shared_out(kinds: Mapping[Alike, int], many: int) -> dict[Alike, int]:
-    """So many of them, of each kind its part: rounded so that together they are exactly so many."""
-    everybody = sum(kinds.values()) or 1
-    until = [0, *(total * many // everybody for total in accumulate(kinds.values()))]
-    counts = (after - before for before, after in pairwise(until))
-    return dict(zip(kinds, counts, strict=True))
+    """So many of them, of each kind its part."""
+    return dict(zip(kinds, in_proportion(kinds.values(), many), strict=True))
+
+
+def in_proportion(counts: Collection[int], many: int) -> list[int]:
+    """Rounded so that together they are exactly so many."""
+    everybody = sum(counts) or 1
+    until = [0, *(total * many // everybody for total in accumulate(counts))]
+    return [after - before for before, after in pairwise(until)]
 
 
 def _slower(capacity: Capacity, times: int) -> Capacity:

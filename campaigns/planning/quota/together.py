@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 
-from campaigns.planning.course.course import drawn
+from campaigns.planning.course.course import drawn, in_proportion
 from campaigns.planning.solver.capacity import SECOND, STEP, Other
 from campaigns.planning.solver.plan import NEVER, Plan
 from campaigns.planning.solver.rules import Alike, Rules
@@ -59,19 +59,28 @@ class Goes:
 
     @property
     def sent(self) -> int:
-        return self.plan.sent * self.each
+        return self.asks.gets_it - self.too_late
 
     @property
     def too_late(self) -> int:
         """Who get nothing: it expires before their turn, or while they sleep."""
-        return sum(self.plan.skipped.values()) * self.each
+        return sum(self.skipped.values())
+
+    @cached_property
+    def skipped(self) -> dict[str, int]:
+        """By reason, of all who get it."""
+        found = self.plan.skipped
+        *counts, _sent = in_proportion([*found.values(), self.plan.sent], self.asks.gets_it)
+        return dict(zip(found, counts, strict=True))
 
     @cached_property
     def quarters(self) -> dict[datetime, int]:
         """How many leave in each quarter of an hour, by its beginning."""
         start, width = _since(self.plan.start), QUARTER // MICROSECOND
         counted = Counter((start + at) // width for at in self.plan.at if at != NEVER)
-        return {EPOCH + n * QUARTER: self.each * counted[n] for n in sorted(counted)}
+        numbers = sorted(counted)
+        many = in_proportion([counted[n] for n in numbers], self.sent)
+        return {EPOCH + n * QUARTER: count for n, count in zip(numbers, many, strict=True)}
 
     @property
     def stretches(self) -> list[Other]:

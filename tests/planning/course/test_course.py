@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns.planning.course import course
@@ -54,3 +54,11 @@ def test_of_a_large_audience_each_stands_for_several_in_the_same_time() -> None:
 def test_nobody_who_gets_it_has_no_course() -> None:
     found = foresee({}, 0, Rules(START, DAY), Capacity(1.0), exact=True)
     assert (found.sent, found.counts, found.ends_at) == (0, [], None)
+
+
+@settings(max_examples=10, deadline=None)  # each solves for 200,000
+@given(st.integers(course.MOST + 1, 5 * course.MOST))
+def test_of_a_large_audience_the_numbers_are_those_of_everybody(people: int) -> None:
+    kinds = {Alike("UTC"): people}
+    many = foresee(kinds, people, Rules(START, DAY), Capacity(5_000), exact=True)
+    assert many.sent == sum(many.counts) == people
