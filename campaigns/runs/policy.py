@@ -61,7 +61,7 @@ SETTINGS = (
         "The project may hold some people out of all campaigns, to see what they bring about. "
         "Transactional and critical categories reach them in any case."
     ), step="who"),
-    Setting("past_caps", Held.FROZEN, _("Also to who has had enough"), _(
+    Setting("past_caps", Held.FROZEN, _("Also to people who have had enough"), _(
         "The project's caps, and the category's, skip nobody of it; it counts as any other."
     ), step="who"),
     Setting("once_each", Held.FROZEN, _("Only those who have not had it"), _(
@@ -228,6 +228,12 @@ def slowest(run: Any) -> tuple[float, str] | None:
         "opens_per_second": run.opens_rate if run.opens_per_second else None,
     }
     return min(((rate, name) for name, rate in rates.items() if rate), default=None)
+
+
+def switched_on(campaign: Any) -> list[str]:
+    """In words: what was chosen of whom it goes to, beside its audience."""
+    of_who = (setting for setting in SETTINGS if setting.step == "who")
+    return [str(setting.words) for setting in of_who if getattr(campaign, setting.field) is True]
 
 
 def in_words(row: Any, name: str) -> str:

@@ -36,6 +36,7 @@ from campaigns.planning.campaign import MOST_CONTROL, Campaign
 from campaigns.planning.launch_check import freshness, sharing, skipped
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.variants import launching
+from campaigns.runs import policy
 from campaigns.runs.variants import split
 from campaigns.runs.variants.group import MAIN, in_words
 from campaigns.test_sends.asking import Tried, of_campaign, of_template
@@ -216,6 +217,7 @@ class Panels:
             "chart": chart.of(report.course, campaign.zone),
             "zone": campaign.zone,
             "goal": goal_in_words.of(campaign),
+            "switched_on": policy.switched_on(campaign),
             "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
             "current_run": campaign.current_run(),
             "may_launch": self.page.opens(request, "launch"),

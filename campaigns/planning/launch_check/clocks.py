@@ -61,6 +61,9 @@ class Around:
     def _by_best_hours(self) -> str:
         if not self.by.best_hour:
             return ""
+        if not self.best:
+            said = _("None of the readers has a best hour yet: all get it at %(clock)s.")
+            return said % {"clock": f"{self.by.wall:%H:%M}"}
         said = _("%(percent)s of the readers have a best hour, and get it then; the others at "
                  "%(clock)s.")  # fmt: skip
         return said % {"percent": self._share(self.best), "clock": f"{self.by.wall:%H:%M}"}

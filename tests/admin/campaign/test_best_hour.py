@@ -54,6 +54,14 @@ def by_best_hours(project: Project, **values: Any) -> Campaign:
     return make_campaign(project, **{**asked, "best_hour": True, **values})
 
 
+def test_before_a_launch_one_reads_that_nobody_has_a_best_hour_yet(
+    desk: Desk, seoul: Project
+) -> None:
+    reads(seoul)
+    said = desk.open("campaign_review", by_best_hours(seoul).pk)
+    assert "None of the readers has a best hour yet: all get it at 09:00." in said
+
+
 def test_before_a_launch_one_reads_how_many_have_a_best_hour_and_when_it_is_over(
     desk: Desk, seoul: Project
 ) -> None:

@@ -157,3 +157,14 @@ def test_while_many_ask_what_takes_long_the_review_waits_and_looks_again(
     assert not [query for query in asked if "notifications_device" in query["sql"]]
     monkeypatch.setattr(budget, "AT_ONCE", 4)
     assert "The numbers appear in a moment" not in desk.open("campaign_review", campaign.pk)
+
+
+def test_the_review_says_what_sets_it_above_others(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    plain = desk.open("campaign_review", make_campaign(project).pk)
+    chosen = make_campaign(project, past_caps=True, once_each=True, precedence="high")
+    special = desk.open("campaign_review", chosen.pk)
+    for words in (
+        "Also to people who have had enough", "Only those who have not had it", "Precedence High"
+    ):  # fmt: skip
+        assert words in special and words not in plain
