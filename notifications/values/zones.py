@@ -9,12 +9,15 @@ import re
 import unicodedata
 from difflib import get_close_matches
 from functools import cache
-from zoneinfo import available_timezones
+from zoneinfo import ZoneInfo, available_timezones
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 SUGGESTED = 3
+
+# Python itself keeps eight, and reads a file for each other one.
+clock_of = cache(ZoneInfo)
 
 
 @cache

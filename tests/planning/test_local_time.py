@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -156,3 +157,37 @@ def test_east_of_the_date_line_the_next_day_may_be_over_too() -> None:
     begins = datetime(2026, 12, 1, 20, 59, tzinfo=UTC)
     at = at_nine(NINE, begins).of("Pacific/Kiritimati")
     assert at == datetime(2026, 12, 2, 19, tzinfo=UTC)
+
+
+@given(
+    st.datetimes(BEGIN.replace(year=2009), END.replace(year=2039)),
+    st.sampled_from(ZONES),
+    HOURS,
+    st.integers(0, 40 * 24 * 60),
+)
+def test_the_next_day_is_the_first_on_which_it_is_not_over_yet(
+    wall: datetime, zone: str, hour: int | None, minutes: int
+) -> None:
+    earliest, _latest = local_time.span(wall, best_hour=True)
+    by = by_best_hours(wall, local_time.first(earliest) + timedelta(minutes=minutes))
+    each = (by.time_of(hour) + timedelta(days=day) for day in count(1))
+    instants = (local_time.instant(one, zone) for one in each)
+    assert by.on_the_next_day(zone, hour) == next(
+        at for at in instants if at + QUARTER >= by.begins
+    )
+
+
+def test_the_next_day_of_a_time_long_ago_is_found_in_a_few_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[datetime] = []
+    instant = local_time.instant
+
+    def counted(wall: datetime, zone: str) -> datetime:
+        asked.append(wall)
+        return instant(wall, zone)
+
+    monkeypatch.setattr(local_time, "instant", counted)
+    by = at_nine(datetime.fromisoformat("2000-01-01T09:00"), begins=NINE.replace(tzinfo=UTC))
+    assert by.on_the_next_day("Asia/Seoul") == datetime.fromisoformat("2026-12-02T00:00Z")
+    assert len(asked) <= 5

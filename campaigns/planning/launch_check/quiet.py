@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -20,7 +19,7 @@ from campaigns.runs.run import Run
 from notifications.people.consent.hours import QuietHours
 from notifications.people.project import Project
 from notifications.values.moments import CLOCK, in_zone, local
-from notifications.values.zones import known_zones
+from notifications.values.zones import clock_of, known_zones
 
 NIGHT_FROM, NIGHT_TO = 22, 8  # hours on the reader's clock
 WORTH_SAYING = 0.05  # of the devices; of people all over the world somebody always sleeps
@@ -68,7 +67,7 @@ class Asleep:
 def asleep(project: Project, found: Zones, at: datetime) -> Asleep:
     """Whoever's zone nobody knows counts by the project's."""
     by_zone = _by_known_zone(found.devices, project.timezone)
-    there = {zone: at.astimezone(ZoneInfo(zone)) for zone in by_zone}
+    there = {zone: at.astimezone(clock_of(zone)) for zone in by_zone}
     night = [(zone, count) for zone, count in by_zone.items() if is_night(there[zone])]
     night.sort(key=lambda one: -one[1])
     return Asleep(night, sum(by_zone.values()), found.exact, at)

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from notifications.values.zones import known_zones
+from notifications.values.zones import clock_of, known_zones
 
 A_DAY = timedelta(days=1)
 # No clock on earth is further from UTC. A run begins with the first, whoever is in its audience.
 AHEAD, BEHIND = timedelta(hours=14), timedelta(hours=12)
 AROUND_THE_EARTH = AHEAD + BEHIND + timedelta(hours=23)  # from the first hour of a day to its last
 LONGEST_DAY = timedelta(hours=25)  # where summer time ends
+SURELY = 2  # days before that, it was too early still: the largest gap in a clock is one day
 NEXT_DAY, AT_ONCE, NEVER = "next_day", "now", "skip"
 
 
@@ -65,10 +65,15 @@ class LocalTime:
     def on_the_next_day(self, zone: str, hour: int | None = None) -> datetime:
         """When it is that time there again. East of the date line a day later may be over, too; and
         where it was in the morning, for those who get it by the evening of the last zone."""
-        wall = self.time_of(hour) + A_DAY
+        wall = self.time_of(hour) + max(1, self._days_over(zone) - SURELY) * A_DAY
         while self._is_too_early(again := instant(wall, zone)):
             wall += A_DAY
         return again
+
+    def _days_over(self, zone: str) -> int:
+        """How many dates there are from that of its own until the first that it could be."""
+        earliest = (self.begins - self.lateness).astimezone(clock_of(zone))
+        return (earliest.date() - self.wall.date()).days
 
     def time_of(self, hour: int | None) -> datetime:
         """What their clock shows then."""
@@ -110,7 +115,7 @@ def _of(local: LocalTime, zone: str, hour: int | None) -> datetime | None:
 def instant(wall: datetime, zone: str) -> datetime:
     """When a clock there shows it. Of an hour that comes twice, the first; for one that is left
     out, up to an hour later."""
-    return wall.replace(tzinfo=ZoneInfo(zone), fold=0).astimezone(UTC)
+    return wall.replace(tzinfo=clock_of(zone), fold=0).astimezone(UTC)
 
 
 def written(wall: datetime, *, otherwise: str, passed: str, best_hour: bool) -> dict[str, Any]:

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cache, lru_cache
-from zoneinfo import ZoneInfo
+from functools import lru_cache
 
-from notifications.values.zones import known_zones
+from notifications.values.zones import clock_of, known_zones
 
-# Python itself keeps eight, and reads a file for each other one.
-_clock_of = cache(ZoneInfo)
 A_DAY = timedelta(days=1)
 A_QUARTER = timedelta(minutes=15)
 MIDNIGHT = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,7 +44,7 @@ class QuietHours:
 # A window's people share its moment, and a few zones.
 @lru_cache(maxsize=1_000)
 def _asleep_until(quiet: QuietHours, zone: str, now: datetime) -> datetime | None:
-    here = now.astimezone(_clock_of(zone))
+    here = now.astimezone(clock_of(zone))
     if not quiet.covers(here.time()):
         return None
     day = here.date() + (A_DAY if here.time() >= quiet.end else timedelta())
@@ -67,7 +64,7 @@ def _awake_until(quiet: QuietHours, zone: str, now: datetime) -> datetime:
 @lru_cache(maxsize=5_000)
 def _begins(quiet: QuietHours, zone: str, at: datetime) -> list[datetime]:
     """Of an hour that comes twice, both times."""
-    here = at.astimezone(_clock_of(zone))
+    here = at.astimezone(clock_of(zone))
     both = (quiet.begin.replace(fold=fold) for fold in (0, 1))
     return [datetime.combine(here.date(), one, here.tzinfo).astimezone(UTC) for one in both]
 
