@@ -462,7 +462,7 @@ class Campaign(OfProject):
         if self.schedule_kind == self.Schedule.AT and local.is_over(self, now):
             problems["at"] = _("This time has passed. Choose a later one, or launch it now.")
         if self.schedule_kind == self.Schedule.RECURRING and not self.coming(now, 1):
-            problems["until"] = _("Its end has passed. Choose a later one, or none.")
+            problems |= repeating.none_left(self, now)
         if self.opens_per_second and not learned(self.project_id, now).known:
             problems["opens_per_second"] = str(UNKNOWN_OPENS)
         if not (self.template.title or self.template.body):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -46,6 +47,33 @@ def test_a_recurring_campaign_names_its_next_times(alice: Caller, ours: Project)
     when = checked(alice, campaign)["when"]
     assert when["coming"] == ["2035-01-01T00:00:00Z", "2035-01-08T00:00:00Z"]
     assert when["starts_at"] == when["coming"][0]
+
+
+DAY_BY_DAY = [f"2035-01-{day:02}" for day in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "problem"),
+    [
+        ({"repeat": "daily", "until": "2035-01-05T00:00Z", "days_off": DAY_BY_DAY},
+         ("days_off", "None of its times is left: they all fall on days off.")),
+        ({"repeat": "cron", "cron": "0 9 1 1 *", "until": "2035-12-31T00:00Z",
+          "days_off": DAY_BY_DAY},
+         ("days_off", "None of its times is left: they all fall on days off.")),
+        ({"repeat": "cron", "cron": "0 9 29 2 *", "until": "2035-12-31T00:00Z"},
+         ("until", "None of its times comes before its end. Choose a later one, or none.")),
+        ({"at": "2020-01-01T00:00Z", "repeat": "daily", "until": "2020-12-31T00:00Z"},
+         ("until", "Its end has passed. Choose a later one, or none.")),
+    ],
+)  # fmt: skip
+def test_a_series_of_which_no_time_is_left_names_what_leaves_it_none(
+    alice: Caller, ours: Project, schedule: dict[str, Any], problem: tuple[str, str]
+) -> None:
+    campaign, (field, said) = make_campaign(ours), problem
+    when = {"kind": "recurring", "at": "2035-01-01T00:00Z", "timezone": "UTC", **schedule}
+    assert alice.patch(f"campaigns/{campaign.pk}", {"schedule": when}).status_code == 200
+    [found] = checked(alice, campaign)["problems"]
+    assert found["field"] == f"schedule.{field}" and found["message"].startswith(said)
 
 
 def test_a_launched_series_begins_with_the_run_that_waits_where_it_was_moved(

@@ -4,6 +4,8 @@ that is in words.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -49,6 +51,19 @@ def problems(campaign: Any) -> dict[str, str]:
         return {"days_off": str(error)}
     wrong = cron_problems(campaign.repeat, campaign.cron, campaign.every, campaign.on_days)
     return wrong or days_problems(campaign.repeat, campaign.every, campaign.on_days)
+
+
+def none_left(campaign: Any, now: datetime) -> dict[str, str]:
+    """Why none of its times is to come, by the field that leaves it none."""
+    if campaign.until is not None and campaign.until <= now:
+        return {"until": _("Its end has passed. Choose a later one, or none.")}
+    with_days_off = rhythm_of(campaign)
+    if replace(with_days_off, days_off=frozenset()).next_after(now) is not None:
+        said = _("None of its times is left: they all fall on days off. Take some of these out.")
+        return {"days_off": said}
+    if campaign.until is not None:
+        return {"until": _("None of its times comes before its end. Choose a later one, or none.")}
+    return {"at": _("None of its times is left. Choose an earlier first time.")}
 
 
 def cron_problems(repeat: str, text: str, every: int, on_days: str) -> dict[str, str]:
