@@ -22,7 +22,7 @@ from notifications.values.zones import validate_zone
 Found = TypeVar("Found")
 
 TIME = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
 EACH = "each"
 ON_DAYS = [EACH, *filter(None, Campaign.OnDays.values)]
@@ -181,17 +181,25 @@ def moment_of(name: str, text: str, zone: str | None) -> datetime:
         moment = datetime.fromisoformat(text.upper()) if TIME.fullmatch(text) else None
     except ValueError:
         moment = None
-    if moment is None or moment.year not in YEARS:
+    if moment is None:
         _refuse(name, "Not a time in RFC 3339, e.g. 2026-05-31T09:00:00+09:00.")
+    _refuse_far(name, moment)
     if moment.tzinfo is not None:
-        return moment.astimezone(UTC)
-    if zone is None:
+        at = moment.astimezone(UTC)
+    elif zone is None:
         _refuse(name, "This time has no UTC offset: add one, or give a timezone.")
-    # The first of two, when a clock is set back: fold is 0.
-    at = moment.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
-    if at.astimezone(ZoneInfo(zone)).replace(tzinfo=None) != moment:
-        _refuse(name, f"There is no such time in {zone}: the clocks are turned forward then.")
+    else:
+        # The first of two, when a clock is set back: fold is 0.
+        at = moment.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+        if at.astimezone(ZoneInfo(zone)).replace(tzinfo=None) != moment:
+            _refuse(name, f"There is no such time in {zone}: the clocks are turned forward then.")
+    _refuse_far(name, at)
     return at
+
+
+def _refuse_far(name: str, moment: datetime) -> None:
+    if moment.year not in YEARS:
+        _refuse(name, f"Choose a year from {YEARS[0]} to {YEARS[-1]}.")
 
 
 def _refuse(name: str, message: str) -> NoReturn:

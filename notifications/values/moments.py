@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext, pgettext_lazy
 
 # Nobody means another one, and near the ends of Python's calendar not every zone has a time.
-YEARS = range(2000, 2101)
+YEARS = range(2001, 2100)
 UNITS = (86_400, 3_600, 60, 1)
 SPELLINGS = {
     "s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3_600, "hour": 3_600,

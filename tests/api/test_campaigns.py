@@ -123,6 +123,28 @@ def test_a_time_that_cannot_be_kept_is_refused(
     assert not Campaign.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "far",
+    ["2199-01-01T00:00Z", "1999-12-31T23:59Z", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00Z",
+     "2100-01-01T00:00Z", "2099-12-31T23:00-05:00"],
+)  # fmt: skip
+def test_a_time_in_a_far_year_is_refused_by_its_year(
+    alice: Caller, intent: dict[str, Any], far: str
+) -> None:
+    response = alice.post("campaigns", {**intent, "schedule": {"kind": "at", "at": far}})
+    assert response.json()["errors"] == [
+        {"field": "schedule.at", "message": "Choose a year from 2001 to 2099."}
+    ]
+
+
+def test_a_time_to_the_nanosecond_is_taken_to_the_microsecond(
+    alice: Caller, intent: dict[str, Any]
+) -> None:
+    at = "2027-02-28T09:00:00.123456789Z"  # as Go writes it
+    made = alice.post("campaigns", {**intent, "schedule": {"kind": "at", "at": at}})
+    assert made.json()["schedule"]["at"] == "2027-02-28T09:00:00.123456Z"
+
+
 def test_a_campaign_that_repeats_is_shown_as_it_was_written_and_launched_for_its_first_time(
     alice: Caller, intent: dict[str, Any]
 ) -> None:

@@ -45,5 +45,5 @@ class QuotaAsked(StrictSerializer):
         return asked
 
     def _near(self, day: date) -> None:
-        if day.year not in YEARS[1:-1]:
-            raise serializers.ValidationError(f"Choose a year from {YEARS[1]} to {YEARS[-2]}.")
+        if day.year not in YEARS:
+            raise serializers.ValidationError(f"Choose a year from {YEARS[0]} to {YEARS[-1]}.")

@@ -154,7 +154,7 @@ def test_a_campaign_that_is_planned_already_does_not_push_itself_out(
         ({"messages": "5"}, "Choose the time at which they are sent."),
         ({"messages": "5", "at": "soon"}, "Enter a valid date/time."),
         ({"messages": "5", "at": "2020-01-01T09:00"}, "This time has passed."),
-        ({"messages": "5", "at": "9999-12-31T23:59"}, "Choose a year from 2000 to 2100."),
+        ({"messages": "5", "at": "9999-12-31T23:59"}, "Choose a year from 2001 to 2099."),
         ({"day": "2099-12-31"}, "Quota"),
         ({"day": "2000-01-01"}, "Quota"),
         ({"day": "never"}, "today"),

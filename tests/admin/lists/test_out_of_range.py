@@ -19,7 +19,7 @@ from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign, make_people, make_scheduled_run
 
 pytestmark = pytest.mark.django_db
-A_YEAR = "Choose a year from 2000 to 2100."
+A_YEAR = "Choose a year from 2001 to 2099."
 # East of Greenwich the first hours of year 1 are before all years; west of it, the last are after.
 FAR = [
     ("0001-01-01T00:00", "Asia/Seoul"),
