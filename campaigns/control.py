@@ -290,9 +290,11 @@ def move(run: Run, at: datetime, *, by: str, was: datetime | None = None) -> Non
     moving.move(run, to=at, was=was or run.scheduled_at, by=by, now=timezone.now())
 
 
-def move_one(campaign: Campaign, at: datetime, *, to: datetime, by: str) -> Campaign:
+def move_one(
+    campaign: Campaign, at: datetime, *, to: datetime, by: str, was: datetime | None = None
+) -> Campaign:
     """Of its series, only the one that is due then. Raises Run.InvalidMove."""
-    moving.move_one(campaign, at, to=to, by=by, now=timezone.now())
+    moving.move_one(campaign, at, to=to, was=was, by=by, now=timezone.now())
     return campaign
 
 

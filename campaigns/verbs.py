@@ -19,6 +19,7 @@ from django.utils.translation import ngettext_lazy
 from campaigns import control
 from campaigns.engine import unknowns
 from campaigns.first_part import first_part
+from campaigns.planning import moving
 from campaigns.runs.run import MOVES, Run
 from notifications.pace import load
 from notifications.people import device
@@ -37,7 +38,8 @@ class Verb:
     name: str  # of its page; what it is called in the API has hyphens
     does: Callable[..., object]  # with the run, `by` whom, and what it asks for
     fits: Callable[[Run], bool]  # whether it makes sense as the run stands
-    in_time: Callable[[Run, datetime], bool] = lambda run, now: True  # false: too late for it
+    # False: not any more, or not of this run, and its dialog says what to do instead.
+    in_time: Callable[[Run, datetime], bool] = lambda run, now: True
     scope: Scope = Scope.LAUNCH  # who may launch a run may steer it
 
     label: Words
@@ -79,7 +81,7 @@ class Verb:
 
 
 def offered(run: Run) -> list[Verb]:
-    """What makes sense now; for one that comes too late, its dialog says what to do instead."""
+    """What makes sense now; of one that would be refused, its dialog says what to do instead."""
     return [verb for verb in VERBS if verb.fits(run)]
 
 
@@ -206,12 +208,13 @@ MOVE = Verb(
     name="move",
     does=control.move,
     fits=lambda run: run.state == STATE.SCHEDULED,
+    in_time=lambda run, now: not moving.fixed(run),
     label=_("Move to another time"),
     question=_("Move “%(campaign)s”?"),
     button=_("Move"),
     said=_("“%(campaign)s” moved to %(when)s."),
     reference="Move a scheduled run to another time. What it sends does not change. In a series, "
-    "it must stay before the next run.",
+    "it must stay before the next run. One that goes by each reader's clock stays where it is.",
 )
 CANCEL = Verb(
     name="cancel",

@@ -321,7 +321,8 @@ class CampaignMove(ApiView):
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         """Move one of a recurring campaign that goes on, and leave the others. It stays between the
-        one before and the next. Of one that has a run already, move the run."""
+        one before and the next; the next 2,000 can be moved. Of one that has a run already, move
+        the run."""
         asked = self.given(MovedOneSerializer)
         campaign = self.find(Campaign, pk)
         try:

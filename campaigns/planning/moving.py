@@ -41,8 +41,8 @@ class MovedMeanwhile(NotMoved):
         )
 
 
-def problem(run: Run, to: datetime, now: datetime) -> str:
-    """Why it cannot go there, or nothing."""
+def fixed(run: Run) -> str:
+    """Why it cannot go anywhere, or nothing."""
     if run.state != Run.State.SCHEDULED:
         state = run.get_state_display().lower()
         return _("Only a scheduled run can be moved; this one is %(state)s.") % {"state": state}
@@ -51,6 +51,13 @@ def problem(run: Run, to: datetime, now: datetime) -> str:
             "This one goes by each reader's clock. Cancel it, change the campaign's time, and "
             "launch it again."
         )
+    return ""
+
+
+def problem(run: Run, to: datetime, now: datetime) -> str:
+    """Why it cannot go there, or nothing."""
+    if why := fixed(run):
+        return why
     if to <= now:
         return _("This time has passed. Choose a later one.")
     if to == run.scheduled_at:
@@ -83,7 +90,7 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
             # Whoever moves the next one meanwhile would else let both pass, and one is never made.
             run.campaign = Campaign.locked(run.campaign.pk)
         if why := problem(run, to, now):
-            raise (WrongTime if run.state == Run.State.SCHEDULED else NotMoved)(why)
+            raise (NotMoved if fixed(run) else WrongTime)(why)
         waiting = Run.objects.filter(pk=run.pk, state=Run.State.SCHEDULED, scheduled_at=was)
         if not waiting.update(scheduled_at=to):
             run.refresh_from_db()
@@ -106,12 +113,23 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
     run.scheduled_at = to
 
 
-def move_one(campaign: Campaign, at: datetime, *, to: datetime, by: str, now: datetime) -> None:
-    """Of a series that goes on, one that has no run yet; the others stay. Raises NotMoved."""
+def move_one(
+    campaign: Campaign,
+    at: datetime,
+    *,
+    to: datetime,
+    was: datetime | None,
+    by: str,
+    now: datetime,
+) -> None:
+    """Of a series that goes on, one that has no run yet; the others stay. Raises NotMoved. `was`:
+    when it was due as whoever moves it saw it."""
     to = to.replace(microsecond=0)  # the calendar names it by its second
     with transaction.atomic():
         locked = Campaign.locked(campaign.pk)
         one = occurrence(locked, at, now)
+        if was is not None and was != one.due:
+            raise MovedMeanwhile
         if why := problem_of_one(locked, one, to, now):
             raise WrongTime(why)
         try:
@@ -136,7 +154,7 @@ def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:
         said = _("That one is run %(number)d already. Move the run.")
         raise NotMoved(said % {"number": last.pk})
     try:
-        one, _next = moved.found(_coming(campaign, last, now), at)
+        one, _next = moved.found(_coming(campaign, last, now), at, campaign.timezone)
     except ValueError as error:
         raise NoSuchOne(str(error)) from error
     return one
@@ -147,7 +165,7 @@ def problem_of_one(campaign: Campaign, one: Occurrence, to: datetime, now: datet
     last = campaign.series
     if last is None:
         return ""
-    _one, following = moved.found(_coming(campaign, last, now), one.instant)
+    _one, following = moved.found(_coming(campaign, last, now), one.instant, campaign.timezone)
     coming = _coming(campaign, last, now)
     earlier = takewhile(lambda each: each.instant < one.instant, coming)
     before = max([_since(last, now), *(max(each.due, each.instant) for each in earlier)])

@@ -238,6 +238,18 @@ def test_past_its_deadline_a_run_sends_to_nobody_again(alice: Caller, ours: Proj
     assert "Duplicate it instead. Possible now: keep-unknown." in refused.json()["detail"]
 
 
+def test_a_run_by_each_readers_clock_does_not_offer_to_be_moved(
+    alice: Caller, ours: Project
+) -> None:
+    campaign = make_campaign(ours, schedule_kind="at", at=NOON, local_time=True)
+    run = alice.post(f"campaigns/{campaign.pk}/launch").json()
+    assert run["verbs"] == ["pause", "change-rate", "change-text", "cancel"]
+    refused = alice.post(f"runs/{run['id']}/move", BODIES["move"])
+    assert refused.status_code == 409
+    assert refused.json()["verbs"] == run["verbs"]
+    assert "This one goes by each reader's clock." in refused.json()["detail"]
+
+
 def test_who_is_kept_as_unknown_stays_so_and_is_asked_about_no_more(
     alice: Caller, ours: Project
 ) -> None:

@@ -30,7 +30,7 @@ from tests.given.builders import make_campaign, make_people
 from tests.given.waiting import eventually, somebody_waits
 
 pytestmark = pytest.mark.django_db
-DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 FIRST = datetime(2031, 5, 5, 9, tzinfo=UTC)
 
 
@@ -248,11 +248,31 @@ def test_whoever_looks_for_one_looks_no_further_than_the_next() -> None:
     campaign.moved = {series.name_of(FIRST + DAY): series.name_of(FIRST + DAY + HOUR)}
     coming = moved.after(campaign, FIRST, None)
     for at in (FIRST + DAY, FIRST + 3 * DAY):
-        one, following = moved.found(coming, at)
+        one, following = moved.found(coming, at, "UTC")
         assert (one.instant, following) == (at, Occurrence(at + DAY, at + DAY))
     with pytest.raises(ValueError, match="None of the times to come"):
-        moved.found(coming, FIRST + 5 * DAY + HOUR)
+        moved.found(coming, FIRST + 5 * DAY + HOUR, "UTC")
     assert next(coming).instant == FIRST + 7 * DAY
+
+
+def test_beyond_those_that_are_looked_through_it_says_how_far_one_can_be_moved(
+    project: Project,
+) -> None:
+    hourly = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 * * * *", "at": FIRST}
+    campaign = make_campaign(project, timezone="UTC", **hourly)
+    control.launch(campaign, by="user:alice", now=timezone.now())
+    alice, path = Caller(project), f"campaigns/{campaign.pk}/move"
+    last = FIRST + 2_000 * HOUR
+    assert f"{last:%d %B %Y, %H:%M}" == "27 July 2031, 17:00"
+    beyond = {"at": (last + HOUR).isoformat(), "to": (last + HOUR + MINUTE).isoformat()}
+    refused = alice.post(path, beyond)
+    assert (refused.status_code, fields_at_fault(refused)) == (400, ["at"])
+    [error] = refused.json()["errors"]
+    assert error["message"] == (
+        "Only the next 2,000 times can be moved; the last of them is 27 Jul 2031, 17:00 UTC."
+    )
+    asked = {"at": last.isoformat(), "to": (last + MINUTE).isoformat()}
+    assert alice.post(path, asked).status_code == 200
 
 
 # --- Its doors ------------------------------------------------------------------------------------

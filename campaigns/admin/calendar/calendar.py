@@ -193,7 +193,8 @@ class Calendar:
             context = {"form": form, "dialog": {"title": ""}, **button}
             return render(request, "unfold/helpers/dialog.html", context)
         try:
-            control.move_one(campaign, of, to=form.to, by=actor(request))
+            was = form.cleaned_data["was"]
+            control.move_one(campaign, of, to=form.to, was=was, by=actor(request))
         except Run.InvalidMove as error:
             return refused(request, form, str(error))
         told = MOVE.said % {"campaign": campaign, "when": short(form.to, form.clock)}

@@ -29,9 +29,10 @@ class MoveOneDialog(Dialog):
         label=gettext_lazy("New local time"),
         error_messages={"required": CHOOSE, "invalid": CHOOSE},
     )
-    # Of the page it was opened from.
+    # Of the page it was opened from: its zone and view, and the time that the dialog showed.
     zone = forms.CharField(widget=forms.HiddenInput, required=False)
     view = forms.CharField(widget=forms.HiddenInput, required=False)
+    was = forms.DateTimeField(widget=forms.HiddenInput)
 
     def __init__(
         self, *args: Any, campaign: Campaign, of: datetime, now: datetime, **kwargs: Any
@@ -40,24 +41,37 @@ class MoveOneDialog(Dialog):
         self.campaign, self.of, self.now = campaign, of, now
         asked = self.data.get("zone") or self.request.GET.get("zone")
         self.clock = str(asked) if asked in known_zones() else campaign.timezone
-        wall = of.astimezone(ZoneInfo(self.clock)).replace(tzinfo=None)
+        wall = self.due.astimezone(ZoneInfo(self.clock)).replace(tzinfo=None)
         if day := calendar_span.day_of(self.request.GET.get("day")):
             wall = datetime.combine(day, wall.time())
         self.fields["at"].help_text = _("Local time in %(zone)s.") % {"zone": self.clock}
-        self.initial = {"at": wall, "zone": self.clock, "view": self.request.GET.get("view")}
+        self.initial = {
+            "at": wall,
+            "zone": self.clock,
+            "view": self.request.GET.get("view"),
+            "was": self.due.isoformat(),
+        }
 
     @property
     def title(self) -> str:
         return _("Move only this one of “%(campaign)s”?") % {"campaign": self.campaign}
 
     @cached_property
-    def gone(self) -> str:
-        """Why none of it can be moved any more; empty: it can."""
+    def one(self) -> Occurrence | str:
+        """Or why it cannot be moved any more."""
         try:
-            moving.occurrence(self.campaign, self.of, self.now)
+            return moving.occurrence(self.campaign, self.of, self.now)
         except Run.InvalidMove as error:
             return str(error)
-        return ""
+
+    @property
+    def gone(self) -> str:
+        return self.one if isinstance(self.one, str) else ""
+
+    @property
+    def due(self) -> datetime:
+        """Where it stands now."""
+        return self.of if isinstance(self.one, str) else self.one.due
 
     @property
     def possible(self) -> bool:
@@ -70,10 +84,9 @@ class MoveOneDialog(Dialog):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if "at" in cleaned and not self.gone:
-            one: Occurrence = moving.occurrence(self.campaign, self.of, self.now)
+        if "at" in cleaned and not isinstance(self.one, str):
             try:
-                why = moving.problem_of_one(self.campaign, one, self.to, self.now)
+                why = moving.problem_of_one(self.campaign, self.one, self.to, self.now)
             except NoSuchTime as error:
                 why = str(error)
             if why:
@@ -81,4 +94,4 @@ class MoveOneDialog(Dialog):
         return cleaned
 
     def context(self) -> dict[str, Any]:
-        return {"was": short(self.of, self.clock), "refusal": self.gone}
+        return {"was": short(self.due, self.clock), "refusal": self.gone}

@@ -48,13 +48,18 @@ def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
             yield one
 
 
-def found(coming: Iterator[Occurrence], at: datetime) -> tuple[Occurrence, Occurrence | None]:
+def found(
+    coming: Iterator[Occurrence], at: datetime, zone: str
+) -> tuple[Occurrence, Occurrence | None]:
     """The one of these that is due then, and the one after it. Raises ValueError."""
-    for one in islice(coming, LOOKED_AT):
+    for number, one in enumerate(islice(coming, LOOKED_AT), start=1):
         if at in (one.due, one.instant):
             return one, next(coming, None)
         if at < min(one.due, one.instant):
             break  # so are all that follow
+        if number == LOOKED_AT:
+            said = _("Only the next %(most)s times can be moved; the last of them is %(when)s.")
+            raise ValueError(said % {"most": f"{LOOKED_AT:,}", "when": short(one.due, zone)})
     raise ValueError(_("None of the times to come is at this time."))
 
 

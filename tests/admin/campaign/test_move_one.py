@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -36,6 +37,11 @@ def key(campaign: Campaign, at: datetime) -> tuple[int, int]:
     return campaign.pk, int(at.timestamp())
 
 
+def confirm(desk: Desk, campaign: Campaign, due: datetime, at: str) -> Any:
+    values = {"zone": "UTC", "view": "month", "was": due.isoformat()}
+    return desk.confirm(MOVE, *key(campaign, due), **values, at=at)
+
+
 def test_an_expected_one_is_moved_from_the_calendar(desk: Desk, daily: Campaign) -> None:
     url = reverse(f"admin:{MOVE}", args=key(daily, WEDNESDAY))
     page = desk.client.get(reverse("admin:campaigns_calendar") + "?day=2031-05-07&zone=UTC")
@@ -43,10 +49,9 @@ def test_an_expected_one_is_moved_from_the_calendar(desk: Desk, daily: Campaign)
     asked = desk.open(MOVE, *key(daily, WEDNESDAY), zone="UTC")
     assert "Move only this one of “Hello”?" in asked
     assert "The others stay at their times." in asked
-    values = {"zone": "UTC", "view": "month"}
-    refused = desk.confirm(MOVE, *key(daily, WEDNESDAY), **values, at="2031-05-08T09:00")
+    refused = confirm(desk, daily, WEDNESDAY, "2031-05-08T09:00")
     assert "The next one is due on 8 May 2031, 09:00" in text_of(refused)
-    reply = desk.confirm(MOVE, *key(daily, WEDNESDAY), **values, at="2031-05-07T12:00")
+    reply = confirm(desk, daily, WEDNESDAY, "2031-05-07T12:00")
     assert reply["HX-Redirect"].startswith(reverse("admin:campaigns_calendar"))
     daily.refresh_from_db()
     noon = WEDNESDAY + timedelta(hours=3)
@@ -62,17 +67,36 @@ def test_one_that_a_program_moved_within_a_second_is_moved_again(
     moved = Caller(project).post(f"campaigns/{daily.pk}/move", asked)
     assert moved.status_code == 200, moved.content
     noon = WEDNESDAY + timedelta(hours=3)
-    desk.confirm(MOVE, *key(daily, noon), zone="UTC", view="month", at="2031-05-07T13:00")
+    confirm(desk, daily, noon, "2031-05-07T13:00")
     daily.refresh_from_db()
     assert daily.coming(FIRST, 2)[1] == noon + timedelta(hours=1)
+
+
+def test_of_two_who_move_one_at_once_the_second_is_told(desk: Desk, daily: Campaign) -> None:
+    asked = desk.open(MOVE, *key(daily, WEDNESDAY), zone="UTC")
+    assert "Current time 7 May 2031, 09:00 UTC" in asked
+    confirm(desk, daily, WEDNESDAY, "2031-05-07T12:00")
+    reply = confirm(desk, daily, WEDNESDAY, "2031-05-07T15:00")  # whose dialog shows 09:00
+    assert "It was moved or started in the meantime" in text_of(reply)
+    daily.refresh_from_db()
+    assert daily.coming(FIRST, 2)[1] == WEDNESDAY + timedelta(hours=3)
+
+
+def test_a_dialog_opened_by_its_first_time_shows_where_it_stands_now(
+    desk: Desk, daily: Campaign
+) -> None:
+    confirm(desk, daily, WEDNESDAY, "2031-05-07T12:00")
+    asked = desk.open(MOVE, *key(daily, WEDNESDAY), zone="UTC")
+    assert "Current time 7 May 2031, 12:00 UTC" in asked
+    assert "09:00" not in asked
 
 
 def test_one_that_is_not_among_them_is_not_moved(desk: Desk, daily: Campaign) -> None:
     said = "None of the times to come is at this time."
     assert said in desk.open(MOVE, *key(daily, WEDNESDAY + timedelta(minutes=1)))
-    reply = desk.confirm(MOVE, *key(daily, WEDNESDAY + timedelta(minutes=1)), at="2031-05-07T12:00")
+    reply = confirm(desk, daily, WEDNESDAY + timedelta(minutes=1), "2031-05-07T12:00")
     assert said in text_of(reply)
-    for far in (4_133_980_800, 253_402_300_799, 10**20):  # from the year 2101 on
+    for far in (4_133_980_800, 253_402_300_799, 10**20):  # from the year 2100 on
         url = reverse(f"admin:{MOVE}", args=(daily.pk, far))
         shown = desk.client.get(url, {"zone": "Asia/Seoul"}, headers={"HX-Request": "true"})
         assert shown.status_code == 404
