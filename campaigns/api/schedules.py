@@ -21,9 +21,7 @@ from notifications.values.zones import validate_zone
 
 Found = TypeVar("Found")
 
-TIME = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
-)
+TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 EACH = "each"
 ON_DAYS = [EACH, *filter(None, Campaign.OnDays.values)]
 # The kind to use for each of them.
