@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.echo import goal_in_words
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.course import waterfall
 from campaigns.planning.launch_check import freshness
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from notifications.admin.furniture.dialogs import Dialog
@@ -112,6 +113,7 @@ class LaunchDialog(Dialog):
         return {
             "campaign": campaign,
             "report": report,
+            "in_vain": waterfall.in_vain(report.course),
             "problems": [problem for problem in problems if problem],
             "zone": campaign.project.timezone,
             "goal": goal_in_words.of(campaign),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -19,6 +20,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
 from campaigns.admin.audience.inquiry import problems
+from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.campaign import form, when
 from campaigns.admin.campaign.foretold import chart, left_out
 from campaigns.admin.campaign.in_place import MAKE
@@ -33,6 +35,7 @@ from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.echo import goal_in_words
 from campaigns.planning.campaign import MOST_CONTROL, Campaign
+from campaigns.planning.course import waterfall
 from campaigns.planning.launch_check import freshness, sharing, skipped
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.variants import launching
@@ -210,11 +213,13 @@ class Panels:
             return render(request, f"{FOLDER}/review_busy.html", {"campaign": campaign})
 
     def _review(self, request: HttpRequest, campaign: Campaign) -> HttpResponse:
-        report = LaunchReport(campaign, timezone.now())
+        report, days_of = LaunchReport(campaign, timezone.now()), calendar_span.zone_of(request)
         context = {
             "campaign": campaign,
             "report": report,
             "chart": chart.of(report.course, campaign.zone),
+            "in_vain": waterfall.in_vain(report.course),
+            "quota_day": report.starts_at.astimezone(ZoneInfo(days_of)).date(),
             "zone": campaign.zone,
             "goal": goal_in_words.of(campaign),
             "switched_on": policy.switched_on(campaign),

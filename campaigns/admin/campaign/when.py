@@ -32,6 +32,7 @@ from campaigns.planning.variants import launching
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import MAX_RATE
 from notifications.admin.furniture.wall_clock import WallClock
+from notifications.fcm.rules import MAX_TTL
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, seconds_of
 from notifications.values.zones import unknown, zone_of
 
@@ -93,9 +94,11 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
             opens_per_second=_whole(posted, "opens_per_second", MAX_RATE) or None,
         )
         _find_first(when, posted)
-        if when.devices and when.times:
-            limit = estimating.SAMPLE_SECONDS
-            when.asleep = clocks.look(campaign, rules, when.times[0], when.local, seconds=limit)
+        starts_at = now if when.kind == Campaign.Schedule.NOW else next(iter(when.times), None)
+        if when.devices and starts_at:
+            limit, asked = estimating.SAMPLE_SECONDS, copy(campaign)
+            asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
+            when.asleep = clocks.look(asked, rules, starts_at, when.local, seconds=limit)
     return when
 
 
@@ -208,6 +211,12 @@ def _spread(posted: Any) -> int | None:
     """None while what stands there is no time that it can be spread over."""
     seconds = seconds_of(posted.get("spread_seconds", ""))
     return seconds if seconds and LEAST_SPREAD <= seconds <= MOST_SPREAD else None
+
+
+def _ttl(posted: Any) -> int | None:
+    """None while what stands there is none that FCM takes."""
+    seconds = seconds_of(posted.get("ttl_seconds", ""))
+    return seconds if seconds and 60 <= seconds <= MAX_TTL else None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from campaigns.audiences.reach import Reach
 from campaigns.planning.course.course import Course
@@ -63,9 +65,25 @@ def steps(found: Reach, losses: Sequence[Lost], sent_to: int, course: Course) ->
 
 def _too_late(course: Course) -> Iterator[Step]:
     words = {
-        Reason.QUIET_HOURS: _("would wake after it expired"),
+        Reason.QUIET_HOURS: _("it expires during their quiet hours"),
         Reason.EXPIRED: _("it expires before their turn"),
     }
     for reason in TOO_LATE:
         if count := course.skipped.get(reason):
             yield Step(words[reason], count, exact=course.exact)
+
+
+def in_vain(course: Course | None) -> str:
+    """Of those whom it is sent to, who get nothing all the same; empty: nobody."""
+    return " ".join(_said(step) for step in _too_late(course)) if course else ""
+
+
+def _said(step: Step) -> str:
+    said = ngettext(
+        "%(count)s of them gets nothing: %(why)s.",
+        "%(count)s of them get nothing: %(why)s.",
+        step.count,
+    )
+    number = f"{step.count:,}"
+    number = number if step.exact else _("about %(number)s") % {"number": number}
+    return capfirst(said % {"count": number, "why": step.words})

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -16,7 +17,7 @@ from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.reach import Zones
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import quiet
-from campaigns.planning.launch_check.quiet import Asleep, Resting, is_night, percent, too_late
+from campaigns.planning.launch_check.quiet import Asleep, Resting, is_night, said_of, too_late
 from campaigns.planning.launch_check.skipped import Cause, with_any_text
 from campaigns.runs.best_hour import opens
 from campaigns.runs.hours.local_time import AT_ONCE, NEXT_DAY, LocalTime
@@ -36,11 +37,12 @@ class Around:
     passed: int  # where it is later already
     zoneless: int
     best: int  # who get it at an hour of their own
+    waits: int  # until their quiet hours end
     expires: int  # before their quiet hours end
     devices: int  # of everybody
     exact: bool
     zone: str  # whose clock tells the first and the last
-    keeps_quiet: bool
+    hours: QuietHours | None
 
     @property
     def plan(self) -> str:
@@ -55,8 +57,9 @@ class Around:
     @property
     def words(self) -> str:
         """What is worth a second thought."""
-        said = (self._at_night(), self._passed(), self._zoneless(), self._expires())
-        return " ".join(one for one in said if one)
+        quiet_hours = (self._at_night(), self._waits(), self._expires())
+        said = (*quiet_hours, self._passed(), self._zoneless())
+        return " ".join(capfirst(one) for one in said if one)
 
     def _by_best_hours(self) -> str:
         if not self.by.best_hour:
@@ -66,10 +69,11 @@ class Around:
             return said % {"clock": f"{self.by.wall:%H:%M}"}
         said = _("%(percent)s of the readers have a best hour, and get it then; the others at "
                  "%(clock)s.")  # fmt: skip
-        return said % {"percent": self._share(self.best), "clock": f"{self.by.wall:%H:%M}"}
+        found = {"percent": self._share(self.best), "clock": f"{self.by.wall:%H:%M}"}
+        return capfirst(said % found)
 
     def _at_night(self) -> str:
-        if self.keeps_quiet or not is_night(self.by.wall):
+        if self.hours or not is_night(self.by.wall):
             return ""
         if self.by.best_hour:
             said = _("It is %(clock)s, at night, for the readers without a best hour. Choose "
@@ -78,6 +82,17 @@ class Around:
         said = _("It is %(clock)s for every reader, at night. Choose another time, unless it has "
                  "to be then.")  # fmt: skip
         return said % {"clock": f"{self.by.wall:%H:%M}"}
+
+    def _waits(self) -> str:
+        if not self.waits or self.hours is None:
+            return ""
+        said = _("%(percent)s of the readers have quiet hours at %(clock)s: they get it at "
+                 "%(end)s.")  # fmt: skip
+        if self.by.best_hour or not self.hours.covers(self.by.wall.time()):
+            said = _("%(percent)s of the readers have quiet hours when it is their time: they get "
+                     "it at %(end)s.")  # fmt: skip
+        clocks = {"clock": f"{self.by.wall:%H:%M}", "end": f"{self.hours.end:%H:%M}"}
+        return said % {"percent": self._share(self.waits), **clocks}
 
     def _passed(self) -> str:
         if not self.passed:
@@ -103,8 +118,7 @@ class Around:
         return too_late(self._share(self.expires)) if self.expires else ""
 
     def _share(self, devices: int) -> str:
-        said = percent(devices / self.devices)
-        return said if self.exact else _("About %s") % said
+        return said_of(devices, self.devices, exact=self.exact)
 
 
 def look(
@@ -145,7 +159,7 @@ def around(
     by: LocalTime, hours: QuietHours | None, ttl: timedelta, found: Zones, zone: str
 ) -> Around:
     gets_it: list[datetime] = []
-    passed, zoneless, best, expires = 0, 0, 0, 0
+    passed, zoneless, best, waits, expires = 0, 0, 0, 0, 0
     for (of, hour), count in found.clocks.items():
         known = of in known_zones()
         zoneless += 0 if known else count
@@ -158,10 +172,11 @@ def around(
         if wakes_at and wakes_at >= at + ttl:
             expires += count
         else:
+            waits += count if wakes_at else 0
             gets_it.append(wakes_at or at)
     return Around(
-        by, min(gets_it, default=None), max(gets_it, default=None), passed, zoneless, best, expires,
-        sum(found.clocks.values()), found.exact, zone, keeps_quiet=hours is not None,
+        by, min(gets_it, default=None), max(gets_it, default=None), passed, zoneless, best, waits,
+        expires, sum(found.clocks.values()), found.exact, zone, hours,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -24,6 +25,7 @@ from notifications.values.zones import clock_of, known_zones
 NIGHT_FROM, NIGHT_TO = 22, 8  # hours on the reader's clock
 WORTH_SAYING = 0.05  # of the devices; of people all over the world somebody always sleeps
 NAMED = 2
+SMALL = 0.01  # less than that rounds to nothing
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,10 @@ class Asleep:
             "%(percent)s of the readers get it between %(from)s:00 and %(to)s:00 on their own "
             "clocks: %(where)s. Choose another time, unless it has to be then."
         )
-        those = percent(self.share) if self.exact else _("About %s") % percent(self.share)
+        asleep = sum(count for _zone, count in self.zones)
+        those = said_of(asleep, self.devices, exact=self.exact)
         values = {"percent": those, "from": NIGHT_FROM, "to": f"{NIGHT_TO:02}"}
-        return said % {**values, "where": ", ".join(self._where())}
+        return capfirst(said % {**values, "where": ", ".join(self._where())})
 
     def _where(self) -> Iterator[str]:
         for zone, count in self.zones[:NAMED]:
@@ -86,7 +89,7 @@ class Resting:
 
     @property
     def words(self) -> str:
-        return " ".join(said for said in (self._who_waits(), self._who_never()) if said)
+        return " ".join(capfirst(said) for said in (self._who_waits(), self._who_never()) if said)
 
     def _who_waits(self) -> str:
         if not self.waits or self.last is None:
@@ -101,8 +104,7 @@ class Resting:
         return too_late(self._share(self.expires)) if self.expires else ""
 
     def _share(self, devices: int) -> str:
-        said = percent(devices / self.devices)
-        return said if self.exact else _("About %s") % said
+        return said_of(devices, self.devices, exact=self.exact)
 
 
 def too_late(share: str) -> str:
@@ -161,5 +163,16 @@ def is_night(at: datetime) -> bool:
     return not NIGHT_TO <= at.hour < NIGHT_FROM
 
 
+def said_of(devices: int, everybody: int, *, exact: bool) -> str:
+    """As a share of everybody; within a sentence."""
+    share = devices / everybody
+    if exact or 0 < share < SMALL:
+        return percent(share)
+    return _("about %(number)s") % {"number": percent(share)}
+
+
 def percent(share: float) -> str:
+    """Nobody of whom there is one is “0 %”."""
+    if 0 < share < SMALL:
+        return _("under %(percent)s %%") % {"percent": f"{100 * SMALL:.0f}"}
     return _("%s %%") % f"{100 * share:.0f}"

@@ -132,7 +132,9 @@ def test_at_night_is_only_who_has_no_best_hour(desk: Desk, seoul: Project) -> No
     said = desk.open("campaign_review", campaign.pk)
     assert "It is 03:00, at night, for the readers without a best hour" in said
     Project.objects.update(quiet_from=time(21), quiet_until=time(8))
-    assert "at night" not in desk.open("campaign_review", campaign.pk)
+    said = desk.open("campaign_review", campaign.pk)
+    assert "at night" not in said
+    assert "50 % of the readers have quiet hours when it is their time: they get it at" in said
 
 
 def test_a_program_reads_what_it_wrote_and_is_told_what_does_not_fit(seoul: Project) -> None:

@@ -137,6 +137,32 @@ def test_a_time_at_night_by_every_clock_is_worth_a_word(desk: Desk, seoul: Proje
     Project.objects.update(quiet_from=time(21), quiet_until=time(8))
     said = desk.open("campaign_review", campaign.pk)
     assert "at night" not in said and "7 May 2031, 08:00 Asia/Seoul" in said
+    assert "100 % of the readers have quiet hours at 03:00: they get it at 08:00." in said
+
+
+def test_a_time_in_everybodys_quiet_hours_says_when_they_get_it(desk: Desk, seoul: Project) -> None:
+    reads(seoul, "Asia/Seoul", 3)
+    reads(seoul, "America/New_York", 1)
+    Project.objects.update(quiet_from=time(21), quiet_until=time(10))
+    campaign = by_the_clock(seoul)
+    waits = "100 % of the readers have quiet hours at 09:00: they get it at 10:00."
+    for page in PAGES:
+        assert waits in desk.open(page, campaign.pk)
+    typed = {"campaign": campaign.pk, "schedule_kind": "at", "timezone": "Asia/Seoul",
+             "at": "2031-05-07T09:00", "local_time": "on"}  # fmt: skip
+    assert waits in desk.post("campaign_when", **typed).content.decode()
+    typed["at"] = "2031-05-07T10:00"
+    assert "have quiet hours" not in desk.post("campaign_when", **typed).content.decode()
+
+
+def test_the_list_says_by_whose_clock_it_goes(desk: Desk, seoul: Project) -> None:
+    by_the_clock(seoul, name="Nine")
+    by_the_clock(seoul, name="Best", best_hour=True)
+    make_campaign(seoul, name="Once", schedule_kind="at", at=NINE, timezone="Asia/Seoul")
+    said = desk.open("campaigns_campaign_changelist")
+    assert "7 May 2031, 09:00, by each reader's clock Not launched" in said
+    assert "09:00, by each reader's clock, or at their best hour of that day" in said
+    assert said.count("7 May 2031, 09:00 Asia/Seoul") == 1
 
 
 def test_while_the_time_is_typed_the_page_says_when_it_goes_out(desk: Desk, seoul: Project) -> None:

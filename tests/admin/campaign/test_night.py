@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
+from django.utils import timezone
 
 from campaigns.planning.campaign import Campaign
 from notifications.people.consent.category import Category
@@ -75,3 +76,52 @@ def test_with_quiet_hours_one_reads_who_waits_until_when_and_for_whom_it_is_too_
     )
     Campaign.objects.update(category=Category.objects.get())
     assert "on their own clocks" in desk.open("campaign_review", campaign.pk)
+
+
+def rests_now(project: Project) -> None:
+    """For the next hour, wherever its readers are."""
+    now = timezone.now()
+    begin, end = now - timedelta(hours=1), now + timedelta(hours=1)
+    Project.objects.update(
+        timezone="UTC", quiet_from=begin.time().replace(microsecond=0, second=0),
+        quiet_until=end.time().replace(microsecond=0, second=0),
+    )  # fmt: skip
+    project.refresh_from_db()
+
+
+def test_of_what_leaves_at_once_step_when_says_who_has_quiet_hours(
+    desk: Desk, project: Project
+) -> None:
+    rests_now(project)
+    reads(project, "UTC", 1)
+    reads(project, "Etc/GMT-5", 1)
+    campaign = make_campaign(project)
+    typed = {"campaign": campaign.pk, "schedule_kind": "now", "timezone": "UTC"}
+    said = desk.post("campaign_when", **typed, ttl_seconds="2 h").content.decode()
+    assert "50 % of the readers have quiet hours then: they get it when these end" in said
+    said = desk.post("campaign_when", **typed, ttl_seconds="10 min").content.decode()
+    assert "50 % of the readers would be skipped" in said, "as it is typed"
+    for wrong in ("999999999 days", "1", "soon"):
+        said = desk.post("campaign_when", **typed, ttl_seconds=wrong).content.decode()
+        assert "have quiet hours then" in said
+
+
+def test_the_headline_says_for_how_many_it_is_sent_in_vain(desk: Desk, project: Project) -> None:
+    rests_now(project)
+    reads(project, "UTC", 3)
+    reads(project, "Etc/GMT-5", 1)
+    campaign = make_campaign(project, ttl_seconds=600)
+    for page in ("campaign_review", "campaigns_campaign_launch"):
+        said = desk.open(page, campaign.pk)
+        assert "4 will be sent to. 3 of them get nothing: it expires during their quiet" in said
+    assert "would wake" not in desk.open("campaign_review", campaign.pk)
+    Campaign.objects.update(ttl_seconds=86_400)
+    assert "get nothing" not in desk.open("campaign_review", campaign.pk)
+
+
+def test_one_reader_in_three_hundred_is_not_none(desk: Desk, project: Project) -> None:
+    rests_now(project)
+    reads(project, "UTC", 1)
+    reads(project, "Etc/GMT-5", 300)
+    said = desk.open("campaign_review", make_campaign(project).pk)
+    assert "Under 1 % of the readers have quiet hours then" in said

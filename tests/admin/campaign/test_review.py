@@ -12,6 +12,7 @@ from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import freshness, quiet
 from campaigns.runs.run import Run
+from notifications.people.consent.category import Category
 from notifications.people.project import Project
 from notifications.postgres import budget
 from tests.admin.desk import Desk, messages_of
@@ -35,6 +36,17 @@ def test_the_review_of_who_never_sends_twice_says_what_stays_unknown(
     text = desk.open("campaign_review", campaign.pk)
     assert "Sent twice Nobody. If a connection breaks, or FCM answers that it has trouble" in text
     assert "So are up to 3 requests of a worker process that dies." in text
+
+
+def test_the_review_names_the_category(desk: Desk, project: Project) -> None:
+    make_people(project, 3)
+    campaign = make_campaign(project)
+    assert "Category No category: goes to everyone" in desk.open("campaign_review", campaign.pk)
+    campaign.category = Category.objects.create(
+        project=project, name="Alarms", slug="alarms", kind=Category.Kind.CRITICAL
+    )
+    campaign.save()
+    assert "Category Alarms (Critical)" in desk.open("campaign_review", campaign.pk)
 
 
 @pytest.mark.parametrize("page", ["campaign_review", "campaigns_campaign_launch"])

@@ -65,6 +65,15 @@ def test_the_review_draws_it_and_says_the_same_in_numbers(project: Project, desk
     assert [f'<td class="c-number">{n}</td>' in numbers for n in (10, 5)] == [True, True]
 
 
+def test_the_quota_is_shown_of_the_day_that_the_project_has(project: Project, desk: Desk) -> None:
+    Project.objects.update(timezone="Asia/Seoul")
+    make_people(project, 25)
+    at = datetime(2031, 5, 6, 20, tzinfo=UTC)  # 05:00 on the 7th in Seoul
+    campaign = make_campaign(project, schedule_kind="at", at=at, timezone="UTC", rate_per_second=10)
+    page = desk.client.get(reverse("admin:campaign_review", args=[campaign.pk])).content.decode()
+    assert "?day=2031-05-07" in page
+
+
 def test_nobody_is_drawn_where_nobody_is_reached(project: Project, desk: Desk) -> None:
     campaign = make_campaign(project)
     page = desk.open("campaign_review", campaign.pk)
