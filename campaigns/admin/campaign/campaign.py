@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -105,15 +106,17 @@ class CampaignPage(Page):
     def when(self, obj: Any) -> str:
         if obj.schedule_kind == Campaign.Schedule.NOW:
             return in_zone(obj.run_at, obj.zone) if obj.run_at else _("when launched")
-        once = in_zone(obj.at, obj.timezone)
         if obj.schedule_kind == Campaign.Schedule.AT:
-            return once
-        return _("%(repeat)s from %(first)s") % {"repeat": obj.how_often, "first": once}
+            return render_to_string("admin/campaigns/campaign/once.html", {"campaign": obj}).strip()
+        first = in_zone(obj.at, obj.timezone)
+        return _("%(repeat)s from %(first)s") % {"repeat": obj.how_often, "first": first}
 
     @display(description=gettext_lazy("state"), label=STATE_COLOURS)
     def state(self, obj: Any) -> tuple[str, str]:
         if obj.run_id is None:
             return "draft", _("Not launched")
+        if _rests(obj):
+            return Run.State.PAUSED, _("Series paused")
         return obj.run_state, str(Run.State(obj.run_state).label)
 
     @display(description=gettext_lazy("accepted"))
@@ -132,6 +135,8 @@ class CampaignPage(Page):
         given_back = obj.run_state == Run.State.CANCELLED and obj.run_began is None
         if obj.run_id is None or given_back:
             url, step = page_url(obj), _("Review and launch")
+        elif _rests(obj):
+            url, step = page_url(obj), _("Go on repeating")
         else:
             url = reverse("admin:campaigns_run_change", args=[obj.run_id])
             step = str(NEXT_STEP[obj.run_state])
@@ -311,6 +316,11 @@ def _changed_series(
     except Campaign.DoesNotExist:
         return refused(request, form, _("It has been deleted in the meantime."))
     return done(request, said % {"campaign": campaign}, to=page_url(campaign))
+
+
+def _rests(row: Any) -> bool:
+    """Its run waits, and would be left out."""
+    return row.series_paused_at is not None and row.run_state == Run.State.SCHEDULED
 
 
 def _out_of_place(campaign: Campaign | None) -> set[str]:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from campaigns.admin.campaign import steps
 from campaigns.admin.campaign.variants import fields as variants
 from campaigns.planning import rhythm_in_words
-from campaigns.planning.campaign import Campaign
+from campaigns.planning.campaign import STANDS, Campaign
 from campaigns.runs import series
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
@@ -98,6 +98,7 @@ def _runs_of(campaign: Campaign) -> dict[str, Any]:
         "runs": campaign.runs.order_by("-pk")[:5],
         "current_run": run,
         "run_step": RUN_STEPS.get(run.state, _("Open the run")) if run else "",
+        "stands": STANDS if run and campaign.series else "",
         "repeats": rhythm_in_words.of_campaign(campaign) if run else "",
         "zone": campaign.project.timezone,
         "stopped_at": last.series_stopped_at if last else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -50,7 +51,12 @@ class ResumeDialog(StopDialog):
         return self.paused
 
     def context(self) -> dict[str, Any]:
+        return {"campaign": self.campaign, "next_at": self._next_at(timezone.now())}
+
+    def _next_at(self, now: datetime) -> datetime | None:
+        """Of a run that waits already, its time; None: no further one follows."""
+        if waiting := series.waiting(self.campaign.pk).order_by("scheduled_at").first():
+            return waiting.scheduled_at
         last = self.campaign.series
-        now = timezone.now()
         coming = self.campaign.coming(now, 1) if last and series.goes_on(last, now) else []
-        return {"campaign": self.campaign, "next_at": next(iter(coming), None)}
+        return next(iter(coming), None)
