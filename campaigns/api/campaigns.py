@@ -87,6 +87,11 @@ class VariantSerializer(StrictSerializer):
 class CampaignSerializer(StrictSerializer):
     """Who gets what, and when."""
 
+    elsewhere = {
+        "moved": "Use POST campaigns/{id}/move.",
+        "series_paused_at": "Use POST campaigns/{id}/pause, or resume.",
+    }
+
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
     audience = serializers.IntegerField(min_value=1)

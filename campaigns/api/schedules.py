@@ -15,7 +15,7 @@ from campaigns.planning import local
 from campaigns.planning.campaign import MOST_EVERY, Campaign
 from campaigns.planning.repeats import cron, days_off, holidays
 from campaigns.runs.policy import BY_CLOCK, NEVER, TIMES, TIMES_OF
-from notifications.api.ground.fields import StrictSerializer
+from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.values.moments import YEARS
 from notifications.values.zones import validate_zone
 
@@ -72,7 +72,7 @@ class ScheduleSerializer(StrictSerializer):
         "monthly. Left out: each.",
         error_messages={"invalid_choice": "Use each, workdays or last_day."},
     )
-    days_off = serializers.ListField(
+    days_off = CountedList(
         child=serializers.DateField(),
         required=False,
         max_length=days_off.MOST,

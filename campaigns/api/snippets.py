@@ -48,6 +48,8 @@ class SnippetLanguages(JsonObject):
 class SnippetSerializer(StrictSerializer):
     """A text that templates mention as {{ snippet.name }}."""
 
+    moving = frozenset({"revision", "updated_at"})
+
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(
         max_length=40, help_text="Small letters, digits and “_”, beginning with a letter."

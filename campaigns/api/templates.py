@@ -17,7 +17,7 @@ from campaigns.texts.buttons.buttons import MOST
 from campaigns.texts.rendering import Reader, Unrenderable, render
 from campaigns.texts.template import Template
 from notifications.api.ground import pages
-from notifications.api.ground.fields import CountedList, JsonObject, StrictSerializer, StrictText
+from notifications.api.ground.fields import CountedList, JsonObject, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.query import takes
@@ -87,9 +87,9 @@ class ButtonSerializer(StrictSerializer):
 
     may_lack = frozenset({"link"})
 
-    id = StrictText(max_length=32, help_text="1 to 32 of a–z, 0–9, - and _.")
-    title = StrictText(max_length=100, trim_whitespace=False)
-    link = StrictText(
+    id = serializers.CharField(max_length=32, help_text="1 to 32 of a–z, 0–9, - and _.")
+    title = serializers.CharField(max_length=100, trim_whitespace=False)
+    link = serializers.CharField(
         max_length=2_000,
         required=False,
         allow_blank=True,

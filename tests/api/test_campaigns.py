@@ -209,7 +209,7 @@ def test_a_campaign_repeats_by_five_fields_of_cron(alice: Caller, intent: dict[s
         ({"cron": "*/30 * * * *"}, "cron", "minute: one minute of the hour"),
         ({"cron": ""}, "cron", "Write five fields"),
         ({"cron": "0" * 101}, "cron", "At most 100 characters."),
-        ({"cron": 9}, "cron", "Write five fields"),
+        ({"cron": 9}, "cron", "Must be a text."),
         ({"cron": []}, "cron", "Must be a text."),
         ({"every": 2}, "every", "says itself on which days"),
         ({"on_days": "workdays"}, "on_days", "says itself on which days"),

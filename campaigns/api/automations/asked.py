@@ -33,6 +33,8 @@ class EventAskedSerializer(StrictSerializer):
 class AutomationSerializer(StrictSerializer):
     """Who is sent what, how long after what they did."""
 
+    elsewhere = {"state": "Use POST automations/{id}/on, pause or archive."}
+
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
     event = EventAskedSerializer()

@@ -25,6 +25,8 @@ def one_of(values: Iterable[str]) -> dict[str, Any]:
 class EndpointSerializer(StrictSerializer):
     """Where reports go, and which."""
 
+    moving = frozenset({"disabled_why", "failing_since", "answered_at"})
+
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=100)
     via = serializers.ChoiceField(

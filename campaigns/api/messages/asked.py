@@ -28,10 +28,7 @@ from notifications.api.ground.fields import (
     CountedList,
     JsonObject,
     Moment,
-    StrictNumber,
     StrictSerializer,
-    StrictText,
-    StrictYesNo,
 )
 from notifications.api.named import ExternalId
 from notifications.api.reading import read_person
@@ -80,7 +77,7 @@ class NewDevice(JsonObject):
     """Judged with its person, as in contacts."""
 
 
-class AnyText(StrictText):
+class AnyText(serializers.CharField):
     """Empty, or left out."""
 
     def __init__(self, **options: Any) -> None:
@@ -98,15 +95,15 @@ class ToSerializer(StrictSerializer):
         max_length=AT_ONCE,
         help_text="External ids. One call, one text, each of them by themselves.",
     )
-    list = StrictNumber(
+    list = serializers.IntegerField(
         min_value=1, max_value=2**63 - 1, required=False, help_text="The id of a static list."
     )
-    device = StrictText(
+    device = serializers.CharField(
         required=False, max_length=MAX_ADDRESS, help_text="The address of one of their devices."
     )
     attributes = JsonObject(required=False, help_text="Of the person, if they are created.")
-    locale = StrictText(max_length=35, required=False, allow_blank=True)
-    timezone = StrictText(max_length=64, required=False, allow_blank=True)
+    locale = serializers.CharField(max_length=35, required=False, allow_blank=True)
+    timezone = serializers.CharField(max_length=64, required=False, allow_blank=True)
     devices = CountedList(
         child=NewDevice(), required=False, max_length=MAX_DEVICES, help_text="Likewise."
     )
@@ -120,8 +117,8 @@ class ToSerializer(StrictSerializer):
 class ContentSerializer(StrictSerializer):
     """The text itself, as a template has it."""
 
-    title = StrictText(max_length=500, trim_whitespace=False)
-    body = StrictText(max_length=4_000, trim_whitespace=False)
+    title = serializers.CharField(max_length=500, trim_whitespace=False)
+    body = serializers.CharField(max_length=4_000, trim_whitespace=False)
     image = AnyText(max_length=2_000, help_text="An https address.")
     link = AnyText(max_length=2_000, help_text="Opened when tapped.")
     buttons = Buttons(help_text="At most three, as a template's.")
@@ -133,8 +130,8 @@ class ContentSerializer(StrictSerializer):
 class DeduplicateSerializer(StrictSerializer):
     """A second call with this key makes no second message."""
 
-    key = StrictText(max_length=200)
-    window_seconds = StrictNumber(
+    key = serializers.CharField(max_length=200)
+    window_seconds = serializers.IntegerField(
         min_value=1, max_value=LONGEST, default=A_DAY, help_text="How long the key is remembered."
     )
 
@@ -168,19 +165,19 @@ class MessageSerializer(StrictSerializer):
     """A message to one person."""
 
     to = ToSerializer()
-    create = StrictYesNo(  # type: ignore[assignment]  # as Serializer.data
+    create = serializers.BooleanField(  # type: ignore[assignment]  # as Serializer.data
         default=False, help_text="Create who is not known, with what `to` says of them."
     )
-    template = StrictNumber(min_value=1, required=False)
+    template = serializers.IntegerField(min_value=1, required=False)
     content = ContentSerializer(required=False)
     variables = Variables(
         required=False, help_text="Values for the text; they win over the person's attributes."
     )
-    category = StrictNumber(min_value=1, required=False, allow_null=True)
-    ttl_seconds = StrictNumber(
+    category = serializers.IntegerField(min_value=1, required=False, allow_null=True)
+    ttl_seconds = serializers.IntegerField(
         min_value=1, max_value=LONGEST, default=A_DAY, help_text="Counted from `at`."
     )
-    collapse = StrictText(
+    collapse = serializers.CharField(
         max_length=64,
         required=False,
         help_text="A phone shows only the last message with the same value.",
@@ -204,23 +201,23 @@ class MessageSerializer(StrictSerializer):
         required=False, help_text="When to send it, at most 28 days ahead; without it, now."
     )
     deduplicate = DeduplicateSerializer(required=False)
-    inbox = StrictYesNo(
+    inbox = serializers.BooleanField(
         default=False, help_text="Also into the person's inbox, whether or not a phone is reached."
     )
-    article = StrictText(
+    article = serializers.CharField(
         required=False,
         trim_whitespace=False,
         max_length=MOST_OF_ARTICLE,
         help_text="A long text for the inbox, which the push only announces; at most 256 kB.",
     )
-    quiet_if_online = StrictNumber(
+    quiet_if_online = serializers.IntegerField(
         min_value=LEAST_QUIET,
         max_value=MOST_QUIET,
         required=False,
         help_text="Seconds: do not ring who had their inbox open within them, in GET "
         "me/inbox/stream. The item is there all the same.",
     )
-    inbox_days = StrictNumber(
+    inbox_days = serializers.IntegerField(
         min_value=1,
         max_value=MOST_DAYS,
         required=False,

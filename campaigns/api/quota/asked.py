@@ -9,11 +9,11 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from campaigns.planning.quota.pushing import MOST_MESSAGES
-from notifications.api.ground.fields import Moment, StrictSerializer
+from notifications.api.ground.fields import Moment
 from notifications.values.moments import YEARS
 
 
-class QuotaAsked(StrictSerializer):
+class QuotaAsked(serializers.Serializer[Any]):
     """The query: a day, and one more campaign, or so many messages at a time."""
 
     day = serializers.DateField(

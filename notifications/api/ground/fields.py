@@ -3,22 +3,27 @@ values that do not fit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
+from django.utils.dateparse import parse_datetime
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
 MOST_NAMED = 20
+EMPTY: list[Any] = [None, "", [], {}]
+A_SECOND = timedelta(seconds=1)
 # Each says what to give. Put where every field takes its words from when it is declared: an answer
 # must not speak of “this field” and dictionaries to somebody who sent JSON.
 SAID: dict[type[serializers.Field[Any, Any, Any, Any]], dict[str, str]] = {
     serializers.Field: {
         "required": "Is missing; give it.",
-        "null": "Must not be null; give a value, or leave it out.",
+        "null": "Must not be null; give a value.",
     },
     serializers.CharField: {
         "invalid": "Must be a text.",
@@ -34,6 +39,10 @@ SAID: dict[type[serializers.Field[Any, Any, Any, Any]], dict[str, str]] = {
         "max_string_length": "This number is too large.",
     },
     serializers.BooleanField: {"invalid": "Must be true or false."},
+    serializers.DateField: {
+        "invalid": "Must be a day such as 2026-12-25.",
+        "datetime": "Must be a day such as 2026-12-25, without a time.",
+    },
     serializers.DateTimeField: {
         "invalid": "Must be a time in RFC 3339 with its offset, e.g. 2026-05-31T09:30:00Z.",
         "date": "Must be a time, not a date: e.g. 2026-05-31T09:30:00Z.",
@@ -51,9 +60,49 @@ SAID: dict[type[serializers.Field[Any, Any, Any, Any]], dict[str, str]] = {
 for declared, words in SAID.items():
     declared.default_error_messages = {**declared.default_error_messages, **words}
 
+DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+# In JSON 5, "5" and true are three things, and DRF takes each for the others. A query has only
+# texts: what reads one is no StrictSerializer.
+FITS: dict[type[serializers.Field[Any, Any, Any, Any]], Callable[[Any], bool]] = {
+    serializers.CharField: lambda given: isinstance(given, str),
+    serializers.IntegerField: lambda given: is_whole(given),
+    serializers.BooleanField: lambda given: isinstance(given, bool),
+    serializers.DateField: lambda given: isinstance(given, str) and bool(DAY.fullmatch(given)),
+}
+
+
+def is_whole(given: Any) -> bool:
+    """5.0, too; of more than 19 digits JSON makes a float."""
+    if isinstance(given, float):
+        return given.is_integer()
+    return isinstance(given, int) and not isinstance(given, bool)
+
+
+def _strict(declared: Any, fits: Callable[[Any], bool]) -> None:
+    lenient = declared.to_internal_value
+
+    def to_internal_value(self: Any, data: Any) -> Any:
+        if isinstance(self.root, StrictSerializer):
+            if not fits(data):
+                self.fail("invalid")
+            data = int(data) if isinstance(data, float) else data
+        return lenient(self, data)
+
+    declared.to_internal_value = to_internal_value
+
+
+for declared, fits in FITS.items():
+    _strict(declared, fits)
+
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """Refuses unknown fields by name: a misspelt one would otherwise be ignored silently."""
+    """Refuses unknown fields by name, and read-only ones that are to be otherwise: both would
+    be ignored silently."""
+
+    # Where a read-only member is changed instead.
+    elsewhere: ClassVar[dict[str, str]] = {}
+    # What changes by itself: whoever sends it back may have an older one.
+    moving: ClassVar[frozenset[str]] = frozenset({"updated_at"})
 
     _given: Any = None  # while it is read
 
@@ -62,6 +111,10 @@ class StrictSerializer(serializers.Serializer[Any]):
         """What is complained of, or filled in, where it is not given."""
         named = self.fields.fields.items()
         return {name for name, field in named if field.required or field.default is not empty}
+
+    @cached_property
+    def _fixed(self) -> set[str]:
+        return {name for name, field in self.fields.items() if field.read_only} - self.moving
 
     @property
     def _writable_fields(self) -> list[serializers.Field[Any, Any, Any, Any]]:
@@ -80,38 +133,39 @@ class StrictSerializer(serializers.Serializer[Any]):
             raise serializers.ValidationError(
                 {name[:80]: said for name in sorted(unknown)[:MOST_NAMED]}
             )
+        if self.parent is None and isinstance(data, Mapping):
+            self._refuse_fixed(data, self.context.get("shown"))
         self._given = data
         try:
             return super().to_internal_value(data)
         finally:
             self._given = None
 
-
-class StrictText(serializers.CharField):
-    """DRF takes a number for one, too: 5 and "5" would be the same key."""
-
-    def to_internal_value(self, data: Any) -> str:
-        if not isinstance(data, str):
-            self.fail("invalid")
-        return super().to_internal_value(data)
-
-
-class StrictNumber(serializers.IntegerField):
-    """DRF takes "5", too."""
-
-    def to_internal_value(self, data: Any) -> int:
-        if isinstance(data, bool) or not isinstance(data, int | float):
-            self.fail("invalid")
-        return super().to_internal_value(data)
+    def _refuse_fixed(self, data: Mapping[str, Any], shown: Mapping[str, Any] | None) -> None:
+        """`shown`: as GET shows what is there; None: it is made only now."""
+        fixed = self._fixed & data.keys()
+        if shown is None:
+            said = "Cannot be set here; leave it out."
+            wrong = {name: said for name in fixed if data[name] not in EMPTY}
+        else:
+            wrong = {
+                name: self.elsewhere.get(name, "Cannot be changed here.")
+                for name in fixed
+                if not _is_same(data[name], shown.get(name))
+            }
+        if wrong:
+            raise serializers.ValidationError(wrong)
 
 
-class StrictYesNo(serializers.BooleanField):
-    """DRF takes "yes", 1 and "off", too."""
-
-    def to_internal_value(self, data: Any) -> bool:
-        if not isinstance(data, bool):
-            self.fail("invalid")
-        return data
+def _is_same(given: Any, shown: Any) -> bool:
+    """Of a time, a program may have written the same one in another way, or to the second."""
+    if given == shown:
+        return True
+    try:
+        one, other = parse_datetime(given), parse_datetime(shown)
+        return bool(one and other and abs(one - other) < A_SECOND)
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 class CountedList(serializers.ListField):

@@ -62,10 +62,11 @@ class WritableRowView(RowView[Row]):
     @refuses(HTTPStatus.CONFLICT)
     @patient
     def put(self, request: Request, pk: int) -> Response:
-        given = {**self.otherwise, **self.given(self.serializer_class)}
+        body = self.request.data  # read before a row is held: a caller may be slow
         with transaction.atomic():
             row = self.held(pk)
-            self.write(row, given)
+            given = self.given(self.serializer_class, body, shown=self._as_json(row))
+            self.write(row, {**self.otherwise, **given})
         return Response(self.shown(row))
 
     @refuses(HTTPStatus.CONFLICT)
@@ -83,6 +84,10 @@ class WritableRowView(RowView[Row]):
 
     def changed(self, row: Row, body: Any) -> dict[str, Any]:
         """The body of a PATCH laid over what is there, and judged as the body of a PUT is."""
+        shown = self._as_json(row)
         if isinstance(body, dict):
-            body = {**orjson.loads(as_json(self.shown(row))), **body}
-        return self.given(self.serializer_class, body)
+            body = {**shown, **body}
+        return self.given(self.serializer_class, body, shown=shown)
+
+    def _as_json(self, row: Row) -> dict[str, Any]:
+        return dict(orjson.loads(as_json(self.shown(row))))

@@ -84,12 +84,19 @@ class ApiView(APIView):
         """As the audit trail names it."""
         return f"key:{self.key.prefix}"
 
-    def given(self, serializer: type[Serializer[Any]], body: Any = empty) -> dict[str, Any]:
-        """The body as the serializer understands it; raises with every field at fault."""
+    def given(
+        self,
+        serializer: type[Serializer[Any]],
+        body: Any = empty,
+        *,
+        shown: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The body as the serializer understands it; raises with every field at fault. `shown`: as
+        GET shows what it changes."""
         data = self.request.data if body is empty else body
         if data is None:  # of which DRF says “No data provided”
             raise ValidationError(NO_OBJECT)
-        read = serializer(data=data, context={"project": self.project})
+        read = serializer(data=data, context={"project": self.project, "shown": shown})
         read.is_valid(raise_exception=True)
         return dict(read.validated_data)
 
