@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.chaos.bugs import (
     alerts,
+    best_hour,
     caps,
     clocks,
     consent,
@@ -16,6 +17,7 @@ from tests.chaos.bugs import (
     load,
     local_time,
     messages,
+    once_each,
     operators,
     outgoing,
     postgres_faults,
@@ -51,5 +53,7 @@ GROUPS = (
         caps,
         local_time,
         load,
+        best_hour,
+        once_each,
     ),
 )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tests.chaos.fault import ALL, Fault
 from tests.chaos.faults import (
     alerts,
+    best_hour,
     caps,
     clocks,
     consent,
@@ -23,6 +24,7 @@ from tests.chaos.faults import (
     local_time,
     locks,
     messages,
+    once_each,
     operators,
     outgoing,
     postgres_faults,
@@ -45,7 +47,7 @@ GROUPS = (
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
     *(outgoing, alerts, text_checks, rehearsals, first_part, variants, quiet_hours),
-    *(caps, local_time, load),
+    *(caps, local_time, load, best_hour, once_each),
 )
 
 

@@ -38,7 +38,7 @@ def caps(scene: Scene) -> None:
     scene.finish()
     runs = [run.pk, *others]
     scene.wait("all three have ended", lambda: _have_ended(runs), seconds=60)
-    rung = _rung_by(scene, runs)
+    rung = rung_by(scene, runs)
     twice = [person for person, by in rung.items() if len(by) > 1]
     assert not twice, f"{len(twice)} were rung by more than one"
     got_one = _people_of(runs, ("accepted", "unknown"))
@@ -56,7 +56,7 @@ def _have_ended(runs: list[int]) -> bool:
     return not Run.objects.filter(pk__in=runs, finished_at=None).exists()
 
 
-def _rung_by(scene: Scene, runs: list[int]) -> dict[int, set[int]]:
+def rung_by(scene: Scene, runs: list[int]) -> dict[int, set[int]]:
     """Each person, and the runs of which a phone of theirs received something."""
     scene.stage.fcm.witness()
     rows = Recipient.objects.filter(run_id__in=runs)

@@ -1,0 +1,21 @@
+"""What F105 must notice."""
+
+from __future__ import annotations
+
+from tests.chaos.bug import bug, patch
+
+
+@bug("a run is not asked whom earlier ones may have reached", fault="F105")
+def _only_those_surely_reached() -> None:
+    from campaigns.runs.had import had, remembering
+
+    patch(had, "GOT_IT", had.GOT_IT[:1])
+    patch(remembering, "GOT_IT", had.GOT_IT[:1])
+
+
+@bug("a run goes to those who have had it, too", fault="F105")
+def _to_everybody() -> None:
+    from campaigns.audiences.happened.kind import Sql
+    from campaigns.engine import freezing
+
+    patch(freezing, "_have_not_had_it", lambda _run: Sql("TRUE"))
