@@ -79,7 +79,9 @@ class CheckedWhenSerializer(serializers.Serializer[Any]):
         "`once_each`, at most. null: not counted, or it does not repeat.",
     )
     seconds = serializers.FloatField(
-        allow_null=True, help_text="How long it takes. null: the devices were not counted."
+        allow_null=True,
+        help_text="How long the sending takes, without the waits for quiet hours and readers' "
+        "clocks. null: the devices were not counted.",
     )
     finishes_at = serializers.DateTimeField(allow_null=True)
     rate_per_second = serializers.FloatField(help_text="After the slow start.")
@@ -100,7 +102,8 @@ class ForecastSerializer(serializers.Serializer[Any]):
     sent = serializers.IntegerField(help_text="Messages that leave.")
     too_late = serializers.DictField(
         child=serializers.IntegerField(),
-        help_text="Devices that get nothing because of the time, by reason.",
+        help_text="Of `who.sent_to`, those who get nothing because of the time, by reason: "
+        "`expired`, `quiet_hours`.",
     )
     ends_at = serializers.DateTimeField(allow_null=True, help_text="When the last one leaves.")
     step_seconds = serializers.IntegerField()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from campaigns.runs.chunk import at_work
 from campaigns.runs.policy import OWN_PACE
-from campaigns.runs.run import Run
 from notifications.pace import load
 from notifications.pace.gate import full_rate
 from notifications.pace.load import Load
@@ -17,6 +17,5 @@ def reported(project: Project, level: float) -> Load:
 def _plan(project: Project) -> float:
     """Messages a second that its runs would send together; while none sends, what may be sent."""
     full = full_rate(project)
-    runs = Run.objects.filter(project=project.pk, state=Run.State.SENDING)
-    asked = [run.own_rate or full for run in runs.only(*OWN_PACE)]
+    asked = [run.own_rate or full for run in at_work(project.pk).only(*OWN_PACE)]
     return min(full, sum(asked)) if asked else full

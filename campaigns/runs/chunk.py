@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext_lazy as _
 
@@ -29,6 +29,7 @@ HEARD_WITHIN = timedelta(seconds=2.5)  # whoever lives renews by then, once Post
 # After a sweep: long enough that a living worker would have renewed.
 DOUBTED = timedelta(seconds=3)
 NEXT_SWEEP = timedelta(seconds=5)
+SOON = timedelta(minutes=1)  # who waits no longer may as well be at work
 LOOKS = 100  # runs looked at early per sweep, at most
 LAPSES_ALLOWED = 5
 LAST_HEARD = F("lease_until") - LEASE
@@ -127,6 +128,16 @@ class Chunk(models.Model):
     @property
     def waiting(self) -> int:
         return self.size - self.accepted - self.rejected - self.skipped - self.unknown
+
+
+def at_work(project_id: int) -> models.QuerySet[Run]:
+    """The project's runs of which something leaves: not those of which everybody left waits for a
+    time of their own."""
+    open_ones = (Chunk.State.WAITING, Chunk.State.QUEUED, Chunk.State.LEASED)
+    sleeps = Q(state=Chunk.State.WAITING, not_before__gt=Now() + SOON)
+    awake = Chunk.objects.filter(run=OuterRef("pk"), state__in=open_ones).exclude(sleeps)
+    sending = Run.objects.filter(project=project_id, state=Run.State.SENDING)
+    return sending.filter(Exists(awake) | Q(unfrozen__isnull=False))
 
 
 def size_for(recipients: int) -> int:

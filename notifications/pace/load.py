@@ -47,7 +47,7 @@ def of(project: Project) -> Load | None:
 def report(project: Project, level: float, *, plan: float) -> Load:
     """From now on, between the project's floor and what is planned. Of two reports at once, the one
     that is written last counts."""
-    values = {"level": level, "safe_rate": _between(project.floor_per_second, plan, level)}
+    values = {"level": level, "safe_rate": between(project.floor_per_second, plan, level)}
     load, _ = Load.objects.update_or_create(
         project=project, defaults={**values, "reported_at": Now()}
     )
@@ -66,6 +66,6 @@ def forget_silent(project_id: int) -> bool:
     return silent.delete()[0] > 0
 
 
-def _between(floor: float, plan: float, level: float) -> float:
+def between(floor: float, plan: float, level: float) -> float:
     """A plan below the floor stays as it is."""
     return min(plan, floor + (1 - level) * max(0.0, plan - floor))

@@ -53,6 +53,16 @@ def test_what_all_runs_plan_together_counts_up_to_the_quota(alice: Caller, ours:
     assert reported(alice, 0) == 8_000
 
 
+def test_a_run_whose_people_all_sleep_plans_nothing(alice: Caller, ours: Project) -> None:
+    make_people(ours, 2)
+    make_run(ours, rate_per_second=110)
+    asleep = make_run(ours)
+    asleep.chunks.update(state="waiting", not_before=timezone.now() + timedelta(hours=5))
+    assert reported(alice, 0.5) == 60
+    asleep.chunks.update(not_before=timezone.now() + timedelta(seconds=5))
+    assert reported(alice, 0) == 8_000
+
+
 def test_a_plan_below_the_floor_stays_as_it_is(alice: Caller, ours: Project) -> None:
     make_people(ours, 2)
     make_run(ours, rate_per_second=4)

@@ -6,12 +6,22 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 import time_machine
+from django.utils import timezone
 
+from campaigns.runs.caps.counted import Counted
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.api.checking import checked
-from tests.given.builders import make_campaign, make_people, make_project, make_scheduled_run
+from tests.given.builders import (
+    make_campaign,
+    make_contact,
+    make_device,
+    make_people,
+    make_project,
+    make_scheduled_run,
+    make_template,
+)
 
 NINE_IN_SEOUL = datetime(2026, 12, 1, 12, tzinfo=UTC)
 
@@ -64,6 +74,34 @@ def test_who_sleeps_gets_it_in_the_morning_or_is_too_late(alice: Caller, ours: P
     assert (waits["counts"][0], waits["counts"][-1]) == (20, 10)
     assert waits["ends_at"].startswith("2026-12-01T23:00")
     assert (late["sent"], late["too_late"]) == (20, {"quiet_hours": 10})
+
+
+def test_where_everybody_is_skipped_nobody_is_sent_to(alice: Caller, ours: Project) -> None:
+    make_people(ours, 2)
+    template = make_template(ours, body="{{ story }}")
+    found = checked(alice, make_campaign(ours, template=template))["forecast"]
+    assert (found["sent"], found["counts"], found["exact"]) == (0, [], True)
+
+
+def test_as_many_leave_as_are_sent_to_but_for_those_who_are_too_late(
+    alice: Caller, ours: Project
+) -> None:
+    """Also where some have no zone, and others have had enough."""
+    Project.objects.update(cap_per_day=1)
+    now = timezone.now().replace(microsecond=0)
+    for number in range(12):
+        one = make_device(make_contact(ours, timezone="UTC" if number < 6 else ""))
+        if number < 2:
+            an_hour_ago = now - timedelta(hours=1)
+            Counted.objects.create(
+                contact_id=one.contact_id, run_id=0, seq=number, message=0, at=an_hour_ago
+            )
+    campaign = make_campaign(
+        ours, schedule_kind="at", at=now, timezone="UTC", local_time=True, zoneless="skip"
+    )
+    told = checked(alice, campaign)
+    assert (told["who"]["sent_to"], told["forecast"]["sent"]) == (4, 4)
+    assert told["forecast"]["too_late"] == {}
 
 
 def test_what_it_cannot_count_it_does_not_foretell(alice: Caller, ours: Project) -> None:

@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from campaigns.planning.course import forecast
 from campaigns.runs.run import Run
+from notifications.pace.gate import Limit
+from notifications.pace.load import report
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_project, make_run
 
@@ -39,11 +41,11 @@ def test_a_forecast_is_as_fast_as_the_last_run_of_that_size_was(project: Project
     assert (round(pace.seconds(40_000)), pace.limit) == (43, "as fast as your last run")
 
 
-def test_of_several_runs_the_forecast_takes_the_middle_one(project: Project) -> None:
-    for seconds in (9_000, 40, 20, 50):  # the first is the fourth last, and too long ago
+def test_of_several_runs_the_forecast_takes_the_fastest(project: Project) -> None:
+    for seconds in (25, 9_000, 40, 50):  # the first is the fourth last, and too long ago
         ran(project, messages=40_000, seconds=seconds)
     pace = forecast.foretell(project, None, 40_000)
-    assert (pace.rate, pace.limit) == (1_000, "as fast as your last 3 runs")
+    assert (pace.rate, pace.limit) == (1_000, "as fast as the fastest of your last 3 runs")
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,7 @@ def test_of_several_runs_the_forecast_takes_the_middle_one(project: Project) -> 
         {"planned": 100, "accepted": 100},
         {"planned": 800_000, "accepted": 800_000},
         {"skipped": 39_900, "accepted": 100},
+        {"skipped": 10_000, "accepted": 30_000},  # they took their time, too
     ],
 )
 def test_a_run_that_was_held_up_or_of_another_size_teaches_nothing(
@@ -75,6 +78,16 @@ def test_a_fast_run_does_not_lift_the_quota_or_the_campaigns_own_rate(project: P
     assert forecast.foretell(project, 100, 40_000).limit == "the campaign's own rate"
     project.quota_per_minute = 6_000
     assert forecast.foretell(project, None, 40_000).rate == 80
+
+
+@pytest.mark.parametrize(("level", "rate"), [(0, 300.0), (0.5, 155.0), (1, 10.0)])
+def test_a_forecast_keeps_to_what_the_servers_bear_just_now(
+    project: Project, level: float, rate: float
+) -> None:
+    busy = report(project, level, plan=4_000)
+    pace = forecast.foretell(project, 300, load=busy)
+    assert pace.rate == rate
+    assert pace.by == (Limit.LOAD if level else Limit.RATE)
 
 
 @pytest.mark.parametrize(("gap", "measured"), [(50, True), (70, False)])

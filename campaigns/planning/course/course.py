@@ -58,7 +58,7 @@ def foresee(
         skipped=dict(zip(plan.skipped, lost, strict=True)),
         step=step,
         counts=in_proportion(plan.curve(timedelta(seconds=step)), sent),
-        exact=exact and each == 1 and gets_it == sum(kinds.values()),
+        exact=exact and each == 1 and gets_it in (0, sum(kinds.values())),
     )
 
 

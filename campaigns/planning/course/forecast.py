@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from statistics import median
 
 from django.conf import settings
 from django.db import connection
@@ -22,15 +21,17 @@ from campaigns.runs.policy import OWN_PACE
 from campaigns.runs.run import Run
 from campaigns.runs.sums import average_rate
 from notifications.pace.gate import Limit, cold_rate, full_rate
+from notifications.pace.load import Load, between
 from notifications.people.project import Project
 from notifications.values.moments import in_words
 from notifications.values.shares import share
 
-LAST_RUNS = 3  # their median: one slow hour is no forecast
+LAST_RUNS = 3  # the fastest of them: much makes a run slow that does not make the next one slow
 LOOKED_AT = 50
 MEASURABLE = 500  # messages; a run of fewer is over before it has a rate
 ALIKE = 10  # times larger or smaller; far from its size, a start and an end weigh differently
 STANDS_STILL = timedelta(minutes=1)  # without a request: then people slept, or FCM was away
+MOSTLY_SENT = 0.8  # of its people: it takes time as well to skip them
 HELD_BY_ITS_OWN = 0.8  # of the rate it was given: then that was its limit, and not ours
 
 
@@ -90,9 +91,11 @@ def foretell(
     *,
     spread_seconds: int | None = None,
     opens_per_second: int | None = None,
+    load: Load | None = None,
 ) -> Forecast:
     """Of one run alone, from a cold start: others of the project may take their part. For so many
-    devices, not faster than the last runs of that size really were."""
+    devices, not faster than the last runs of that size really were; and as the project's servers
+    bear it, if they stay as busy as they say."""
     limits = [
         (full_rate(project), Limit.QUOTA, _("80 %% of the project's FCM quota") % {}),
         (float(ONE_WORKER * settings.WORKERS), Limit.WORKERS, in_workers(settings.WORKERS)),
@@ -105,7 +108,12 @@ def foretell(
     if opens_per_second and (opening := learned(project.pk, timezone.now())).known:
         said = _opened(opens_per_second, opening)
         limits.append((opening.rate(opens_per_second), Limit.RATE, said))
-    reckoned = _from_a_cold_start(project, *min(limits, key=lambda one: one[0]))
+    lowest = min(limits, key=lambda one: one[0])
+    if load and load.level:
+        said = _("your servers say that they are %(level)s busy") % {"level": load}
+        bearable = between(project.floor_per_second, lowest[0], load.level)
+        lowest = min(lowest, (bearable, Limit.LOAD, said), key=lambda one: one[0])
+    reckoned = _from_a_cold_start(project, *lowest)
     measured = _as_measured(project, devices) if devices else None
     if measured is None or measured.seconds(devices or 0) <= reckoned.seconds(devices or 0):
         return reckoned
@@ -139,9 +147,9 @@ def _as_measured(project: Project, devices: int) -> Forecast | None:
     if not rates:
         return None
     said = ngettext(
-        "as fast as your last run", "as fast as your last %(count)s runs", len(rates)
+        "as fast as your last run", "as fast as the fastest of your last %(count)s runs", len(rates)
     ) % {"count": len(rates)}
-    return Forecast(median(rates), Limit.WORKERS, said, measured=True)
+    return Forecast(max(rates), Limit.WORKERS, said, measured=True)
 
 
 def _measured(project: Project, devices: int) -> Iterator[float]:
@@ -158,8 +166,9 @@ def _measured(project: Project, devices: int) -> Iterator[float]:
         sent, own = (run.planned or 0) - run.skipped, run.own_rate
         rate = average_rate(sent, run.started_at, run.finished_at)
         alike = devices / ALIKE <= sent <= devices * ALIKE
+        mostly = sent >= MOSTLY_SENT * (run.planned or 0)
         held = own and rate > own * HELD_BY_ITS_OWN
-        if sent >= MEASURABLE and alike and not held and not _stood_still(run):
+        if sent >= MEASURABLE and alike and mostly and not held and not _stood_still(run):
             yield rate
 
 

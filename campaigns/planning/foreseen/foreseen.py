@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from campaigns.audiences.selection import drawn
+from campaigns.audiences.settled.settling import settled
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.course import FINE_STEPS, Course
 from campaigns.planning.launch_check.launch_report import LaunchReport
@@ -81,9 +83,16 @@ def keep(run_id: int, now: datetime) -> None:
 
 
 def _edited_since(run: Run, campaign: Campaign) -> bool:
-    """What it says and whom it is for stands in the run no more as the campaign has it."""
+    """Whether its people, its text or a setting are not the campaign's any more; a new name changes
+    nothing."""
+    policy = campaign.policy | {"analytics_label": run.analytics_label}  # it has the name in it
+    if any(getattr(run, name) != value for name, value in policy.items()):
+        return True
     written = (campaign.updated_at, campaign.audience.updated_at, campaign.template.updated_at)
-    return max(written) > run.launched_at or run.rate_per_second != campaign.rate_per_second
+    if max(written) <= run.launched_at:
+        return False
+    rules = drawn(run.project_id, settled(run.project_id, campaign.audience.frozen_rules()))
+    return bool(rules != run.rules or campaign.content != run.content)
 
 
 def _just_begun(now: datetime) -> models.QuerySet[Run]:

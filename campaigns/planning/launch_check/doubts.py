@@ -25,8 +25,8 @@ from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import wrong_text
 from campaigns.planning.variants import launching
+from campaigns.runs.chunk import at_work
 from campaigns.runs.had import had
-from campaigns.runs.run import Run
 from notifications.keys import credentials
 from notifications.people.contact import Contact
 from notifications.people.events import reading
@@ -329,7 +329,7 @@ def of_sending(campaign: Campaign, starts_at: datetime, now: datetime) -> Iterat
 
 
 def _others(project: Project) -> Iterator[Doubt]:
-    going = Run.objects.filter(project=project, state=Run.State.SENDING).count()
+    going = at_work(project.pk).count()
     if not going:
         return
     said = ngettext(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property, wraps
 from typing import Any, TypeVar
@@ -46,16 +46,19 @@ from campaigns.planning.outlook import Look
 from campaigns.planning.quota.beside import Beside, beside, named
 from campaigns.planning.quota.planned import Planned
 from campaigns.planning.quota.together import Asks
+from campaigns.planning.solver.asking import never
 from campaigns.planning.solver.rules import Rules
 from campaigns.planning.variants import launching
 from campaigns.planning.variants.variant import Wording
-from campaigns.runs.chunk import IN_FLIGHT, WINDOW
+from campaigns.runs.chunk import IN_FLIGHT, SOON, WINDOW
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE, instant_of
 from campaigns.texts import preview
 from campaigns.texts.rendering import Reader
+from notifications.pace import load
+from notifications.pace.gate import Limit
 from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, clock, until, within
 
@@ -239,11 +242,12 @@ class LaunchReport:
         """Of those with the longest values, whose message cannot go; and who comes too late."""
         if self.reach is None or not self._readable:
             return []
-        late = losses.out_of_time(self.campaign, self.reach, self.pace)
+        asked, sent_to = self.campaign, self._sent_to(self.reach)
+        late = losses.too_late(asked, self.reach, sent_to, self.pace, self.course)
         refused = losses.refused(self.look, self.reach)
         if self.skipped.devices is not None:  # of everybody: of a few of them it says nothing more
             refused = [one for one in refused if one.reason != Reason.MISSING_VALUE]
-        return [*refused, *late]
+        return [*refused, *(one for one in late if one.devices and one.devices > 0)]
 
     @property
     def losses(self) -> list[Loss]:
@@ -309,13 +313,18 @@ class LaunchReport:
             devices,
             spread_seconds=asked.spread_seconds,
             opens_per_second=asked.opens_per_second,
+            load=load.of(asked.project) if self.starts_at - self.now <= SOON else None,
         )
 
     @property
     def seconds(self) -> float | None:
         if self.reach is None:
             return None
-        return self.pace.seconds(self.reach.devices) + self.wait
+        return self.pace.seconds(self._sent_to(self.reach)) + self.wait
+
+    def _sent_to(self, found: Reach) -> int:
+        """How many take their time; all, where nobody could count who would be skipped."""
+        return found.devices if self.sent_to is None else self.sent_to
 
     @cached_property
     def course(self) -> Course | None:
@@ -326,11 +335,18 @@ class LaunchReport:
         if self._asked is None or self._zones is None:
             return None
         asks, others = self._asked
-        every = self._surely_all(sum(asks.kinds.values()))
+        every = self._surely_all(sum(self._zones.clocks.values()))
         exact = self._zones.exact and self.skipped.exact and every
-        return foresee(
+        found = foresee(
             asks.kinds, asks.gets_it, asks.rules, others.capacity, exact=exact, steps=steps
         )
+        return found if self._is_sure(found) else replace(found, exact=False)
+
+    def _is_sure(self, found: Course) -> bool:
+        """How many leave may follow from how fast: which nobody knows of servers that bear more or
+        less every minute, nor of the next run by what the last ones did."""
+        guessed = self.pace.measured and Reason.EXPIRED in found.skipped
+        return self.pace.by != Limit.LOAD and not guessed
 
     @property
     def beside(self) -> list[Planned]:
@@ -344,10 +360,9 @@ class LaunchReport:
     @cached_property
     @_in_time
     def _asked(self) -> tuple[Asks, Beside] | None:
-        if self.sent_to is None or self._zones is None or self.nobody:
+        if self.sent_to is None or self._zones is None or not (self.reach and self.reach.devices):
             return None
-        asked, by_the_clock = self.campaign, (Reason.NO_ZONE, Reason.LOCAL_TIME)
-        also = sum(one.devices or 0 for one in self.skipped.losses if one.reason in by_the_clock)
+        asked = self.campaign
         rules = Rules(
             start=self.starts_at,
             ttl=timedelta(seconds=asked.ttl_seconds),
@@ -356,8 +371,13 @@ class LaunchReport:
             first=self.first,
             wait=timedelta(seconds=self.wait),
         )
-        who = kinds(self._zones.clocks)
-        asks = Asks(who, min(sum(who.values()), self.sent_to + also), rules, self.pace.rate)
+        # Whom the clock leaves out is among the skipped already.
+        who = {
+            kind: count
+            for kind, count in kinds(self._zones.clocks).items()
+            if not never(rules, kind)
+        }
+        asks = Asks(who, min(sum(who.values()), self.sent_to), rules, self.pace.rate)
         return asks, beside(asked, asks, self.pace.capacity, self.now)
 
     def _surely_all(self, devices: int) -> bool:
@@ -394,6 +414,8 @@ class LaunchReport:
     def finishes_at(self) -> datetime | None:
         if self.seconds is None:
             return None
+        if self.course and self.course.ends_at:
+            return self.course.ends_at
         return clocks.ends(self._asleep, self.starts_at + timedelta(seconds=self.seconds))
 
     # --- What is odd ------------------------------------------------------------------------------

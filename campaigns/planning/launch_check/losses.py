@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from campaigns.audiences.reach import Reach
 from campaigns.first_part.drawing import wait_of
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.course.course import Course
 from campaigns.planning.course.forecast import Forecast
 from campaigns.planning.outlook import Look, Refused
 from campaigns.runs.reasons import Reason
@@ -71,22 +72,39 @@ def _refused_words(those: list[Refused], look: Look) -> str:
     }
 
 
-def out_of_time(campaign: Campaign, found: Reach, pace: Forecast) -> list[Loss]:
-    """Whose turn comes when the message is not worth showing any more."""
+def too_late(
+    campaign: Campaign, found: Reach, devices: int, pace: Forecast, course: Course | None
+) -> list[Loss]:
+    """Whose turn comes, or who wakes, when the message is not worth showing any more."""
     wait = wait_of(found.devices, campaign)
-    seconds = pace.seconds(found.devices) + wait
-    if seconds <= campaign.ttl_seconds:
-        return []
+    if course is None:  # nobody could foresee it in time
+        late = devices - pace.devices(campaign.ttl_seconds - wait)
+        return [_out_of_turn(campaign, found, late, pace.seconds(devices) + wait, found.exact)]
+    takes = pace.seconds(devices) + wait
+    expired = course.skipped.get(Reason.EXPIRED, 0)
+    return [
+        _out_of_turn(campaign, found, expired, takes, course.exact),
+        _asleep(campaign, found, course.skipped.get(Reason.QUIET_HOURS, 0), course.exact),
+    ]
+
+
+def _asleep(campaign: Campaign, found: Reach, devices: int, exact: bool) -> Loss:
+    said = _("%(count)s devices: it expires after %(shown)s, while their quiet hours last.")
+    words = said % {"count": f"{devices:,}", "shown": in_words(campaign.ttl_seconds)}
+    return Loss(Reason.QUIET_HOURS, words, devices=devices, of=found.devices, exact=exact)
+
+
+def _out_of_turn(
+    campaign: Campaign, found: Reach, devices: int, seconds: float, exact: bool
+) -> Loss:
     said = _(
         "Sending takes about %(takes)s, but the message expires after %(shown)s: people "
         "not reached by then are skipped. Raise the rate, or that time."
     )
-    return [
-        Loss(
-            Reason.EXPIRED,
-            said % {"takes": in_words(seconds), "shown": in_words(campaign.ttl_seconds)},
-            devices=found.devices - pace.devices(campaign.ttl_seconds - wait),
-            of=found.devices,
-            exact=found.exact,
-        )
-    ]
+    return Loss(
+        Reason.EXPIRED,
+        said % {"takes": in_words(seconds), "shown": in_words(campaign.ttl_seconds)},
+        devices=devices,
+        of=found.devices,
+        exact=exact,
+    )

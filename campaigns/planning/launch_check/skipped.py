@@ -31,6 +31,8 @@ from campaigns.runs.variants.group import MAIN
 from campaigns.texts import liquid, preview
 from notifications.people.consent import standing
 
+MOST_NAMED = 3
+
 
 @dataclass(frozen=True)
 class Cause:
@@ -200,7 +202,11 @@ def of_caps(campaign: Campaign, at: datetime, texts: Iterable[int]) -> Iterator[
     coming = places.above(campaign.project_id, campaign.precedence, caps, at)
     enough = Sql(*enough_by(caps, at, [_coming(run) for run in coming]))
     short = _("had enough messages")
-    yield with_any_text(Reason.CAPPED, enough, short, _had_enough, texts)
+    words = partial(_with_places, coming) if coming else _had_enough
+    cause = with_any_text(Reason.CAPPED, enough, short, words, texts)
+    # Whoever waits for their own time, or for the morning, is judged when that comes.
+    waits = campaign.local_time or campaign.quiet_hours is not None
+    yield replace(cause, sure=not waits)
 
 
 def _coming(run: Run) -> Coming:
@@ -258,6 +264,19 @@ def _had_enough(devices: int) -> str:
         devices,
     )
     return said % {"count": f"{devices:,}"}
+
+
+def _with_places(above: Sequence[Run], devices: int) -> str:
+    said = ngettext(
+        "%(count)s device: by the caps its person has had enough, with the place that is kept for "
+        "a campaign of higher precedence: %(runs)s.",
+        "%(count)s devices: by the caps their people have had enough, with the places that are "
+        "kept for campaigns of higher precedence: %(runs)s.",
+        devices,
+    )
+    named = [_("%(name)s (run %(run)s)") % {"name": run.campaign, "run": run.pk} for run in above]
+    shown = ", ".join(named[:MOST_NAMED]) + (" …" if len(named) > MOST_NAMED else "")
+    return said % {"count": f"{devices:,}", "runs": shown}
 
 
 def _said_no(reason: str, devices: int) -> str:

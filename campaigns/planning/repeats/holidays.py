@@ -18,6 +18,7 @@ from campaigns.planning.repeats import days_off
 
 LONGEST = 1_000_000  # characters
 MOST_EVENTS = 2_000
+EARLIEST_YEAR = 1900  # each year of each event is looked at
 YEARS_AHEAD = 5  # what is further away is typed by nobody, and may be given anew
 
 LINE = re.compile(r'([A-Za-z-]+)(?:;(?:[^:"]|"[^"]*")*+)?:(.*)', re.DOTALL)
@@ -105,7 +106,8 @@ def _days(event: Event, first: date, last: date) -> Iterator[date]:
         return
     begins = _date(event, event.one("DTSTART"))
     length = _length(event, begins)
-    for start in _starts(event, begins, first - timedelta(days=length), last):
+    earliest = date.fromordinal(max(1, first.toordinal() - length))
+    for start in _starts(event, begins, earliest, last):
         from_, until = start.toordinal(), start.toordinal() + length
         for day in range(max(from_, first.toordinal()), min(until, last.toordinal() + 1)):
             yield date.fromordinal(day)
@@ -113,18 +115,21 @@ def _days(event: Event, first: date, last: date) -> Iterator[date]:
 
 def _date(event: Event, value: str) -> date:
     try:
-        if DAY.fullmatch(value):
+        if DAY.fullmatch(value) and int(value[:4]) >= EARLIEST_YEAR:
             return date(int(value[:4]), int(value[4:6]), int(value[6:]))
     except ValueError:
         pass
-    said = _("“%(name)s”: “%(value)s” is no date of a calendar file.")
-    raise ValueError(said % {"name": event.name, "value": value[:40]})
+    said = _("“%(name)s”: “%(value)s” is no date of a calendar file from %(year)s on.")
+    raise ValueError(said % {"name": event.name, "value": value[:40], "year": EARLIEST_YEAR})
 
 
 def _length(event: Event, begins: date) -> int:
     """In days; the day on which it ends is not one of them."""
     if end := event.one("DTEND"):
-        return max(1, (_date(event, end) - begins).days)
+        days = (_date(event, end) - begins).days
+        if days < 0:
+            raise ValueError(_("“%(name)s” ends before it begins.") % {"name": event.name})
+        return max(1, days)
     if not (lasts := event.one("DURATION")):
         return 1
     if not (found := LENGTH.fullmatch(lasts)):

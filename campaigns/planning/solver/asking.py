@@ -25,8 +25,8 @@ class Answer:
 
 
 def ask(rules: Rules, kind: Alike, now: datetime) -> Answer:
-    if never := kind.out or _never(rules, kind):
-        return Answer(FOR_EVER, skip=never)
+    if skip := kind.out or never(rules, kind):
+        return Answer(FOR_EVER, skip=skip)
     hour = _hour(rules, kind)
     deadline = (hour or rules.start) + rules.ttl
     awake_until = FOR_EVER
@@ -45,7 +45,8 @@ def ask(rules: Rules, kind: Alike, now: datetime) -> Answer:
     return Answer(until, skip="" if now < deadline else Skip.EXPIRED)
 
 
-def _never(rules: Rules, kind: Alike) -> str:
+def never(rules: Rules, kind: Alike) -> str:
+    """Why they get nothing whenever it is: by their zone."""
     local = rules.local_time
     if local is None:
         return ""

@@ -45,7 +45,7 @@ def above(project_id: int, precedence: str, caps: Caps | None, at: datetime) -> 
     to_come = _to_come(project_id).filter(
         _still(Value(at)), precedence__in=higher, scheduled_at__lt=at + caps.longest
     )
-    return [run for run in to_come.select_related("project", "category") if run.caps]
+    return [run for run in to_come.select_related("project", "category", "campaign") if run.caps]
 
 
 def kept_above(run: Run) -> list[int]:

@@ -20,6 +20,7 @@ from tests.api.caller import Caller
 from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run
 
 pytestmark = pytest.mark.django_db
+BO = {"first_name": "Bo"}
 
 
 @pytest.fixture(autouse=True)
@@ -67,30 +68,32 @@ def test_before_a_launch_one_reads_what_happens_when_it_is_late_and_when_a_serie
 
 
 def test_the_last_step_the_dialog_and_the_api_report_the_same(desk: Desk, project: Project) -> None:
-    Run.objects.filter(pk=make_run(project).pk).update(state=Run.State.SENDING)
     make_people(project, 100)
-    make_device(make_contact(project, external_id="long", attributes={"story": "x" * 5_000}))
+    Run.objects.filter(pk=make_run(project).pk).update(state=Run.State.SENDING)
+    make_device(make_contact(project, external_id="long", attributes={**BO, "story": "x" * 5_000}))
+    for _ in range(70):
+        make_device(make_contact(project, attributes={**BO, "story": "x"}))
     campaign = make_campaign(
         project, template={"body": "{{ story }}"}, rate_per_second=1, ttl_seconds=60
     )
     told = Caller(project).get(f"campaigns/{campaign.pk}/check").json()
     said = [one["message"] for one in [*told["skipped"], *told["warnings"]]]
-    reasons = ["missing_value", "missing_value", "expired"]
+    reasons = ["missing_value", "too_long", "expired"]
     assert [one["reason"] for one in told["skipped"]] == reasons
-    codes = ["nobody_reachable", "no_credentials", "shared_pace"]
+    codes = ["no_credentials", "shared_pace"]
     assert [one["code"] for one in told["warnings"]] == codes
     for page in ("campaign_review", "campaigns_campaign_launch"):
         text = desk.open(page, campaign.pk)
         assert [words for words in said if words not in text] == []
-        assert "People 101" in text and "Active devices 101" in text
-        assert "Takes about 1 min 41 s" in text and "Finished about" in text
+        assert "People 171" in text and "Active devices 171" in text
+        assert "Takes about 1 min 11 s" in text and "Finished about" in text
 
 
 def test_a_launch_for_later_shares_its_pace_with_nobody_of_now(
     desk: Desk, project: Project
 ) -> None:
-    Run.objects.filter(pk=make_run(project).pk).update(state=Run.State.SENDING)
     make_people(project, 3)
+    Run.objects.filter(pk=make_run(project).pk).update(state=Run.State.SENDING)
     campaign = make_campaign(project, schedule_kind="at", at=datetime(2031, 5, 7, tzinfo=UTC))
     for page in ("campaign_review", "campaigns_campaign_launch"):
         assert "sending now" not in desk.open(page, campaign.pk)

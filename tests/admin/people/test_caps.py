@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone
 
+from campaigns import control
 from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Delivery
+from campaigns.runs.run import Run
 from notifications.people.consent.category import Category
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -77,6 +80,42 @@ def test_before_a_launch_one_reads_how_many_have_had_enough(desk: Desk, project:
     told = Caller(project).get(f"campaigns/{campaign.pk}/check").json()
     assert [(one["reason"], one["devices"]) for one in told["skipped"]] == [("capped", 2)]
     assert told["who"]["sent_to"] == 2
+
+
+def test_before_a_launch_one_reads_for_which_campaign_places_are_kept(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 2)
+    Project.objects.update(cap_per_day=1)
+    at = timezone.now() + timedelta(hours=1)
+    above = control.launch(
+        make_campaign(project, name="News", schedule_kind="at", at=at, precedence="high"),
+        by="user:alice", now=timezone.now(),
+    )  # fmt: skip
+    said = (
+        "2 devices: by the caps their people have had enough, with the places that are kept for "
+        f"campaigns of higher precedence: News (run {above.pk})."
+    )
+    assert said in desk.open("campaign_review", make_campaign(project).pk)
+
+
+def test_who_waits_for_the_morning_may_have_had_too_little_by_then(
+    desk: Desk, project: Project
+) -> None:
+    """As it is known now they have had enough; that forbids no launch."""
+    (person,) = make_people(project, 1)
+    rung(person, hours_ago=20)
+    now = timezone.localtime(timezone.now(), ZoneInfo(project.timezone))
+    asleep = {
+        "quiet_from": (now - timedelta(hours=1)).time().replace(second=0, microsecond=0),
+        "quiet_until": (now + timedelta(hours=9)).time().replace(second=0, microsecond=0),
+    }
+    Project.objects.update(cap_per_day=1, **asleep)
+    campaign = make_campaign(project)
+    told = Caller(project).get(f"campaigns/{campaign.pk}/check").json()
+    assert [(one["reason"], one["exact"]) for one in told["skipped"]] == [("capped", False)]
+    desk.confirm("campaigns_campaign_launch", campaign.pk)
+    assert Run.objects.count() == 1
 
 
 def test_a_campaign_for_tomorrow_counts_what_is_recent_then(project: Project) -> None:

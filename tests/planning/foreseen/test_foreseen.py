@@ -21,7 +21,14 @@ from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run
+from tests.given.builders import (
+    make_audience,
+    make_campaign,
+    make_contact,
+    make_device,
+    make_people,
+    make_run,
+)
 from tests.rehearsals.rehearsing import ask
 
 HERE, WEST = "Etc/UTC", "Etc/GMT+3"
@@ -93,6 +100,28 @@ def test_what_was_edited_since_the_launch_says_nothing_of_the_run(project: Proje
     make_people(project, 2)
     run = begun(make_run(project))
     Campaign.objects.update(rate_per_second=1, updated_at=timezone.now())
+
+    tasks.advance(run_id=run.pk)
+
+    assert foreseen.of(run) is None
+
+
+def test_a_new_name_of_its_campaign_changes_nothing(project: Project) -> None:
+    make_people(project, 2)
+    run = begun(make_run(project))
+    Campaign.objects.update(name="Renamed", updated_at=timezone.now())
+
+    tasks.advance(run_id=run.pk)
+
+    kept = foreseen.of(run)
+    assert kept and kept.sent == 2
+
+
+def test_another_audience_of_its_campaign_says_nothing_of_the_run(project: Project) -> None:
+    make_people(project, 2)
+    run = begun(make_run(project))
+    nobody = make_audience(project, rules={"attribute": "city", "is": "Seoul"})
+    Campaign.objects.update(audience=nobody, updated_at=timezone.now())
 
     tasks.advance(run_id=run.pk)
 
