@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from notifications.people.consent.hours import QuietHours
@@ -60,3 +60,33 @@ def test_whoever_sleeps_wakes_within_two_days_and_is_awake_then(
         # Nobody is woken before: of a night whose clocks change, at most two hours too late.
         awake_before = sum(not sleeps(now + n * MINUTE) for n in range(int((until - now) / MINUTE)))
         assert awake_before <= 120
+
+
+@pytest.mark.parametrize(
+    ("zone", "now", "until"),
+    [
+        ("Europe/Berlin", "2026-11-26T07:00", "2026-11-26T20:00"),  # 21:00 there
+        ("Asia/Seoul", "2026-11-25T23:00", "2026-11-26T00:00"),  # a day of UTC ends
+        ("Asia/Seoul", "2026-11-26T00:00", "2026-11-26T12:00"),
+        ("Europe/Berlin", "2026-03-29T09:50", "2026-03-29T10:00"),  # the clocks are changed
+    ],
+)
+def test_who_is_awake_stays_so_until_the_evening(zone: str, now: str, until: str) -> None:
+    lasts = NIGHT.awake_until(zone, datetime.fromisoformat(now).replace(tzinfo=UTC))
+    assert lasts == datetime.fromisoformat(until).replace(tzinfo=UTC)
+
+
+@given(moments, st.sampled_from(places()), clocks, clocks, st.floats(0, 1))
+@example(datetime(2026, 4, 4, 14, tzinfo=UTC), "Australia/Lord_Howe", time(1, 45), time(2), 0.99)
+@example(datetime(2026, 3, 29, 0, 59, tzinfo=UTC), "Europe/Berlin", time(2, 30), time(4), 0.99)
+def test_nobody_falls_asleep_before_it_was_said(
+    now: datetime, zone: str, begin: time, end: time, share: float
+) -> None:
+    quiet = QuietHours(begin, end, "UTC")
+    if begin == end or quiet.asleep_until(zone, now):
+        return
+    until = quiet.awake_until(zone, now)
+    assert until > now
+    last = until - timedelta(microseconds=1)
+    for at in (last, now + (last - now) * share):
+        assert quiet.asleep_until(zone, at) is None

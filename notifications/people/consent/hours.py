@@ -12,6 +12,7 @@ from functools import lru_cache
 from notifications.values.zones import clock_of, known_zones
 
 A_DAY = timedelta(days=1)
+AN_HOUR = timedelta(hours=1)
 A_QUARTER = timedelta(minutes=15)
 MIDNIGHT = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -54,19 +55,30 @@ def _asleep_until(quiet: QuietHours, zone: str, now: datetime) -> datetime | Non
 
 
 def _awake_until(quiet: QuietHours, zone: str, now: datetime) -> datetime:
-    """Until they begin; a quarter of an hour at most, as that is when clocks are changed."""
-    quarter = now - (now - MIDNIGHT) % A_QUARTER
-    begins = (at for at in _begins(quiet, zone, quarter) if at > now)
-    return min([quarter + A_QUARTER, *begins])
+    """Until they begin; no longer than this day of UTC, and where clocks are changed on it, no
+    longer than a quarter of an hour, as that is when they are."""
+    day = now - (now - MIDNIGHT) % A_DAY
+    lasts = A_QUARTER if _is_changed(zone, day) else A_DAY
+    since = now - (now - MIDNIGHT) % lasts
+    begins = (at for at in _begins(quiet, zone, since, since + lasts) if at > now)
+    return min([since + lasts, *begins])
 
 
-# People of many kinds share a quarter of an hour, and a few zones.
 @lru_cache(maxsize=5_000)
-def _begins(quiet: QuietHours, zone: str, at: datetime) -> list[datetime]:
-    """Of an hour that comes twice, both times."""
-    here = at.astimezone(clock_of(zone))
-    both = (quiet.begin.replace(fold=fold) for fold in (0, 1))
-    return [datetime.combine(here.date(), one, here.tzinfo).astimezone(UTC) for one in both]
+def _is_changed(zone: str, day: datetime) -> bool:
+    """Whether the clock there is, on this day of UTC."""
+    hours = (day + hour * AN_HOUR for hour in range(25))
+    return len({at.astimezone(clock_of(zone)).utcoffset() for at in hours}) > 1
+
+
+# People of many kinds share a day, and a few zones.
+@lru_cache(maxsize=5_000)
+def _begins(quiet: QuietHours, zone: str, since: datetime, until: datetime) -> list[datetime]:
+    """On the dates that it is there meanwhile. Of an hour that comes twice, both times."""
+    here = clock_of(zone)
+    dates = {at.astimezone(here).date() for at in (since, until)}
+    both = [quiet.begin.replace(fold=fold) for fold in (0, 1)]
+    return [datetime.combine(day, at, here).astimezone(UTC) for day in dates for at in both]
 
 
 def _after(now: datetime, day: date, clock: time, zone: object) -> datetime:
