@@ -47,8 +47,8 @@ def foresee(
     steps: int = MOST_STEPS,
 ) -> Course:
     """Of the devices of each kind so many get it, unless it is too late for them."""
-    people, fewer, each = drawn(kinds, gets_it, rules, most=MOST)
-    plan = solve(people, fewer, _slower(capacity, each))
+    people, less, each = drawn(kinds, gets_it, rules, most=MOST)
+    plan = solve(people, less, _slower(capacity, each))
     step = _step(plan.last - plan.start if plan.last else timedelta(), steps)
     sent, *lost = in_proportion([plan.sent, *plan.skipped.values()], gets_it)
     return Course(
@@ -68,7 +68,12 @@ def drawn(
     """No more people than that, their rules, and how many each stands for."""
     each = max(1, -(-gets_it // most))
     people = People.mixed(shared_out(kinds, gets_it // each).items())
-    return people, replace(rules, first=-(-rules.first // each)), each
+    return people, fewer(rules, each), each
+
+
+def fewer(rules: Rules, each: int) -> Rules:
+    """Where each person stands for so many."""
+    return replace(rules, first=-(-rules.first // each))
 
 
 def shared_out(kinds: Mapping[Alike, int], many: int) -> dict[Alike, int]:

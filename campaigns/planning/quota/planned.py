@@ -19,7 +19,7 @@ from campaigns.planning.course.course import shared_out
 from campaigns.planning.course.forecast import Forecast, foretell
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.sizes import Size, Sizes
-from campaigns.planning.quota.together import MOST_PEOPLE, Asks, Goes, together
+from campaigns.planning.quota.together import Asks, Goes, together
 from campaigns.planning.solver.asking import ask
 from campaigns.planning.solver.rules import Alike, Rules
 from campaigns.runs.hours.local_time import LocalTime
@@ -59,18 +59,16 @@ class Reckoned:
     more: int  # so many others are planned, and nobody reckoned with them
 
 
-def reckoned(
-    there: Firebase, since: datetime, until: datetime, now: datetime, *, most: int = MOST_PEOPLE
-) -> Reckoned:
+def reckoned(there: Firebase, since: datetime, until: datetime, now: datetime) -> Reckoned:
     """Whatever may send between the two, each as it goes beside the others."""
     found = _all(there, since, until, now)
     first = _first(found, since)
     whole, part = (sum(_ends(one) >= since for one in runs) for runs in (found, first))
-    return Reckoned(beside(first, there, most=most), whole - part)
+    return Reckoned(beside(first, there), whole - part)
 
 
-def beside(found: Sequence[Planned], there: Firebase, *, most: int = MOST_PEOPLE) -> list[Planned]:
-    goes = iter(together([one.asks for one in found if one.asks], there.gate, most=most))
+def beside(found: Sequence[Planned], there: Firebase) -> list[Planned]:
+    goes = iter(together([one.asks for one in found if one.asks], there.gate))
     return [replace(one, goes=next(goes) if one.asks else None) for one in found]
 
 

@@ -13,13 +13,14 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 
-from campaigns.planning.course.course import drawn, in_proportion
+from campaigns.planning.course.course import drawn, fewer, in_proportion
 from campaigns.planning.solver.capacity import SECOND, STEP, Other
 from campaigns.planning.solver.plan import NEVER, Plan
-from campaigns.planning.solver.rules import Alike, Rules
+from campaigns.planning.solver.rules import Alike, People, Rules
 from campaigns.planning.solver.solving import Line
 
-MOST_PEOPLE = 1_000  # people of each run: the others stand behind them
+MOST_PEOPLE = 10_000  # in equal parts of all runs: the others stand behind them
+MOST_OF_ONE, LEAST_OF_ONE = 1_000, 50
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 QUARTER = timedelta(minutes=15)  # hours of every zone on earth begin with one
 MICROSECOND = timedelta(microseconds=1)
@@ -97,17 +98,34 @@ class Goes:
         ]
 
 
-def together(runs: Sequence[Asks], gate: Gate, *, most: int = MOST_PEOPLE) -> list[Goes]:
+def together(runs: Sequence[Asks], gate: Gate) -> list[Goes]:
     """In the order in which they were given. The same runs go the same way, always."""
     there = _There(gate)
+    draw = _Drawing(max(LEAST_OF_ONE, min(MOST_OF_ONE, MOST_PEOPLE // max(1, len(runs)))))
     lines, eaches = [], []
     for number, run in enumerate(runs):
-        people, rules, each = drawn(run.kinds, run.gets_it, run.rules, most=most)
+        people, rules, each = draw(run)
         place = _Place(there, number, _since(rules.start), run.rate, each)
         lines.append(Line(people, rules, place))
         eaches.append(each)
     _let_go(lines, [_since(run.rules.start) for run in runs], there)
     return [Goes(run, line.plan, each) for run, line, each in zip(runs, lines, eaches, strict=True)]
+
+
+class _Drawing:
+    """The runs of a series have the same people: they are drawn once."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: dict[tuple[int, int], tuple[People, int]] = {}
+
+    def __call__(self, run: Asks) -> tuple[People, Rules, int]:
+        same = id(run.kinds), run.gets_it
+        if same not in self._known:
+            people, _rules, each = drawn(run.kinds, run.gets_it, run.rules, most=self._most)
+            self._known[same] = people, each
+        people, each = self._known[same]
+        return people, fewer(run.rules, each), each
 
 
 def _let_go(lines: list[Line], starts: list[int], there: _There) -> None:

@@ -5,6 +5,7 @@ Pure: a plan for a million people asks it, too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
@@ -30,11 +31,11 @@ class QuietHours:
 
     def asleep_until(self, zone: str, now: datetime) -> datetime | None:
         """When they are over for somebody in this zone; None: they may be rung."""
-        return _asleep_until(self, self.zone_of(zone), now)
+        return _state(self, self.zone_of(zone), now)[1]
 
     def awake_until(self, zone: str, now: datetime) -> datetime:
         """Of somebody who may be rung now: until then they surely may."""
-        return _awake_until(self, self.zone_of(zone), now)
+        return _state(self, self.zone_of(zone), now)[0]
 
     def covers(self, clock: time) -> bool:
         if self.begin < self.end:
@@ -42,8 +43,33 @@ class QuietHours:
         return clock >= self.begin or clock < self.end
 
 
-# A window's people share its moment, and a few zones.
-@lru_cache(maxsize=1_000)
+State = tuple[datetime, datetime | None]  # until when it is so, and when who sleeps wakes up
+
+
+def _state(quiet: QuietHours, zone: str, now: datetime) -> State:
+    day = MIDNIGHT + (now - MIDNIGHT) // A_DAY * A_DAY
+    return next(state for state in _states(quiet, zone, day) if now < state[0])
+
+
+# Whoever is asked for, at whatever moment of this day of UTC. Where the clocks are changed on it,
+# what is said of a moment holds for a quarter of an hour, as that is when they are.
+@lru_cache(maxsize=10_000)
+def _states(quiet: QuietHours, zone: str, day: datetime) -> list[State]:
+    step = A_QUARTER if _is_changed(zone, day) else A_DAY
+    starts = [day + n * step for n in range(A_DAY // step)]
+    return [state for at in starts for state in _states_within(quiet, zone, at, at + step)]
+
+
+def _states_within(
+    quiet: QuietHours, zone: str, since: datetime, until: datetime
+) -> Iterator[State]:
+    at, begins = since, _begins(quiet, zone, since, until)
+    while at < until:
+        wakes = _asleep_until(quiet, zone, at)
+        at = min([until, *([wakes] if wakes else (one for one in begins if one > at))])
+        yield at, wakes
+
+
 def _asleep_until(quiet: QuietHours, zone: str, now: datetime) -> datetime | None:
     here = now.astimezone(clock_of(zone))
     if not quiet.covers(here.time()):
@@ -54,25 +80,12 @@ def _asleep_until(quiet: QuietHours, zone: str, now: datetime) -> datetime | Non
     return _asleep_until(quiet, zone, until) or until
 
 
-def _awake_until(quiet: QuietHours, zone: str, now: datetime) -> datetime:
-    """Until they begin; no longer than this day of UTC, and where clocks are changed on it, no
-    longer than a quarter of an hour, as that is when they are."""
-    day = now - (now - MIDNIGHT) % A_DAY
-    lasts = A_QUARTER if _is_changed(zone, day) else A_DAY
-    since = now - (now - MIDNIGHT) % lasts
-    begins = (at for at in _begins(quiet, zone, since, since + lasts) if at > now)
-    return min([since + lasts, *begins])
-
-
-@lru_cache(maxsize=5_000)
 def _is_changed(zone: str, day: datetime) -> bool:
     """Whether the clock there is, on this day of UTC."""
     hours = (day + hour * AN_HOUR for hour in range(25))
     return len({at.astimezone(clock_of(zone)).utcoffset() for at in hours}) > 1
 
 
-# People of many kinds share a day, and a few zones.
-@lru_cache(maxsize=5_000)
 def _begins(quiet: QuietHours, zone: str, since: datetime, until: datetime) -> list[datetime]:
     """On the dates that it is there meanwhile. Of an hour that comes twice, both times."""
     here = clock_of(zone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from campaigns.planning.course.course import foresee
 from campaigns.planning.quota.together import QUARTER, Asks, Gate, Goes, together
+from campaigns.planning.solver import solving
+from campaigns.planning.solver.asking import Answer, ask
 from campaigns.planning.solver.capacity import Capacity
 from campaigns.planning.solver.rules import Alike, Rules
 from notifications.people.consent.hours import QuietHours
@@ -121,3 +124,28 @@ def test_a_gate_climbs_once_for_all_who_come_one_after_another() -> None:
     _first, second = together([asks(24_000), asks(12_000, after=200 * SECOND)], cold)
     assert alone > 120 + 35
     assert takes(second) == pytest.approx(161 + 39.5, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("many", "people"), [(1, 1_000), (10, 10_000), (40, 10_000), (200, 10_000)]
+)
+def test_many_runs_are_reckoned_with_no_more_people_than_ten(many: int, people: int) -> None:
+    found = together([asks(100_000, after=n * HOUR) for n in range(many)], GATE)
+    assert sum(len(run.plan.at) for run in found) == people
+    assert all(takes(run) == pytest.approx(1_000, rel=0.02) for run in found)
+
+
+def test_a_slow_run_asks_who_is_awake_a_few_times_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Counter[str]()
+
+    def counted(rules: Rules, kind: Alike, now: datetime) -> Answer:
+        asked[kind.zone] += 1
+        return ask(rules, kind, now)
+
+    monkeypatch.setattr(solving, "ask", counted)
+    zones = ("Asia/Seoul", "Europe/Berlin", "America/New_York")
+    rules = Rules(START, 10 * DAY, quiet=NIGHT)
+    [found] = together([Asks(dict.fromkeys(map(Alike, zones), 300), 900, rules, 0.002)], GATE)
+    assert found.sent == 900 and takes(found) > 5 * DAY.total_seconds()
+    days = takes(found) / DAY.total_seconds()
+    assert all(count <= 4 * days for count in asked.values())

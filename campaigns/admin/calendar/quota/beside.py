@@ -23,7 +23,6 @@ from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.planned import Planned, reckoned
 from notifications.people.project import Project
 
-PEOPLE = 250  # of each run: enough for the hours of a month
 A_DAY = timedelta(days=1)
 
 
@@ -40,7 +39,7 @@ def days(
     """Of those on which there is anything to say; and how many runs their lines leave out."""
     pairs = collisions(_planned(campaigns, span, now))
     there = firebase.of(project)
-    coming = reckoned(there, span.since, span.until, now, most=PEOPLE)
+    coming = reckoned(there, span.since, span.until, now)
     told = [
         Beside(day, line if line.any else None, _said(pairs[day], span) if day in pairs else [])
         for day, line in _lines(there, coming.runs, span, now)
