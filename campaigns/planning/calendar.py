@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from heapq import merge
 from itertools import islice, takewhile
 
 from django.db.models import Q, QuerySet
@@ -15,7 +16,8 @@ from campaigns.planning.repeats import moved
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE, instant_of
 
-MOST = 500  # of each kind in one view; a page of more could not be read
+MOST = 500  # runs, series or drafts in one view; a page of more could not be read
+MOST_EXPECTED = 20_000  # times of all series together, the earliest first
 EXPECTED = "expected"
 DRAFT = "draft"
 RESTING = "resting"  # of a series that is paused: it will be left out
@@ -38,21 +40,29 @@ class Entry:
         return self.state == Run.State.SCHEDULED and (self.run is None or self.run.hour is None)
 
 
+class Entries(list[Entry]):
+    """The earliest first. `ends`: from then on what is expected of series is left out, as there is
+    too much of it; None: nothing is."""
+
+    ends: datetime | None = None
+
+
 def entries(
-    campaigns: QuerySet[Campaign], since: datetime, until: datetime, now: datetime
-) -> list[Entry]:
-    """Everything of these campaigns from `since` to before `until`, earliest first."""
-    found = [
-        *_runs(campaigns, since, until),
-        *_expected(campaigns, max(since, now), until),
-        *_drafts(campaigns, since, until),
-    ]
-    return sorted(found, key=_by_time)
+    campaigns: QuerySet[Campaign],
+    since: datetime,
+    until: datetime,
+    now: datetime,
+    *,
+    most: int | None = None,
+) -> Entries:
+    """Everything of these campaigns from `since` to before `until`."""
+    others = [*_runs(campaigns, since, until), *_drafts(campaigns, since, until)]
+    return _with_expected(others, campaigns, max(since, now), until, most or MOST_EXPECTED)
 
 
 def coming(
     campaigns: QuerySet[Campaign], since: datetime, until: datetime, now: datetime
-) -> list[Entry]:
+) -> Entries:
     """What was launched and has not begun: scheduled runs, and the next ones of series. What is
     due already counts, however late."""
     waiting = Run.objects.filter(
@@ -65,7 +75,17 @@ def coming(
         for run in runs.order_by("scheduled_at")[:MOST]
         if _state_of(run) != RESTING
     ]
-    return sorted([*found, *_expected(campaigns, max(since, now), until)], key=_by_time)
+    return _with_expected(found, campaigns, max(since, now), until, MOST_EXPECTED)
+
+
+def _with_expected(
+    others: list[Entry], campaigns: QuerySet[Campaign], since: datetime, until: datetime, most: int
+) -> Entries:
+    coming = _expected(campaigns, since, until)
+    found = Entries(sorted([*others, *islice(coming, most)], key=_by_time))
+    if one_more := next(coming, None):
+        found.ends = one_more.at
+    return found
 
 
 def _by_time(entry: Entry) -> tuple[datetime, int]:
@@ -87,20 +107,22 @@ def _state_of(run: Run) -> str:
 
 
 def _expected(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
-    """The occurrences of running series of which no run exists yet: only the next one does."""
+    """The occurrences of running series of which no run exists yet: only the next one does. The
+    earliest first."""
     nexts = Run.objects.filter(WAITS, campaign__in=campaigns.values("pk")).exclude(occurrence=ONCE)
     recurring = nexts.filter(
         campaign__schedule_kind=Campaign.Schedule.RECURRING, campaign__series_paused_at=None
     )
     latest = recurring.order_by("campaign_id", "-scheduled_at").distinct("campaign_id")
-    for run in latest.select_related("campaign__project", "project", "category").defer("content")[
-        :MOST
-    ]:
-        # A run that was moved is still its own occurrence.
-        own = max(since, instant_of(run), run.scheduled_at)
-        coming = takewhile(lambda one: one.due < until, moved.after(run.campaign, own, run))
-        for one in islice(coming, MOST):
-            yield Entry(run.campaign, one.due, EXPECTED, follows=run)
+    runs = latest.select_related("campaign__project", "project", "category").defer("content")
+    return merge(*(_following(run, since, until) for run in runs[:MOST]), key=_by_time)
+
+
+def _following(run: Run, since: datetime, until: datetime) -> Iterator[Entry]:
+    """A run that was moved is still its own occurrence."""
+    own = max(since - timedelta.resolution, instant_of(run), run.scheduled_at)
+    for one in takewhile(lambda one: one.due < until, moved.after(run.campaign, own, run)):
+        yield Entry(run.campaign, one.due, EXPECTED, follows=run)
 
 
 def _drafts(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:

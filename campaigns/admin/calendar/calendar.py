@@ -35,10 +35,11 @@ from notifications.admin.furniture.dialogs import done, is_page, refused
 from notifications.admin.furniture.page import Page, actor, page_url
 from notifications.admin.furniture.widgets import ZoneInput
 from notifications.postgres.budget import Busy, one_of_few
-from notifications.values.moments import CLOCK, YEARS, short
+from notifications.values.moments import CLOCK, DAY_AND_CLOCK, YEARS, local, short
 
 A_YEAR = 365 * 86_400
 LATEST = datetime(YEARS[-1] + 1, 1, 1, tzinfo=UTC).timestamp()
+MOST_IN_FILE = 2_000  # times of series: calendars fetch it again every few hours
 IN_A_DAY = {"month": 4, "week": 60}  # the rest of a full day is a link to its week
 LABELS = {
     **{str(state): label for state, label in Run.State.choices},
@@ -115,6 +116,7 @@ class Calendar:
             "views": _views(span),
             "legend": [(state, label) for state, label in LABELS.items() if state not in UNSHOWN],
             "any": bool(entries),
+            "ends": local(entries.ends, span.zone, DAY_AND_CLOCK) if entries.ends else "",
             "may_move": _may_move(request),
             "pages_zone": calendar_span.pages_zone(request),
             "zone_input": ZoneInput().render("zone", span.zone, {"id": "calendar-zone"}),
@@ -145,7 +147,8 @@ class Calendar:
         now = timezone.now()
         since = calendar_span.asked_for(request, now).since
         campaigns = self.page.get_queryset(request)
-        found = calendar.entries(campaigns, since, since + timedelta(seconds=A_YEAR), now)
+        until = since + timedelta(seconds=A_YEAR)
+        found = calendar.entries(campaigns, since, until, now, most=MOST_IN_FILE)
         labels = {state: str(label) for state, label in LABELS.items()}
         text = ics.written(found, labels, request.build_absolute_uri, now)
         reply = HttpResponse(text, content_type="text/calendar; charset=utf-8")
@@ -215,13 +218,15 @@ def _may_move(request: HttpRequest) -> bool:
 def _weeks(
     span: Span, entries: list[Entry], now: datetime, left_out: dict[date, str], *, may_move: bool
 ) -> list[list[Day]]:
-    by_day: defaultdict[date, list[Shown]] = defaultdict(list)
+    by_day: defaultdict[date, list[Entry]] = defaultdict(list)
     for entry in entries:
-        local = span.local(entry.at)
-        by_day[local.date()].append(_shown(entry, local, may_move=may_move))
+        by_day[span.local(entry.at).date()].append(entry)
     today = span.local(now).date()
     return [
-        [_day(span, day, by_day[day], today, left_out.get(day, "")) for day in week]
+        [
+            _day(span, day, by_day[day], today, left_out.get(day, ""), may_move=may_move)
+            for day in week
+        ]
         for week in span.weeks
     ]
 
@@ -235,10 +240,10 @@ def _move_url(entry: Entry) -> str:
     return reverse("admin:campaigns_series_move", args=[entry.campaign.pk, at])
 
 
-def _shown(entry: Entry, local: datetime, *, may_move: bool) -> Shown:
+def _shown(entry: Entry, at: datetime, *, may_move: bool) -> Shown:
     return Shown(
         entry=entry,
-        clock=written(local, str(CLOCK)),
+        clock=written(at, str(CLOCK)),
         url=page_url(entry.run or entry.campaign),
         state=entry.state,
         label=LABELS[entry.state],
@@ -246,7 +251,9 @@ def _shown(entry: Entry, local: datetime, *, may_move: bool) -> Shown:
     )
 
 
-def _day(span: Span, day: date, shown: list[Shown], today: date, left_out: str) -> Day:
+def _day(
+    span: Span, day: date, entries: list[Entry], today: date, left_out: str, *, may_move: bool
+) -> Day:
     most = IN_A_DAY[span.view]
     return Day(
         date=day,
@@ -254,8 +261,8 @@ def _day(span: Span, day: date, shown: list[Shown], today: date, left_out: str) 
         today=day == today,
         outside=span.view == "month" and day.month != span.day.month,
         past=day < today,
-        shown=shown[:most],
-        more=max(0, len(shown) - most),
+        shown=[_shown(one, span.local(one.at), may_move=may_move) for one in entries[:most]],
+        more=max(0, len(entries) - most),
         week=span.address(day=day, view="week"),
         left_out=left_out,
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
-from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entry
+from django.utils.translation import gettext as _
+
+from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entries, Entry
 from campaigns.runs.run import Run
 from notifications.admin.furniture.page import page_url
+from notifications.values.moments import in_zone
 
 LONGEST = 75  # octets of a line; the rest goes on after a blank
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
@@ -21,10 +24,15 @@ STATUS = {
 
 
 def written(
-    entries: Iterable[Entry], labels: dict[str, str], absolute: Callable[[str], str], now: datetime
+    entries: Entries, labels: dict[str, str], absolute: Callable[[str], str], now: datetime
 ) -> str:
     """`labels`: what a state is called; `absolute`: the whole address of a page of ours."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Carillon//Calendar//EN"]
+    if entries.ends:
+        said = _(
+            "What is expected of series from %(when)s on is left out: there is too much of it."
+        )
+        lines.append(f"X-WR-CALDESC:{_escaped(said % {'when': in_zone(entries.ends, 'UTC')})}")
     for entry in entries:
         lines += _event(entry, labels, absolute, now)
     lines.append("END:VCALENDAR")

@@ -11,6 +11,9 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.admin.calendar import calendar as pages
+from campaigns.planning import calendar
+from campaigns.planning.calendar import Entry
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
@@ -187,3 +190,44 @@ def test_the_zone_is_named_once_and_not_at_each_entry(desk: Desk, project: Proje
         make_scheduled_run(project, datetime(2031, 5, 7, hour, tzinfo=UTC), name=f"Sale {hour}")
     day = cells(desk, day="2031-05-01", zone="Asia/Seoul")["2031-05-07"]
     assert "Sale 3" in day and "Seoul" not in day
+
+
+def test_of_series_with_too_many_times_together_the_earliest_stand_there_and_the_rest_is_said(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calendar, "MOST_EXPECTED", 10)
+    make_people(project, 1)
+    for name in ("Digest", "Tip"):
+        hourly(project, name, datetime(2031, 5, 7, tzinfo=UTC))
+    shown = cells(desk, day="2031-05-01", zone="UTC")
+    day = shown["2031-05-07"]
+    assert day.index("00:00 Tip Scheduled") < day.index("01:00 Digest Expected")
+    assert "01:00 Tip Expected" in day and "8 more" in day
+    assert "Digest" not in shown["2031-05-08"]
+    text = desk.open("campaigns_calendar", day="2031-05-01", zone="UTC")
+    assert "what is expected from 7 May 2031, 06:00 on is left out" in text
+    later = desk.open("campaigns_calendar", day="2031-06-01", zone="UTC")
+    assert "from 26 May 2031, 05:00 on" in later, "the earliest of those days"
+
+
+def test_a_page_draws_no_more_of_a_day_than_it_shows(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, 1)
+    hourly(project, "Digest", datetime(2031, 5, 7, tzinfo=UTC))
+    drawn: list[Entry] = []
+    draw = pages._shown
+
+    def counted(entry: Entry, at: datetime, *, may_move: bool) -> Any:
+        drawn.append(entry)
+        return draw(entry, at, may_move=may_move)
+
+    monkeypatch.setattr(pages, "_shown", counted)
+    assert "20 more" in cells(desk, day="2031-05-01", zone="UTC")["2031-05-08"]
+    assert len(drawn) <= 4 * 35
+
+
+def hourly(project: Project, name: str, at: datetime) -> None:
+    timed = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 * * * *"}
+    campaign = make_campaign(project, name=name, at=at, timezone="UTC", **timed)
+    control.launch(campaign, by="user:bob", now=timezone.now())

@@ -5,13 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaigns import control
+from campaigns.admin.calendar import calendar as pages
 from campaigns.admin.calendar.ics import _escaped, _folded
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.given.builders import make_campaign, make_project, make_scheduled_run
+from tests.given.builders import make_campaign, make_people, make_project, make_scheduled_run
 
 AT = datetime(2031, 5, 14, 23, 30, tzinfo=UTC)
 
@@ -59,3 +63,19 @@ def test_any_name_is_one_value_in_lines_that_are_not_too_long(name: str) -> None
     assert all(len(line.encode()) <= 75 and "\n" not in line and "\r" not in line for line in lines)
     assert all(line.startswith(" ") for line in lines[1:])
     assert lines[0] + "".join(line[1:] for line in lines[1:]) == f"SUMMARY:{_escaped(text)}"
+
+
+def test_of_series_with_too_many_times_it_says_where_the_file_ends(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "MOST_IN_FILE", 5)
+    timed = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 * * * *"}
+    make_people(project, 1)
+    campaign = make_campaign(project, at=AT.replace(minute=0), timezone="UTC", **timed)
+    control.launch(campaign, by="user:bob", now=timezone.now())
+    assert [one["DTSTART"][9:11] for one in events(desk, day="2031-05-01")] == [
+        "23", "00", "01", "02", "03", "04",
+    ]  # fmt: skip
+    reply = desk.client.get("/admin/campaigns/campaign/calendar.ics", {"day": "2031-05-01"})
+    whole = reply.content.decode().replace("\r\n ", "")
+    assert "X-WR-CALDESC:What is expected of series from 15 May 2031\\, 05:00" in whole
