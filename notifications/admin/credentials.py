@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -19,6 +18,12 @@ from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.widgets import CodeArea
 from notifications.keys import credentials
 from notifications.people.project import Project
+
+KEEPS = gettext_lazy("Keep sending to the emulator")
+GOOGLES = gettext_lazy(
+    "This is a key of Google's, which the emulator does not take. Turn this off to send to real "
+    "phones from now on, or give the emulator's key."
+)
 
 
 class SecretArea(CodeArea):
@@ -46,11 +51,24 @@ class CredentialsDialog(Dialog):
         widget=SecretArea(rows=6, autocomplete="off", placeholder='{"type": "service_account", …}'),
     )
 
+    emulator = forms.BooleanField(
+        label=KEEPS,
+        required=False,
+        initial=True,
+        help_text=gettext_lazy(
+            "Leave it off to send to real phones from now on, with a key of Google's. A key of "
+            "the emulator sends to the emulator in any case."
+        ),
+    )
+
     def __init__(self, **values: Any) -> None:
         request = values["request"]
         # What Django's own decorator sets: an error page shows none of it.
         request.sensitive_post_parameters = "__ALL__"
         super().__init__(files=request.FILES or None, **values)
+        asked = Project.objects.filter(pk=self.object_id or 0).first()
+        if asked is None or not (asked.may_emulate and asked.uses_emulator):
+            del self.fields["emulator"]  # it sends to real phones already
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = self.cleaned_data
@@ -65,6 +83,9 @@ class CredentialsDialog(Dialog):
             credentials.check(self.info, self.project)
         except ValidationError as error:
             self.add_error(field, error)
+        else:
+            if given.get("emulator") and credentials.is_googles(self.info):
+                self.add_error("emulator", GOOGLES)
         return given
 
 
@@ -81,7 +102,7 @@ class MachineDialog(Dialog):
 
     template = "admin/notifications/machine_credentials.html"
     emulator = forms.BooleanField(
-        label=gettext_lazy("Keep sending to the emulator"),
+        label=KEEPS,
         required=False,
         help_text=gettext_lazy("Leave it off to send to real phones from now on."),
     )
@@ -91,7 +112,7 @@ class MachineDialog(Dialog):
         self.project = Project.objects.get(pk=self.object_id or 0)
         self.was_on = self.project.uses_default_credentials
         self.fields["emulator"].initial = self.project.uses_emulator
-        if self.was_on or settings.FCM_ENDPOINT == settings.GOOGLE_FCM_ENDPOINT:
+        if self.was_on or not self.project.may_emulate:
             del self.fields["emulator"]
 
     @property

@@ -104,11 +104,16 @@ def lacking(project: Project) -> str:
     return said % {"project": project}
 
 
+def is_googles(info: Mapping[str, Any]) -> bool:
+    """Or it is good for the emulator."""
+    return bool(info["token_uri"] == settings.GOOGLE_TOKEN_URI)
+
+
 def use(project: Project, info: Mapping[str, Any]) -> ServiceAccount:
     """Store it and send with it from now on, to where it is good for: Google, or the emulator."""
     with transaction.atomic():
         account = ServiceAccount.store(project, info)
-        project.uses_emulator = info["token_uri"] != settings.GOOGLE_TOKEN_URI
+        project.uses_emulator = not is_googles(info)
         project.uses_default_credentials = False
         project.save(update_fields=["uses_emulator", "uses_default_credentials"])
     return account

@@ -346,6 +346,11 @@ class Project(models.Model):
         return [(each.quota_per_minute, each.ramp_seconds) for each in same]
 
     @property
+    def may_emulate(self) -> bool:
+        """Whether there is an emulator that it could send to."""
+        return bool(settings.FCM_ENDPOINT != settings.GOOGLE_FCM_ENDPOINT)
+
+    @property
     def endpoint(self) -> str:
         return settings.FCM_ENDPOINT if self.uses_emulator else settings.GOOGLE_FCM_ENDPOINT
 

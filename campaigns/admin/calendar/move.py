@@ -40,6 +40,15 @@ from notifications.values.zones import known_zones
 
 NEAR = timedelta(minutes=30)
 NEIGHBOURS_NAMED = 3
+SHOWS_IT = {
+    "hx-trigger": "change",
+    "hx-target": "#moves",
+    "hx-select": "#moves",
+    "hx-select-oob": "#id_looked_at",
+    "hx-swap": "outerHTML",
+    "hx-include": "#id_zone",
+    "hx-sync": "this:replace",
+}
 CHOOSE = gettext_lazy("Choose a date and a time.")
 
 
@@ -64,6 +73,8 @@ class MoveDialog(Dialog):
         wall = self._wall_of(run.scheduled_at)
         if day := calendar_span.day_of(self.request.GET.get("day")):
             wall = datetime.combine(day, wall.time())
+        wall = self._chosen() or wall
+        self.fields["at"].widget.attrs |= {**SHOWS_IT, "hx-get": self.request.path}
         self.fields["at"].help_text = _("Local time in %(zone)s.") % {"zone": self.clock}
         self.initial = {
             "at": wall,
@@ -72,6 +83,13 @@ class MoveDialog(Dialog):
             "was": run.scheduled_at.isoformat(),
             "looked_at": wall.isoformat(),
         }
+
+    def _chosen(self) -> datetime | None:
+        """The time in the field, which asks for what it meets there as soon as it is changed."""
+        with suppress(ValidationError):
+            chosen: datetime | None = WallClock(required=False).clean(self.request.GET.get("at"))
+            return chosen
+        return None
 
     def _wall_of(self, moment: datetime) -> datetime:
         return moment.astimezone(ZoneInfo(self.clock)).replace(tzinfo=None)

@@ -81,6 +81,7 @@ def holidays_file() -> str:
         "hx-encoding": "multipart/form-data",
         "hx-target": "#holidays",
         "hx-swap": "outerHTML",
+        "hx-disabled-elt": "[name=_go]",  # a save meanwhile would be one without its days
     }
     # Unfold's own: its script looks for this widget's parts beside every file input.
     return str(UnfoldAdminFileFieldWidget(attrs).render("holidays", None))

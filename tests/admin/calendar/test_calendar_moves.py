@@ -13,6 +13,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import control
@@ -73,6 +74,23 @@ def test_a_dropped_run_keeps_its_hour_and_shows_what_it_meets(
     assert "on their own clocks" not in text
     run.refresh_from_db()
     assert run.scheduled_at == noon  # looking moves nothing
+
+
+def test_a_time_in_the_field_shows_what_it_meets_before_anything_is_moved(
+    desk: Desk, project: Project, noon: datetime
+) -> None:
+    make_people(project, 3)
+    run, day = make_scheduled_run(project, noon, name="Lanterns"), noon + timedelta(days=2)
+    make_scheduled_run(project, day + timedelta(minutes=10), name="Neighbour")
+    reply = desk.client.get(reverse("admin:campaigns_run_move", args=[run.pk]))
+    asks = re.search(r'<input[^>]*name="at"[^>]*>', reply.content.decode())
+    assert asks and 'hx-trigger="change"' in asks[0] and 'hx-target="#moves"' in asks[0]
+    text = dialog(desk, run, at=f"{day:%Y-%m-%dT%H:%M}", zone="Asia/Seoul")
+    assert f"New time {day.day} {day:%b %Y}, 12:00 Reaches" in text
+    assert "there is also “Neighbour”" in text
+    for wrong in ("", "soon", "0001-01-01T00:00", "99999-01-01T00:00"):
+        assert "New time" not in dialog(desk, run, at=wrong)
+    assert "Choose a later one" in dialog(desk, run, at="2020-01-01T00:00")
 
 
 def test_it_says_when_it_would_end_there_and_whom_it_would_slow_down(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.urls import reverse
@@ -79,6 +81,44 @@ def test_a_key_that_cannot_work_is_refused_beside_its_field_and_not_shown_again(
     assert fcm.service_account["private_key"][40:80] not in reply.content.decode()
     assert not ServiceAccount.objects.exists()
     assert not AuditEntry.objects.exists()
+
+
+def test_a_key_of_googles_does_not_turn_to_real_phones_unasked(
+    desk: Desk, project: Project, fcm: Fcm, settings: LazySettings
+) -> None:
+    Project.objects.update(uses_emulator=True)
+    text = json.dumps({**fcm.service_account, "token_uri": settings.GOOGLE_TOKEN_URI})
+    asked = desk.client.get(
+        reverse("admin:notifications_project_set_credentials", args=[project.pk])
+    ).content.decode()
+    assert re.search(r'<input[^>]*name="emulator"[^>]*checked', asked)
+
+    said = text_of(give(desk, project, key=text, emulator="on"))
+    assert "This is a key of Google's, which the emulator does not take" in said
+    assert not ServiceAccount.objects.exists()
+
+    give(desk, project, key=json.dumps(fcm.service_account), emulator="on")
+    project.refresh_from_db()
+    assert project.uses_emulator and ServiceAccount.objects.exists()
+
+    give(desk, project, key=text)
+    project.refresh_from_db()
+    assert not project.uses_emulator
+    asked = desk.open("notifications_project_set_credentials", project.pk)
+    assert "Keep sending" not in asked, "it does not any more"
+
+
+def test_the_review_says_where_it_goes_where_there_is_an_emulator(
+    desk: Desk, project: Project, fcm: Fcm, settings: LazySettings
+) -> None:
+    make_people(project, 3)
+    campaign = make_campaign(project)
+    for emulated, words in ((True, "the emulator, not to real"), (False, "FCM, to real phones")):
+        Project.objects.update(uses_emulator=emulated)
+        for page in ("campaign_review", "campaigns_campaign_launch"):
+            assert f"Goes to {words}" in desk.open(page, campaign.pk)
+    settings.FCM_ENDPOINT = settings.GOOGLE_FCM_ENDPOINT
+    assert "Goes to" not in desk.open("campaign_review", campaign.pk)
 
 
 def test_a_form_without_a_key_file_says_so(desk: Desk, project: Project, fcm: Fcm) -> None:
