@@ -268,6 +268,8 @@ def _by_the_clock(run: Any) -> Iterator[tuple[str, str]]:
     if run.hour is None:
         return
     yield str(BY_FIELD["local_time"].words), _hour_of(run)
+    passed = dict(run.campaign._meta.get_field("passed").flatchoices)
+    yield str(BY_FIELD["passed"].words), str(passed[run.local_time.passed])
     if run.local_time.best_hour:
         yield str(BY_FIELD["best_hour"].words), gettext("Yes")
 

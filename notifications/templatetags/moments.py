@@ -17,6 +17,12 @@ def in_zone(moment: datetime | None, zone: str) -> str:
 
 
 @register.filter
+def on_its_day(moment: datetime, zone: str) -> str:
+    """The same with its day of the week: of several, one sees which of them is a Sunday."""
+    return f"{moments.local(moment, zone, moments.WEEKDAY_AND_CLOCK)} {zone}"
+
+
+@register.filter
 def in_zone_exactly(moment: datetime | None, zone: str) -> str:
     return moments.in_zone(moment, zone, seconds=True)
 

@@ -24,6 +24,7 @@ SPELLINGS = {
 DAY = pgettext_lazy("date format", "j M Y")
 DAY_AND_CLOCK = pgettext_lazy("date format", "j M Y, H:i")
 DAY_AND_SECOND = pgettext_lazy("date format", "j M Y, H:i:s")
+WEEKDAY_AND_CLOCK = pgettext_lazy("date format", "D j M Y, H:i")
 SHORT_DAY_AND_CLOCK = pgettext_lazy("date format", "d M H:i")
 CLOCK = pgettext_lazy("date format", "H:i")
 CLOCK_AND_SECOND = pgettext_lazy("date format", "H:i:s")

@@ -191,13 +191,13 @@ def _released(run: Run) -> int:
 def _why_not(run: Run, progress: reports.Progress) -> dict[str, Any]:
     """The reasons with what to do about each: why FCM did not accept some, and why it was not asked
     for others. The unknown ones stand apart."""
-    settled = progress.totals.settled
+    everybody = progress.totals.planned
     found = [
         {
             "code": code,
             "words": words,
             "count": count,
-            "share": share(count, settled if code in SKIPS else progress.totals.sent),
+            "share": share(count, everybody if code in SKIPS else progress.totals.sent),
             "step": _step(run, code),
         }
         for code, (words, count) in zip(

@@ -17,7 +17,7 @@ from campaigns.echo.receipt import Event, furthest
 from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.results.sent import Sent, sent_to
 from campaigns.runs.best_hour.opens import best_of
-from campaigns.runs.ledger import Delivery
+from campaigns.runs.ledger import Delivery, Retry
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
@@ -77,15 +77,12 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
     rows = sent_to(contact.pk, [run.pk for run in shown])
     devices = Device.objects.in_bulk({row.device_id for row in rows})
     steps = furthest((row.run_id, row.seq) for row in rows)
+    due = _due(rows)
     told = [
         Told(
             run,
             sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
-            [
-                _line(row, run, devices.get(row.device_id), steps.get((row.run_id, row.seq)))
-                for row in rows
-                if row.run_id == run.pk
-            ],
+            [_line(row, run, devices, steps, due) for row in rows if row.run_id == run.pk],
         )
         for run in shown
     ]
@@ -101,13 +98,31 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
     }
 
 
-def _line(sent: Sent, run: Run, device: Device | None, step: Event | None) -> Line:
+def _due(rows: list[Sent]) -> dict[tuple[int, int], datetime]:
+    """Until when they wait, of those who wait for more than their turn."""
+    waiting = [(row.run_id, row.seq) for row in rows if not row.status]
+    asked = {"run__in": {run for run, _seq in waiting}, "seq__in": {seq for _run, seq in waiting}}
+    found = Retry.objects.filter(**asked).values_list("run_id", "seq", "not_before")
+    return {(run, seq): at for run, seq, at in found if (run, seq) in waiting}
+
+
+def _line(
+    sent: Sent,
+    run: Run,
+    devices: dict[int, Device],
+    steps: dict[tuple[int, int], Event],
+    due: dict[tuple[int, int], datetime],
+) -> Line:
+    """Devices by their id; steps and dates by the run's and the row's number."""
+    row = (sent.run_id, sent.seq)
+    device, step = devices.get(sent.device_id), steps.get(row)
+    waits = _("Waiting until %(when)s") % {"when": _clock(due[row], run)} if row in due else ""
     return Line(
         sent,
         device=str(device) if device else _("a device removed since"),
         revision=sent.revision if run.revision > FIRST else None,
         at=_clock(sent.at, run) if sent.at else "",
-        status=str(Delivery.Status(sent.status).label) if sent.status else _("Waiting"),
+        status=str(Delivery.Status(sent.status).label) if sent.status else waits or _("Waiting"),
         told=str(step.label) if step else "",
         code=sent.status or "waiting",
         reason=in_words(sent.reason),

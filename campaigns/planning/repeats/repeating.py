@@ -81,7 +81,7 @@ def cron_problems(repeat: str, text: str, every: int, on_days: str) -> dict[str,
 
 def days_problems(repeat: str, every: int, on_days: str) -> dict[str, str]:
     if on_days == WORKDAYS and (repeat, every) != (DAILY, 1):
-        said = _("Monday to Friday goes with every day, and with no other rhythm.")
+        said = _("Monday to Friday goes with “every 1 day” only.")
         return {"on_days": said}
     if on_days == LAST_DAY and repeat != MONTHLY:
         return {"on_days": _("A month's last day goes with every month, or every few months.")}

@@ -147,7 +147,10 @@ def test_a_time_in_everybodys_quiet_hours_says_when_they_get_it(desk: Desk, seou
     campaign = by_the_clock(seoul)
     waits = "100 % of the readers have quiet hours at 09:00: they get it at 10:00."
     for page in PAGES:
-        assert waits in desk.open(page, campaign.pk)
+        said = desk.open(page, campaign.pk)
+        assert waits in said
+        assert "Quiet hours 21:00 to 10:00 where the reader is" in said
+        assert "If it has passed They get it the next day" in said
     typed = {"campaign": campaign.pk, "schedule_kind": "at", "timezone": "Asia/Seoul",
              "at": "2031-05-07T09:00", "local_time": "on"}  # fmt: skip
     assert waits in desk.post("campaign_when", **typed).content.decode()
@@ -226,6 +229,7 @@ def test_the_page_of_a_run_says_by_which_time_it_goes(desk: Desk, seoul: Project
     run = control.launch(by_the_clock(seoul), by="user:alice", now=timezone.now())
     said = desk.open("campaigns_run_change", run.pk)
     assert "7 May 2031, 09:00; people without a time zone go by Asia/Seoul" in said
+    assert "Where that time has passed They get it the next day, at that time" in said
 
 
 def test_a_run_by_each_readers_clock_is_not_moved(seoul: Project) -> None:

@@ -75,7 +75,8 @@ def test_with_quiet_hours_one_reads_who_waits_until_when_and_for_whom_it_is_too_
         project=project, name="Alarms", slug="alarms", kind=Category.Kind.CRITICAL
     )
     Campaign.objects.update(category=Category.objects.get())
-    assert "on their own clocks" in desk.open("campaign_review", campaign.pk)
+    said = desk.open("campaign_review", campaign.pk)
+    assert "on their own clocks" in said and "Quiet hours none: it goes at any hour" in said
 
 
 def rests_now(project: Project) -> None:

@@ -61,6 +61,7 @@ def test_before_a_launch_one_reads_what_happens_when_it_is_late_and_when_a_serie
         max_lateness_seconds=1_800,
     )  # fmt: skip
     text = desk.open(page, campaign.pk)
+    assert "Wed 7 May 2031, 09:00 Asia/Seoul Thu 8 May 2031" in text
     assert "until 28 May 2031, 09:00 Asia/Seoul" in text
     assert "it waits for a person if it cannot start within 30 min" in text
     Campaign.objects.update(until=None)

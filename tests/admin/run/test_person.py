@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import count
 
 import pytest
@@ -12,7 +13,7 @@ from django.utils import timezone
 from campaigns.engine import engine, freezing
 from campaigns.results.recipients import Filters, Row, page
 from campaigns.results.sent import sent_to
-from campaigns.runs.ledger import PERSON_INDEX, Delivery, Recipient
+from campaigns.runs.ledger import PERSON_INDEX, Delivery, Recipient, Retry
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.device import Device
@@ -37,6 +38,21 @@ def settle(run: Run, contact: Contact, status: str, reason: str = "") -> None:
             run_id=run.pk, seq=sent.seq, device_id=sent.device_id, status=status, reason=reason,
             attempt=1, at=timezone.now(),
         )  # fmt: skip
+
+
+def test_who_waits_reads_until_when(desk: Desk, project: Project) -> None:
+    person = make_contact(project, external_id="hopper")
+    make_device(person)
+    make_device(person)
+    run = make_run(project)
+    text = desk.open("person_sent", person.pk)
+    assert text.count("Waiting") == 2 and "until" not in text, "for their turn"
+    due = datetime(2031, 5, 7, 9, tzinfo=UTC)
+    Retry.objects.create(
+        run=run, seq=1, chunk=run.chunks.get(), tries=0, not_before=due, reason="quiet_hours"
+    )
+    text = desk.open("person_sent", person.pk)
+    assert text.count("Waiting") == 2 and text.count("Waiting until 7 May 2031") == 1
 
 
 def test_the_end_or_the_whole_of_an_address_finds_its_owner(desk: Desk, project: Project) -> None:

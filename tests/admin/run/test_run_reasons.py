@@ -55,6 +55,13 @@ def test_devices_that_were_taken_back_are_not_said_to_be_kept(desk: Desk, projec
     assert "The others are kept" not in text
 
 
+def test_while_it_goes_on_the_skipped_are_a_share_of_all(desk: Desk, project: Project) -> None:
+    make_people(project, 10)
+    run = make_run(project)
+    settle(run, accepted=1, skipped=2)
+    assert "2 20 %" in desk.open("campaigns_run_change", run.pk)
+
+
 def test_a_code_of_the_next_release_stands_as_it_is(desk: Desk, project: Project) -> None:
     """During an upgrade its workers write beside our pages."""
     make_people(project, 9)
