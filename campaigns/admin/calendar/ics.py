@@ -10,11 +10,13 @@ from django.utils.translation import gettext as _
 
 from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entries, Entry
 from campaigns.runs.run import Run
+from campaigns.runs.series import ONCE, instant_of, name_of
 from notifications.admin.furniture.page import page_url
 from notifications.values.moments import in_zone
 
 LONGEST = 75  # octets of a line; the rest goes on after a blank
-CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+BREAK = re.compile("\r\n|[\n\v\f\r\x85\u2028\u2029]")
+CONTROL = re.compile(r"[\x00-\x09\x0e-\x1f\x7f-\x9f]")
 STATUS = {
     DRAFT: "TENTATIVE",
     EXPECTED: "TENTATIVE",
@@ -33,32 +35,56 @@ def written(
             "What is expected of series from %(when)s on is left out: there is too much of it."
         )
         lines.append(f"X-WR-CALDESC:{_escaped(said % {'when': in_zone(entries.ends, 'UTC')})}")
-    for entry in entries:
-        lines += _event(entry, labels, absolute, now)
+    for entry, name in _named(entries):
+        lines += _event(entry, name, labels, absolute, now)
     lines.append("END:VCALENDAR")
     return "".join(f"{folded}\r\n" for line in lines for folded in _folded(line))
 
 
 def _event(
-    entry: Entry, labels: dict[str, str], absolute: Callable[[str], str], now: datetime
+    entry: Entry,
+    name: str,
+    labels: dict[str, str],
+    absolute: Callable[[str], str],
+    now: datetime,
 ) -> Iterator[str]:
     url = absolute(page_url(entry.run or entry.campaign))
-    name = _escaped(f"{entry.campaign.name} ({labels[entry.state]})")
+    summary = _escaped(f"{entry.campaign.name} ({labels[entry.state]})")
     yield "BEGIN:VEVENT"
-    yield f"UID:{_name(entry)}@{absolute('/').split('/')[2]}"
+    yield f"UID:{name}@{absolute('/').split('/')[2]}"
     yield f"DTSTAMP:{_instant(now)}"
     yield f"DTSTART:{_instant(entry.at)}"
-    yield f"SUMMARY:{name}"
+    yield f"SUMMARY:{summary}"
     yield f"URL:{url}"
     yield f"STATUS:{STATUS.get(entry.state, 'CONFIRMED')}"
     yield "END:VEVENT"
 
 
+def _named(entries: list[Entry]) -> Iterator[tuple[Entry, str]]:
+    """Each has the same name each time, so that a calendar brings the entry up to date. Of several
+    runs of one occurrence, cancelled and launched again, the newest stands for it."""
+    newest: dict[str, int] = {}
+    for entry in entries:
+        name = _name(entry)
+        newest[name] = max(newest.get(name, 0), entry.run.pk if entry.run else 0)
+    for entry in entries:
+        name = _name(entry)
+        older = entry.run is not None and entry.run.pk != newest[name]
+        yield entry, f"run-{entry.run.pk}" if entry.run and older else name
+
+
 def _name(entry: Entry) -> str:
-    """The same each time, so that a calendar brings the entry up to date."""
-    if entry.run:
-        return f"run-{entry.run.pk}"
-    return f"campaign-{entry.campaign.pk}-{_instant(entry.at)}"
+    """Of a series by the occurrence's own instant, wherever it was moved; whether or not it has a
+    run."""
+    whole = f"campaign-{entry.campaign.pk}"
+    if entry.run is not None:
+        once = entry.run.occurrence == ONCE
+        return whole if once else f"{whole}-{_instant(instant_of(entry.run))}"
+    if entry.state == DRAFT:
+        return whole
+    instants = {to: name for name, to in entry.campaign.moved.items()}
+    own = instants.get(name_of(entry.at))
+    return f"{whole}-{_instant(datetime.fromisoformat(own) if own else entry.at)}"
 
 
 def _instant(at: datetime) -> str:
@@ -66,7 +92,7 @@ def _instant(at: datetime) -> str:
 
 
 def _escaped(text: str) -> str:
-    plain = CONTROL.sub(" ", text.replace("\r\n", "\n"))
+    plain = CONTROL.sub(" ", BREAK.sub("\n", text))
     return re.sub(r"([\\;,])", r"\\\1", plain).replace("\n", "\\n")
 
 

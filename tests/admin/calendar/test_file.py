@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people, make_project, make_scheduled_run
 
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 AT = datetime(2031, 5, 14, 23, 30, tzinfo=UTC)
 
 
@@ -37,7 +38,49 @@ def test_each_run_stands_at_its_instant_and_leads_to_its_page(desk: Desk, projec
     assert event["DTSTART"] == "20310514T233000Z"
     assert event["SUMMARY"] == "Lanterns (Scheduled)" and event["STATUS"] == "CONFIRMED"
     assert event["URL"].endswith(f"/admin/campaigns/run/{run.pk}/change/")
-    assert event["UID"] == f"run-{run.pk}@testserver"
+    assert event["UID"] == f"campaign-{run.campaign_id}@testserver"
+
+
+def test_a_campaign_keeps_its_entry_when_it_is_launched(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project, schedule_kind="at", at=AT)
+    (draft,) = events(desk, day="2031-05-01")
+    control.launch(campaign, by="user:ada", now=timezone.now())
+    (launched,) = events(desk, day="2031-05-01")
+    assert draft["UID"] == launched["UID"] and draft["STATUS"] != launched["STATUS"]
+
+
+def test_one_of_a_series_keeps_its_entry_wherever_it_is_moved(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    daily = {"schedule_kind": "recurring", "repeat": "daily", "at": AT, "until": AT + 2 * DAY}
+    campaign = make_campaign(project, timezone="UTC", **daily)
+    control.launch(campaign, by="user:ada", now=timezone.now())
+    before = {event["DTSTART"]: event["UID"] for event in events(desk, day="2031-05-01")}
+    assert len(before) == len(set(before.values())) == 3
+    control.move_one(campaign, AT + DAY, to=AT + DAY + HOUR, by="user:ada")
+    control.move(campaign.runs.get(), AT + HOUR, by="user:ada")
+    after = {event["UID"]: event["DTSTART"] for event in events(desk, day="2031-05-01")}
+    assert after == {
+        before["20310514T233000Z"]: "20310515T003000Z",
+        before["20310515T233000Z"]: "20310516T003000Z",
+        before["20310516T233000Z"]: "20310516T233000Z",
+    }
+    control.cancel(campaign.runs.get(), by="user:ada")  # the next one gets its run
+    found = {event["UID"]: event["DTSTART"] for event in events(desk, day="2031-05-01")}
+    assert found == after
+
+
+def test_of_two_runs_of_one_time_the_newest_has_its_entry(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    campaign = make_campaign(project, schedule_kind="at", at=AT)
+    first = control.launch(campaign, by="user:ada", now=timezone.now())
+    control.cancel(first, by="user:ada")
+    control.launch(campaign, by="user:ada", now=timezone.now())
+    found = {event["STATUS"]: event["UID"] for event in events(desk, day="2031-05-01")}
+    assert found == {
+        "CANCELLED": f"run-{first.pk}@testserver",
+        "CONFIRMED": f"campaign-{campaign.pk}@testserver",
+    }
 
 
 def test_what_is_not_sure_is_tentative_and_what_is_elsewhere_is_not_there(
@@ -56,11 +99,16 @@ def test_a_name_cannot_write_lines_of_its_own(desk: Desk, project: Project) -> N
     assert event["SUMMARY"] == "A\\; b\\, \\\\c (Not launched)"
 
 
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029", "\v", "\r", "\r\n"])
+def test_every_mark_that_begins_a_line_is_one(mark: str) -> None:
+    assert _escaped(f"One{mark}two") == "One\\ntwo"
+
+
 @given(st.text(max_size=300))
 def test_any_name_is_one_value_in_lines_that_are_not_too_long(name: str) -> None:
     text = name.encode("utf-8", "ignore").decode()
     lines = list(_folded(f"SUMMARY:{_escaped(text)}"))
-    assert all(len(line.encode()) <= 75 and "\n" not in line and "\r" not in line for line in lines)
+    assert all(len(line.encode()) <= 75 and len(line.splitlines()) == 1 for line in lines)
     assert all(line.startswith(" ") for line in lines[1:])
     assert lines[0] + "".join(line[1:] for line in lines[1:]) == f"SUMMARY:{_escaped(text)}"
 
