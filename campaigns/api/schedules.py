@@ -130,8 +130,8 @@ class ScheduleSerializer(StrictSerializer):
         if "at" not in attrs:
             _refuse("at", "Say when.")
         own |= {**NEVER, "at": moment_of("at", attrs["at"], zone)}
-        if attrs.get("best_hour") and not attrs.get("local_time"):
-            _refuse("best_hour", "Set local_time, too: their hour is one by their own clock.")
+        if not attrs.get("local_time"):
+            _refuse_by_clock(attrs)
         own |= {name: attrs[name] for name in BY_CLOCK if name in attrs}
         if attrs["kind"] == Campaign.Schedule.RECURRING:
             if "repeat" not in attrs:
@@ -142,6 +142,15 @@ class ScheduleSerializer(StrictSerializer):
             if attrs.get("until") is not None:
                 own["until"] = moment_of("until", attrs["until"], zone)
         return own
+
+
+def _refuse_by_clock(attrs: dict[str, Any]) -> None:
+    """What means nothing without local_time. GET shows it as it is by default."""
+    if attrs.get("best_hour"):
+        _refuse("best_hour", "Set local_time, too: their hour is one by their own clock.")
+    for name in ("passed", "zoneless"):
+        if attrs.get(name, NEVER[name]) != NEVER[name]:
+            _refuse(name, "Set local_time, too: without it this means nothing.")
 
 
 def _left_out(attrs: dict[str, Any]) -> set[date]:
@@ -159,8 +168,8 @@ def shown(campaign: Campaign) -> dict[str, Any]:
     """The schedule as a program would write it."""
     names = TIMES_OF[campaign.schedule_kind]
     values = {name: getattr(campaign, name) for name in names}
-    if "best_hour" in values:  # a page may have left it behind
-        values["best_hour"] = campaign.best_hour and campaign.local_time
+    if "local_time" in values and not campaign.local_time:  # a page may have left the rest behind
+        values |= {name: NEVER[name] for name in BY_CLOCK}
     if "days_off" in values:
         values["days_off"] = campaign.days_off.split()
         values["on_days"] = campaign.on_days or EACH

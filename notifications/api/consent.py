@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
+from django.core.validators import BaseValidator
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -74,6 +75,12 @@ EVERYBODY = OpenApiExample(
 )
 
 
+def _within(bounds: list[BaseValidator]) -> dict[str, Any]:
+    """In the words of the API, not of a form."""
+    lowest, highest = (bound.limit_value for bound in bounds)
+    return {"min_value": lowest, "max_value": highest}
+
+
 class CategorySerializer(StrictSerializer):
     """A kind of message that people can accept or decline."""
 
@@ -106,17 +113,17 @@ class CategorySerializer(StrictSerializer):
     cap_per_day = serializers.IntegerField(
         required=False,
         allow_null=True,
-        validators=PER_DAY,
+        **_within(PER_DAY),
         help_text="So many messages of this category a person gets in 24 hours, beside the "
         "project's caps: both hold. Only of a marketing category that skips people.",
     )
     cap_per_week = serializers.IntegerField(
-        required=False, allow_null=True, validators=PER_WEEK, help_text="The same in seven days."
+        required=False, allow_null=True, **_within(PER_WEEK), help_text="The same in seven days."
     )
     cap_gap_minutes = serializers.IntegerField(
         required=False,
         allow_null=True,
-        validators=GAP_MINUTES,
+        **_within(GAP_MINUTES),
         help_text="At least so many minutes between two messages of this category.",
     )
     confirm = serializers.ChoiceField(

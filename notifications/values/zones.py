@@ -15,6 +15,9 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 SUGGESTED = 3
+LONGEST = 40  # of what is quoted
+# Files of the system beside those of zones: what this machine's clock says, and no zone at all.
+NO_PLACES = {"localtime", "Factory"}
 
 # Python itself keeps eight, and reads a file for each other one.
 clock_of = cache(ZoneInfo)
@@ -22,7 +25,7 @@ clock_of = cache(ZoneInfo)
 
 @cache
 def known_zones() -> frozenset[str]:
-    return frozenset(available_timezones())
+    return frozenset(available_timezones()) - NO_PLACES
 
 
 @cache
@@ -81,8 +84,10 @@ def unknown(name: str) -> str:
 
 
 def _unknown(name: str) -> ValidationError:
+    near = suggestions(name)
+    name = name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
     said = gettext("“%(name)s” is not a time zone we know. Use a name such as Asia/Seoul or UTC.")
-    if near := suggestions(name):
+    if near:
         said = gettext("“%(name)s” is not a time zone we know. Did you mean %(near)s?")
         return ValidationError(said, params={"name": name, "near": ", ".join(near)})
     return ValidationError(said, params={"name": name})

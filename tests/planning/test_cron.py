@@ -116,7 +116,7 @@ def test_what_is_never_due_is_found_out_and_ends() -> None:
         ("0 9 * mon *", "month: “mon” is none"),
         ("0 9 * * 8", "day of the week: “8” is none; write a number from 0 to 7."),
         ("0 9 * * mon#1", "day of the week: “mon#1” is none"),
-        ("0 */0 * * *", "hour: “*/0”: a step is a number from 1 on."),
+        ("0 */0 * * *", "hour: “*/0”: a step is a number from 1 to 99."),
         ("0 9/2 * * *", "hour: “9/2”: a step goes with * or a range."),
         ("0 9, * * *", "hour: “” is none"),
         ("0 -9 * * *", "hour: “-9” is none"),

@@ -166,7 +166,7 @@ def _number(field: Field, word: str, part: str) -> int:
 def _step(field: Field, word: str, part: str) -> int:
     number = int(word) if word.isascii() and word.isdecimal() and len(word) <= 2 else 0
     if not number:
-        raise _wrong(field, _("“%(part)s”: a step is a number from 1 on.") % {"part": part})
+        raise _wrong(field, _("“%(part)s”: a step is a number from 1 to 99.") % {"part": part})
     return number
 
 
