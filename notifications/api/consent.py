@@ -99,15 +99,16 @@ class CategorySerializer(StrictSerializer):
         choices=Category.QuietHours.choices,
         required=False,
         help_text="While the project's quiet hours are on where the person is. wait: until they "
-        "end; what expires before is skipped. send: it leaves at any hour, as what is critical "
-        "does.",
+        "end; what expires before is skipped. send: it leaves at any hour. What is critical does "
+        "so whatever stands here.",
         error_messages={"invalid_choice": "Use wait or send."},
     )
     caps = serializers.ChoiceField(
         choices=Category.Caps.choices,
         required=False,
         help_text="Of the project's caps. keep: skips people who have had enough, and counts. "
-        "exempt: reaches them, and counts. free: reaches them, and does not count.",
+        "exempt: reaches them, and counts. free: reaches them, and does not count. Only marketing "
+        "skips anybody, and what is critical does not count, whatever stands here.",
         error_messages={"invalid_choice": "Use keep, exempt or free."},
     )
     cap_per_day = serializers.IntegerField(
