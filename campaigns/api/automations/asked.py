@@ -131,6 +131,8 @@ class OutcomesSerializer(serializers.Serializer[Any]):
 class AutomationStatus(AutomationSerializer):
     """An automation with what it has done."""
 
+    moving = frozenset({"counts", "outcomes", "updated_at"})
+
     counts = CountsSerializer(
         read_only=True, allow_null=True, help_text="Null: too many to be counted in time."
     )
