@@ -72,6 +72,7 @@ FIELDS = {
     "strata": _("who was drawn"),
     "reopened at": pgettext_lazy("field", "reopened at"),
     "revision": _("revision"),
+    "paused at": pgettext_lazy("field", "paused at"),
     "resumed at": pgettext_lazy("field", "resumed at"),
     "rules": pgettext_lazy("field", "rules"),
     "split": pgettext_lazy("field", "split"),

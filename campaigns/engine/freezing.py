@@ -215,7 +215,8 @@ def _keep_places(run: Run, known: int) -> None:
     ours = f"SELECT contact_id FROM {ledger.partition(RECIPIENTS, run.pk)} WHERE seq > %s"
     if places.has_below(run):
         places.keep(run.pk, f"{ours} AND {GETS_IT}", [known])
-    for other in places.above(run.project_id, run.precedence, run.caps, timezone.now()):
+    now, last = timezone.now(), run.local_time.last if run.local_time else None
+    for other in places.above(run.project_id, run.precedence, run.caps, now, last=last):
         theirs = people_of(other)
         both = f"SELECT * FROM ({theirs.sql}) theirs WHERE contact_id IN ({ours})"
         places.keep(other.pk, both, [*theirs.params, known])

@@ -29,6 +29,7 @@ from notifications.postgres import clock
 
 LOCKED_SECONDS = 0.5
 OURS_LOCKED_SECONDS = 2.0  # as long as lock_timeout lets anybody wait
+LOOK_ABOVE_EVERY = 1.0  # seconds
 
 
 class Fenced(Exception):
@@ -146,6 +147,7 @@ class Claim:
     now: Callable[[], datetime] = field(default_factory=clock.ticking)
     safe_rate: float | None = None  # see `Run.safe_rate`
     above: list[int] = field(default_factory=list)  # the runs for which places are kept
+    looked_above: float = field(default_factory=time.monotonic)
     unseen_since: datetime = counted.LONG_AGO  # by the first look at what its people got lately
 
     @property
@@ -208,12 +210,19 @@ class Claim:
 
     def _counting(self, caps: Caps, values: dict[str, Any]) -> Any:
         """Whoever has had enough is left out of the window, and the others are counted."""
+        if time.monotonic() - self.looked_above > LOOK_ABOVE_EVERY:
+            self._look_above()
         values |= {"category": caps.category, "unseen_since": self.unseen_since}
         values["above"] = self.above
         with transaction.atomic():
             if caps.holds:
                 counted.take_turns(self.run.project_id)
             return _told(prolong_and_count(caps, bool(self.above)), values)
+
+    def _look_above(self) -> None:
+        """One of higher precedence may have begun since we took the chunk."""
+        self.looked_above = time.monotonic()
+        self.above = places.kept_above(self.run)
 
     def close(self) -> bool:
         """Close the chunk if every recipient is settled."""

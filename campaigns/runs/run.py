@@ -198,6 +198,8 @@ class Run(OfProject):
     launched_by = models.CharField(max_length=200)
     launched_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
+    # Its last pause. An old worker's has no beginning.
+    paused_at = models.DateTimeField(null=True)
     resumed_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     reopened_at = models.DateTimeField(null=True, editable=False)  # to send again to the unknown
@@ -498,7 +500,7 @@ class Run(OfProject):
     def pause(self, cause: Cause, detail: Detail | str = "", *, epoch: int | None = None) -> None:
         """With an epoch: only if nobody has paused and resumed it since."""
         why = details.columns(detail)
-        self.move_to(Run.State.PAUSED, of_epoch=epoch, cause=cause, **why)
+        self.move_to(Run.State.PAUSED, of_epoch=epoch, cause=cause, paused_at=Now(), **why)
 
     def stop_for(self, cause: Cause, detail: Detail) -> None:
         """A pause; of a run that a person has paused already, the cause it now waits for."""

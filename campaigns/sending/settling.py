@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
-from campaigns.runs.caps import counted
+from campaigns.runs.caps import counted, places
 from campaigns.runs.claiming import Claim, Fenced
 from campaigns.runs.ledger import MOST_ANSWERS, Delivery, Retry, Window
 from campaigns.runs.reasons import DEAD
@@ -255,11 +255,14 @@ SURELY_NOT = (Delivery.Status.REJECTED, Delivery.Status.SKIPPED)
 
 def _give_back(claim: Claim, finals: list[Final]) -> None:
     """Their phones did not ring: it does not count."""
-    silent = (final.left for final in finals if final.status in SURELY_NOT)
+    silent = [final.left for final in finals if final.status in SURELY_NOT]
     counted.give_back(claim.run.pk, [(left.contact_id, left.seq) for left in silent])
+    if claim.run.precedence != Run.Precedence.LOW:
+        places.give_back(claim.run.pk, [left.contact_id for left in silent])
 
 
-# One answer a claim: nobody has more than there were claims, so early ones need no counting.
+# One answer a claim: nobody has more than there were claims, so early ones need no counting. None
+# of whom is erased meanwhile: what FCM says of them is theirs.
 KEEP_ANSWERS = """
 INSERT INTO campaigns_answer (run_id, seq, attempt, contact_id, at, http, code, verdict, reason,
     may_have_arrived, detail)
@@ -268,10 +271,11 @@ SELECT %(run)s, seq, %(attempt)s, contact_id, %(at)s, http, code, verdict, reaso
 FROM unnest(%(seqs)s::int[], %(contacts)s::bigint[], %(http)s::smallint[], %(codes)s::text[],
     %(verdicts)s::text[], %(reasons)s::text[], %(arrived)s::boolean[], %(details)s::text[])
     AS said (seq, contact_id, http, code, verdict, reason, may_have_arrived, detail)
-WHERE %(attempt)s <= %(most)s OR %(most)s > (
+WHERE EXISTS (SELECT FROM notifications_contact c WHERE c.id = said.contact_id)
+AND (%(attempt)s <= %(most)s OR %(most)s > (
     SELECT count(*) FROM campaigns_answer kept
     WHERE kept.run_id = %(run)s AND kept.seq = said.seq
-)
+))
 """
 
 

@@ -77,7 +77,10 @@ def a_day_passes(run: Run) -> None:
     earlier = datetime.fromisoformat(run.hour["at"]) - A_DAY
     Run.objects.filter(pk=run.pk).update(
         hour={**run.hour, "at": earlier.isoformat()},
-        **{name: F(name) - A_DAY for name in ("scheduled_at", "started_at", "resumed_at")},
+        **{
+            name: F(name) - A_DAY
+            for name in ("scheduled_at", "started_at", "paused_at", "resumed_at")
+        },
     )
     Retry.objects.filter(run_id=run.pk).update(not_before=F("not_before") - A_DAY)
     Chunk.objects.filter(run_id=run.pk).update(not_before=F("not_before") - A_DAY)

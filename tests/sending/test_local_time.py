@@ -53,7 +53,7 @@ def passes(run: Run, time: timedelta) -> None:
     run.refresh_from_db()
     assert run.hour is not None
     earlier = datetime.fromisoformat(run.hour["at"]) - time
-    moments = ("scheduled_at", "started_at", "resumed_at")
+    moments = ("scheduled_at", "started_at", "paused_at", "resumed_at")
     Run.objects.filter(pk=run.pk).update(
         hour={**run.hour, "at": earlier.isoformat()}, **{name: F(name) - time for name in moments}
     )
@@ -187,6 +187,22 @@ def test_a_pause_past_somebodys_time_makes_it_late_by_some_minutes_or_skips_them
     send(run)
 
     assert (run.state, ends_of(run)) == ("finished", {west.pk: ends})
+
+
+def test_a_pause_of_a_moment_skips_nobody_whom_a_slow_rate_had_made_late(
+    project: Project, fcm: Fcm
+) -> None:
+    west = reader(project, WEST)
+    run = launch(project, max_lateness_seconds=900)
+    send(run)
+
+    passes(run, 3 * AN_HOUR + 20 * A_MINUTE)
+    control.pause(run, by="user:alice")
+    control.resume(run, by="user:alice")
+    run.refresh_from_db()
+    send(run)
+
+    assert ends_of(run) == {west.pk: ACCEPTED}
 
 
 def test_a_slow_rate_skips_nobody_whose_time_came_meanwhile(project: Project, fcm: Fcm) -> None:

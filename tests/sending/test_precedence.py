@@ -14,12 +14,14 @@ from campaigns.runs.caps import places
 from campaigns.runs.caps.counted import Counted
 from campaigns.runs.caps.places import Place
 from campaigns.runs.chunk import Chunk
+from campaigns.runs.claiming import claim
 from campaigns.runs.had.had import Had
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from notifications.people import contact
+from campaigns.sending.sending import Sending
 from notifications.people.consent.category import Category
+from notifications.people.contact import Contact, forget_people
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.api.caller import Caller
@@ -85,6 +87,67 @@ def test_a_lower_one_leaves_the_place_to_a_planned_one(
     Run.objects.filter(pk=higher.pk).update(scheduled_at=timezone.now())
     engine.sweep(timezone.now())
     assert ends(higher) == [(ACCEPTED, "")]
+
+
+def test_a_place_goes_back_when_its_run_reaches_nobody(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    """Whoever is out by then, or lacks a value that it needs."""
+    higher = planned(project, hours=1, template={"body": "{{ lacks }}"})
+    lower = begun(project)
+    assert Place.objects.count() == 1
+    Run.objects.filter(pk=higher.pk).update(scheduled_at=timezone.now())
+    engine.sweep(timezone.now())
+    assert [status for status, _ in ends(higher)] == ["skipped"]
+    assert ends(lower) == [(ACCEPTED, "")] * 2
+
+
+def test_no_place_is_kept_for_who_does_not_want_what_is_planned(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    higher = planned(project, hours=0.001)
+    Run.objects.filter(pk=higher.pk).update(scheduled_at=timezone.now())
+    engine.sweep(timezone.now())
+    engine.advance(higher.pk, now=timezone.now())
+    Contact.objects.filter(pk=people[0].contact_id).update(subscribed=False)
+    lower = begun(project)
+    assert not Place.objects.exists()
+    assert [said for _, said in ends(lower)] == ["", ""], "out, and nothing is said of a place"
+
+
+def test_a_worker_in_the_middle_of_a_chunk_sees_who_is_above_by_now(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    lower = begun(project)
+    granted = claim(lower.pk, 1, lower.epoch, task_id=None)
+    assert granted and granted.above == []
+    higher = planned(project, hours=1)
+    Run.objects.filter(pk=higher.pk).update(scheduled_at=timezone.now())
+    engine.sweep(timezone.now())
+    engine.advance(higher.pk, now=timezone.now())
+    granted.looked_above = 0.0
+    Sending(granted).work()
+    ended = Delivery.objects.filter(run_id=lower.pk).order_by("seq").values_list("status", "detail")
+    assert list(ended) == [(CAPPED, f"kept for run {higher.pk}"), (ACCEPTED, "")]
+
+
+def test_one_by_each_readers_clock_leaves_places_to_what_comes_while_it_lasts(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    """Its last people have their time a day after it begins."""
+    planned(project, hours=30)
+    at = timezone.now().replace(microsecond=0)
+    begun(project, schedule_kind="at", at=at, timezone="UTC", local_time=True)
+    assert Place.objects.count() == 1
+
+
+def test_one_that_begins_while_a_lower_one_chooses_people_keeps_its_places(
+    project: Project, people: list[Device]
+) -> None:
+    lower = control.launch(make_campaign(project), by="user:alice", now=timezone.now())
+    assert lower.state == Run.State.PREPARING
+    begun(project, precedence="high")
+    assert Place.objects.count() == 2
 
 
 @pytest.mark.parametrize(
@@ -175,7 +238,7 @@ def test_a_run_that_began_before_is_left_its_places_too(
 def test_what_is_kept_goes_with_who_is_erased(project: Project, people: list[Device]) -> None:
     planned(project)
     begun(project)
-    contact.forget_people([people[0].contact_id])
+    forget_people([people[0].contact_id])
     assert not Place.objects.exists()
 
 

@@ -15,14 +15,25 @@ from notifications.people.consent import standing
 
 # Of a recipient: not of the control group, nor of the holdout.
 GETS_IT = "COALESCE(variant, 0) >= 0"
+# Whose message did not surely fail.
+FROZEN = """
+SELECT r.contact_id FROM campaigns_recipient r
+JOIN notifications_contact c ON c.id = r.contact_id {join}
+WHERE r.run_id = %s AND {gets_it} AND {out} = '' AND NOT EXISTS (
+    SELECT FROM campaigns_delivery x
+    WHERE x.run_id = r.run_id AND x.seq = r.seq AND x.status IN ('skipped', 'rejected'))
+"""
 
 
 def people_of(run: Run) -> Sql:
     """A statement that finds their `contact_id`; nobody, where its rules do not work any more. Not
     who gets nothing of it: who is out, or had it before, or is in no group that does."""
     if run.planned is not None and not run.freezing:
-        got = "SELECT contact_id FROM campaigns_recipient WHERE run_id = %s AND {gets_it}"
-        return Sql(got.format(gets_it=GETS_IT), [run.pk])
+        asks = run.asks
+        return Sql(
+            FROZEN.format(gets_it=GETS_IT, out=standing.out("%s", "%s"), join=standing.JOIN),
+            [run.pk, asks["marketing"], asks["category"]],
+        )
     try:
         rules = drawn(run.project_id, settled(run.project_id, run.rules))
     except ValidationError:

@@ -89,6 +89,10 @@ ANEW = """
 SELECT contact_id FROM campaigns_counted
 WHERE at > %(unseen_since)s AND contact_id = ANY(ARRAY({people}))
 """
+# Whom a run that has begun since then is to reach.
+KEPT_ANEW = """ UNION SELECT contact_id FROM campaigns_place
+WHERE run_id = ANY(%(above)s) AND contact_id = ANY(ARRAY({people}))
+"""
 # Whether the person of a recipient `r` has had enough. Not for what they were rung for already: a
 # second device of theirs, or another try.
 ENOUGH = """COALESCE(
@@ -111,8 +115,9 @@ def first_look(caps: Caps, people: str, *, kept: bool) -> str:
 
 
 def second_look(caps: Caps, people: str, *, kept: bool) -> str:
-    """The same of those whom somebody counted since the first look."""
-    return _join(caps, ANEW.format(people=people), kept)
+    """The same of those whom somebody counted since the first look, or a place is kept for."""
+    anew = ANEW + KEPT_ANEW if kept else ANEW
+    return _join(caps, anew.format(people=people), kept)
 
 
 def _join(caps: Caps, people: str, kept: bool) -> str:

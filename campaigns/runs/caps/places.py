@@ -20,6 +20,8 @@ from campaigns.runs.run import Run
 from notifications.people.consent.caps import A_DAY, Caps
 
 ORDER = [Run.Precedence.LOW, Run.Precedence.NORMAL, Run.Precedence.HIGH]
+# One that is just choosing people may have looked before the higher one was there.
+UNDER_WAY = Q(planned__isnull=False) | Q(state=Run.State.PREPARING)
 TO_COME = (Run.State.SCHEDULED, Run.State.PREPARING, Run.State.SENDING, Run.State.PAUSED)
 
 
@@ -37,13 +39,21 @@ class Place(models.Model):
         return f"place of person {self.contact_id} in run {self.run_id}"
 
 
-def above(project_id: int, precedence: str, caps: Caps | None, at: datetime) -> list[Run]:
-    """The runs that win over one of this precedence, and come soon enough after it to meet it."""
+def above(
+    project_id: int,
+    precedence: str,
+    caps: Caps | None,
+    at: datetime,
+    *,
+    last: datetime | None = None,
+) -> list[Run]:
+    """The runs that win over one of this precedence, and come soon enough after it to meet it; that
+    may ring somebody until `last`."""
     higher = ORDER[ORDER.index(Run.Precedence(precedence)) + 1 :]
     if not higher or caps is None or not caps.holds:
         return []
     to_come = _to_come(project_id).filter(
-        _still(Value(at)), precedence__in=higher, scheduled_at__lt=at + caps.longest
+        _still(Value(at)), precedence__in=higher, scheduled_at__lt=(last or at) + caps.longest
     )
     return [run for run in to_come.select_related("project", "category", "campaign") if run.caps]
 
@@ -63,7 +73,7 @@ def has_below(run: Run) -> bool:
     lower = ORDER[: ORDER.index(Run.Precedence(run.precedence))]
     return (
         run.caps is not None
-        and _to_come(run.project_id).filter(precedence__in=lower, planned__isnull=False).exists()
+        and _to_come(run.project_id).filter(UNDER_WAY, precedence__in=lower).exists()
     )
 
 
@@ -87,6 +97,24 @@ def keep(run_id: int, people: str, params: Sequence[Any]) -> None:
             " ON CONFLICT DO NOTHING",
             [run_id, *params],
         )
+
+
+GIVE_BACK = """
+DELETE FROM campaigns_place p
+WHERE p.run_id = %(run)s AND p.contact_id = ANY(%(contacts)s) AND NOT EXISTS (
+    SELECT FROM campaigns_recipient r
+    WHERE r.run_id = %(run)s AND r.contact_id = p.contact_id AND NOT EXISTS (
+        SELECT FROM campaigns_delivery x
+        WHERE x.run_id = %(run)s AND x.seq = r.seq AND x.status IN ('skipped', 'rejected')))
+"""
+
+
+def give_back(run_id: int, contact_ids: Sequence[int]) -> None:
+    """Of people whom the run surely did not reach on any of their devices: another run may."""
+    if not contact_ids:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(GIVE_BACK, {"run": run_id, "contacts": [*contact_ids]})
 
 
 def remove_old() -> None:
