@@ -21,7 +21,7 @@ from campaigns.audiences import estimating
 from campaigns.engine import engine
 from campaigns.planning import moving
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.quota import sizes
+from campaigns.planning.quota import planned, sizes
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.postgres import budget
@@ -110,6 +110,24 @@ def test_it_says_when_it_would_end_there_and_whom_it_would_slow_down(
     assert f"Ends about {day.day} {day:%b %Y}, 12:01" in there
     assert "Takes about 1 min 5" in there or "Takes about 2 min" in there
     assert re.search(r"“Neighbour” would end (59 s|1 min) later, about .{4,9} \d{4}, 12:01", there)
+
+
+def test_moved_far_away_it_is_reckoned_around_both_times_and_not_between(
+    desk: Desk, project: Project, noon: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[timedelta] = []
+    coming = planned.calendar.coming
+
+    def counted(campaigns: Any, since: datetime, until: datetime, now: datetime) -> Any:
+        looked.append(until - since)
+        return coming(campaigns, since, until, now)
+
+    monkeypatch.setattr(planned.calendar, "coming", counted)
+    make_people(project, 3)
+    run = make_scheduled_run(project, noon, name="Lanterns")
+    make_scheduled_run(project, noon + timedelta(seconds=1), name="Neighbour")
+    assert "Takes about" in dialog(desk, run, day="2099-12-30", zone="Asia/Seoul")
+    assert sum(looked, timedelta()) < timedelta(days=20)
 
 
 def test_while_others_ask_slow_questions_it_moves_and_reckons_nothing(
