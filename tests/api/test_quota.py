@@ -186,3 +186,28 @@ def test_a_query_at_fault_is_named(alice: Caller, ours: Project, query: str, fie
 def test_a_campaign_of_another_project_does_not_exist_here(alice: Caller, ours: Project) -> None:
     other = make_campaign(make_project())
     assert fields_at_fault(alice.get(f"quota?campaign={other.pk}")) == ["campaign"]
+
+
+def test_no_more_a_second_is_planned_than_the_workers_surely_send(
+    alice: Caller, ours: Project, settings: Any
+) -> None:
+    settings.WORKERS = 2
+    Project.objects.update(quota_per_minute=600_000)
+    asked = "&messages=7200000&at=2031-05-14T09:00:00Z"
+    another = quota(alice, asked)["another"]
+    assert another["alone_ends_at"].startswith("2031-05-14T09:59:5"), "2,000 a second"
+    Project.objects.update(quota_per_minute=75_000)
+    another = quota(alice, asked)["another"]
+    assert another["alone_ends_at"].startswith("2031-05-14T10:59:5"), "80 % of the quota"
+
+
+def test_of_a_series_that_everybody_gets_once_only_the_next_run_has_people(
+    alice: Caller, ours: Project
+) -> None:
+    make_people(ours, 3)
+    timed = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 * * * *"}
+    series = make_campaign(ours, **timed, at=NINE, timezone="UTC", once_each=True)
+    control.launch(series, by="user:bob", now=timezone.now())
+    found = quota(alice)
+    assert [one["messages"] for one in found["planned"][:3]] == [3, 0, 0]
+    assert [hour["planned"] for hour in found["hours"][8:12]] == [0, 3, 0, 0]

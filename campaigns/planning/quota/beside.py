@@ -41,7 +41,7 @@ def beside(campaign: Campaign, asks: Asks, alone: Capacity, now: datetime) -> Be
     if not meets:
         return Beside(alone, [])
     stretches = tuple(each for one in meets if one.goes for each in one.goes.stretches)
-    return Beside(replace(alone, full=there.rate, most=alone.full, others=stretches), meets)
+    return Beside(replace(alone, full=there.gate.full, most=alone.full, others=stretches), meets)
 
 
 def _meet(one: Goes, other: Goes) -> bool:

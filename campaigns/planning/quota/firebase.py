@@ -6,7 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from campaigns.planning.quota.together import Gate
+from campaigns.runs.chunk import ONE_WORKER
 from notifications.pace.gate import cold_rate, full_rate
 from notifications.people.project import Project
 
@@ -34,9 +37,11 @@ class Firebase:
 
     @property
     def gate(self) -> Gate:
+        """No wider than what all workers together surely send, as a forecast has it."""
         ramp = self.projects[0].longest_ramp
         climb = self.rate / ramp if ramp else 0.0
-        return Gate(self.rate, cold=cold_rate(self.projects[0]), climb=climb)
+        full = min(self.rate, float(ONE_WORKER * settings.WORKERS))
+        return Gate(full, cold=cold_rate(self.projects[0]), climb=climb)
 
 
 def of(project: Project) -> Firebase:

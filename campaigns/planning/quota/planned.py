@@ -126,10 +126,15 @@ class _Asking:
             return Planned(entry.campaign, entry.run, at, self._of(entry.run, at))
         if entry.campaign.pk not in self._expected:
             run = entry.follows
-            self._expected[entry.campaign.pk] = self._of(run, at) if run else None
+            self._expected[entry.campaign.pk] = self._of_later(run, at) if run else None
         asks = self._expected[entry.campaign.pk]
         asks = asks and replace(asks, rules=replace(asks.rules, start=at))
         return Planned(entry.campaign, None, at, asks)
+
+    def _of_later(self, run: Run, at: datetime) -> Asks | None:
+        """Of a series that everybody gets once, the next run has gone to all by then."""
+        asks = self._of(run, at)
+        return replace(asks, kinds={}, gets_it=0) if asks and run.once_each else asks
 
     def of_rest(self, run: Run) -> Planned:
         """Who still waits, from now on. Of a run that is being prepared nobody knows them yet."""
@@ -183,7 +188,7 @@ def asks_for(
         first=first,
         wait=timedelta(seconds=sent.first_wait_seconds if first else 0),
     )
-    rate = min(_pace(sent, devices, there, begun=begun).rate, there.rate)
+    rate = min(_pace(sent, devices, there, begun=begun).rate, there.gate.full)
     return Asks(size.kinds, size.gets_it, rules, rate, exact=size.exact)
 
 

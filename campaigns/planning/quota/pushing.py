@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.course.forecast import foretell
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.planned import Planned, beside, planned
 from campaigns.planning.quota.together import Asks, Goes, together
@@ -55,8 +56,9 @@ def with_another(
 
 
 def messages(count: int, at: datetime, there: Firebase) -> Asks:
-    """So many at once, as fast as they may."""
-    return Asks({Alike(): count}, count, Rules(start=at, ttl=TTL), there.rate)
+    """So many at once, as fast as a campaign without a rate of its own would go."""
+    rate = min(foretell(there.projects[0], None, count).rate, there.gate.full)
+    return Asks({Alike(): count}, count, Rules(start=at, ttl=TTL), rate)
 
 
 def _pushed(one: Planned, after: Goes) -> Pushed | None:

@@ -34,12 +34,16 @@ class Size:
     exact: bool  # False: of a part of the people, or of an earlier run
 
 
+Counted = tuple[dict[Alike, int], bool]  # and whether it is exact
+
+
 class Sizes:
     """For one page: what it asks is asked once."""
 
     def __init__(self, campaign_ids: Collection[int]) -> None:
         self._last = last_sizes(campaign_ids)
         self._ends = clock() + COUNTING_SECONDS
+        self._known: dict[str, Counted | None] = {}
 
     def of(self, sent: Any, rules: dict[str, Any], *, rest: int | None = None) -> Size | None:
         """`sent`: a campaign, or a run; `rest`: so many of its people still wait. None: nobody
@@ -48,17 +52,27 @@ class Sizes:
         known = rest if rest is not None else self._last.get(campaign_id)
         if known is not None and not (sent.quiet_hours or sent.local_time):
             return Size({Alike(): known}, known, exact=rest is not None)
-        found = self._zones(sent.project_id, rules, best_hours=by_best_hours(sent))
+        found = self._counted(sent.project_id, rules, best_hours=by_best_hours(sent))
         if found is None:
             return None if known is None else Size({Alike(): known}, known, exact=False)
-        who = kinds(found.clocks)
+        who, exact = found
         everybody = sum(who.values())
         if known is None:
-            return Size(who, everybody, found.exact)
+            return Size(who, everybody, exact)
         return Size(who, min(known, everybody), exact=rest is not None)
 
-    def _zones(self, project_id: int, rules: dict[str, Any], *, best_hours: bool) -> Zones | None:
+    def _counted(
+        self, project_id: int, rules: dict[str, Any], *, best_hours: bool
+    ) -> Counted | None:
         key = f"quota-{'hours' if best_hours else 'zones'}-{project_id}-{seen.mark(rules)}"
+        if key not in self._known:
+            found = self._zones(key, project_id, rules, best_hours=best_hours)
+            self._known[key] = (kinds(found.clocks), found.exact) if found else None
+        return self._known[key]
+
+    def _zones(
+        self, key: str, project_id: int, rules: dict[str, Any], *, best_hours: bool
+    ) -> Zones | None:
         with suppress(redis.RedisError):
             if isinstance(kept := cache.get(key), list):
                 return Zones({(zone, hour): n for zone, hour, n in kept[0]}, kept[1])

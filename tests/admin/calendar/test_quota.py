@@ -164,3 +164,19 @@ def test_what_cannot_be_reckoned_is_said_beside_its_field(
     desk: Desk, project: Project, asked: dict[str, str], said: str
 ) -> None:
     assert said in planner(desk, **asked)
+
+
+def test_a_number_that_counts_those_who_will_be_skipped_says_so(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 60)
+    campaign = make_campaign(project, schedule_kind="at", at=NINE)
+    said = "That is before anybody is skipped"
+    assert said in planner(desk, campaign=campaign.pk)
+    assert said not in planner(desk, messages=60, at="2031-05-14T09:00")
+    run = make_run(project, advanced=False)
+    Run.objects.filter(pk=run.pk).update(
+        state="finished", finished_at=timezone.now(), planned=60, accepted=54, skipped=6
+    )
+    text = planner(desk, campaign=run.campaign.pk)
+    assert "with 54 messages." in text and said not in text
