@@ -68,7 +68,8 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
     slots = max(len(rates), len(plan))
     if slots < 2 or not line.counts:
         return None
-    top, axis = nice_top(max(*rates, *plan, 0, 0)), _Axis(run, line.step, slots)
+    # A single rate is no line yet, but said below: it has its place on the axis.
+    top, axis = nice_top(max(*line.rates, *plan, 0, 0)), _Axis(run, line.step, slots)
     points = _points(rates, slots, top)
     return RateLine(
         points=points,
@@ -81,7 +82,7 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
             for slot, (rate, planned) in enumerate(zip_longest(rates, plan))
         ],
         said=_said(run, line),
-        plan_said=_plan_said(course, run.project.timezone),
+        plan_said=_plan_said(course, run, drawn),
     )
 
 
@@ -142,10 +143,11 @@ def _said(run: Run, line: Timeline) -> str:
     }
 
 
-def _plan_said(course: Course | None, zone: str) -> str:
+def _plan_said(course: Course | None, run: Run, drawn: timedelta) -> str:
     if course is None or course.ends_at is None:
         return ""
-    time = in_zone(course.ends_at, zone, seconds=course.step * len(course.counts) < 3_600)
+    lasts = timedelta(seconds=course.step * len(course.counts))
+    time = in_zone(course.ends_at, run.project.timezone, seconds=lasts < timedelta(hours=1))
     told = {"count": f"{course.sent:,}", "time": time}
     if course.exact:
         said = _("Dashed: as foreseen when it began. %(count)s messages, the last at %(time)s.")
@@ -154,6 +156,9 @@ def _plan_said(course: Course | None, zone: str) -> str:
             "Dashed: as foreseen when it began. About %(count)s messages, the last at about "
             "%(time)s."
         )
+    if drawn < lasts and run.finished_at is None:
+        more = _("More of it is drawn as the run goes on.")
+        said = f"{said} {more}"
     return said % told
 
 

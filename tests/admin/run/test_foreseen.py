@@ -69,10 +69,22 @@ def test_of_a_long_day_the_beginning_is_drawn(desk: Desk, project: Project) -> N
     run = sends(project, since=timedelta(seconds=20.5), answered=[10] * 20)
     foresee(run, [600] * 1_440, step=60)
 
-    rows = rows_of(page_of(desk, run))
+    page = page_of(desk, run)
+    rows = rows_of(page)
 
+    assert "More of it is drawn" not in page, "it has ended"
+    Run.objects.filter(pk=run.pk).update(finished_at=None)
+    assert "More of it is drawn as the run goes on." in page_of(desk, run)
     assert 80 <= len(rows) <= 90, "four times as far as it is, and not a day"
     assert {planned for _rate, planned in rows} == {"10"}
+
+
+def test_a_single_rate_has_its_place_on_the_axis(desk: Desk, project: Project) -> None:
+    run = sends(project, since=timedelta(seconds=0.9), answered=[60])
+    foresee(run, [1] * 60)
+    page = page_of(desk, run)
+    heights = re.findall(r'<span style="top: 0%">([^<]*)</span>', page)
+    assert "at most 60" in page and heights == ["60"]
 
 
 def test_a_run_that_was_not_foreseen_has_its_own_line(desk: Desk, project: Project) -> None:
