@@ -10,16 +10,19 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.engine import engine
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.api.checking import checked
 from tests.given.builders import (
+    make_audience,
     make_campaign,
     make_people,
     make_project,
 )
 
+IN_SEOUL = {"all": [{"field": "attributes.city", "op": "eq", "value": "Seoul"}]}
 FUTURE = datetime(2035, 1, 1, tzinfo=UTC)
 
 
@@ -36,6 +39,24 @@ def test_a_scheduled_campaign_starts_at_its_time(alice: Caller, ours: Project) -
     assert (when["starts_at"], when["finishes_at"]) == (
         "2035-01-01T00:00:00Z", "2035-01-01T00:00:01.900000Z",  # the last of twenty
     )  # fmt: skip
+
+
+def test_what_was_edited_since_the_launch_is_not_what_is_sent(alice: Caller, ours: Project) -> None:
+    make_people(ours, 20)
+    campaign = make_campaign(ours, schedule_kind="recurring", repeat="daily", at=FUTURE)
+    run = alice.post(f"campaigns/{campaign.pk}/launch").json()["id"]
+
+    def said() -> list[str]:
+        warned = checked(alice, campaign)["warnings"]
+        return [one["message"] for one in warned if one["code"] == "edited_since"]
+
+    assert said() == []
+    Campaign.objects.update(name="Renamed", updated_at=timezone.now())
+    assert said() == []
+    elsewhere = make_audience(ours, rules=IN_SEOUL)
+    Campaign.objects.update(audience=elsewhere, updated_at=timezone.now())
+    [words] = said()
+    assert f"launched as run {run}, which is sent as it was then" in words
 
 
 def test_a_recurring_campaign_names_its_next_times(alice: Caller, ours: Project) -> None:

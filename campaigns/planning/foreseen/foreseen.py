@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -17,6 +18,7 @@ from campaigns.audiences.selection import drawn
 from campaigns.audiences.settled.settling import settled
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.course import FINE_STEPS, Course
+from campaigns.planning.launch_check.doubts import edited_since
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.runs.run import Run
 
@@ -83,16 +85,10 @@ def keep(run_id: int, now: datetime) -> None:
 
 
 def _edited_since(run: Run, campaign: Campaign) -> bool:
-    """Whether its people, its text or a setting are not the campaign's any more; a new name changes
-    nothing."""
-    policy = campaign.policy | {"analytics_label": run.analytics_label}  # it has the name in it
-    if any(getattr(run, name) != value for name, value in policy.items()):
-        return True
-    written = (campaign.updated_at, campaign.audience.updated_at, campaign.template.updated_at)
-    if max(written) <= run.launched_at:
-        return False
-    rules = drawn(run.project_id, settled(run.project_id, campaign.audience.frozen_rules()))
-    return bool(rules != run.rules or campaign.content != run.content)
+    def rules() -> Any:
+        return drawn(run.project_id, settled(run.project_id, campaign.audience.frozen_rules()))
+
+    return edited_since(run, campaign, rules)
 
 
 def _just_begun(now: datetime) -> models.QuerySet[Run]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
@@ -27,6 +27,8 @@ from campaigns.planning.launch_check import wrong_text
 from campaigns.planning.variants import launching
 from campaigns.runs.chunk import at_work
 from campaigns.runs.had import had
+from campaigns.runs.run import Run
+from campaigns.runs.series import ONCE
 from notifications.keys import credentials
 from notifications.people.contact import Contact
 from notifications.people.events import reading
@@ -59,6 +61,7 @@ class Code(StrEnum):
     CANNOT_TELL = "cannot_tell"  # of some nobody knows whether they opened it
     UNCOUNTABLE = "uncountable"
     NOBODY_REACHABLE = "nobody_reachable"
+    EDITED_SINCE = "edited_since"  # it was launched: the run stays as it was then
     HAD_UNKNOWN = "had_unknown"  # who had it in a run whose recipients were removed
     NO_CREDENTIALS = "no_credentials"
     TEXT_WAS_WRONG = "text_was_wrong"  # a run said it, and is being corrected
@@ -305,6 +308,38 @@ def _with_the_like(said: str, name: str, known: Sequence[str]) -> str:
 
 
 # --- About sending it -----------------------------------------------------------------------------
+
+
+def of_edits(campaign: Campaign, waiting: Run | None) -> Iterator[Doubt]:
+    """What the run that will start next was launched with, and the campaign says no more."""
+    rules = campaign.audience.frozen_rules()
+    if waiting is None or not edited_since(waiting, campaign, lambda: rules):
+        return
+    said = _(
+        "It was edited since it was launched as run %(run)s, which is sent as it was then. To send "
+        "what is shown here, stop that run and launch it again."
+    )
+    yield Doubt(Code.EDITED_SINCE, said % {"run": waiting.pk})
+
+
+def edited_since(run: Run, campaign: Campaign, rules: Callable[[], Any]) -> bool:
+    """Whether its people, its text or a setting are not the campaign's any more; a new name changes
+    nothing. `rules`: those of the campaign, as the run would have them."""
+    policy = campaign.policy | {"analytics_label": run.analytics_label}  # it has the name in it
+    if any(getattr(run, name) != value for name, value in policy.items()):
+        return True
+    written = (campaign.updated_at, campaign.audience.updated_at, campaign.template.updated_at)
+    if max(written) <= _launched_at(run, campaign):
+        return False
+    return bool(rules() != run.rules or campaign.content != run.content)
+
+
+def _launched_at(run: Run, campaign: Campaign) -> datetime:
+    """Of a series: when its first run was; the later ones copy that."""
+    if run.occurrence == ONCE:
+        return run.launched_at
+    first = campaign.runs.exclude(occurrence=ONCE).order_by("pk").first()
+    return first.launched_at if first else run.launched_at
 
 
 def of_had(campaign: Campaign) -> Iterator[Doubt]:

@@ -443,6 +443,8 @@ class LaunchReport:
         if self.at_night:
             code = Code.BY_THE_CLOCK if self.local_time else Code.AT_NIGHT
             found.append(Doubt(code, self.at_night))
+        if "audience" not in self._unready:
+            found += doubts.of_edits(self.campaign, None if self.begun else self._waiting)
         found += doubts.of_had(self.campaign)
         return [*found, *doubts.of_sending(self.campaign, self.starts_at, self.now)]
 
