@@ -19,9 +19,9 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.audiences import estimating
 from campaigns.engine import engine
-from campaigns.planning import moving
+from campaigns.planning import calendar, moving
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.quota import planned, sizes
+from campaigns.planning.quota import sizes
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.postgres import budget
@@ -116,13 +116,13 @@ def test_moved_far_away_it_is_reckoned_around_both_times_and_not_between(
     desk: Desk, project: Project, noon: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[timedelta] = []
-    coming = planned.calendar.coming
+    coming = calendar.coming
 
     def counted(campaigns: Any, since: datetime, until: datetime, now: datetime) -> Any:
         looked.append(until - since)
         return coming(campaigns, since, until, now)
 
-    monkeypatch.setattr(planned.calendar, "coming", counted)
+    monkeypatch.setattr(calendar, "coming", counted)
     make_people(project, 3)
     run = make_scheduled_run(project, noon, name="Lanterns")
     make_scheduled_run(project, noon + timedelta(seconds=1), name="Neighbour")
