@@ -92,7 +92,13 @@ def _first(found: Sequence[Planned], since: datetime) -> list[Planned]:
     begin = [one for one in found if one.at >= since]
     before = [one for one in found if one.at < since]
     before.sort(key=_ends, reverse=True)
-    return sorted([*begin, *before][:MOST], key=lambda one: one.at)
+    first = sorted([*begin, *before][:MOST], key=lambda one: one.at)
+    return [replace(one, asks=one.asks and _from(one.asks, one.at)) for one in first]
+
+
+def _from(asks: Asks, at: datetime) -> Asks:
+    """Those of a series ask for the same, each from its own time on."""
+    return replace(asks, rules=replace(asks.rules, start=at))
 
 
 def _ends(one: Planned) -> datetime:
@@ -127,9 +133,7 @@ class _Asking:
         if entry.campaign.pk not in self._expected:
             run = entry.follows
             self._expected[entry.campaign.pk] = self._of_later(run, at) if run else None
-        asks = self._expected[entry.campaign.pk]
-        asks = asks and replace(asks, rules=replace(asks.rules, start=at))
-        return Planned(entry.campaign, None, at, asks)
+        return Planned(entry.campaign, None, at, self._expected[entry.campaign.pk])
 
     def _of_later(self, run: Run, at: datetime) -> Asks | None:
         """Of a series that everybody gets once, the next run has gone to all by then."""
