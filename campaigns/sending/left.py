@@ -108,6 +108,12 @@ WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
 """
 HELD = "COALESCE(d.platform = ANY(%(held)s), FALSE)"
 
+# Who waits by a clock that is theirs no more.
+TRAVELLED = (
+    "(%(by_clock)s AND t.reason IN ('local_time', 'quiet_hours')"
+    " AND c.timezone IS DISTINCT FROM r.timezone)"
+)
+
 SENDABLE = f"""
 SELECT r.seq, r.contact_id, r.device_id, d.kind, d.address, d.platform, c.external_id,
     c.attributes, c.locale, c.timezone, COALESCE(t.tries, 0) AS tries, t.first_tried_at,
@@ -134,7 +140,7 @@ LEFT JOIN notifications_contact c ON c.id = r.contact_id
 {joins}'''
     )
 }
-    AND (t.not_before IS NULL OR t.not_before <= now()) AND NOT {HELD}
+    AND (t.not_before IS NULL OR t.not_before <= now() OR {TRAVELLED}) AND NOT {HELD}
 ORDER BY r.seq
 """
 TO_SEND = SENDABLE.format(out=OUT, joins="")
@@ -200,6 +206,7 @@ def place_of(claim: Claim) -> dict[str, Any]:
         "last": chunk.last_seq,
         "held": claim.run.held_platforms,
         "above": claim.above,
+        "by_clock": claim.run.hour is not None,
         **claim.asks,
     }
 

@@ -12,6 +12,7 @@ from campaigns.runs.claiming import Claim
 from campaigns.sending.left import HELD, UNSETTLED, place_of
 
 GATHERING = timedelta(seconds=2)
+LOOKS_AGAIN = timedelta(hours=1)  # at who waits for their own time: some travel meanwhile
 
 REST = f"""
 SELECT count(*) FILTER (WHERE t.seq IS NULL AND NOT {HELD}), count(*) FILTER (WHERE {HELD}),
@@ -46,10 +47,13 @@ def hand_back(claim: Claim, *, opens_at: datetime | None) -> None:
         if not claim.held.select_for_update(no_key=True).exists():
             return
         rest = _rest_of(claim)
+        not_before = max((at for at in (opens_at, rest.due) if at), default=None)
+        if not_before and claim.run.hour is not None:
+            not_before = min(not_before, claim.now() + LOOKS_AGAIN)
         claim.held.update(
             state=Chunk.State.HELD if rest.only_held else Chunk.State.WAITING,
             lease_until=None,
-            not_before=max((at for at in (opens_at, rest.due) if at), default=None),
+            not_before=not_before,
         )
 
 

@@ -251,6 +251,21 @@ def test_whoever_travels_gets_it_once_by_their_new_clock(project: Project, fcm: 
     assert len(fcm.witness()) == 1
 
 
+def test_whoever_travels_east_gets_it_within_the_hour(project: Project, fcm: Fcm) -> None:
+    traveller, stays = reader(project, WEST), reader(project, WEST)
+    run = launch(project, ttl_seconds=3_600)
+    send(run)
+    Contact.objects.filter(pk=traveller.contact_id).update(timezone="Etc/GMT+1")
+
+    passes(run, AN_HOUR + A_MINUTE)
+    send(run)
+    assert ends_of(run) == {traveller.pk: ACCEPTED}, "and nobody else"
+
+    passes(run, 2 * AN_HOUR)
+    send(run)
+    assert ends_of(run) == {traveller.pk: ACCEPTED, stays.pk: ACCEPTED}
+
+
 def test_whoever_gets_nothing_anyway_does_not_wait_for_their_time(
     project: Project, fcm: Fcm
 ) -> None:
