@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 
 from campaigns.admin.campaign import launch
 from campaigns.planning.campaign import Campaign
@@ -138,7 +139,10 @@ def test_a_campaign_does_not_mix_projects(desk: Desk, project: Project) -> None:
 # --- The launch -----------------------------------------------------------------------------------
 
 
-def test_the_dialog_says_who_gets_what_and_how_long_it_takes(desk: Desk, project: Project) -> None:
+def test_the_dialog_says_who_gets_what_and_how_long_it_takes(
+    desk: Desk, project: Project, settings: LazySettings
+) -> None:
+    settings.FCM_ENDPOINT = "https://localhost:8199"
     make_people(project, 3)
     make_contact(project)
     campaign = make_campaign(project, name="Spring", rate_per_second=1)
