@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_view
 from rest_framework.exceptions import NotFound
-from rest_framework.fields import empty
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import Serializer
 
 from campaigns import control
 from campaigns.api.automations.asked import AutomationSerializer, AutomationStatus
@@ -68,6 +66,7 @@ class Automations(ApiView):
 
 class AutomationById(WritableRowView[Automation]):
     model, serializer_class = Automation, AutomationSerializer
+    body_class = AutomationStatus
     words = {
         "put": "Replace an automation. One that is on is paused first. What waits already keeps "
         "its time.",
@@ -83,16 +82,6 @@ class AutomationById(WritableRowView[Automation]):
         answer = Response(AutomationStatus(automation).data)
         answer["ETag"] = tags.tag_of(self.shown(automation))
         return answer
-
-    def given(
-        self,
-        serializer: type[Serializer[Any]],
-        body: Any = empty,
-        *,
-        shown: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """Its counts may be sent back, too, as GET showed them."""
-        return super().given(AutomationStatus, body, shown=shown)
 
     def write(self, row: Automation, given: dict[str, Any]) -> object:
         return _write(row, given)

@@ -57,6 +57,8 @@ class RowView(ApiView, Generic[Row]):
 class WritableRowView(RowView[Row]):
     """A row that may be replaced, whole or in part, too."""
 
+    # What may be sent back, where GET shows more than can be written; None: what it shows.
+    body_class: ClassVar[type[Serializer[Any]] | None] = None
     otherwise: ClassVar[dict[str, Any]] = {}  # what becomes of a field that a PUT leaves out
 
     @refuses(HTTPStatus.CONFLICT)
@@ -65,7 +67,7 @@ class WritableRowView(RowView[Row]):
         body = self.request.data  # read before a row is held: a caller may be slow
         with transaction.atomic():
             row = self.held(pk)
-            given = self.given(self.serializer_class, body, shown=self._as_json(row))
+            given = self._judged(body, self._as_json(row))
             self.write(row, {**self.otherwise, **given})
         return Response(self.shown(row))
 
@@ -87,7 +89,10 @@ class WritableRowView(RowView[Row]):
         shown = self._as_json(row)
         if isinstance(body, dict):
             body = {**shown, **body}
-        return self.given(self.serializer_class, body, shown=shown)
+        return self._judged(body, shown)
+
+    def _judged(self, body: Any, shown: dict[str, Any]) -> dict[str, Any]:
+        return self.given(self.body_class or self.serializer_class, body, shown=shown)
 
     def _as_json(self, row: Row) -> dict[str, Any]:
         return dict(orjson.loads(as_json(self.shown(row))))
