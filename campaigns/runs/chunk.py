@@ -29,7 +29,7 @@ HEARD_WITHIN = timedelta(seconds=2.5)  # whoever lives renews by then, once Post
 # After a sweep: long enough that a living worker would have renewed.
 DOUBTED = timedelta(seconds=3)
 NEXT_SWEEP = timedelta(seconds=5)
-SOON = timedelta(minutes=1)  # who waits no longer may as well be at work
+SOON = 2 * NEXT_SWEEP  # who waits no longer may as well be at work
 LOOKS = 100  # runs looked at early per sweep, at most
 LAPSES_ALLOWED = 5
 LAST_HEARD = F("lease_until") - LEASE
