@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -32,7 +33,7 @@ from campaigns.planning.variants import launching
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import MAX_RATE
 from notifications.admin.furniture.wall_clock import WallClock
-from notifications.fcm.rules import MAX_TTL
+from notifications.pace import load
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, seconds_of
 from notifications.values.zones import unknown, zone_of
 
@@ -81,25 +82,31 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
             found = error.messages[0] if isinstance(error, ValidationError) else str(error)
             when.note = found
     if campaign is not None:
-        rules = campaign.audience.effective_rules
-        try:
-            when.devices, when.most = _reached(campaign, rules), campaign.once_each
-        except ValidationError as error:
-            when.note = when.note or error.messages[0]
-        when.pace = forecast.foretell(
-            campaign.project,
-            _rate(posted),
-            when.devices,
-            spread_seconds=_spread(posted),
-            opens_per_second=_whole(posted, "opens_per_second", MAX_RATE) or None,
-        )
+        _find_pace(when, posted, campaign)
         _find_first(when, posted)
         starts_at = now if when.kind == Campaign.Schedule.NOW else next(iter(when.times), None)
         if when.devices and starts_at:
             limit, asked = estimating.SAMPLE_SECONDS, copy(campaign)
             asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
+            rules = campaign.audience.effective_rules
             when.asleep = clocks.look(asked, rules, starts_at, when.local, seconds=limit)
     return when
+
+
+def _find_pace(when: When, posted: Any, campaign: Campaign) -> None:
+    try:
+        when.devices = _reached(campaign, campaign.audience.effective_rules)
+        when.most = campaign.once_each
+    except ValidationError as error:
+        when.note = when.note or error.messages[0]
+    when.pace = forecast.foretell(
+        campaign.project,
+        _rate(posted),
+        when.devices,
+        spread_seconds=_spread(posted),
+        opens_per_second=_whole(posted, "opens_per_second", MAX_RATE) or None,
+        load=load.of(campaign.project) if when.kind == Campaign.Schedule.NOW else None,
+    )
 
 
 def _reached(campaign: Campaign, rules: dict[str, Any]) -> int:
@@ -215,8 +222,10 @@ def _spread(posted: Any) -> int | None:
 
 def _ttl(posted: Any) -> int | None:
     """None while what stands there is none that FCM takes."""
-    seconds = seconds_of(posted.get("ttl_seconds", ""))
-    return seconds if seconds and 60 <= seconds <= MAX_TTL else None
+    ttl = Campaign._meta.get_field("ttl_seconds")
+    with suppress(ValidationError):
+        return int(ttl.clean(seconds_of(posted.get("ttl_seconds", "")), None))
+    return None
 
 
 @dataclass(frozen=True)

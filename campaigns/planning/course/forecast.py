@@ -35,6 +35,9 @@ MOSTLY_SENT = 0.8  # of its people: it takes time as well to skip them
 HELD_BY_ITS_OWN = 0.8  # of the rate it was given: then that was its limit, and not ours
 
 
+Limited = tuple[float, Limit, str]  # a rate, by what, and the same in words
+
+
 @dataclass(frozen=True)
 class Forecast:
     """The lowest of three limits, which one it is, and the climb to it from a cold start."""
@@ -108,16 +111,20 @@ def foretell(
     if opens_per_second and (opening := learned(project.pk, timezone.now())).known:
         said = _opened(opens_per_second, opening)
         limits.append((opening.rate(opens_per_second), Limit.RATE, said))
-    lowest = min(limits, key=lambda one: one[0])
-    if load and load.level:
-        said = _("your servers say that they are %(level)s busy") % {"level": load}
-        bearable = between(project.floor_per_second, lowest[0], load.level)
-        lowest = min(lowest, (bearable, Limit.LOAD, said), key=lambda one: one[0])
+    lowest = _bearable(min(limits, key=lambda one: one[0]), project, load)
     reckoned = _from_a_cold_start(project, *lowest)
     measured = _as_measured(project, devices) if devices else None
     if measured is None or measured.seconds(devices or 0) <= reckoned.seconds(devices or 0):
         return reckoned
     return measured
+
+
+def _bearable(lowest: Limited, project: Project, load: Load | None) -> Limited:
+    if load is None or not load.level:
+        return lowest
+    rate = between(project.floor_per_second, lowest[0], load.level)
+    said = _("your servers say that they are %(level)s busy") % {"level": load}
+    return (rate, Limit.LOAD, said) if rate < lowest[0] else lowest
 
 
 def _opened(opens_per_second: int, opening: Opening) -> str:

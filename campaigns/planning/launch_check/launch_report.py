@@ -247,7 +247,7 @@ class LaunchReport:
         refused = losses.refused(self.look, self.reach)
         if self.skipped.devices is not None:  # of everybody: of a few of them it says nothing more
             refused = [one for one in refused if one.reason != Reason.MISSING_VALUE]
-        return [*refused, *(one for one in late if one.devices and one.devices > 0)]
+        return [*refused, *late]
 
     @property
     def losses(self) -> list[Loss]:

@@ -5,15 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.reach import Reach
 from campaigns.first_part.drawing import wait_of
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.course import Course
 from campaigns.planning.course.forecast import Forecast
+from campaigns.planning.course.waterfall import TOO_LATE
 from campaigns.planning.outlook import Look, Refused
 from campaigns.runs.reasons import Reason
 from notifications.values.moments import in_words
+
+OUT_OF_TURN = gettext_lazy(
+    "Sending takes about %(takes)s, but the message expires after %(shown)s: people not reached by "
+    "then are skipped. Raise the rate, or that time."
+)
+ASLEEP = gettext_lazy(
+    "It expires after %(shown)s, while the quiet hours of some people last. Raise that time, or "
+    "choose another."
+)
 
 
 @dataclass(frozen=True)
@@ -77,34 +88,19 @@ def too_late(
 ) -> list[Loss]:
     """Whose turn comes, or who wakes, when the message is not worth showing any more."""
     wait = wait_of(found.devices, campaign)
+    shown = in_words(campaign.ttl_seconds)
     if course is None:  # nobody could foresee it in time
-        late = devices - pace.devices(campaign.ttl_seconds - wait)
-        return [_out_of_turn(campaign, found, late, pace.seconds(devices) + wait, found.exact)]
-    takes = pace.seconds(devices) + wait
-    expired = course.skipped.get(Reason.EXPIRED, 0)
+        lost = {Reason.EXPIRED: devices - pace.devices(campaign.ttl_seconds - wait)}
+    else:
+        lost = {reason: course.skipped.get(reason, 0) for reason in TOO_LATE}
+    takes = in_words(pace.seconds(devices) + wait)
+    words = {
+        Reason.EXPIRED: OUT_OF_TURN % {"takes": takes, "shown": shown},
+        Reason.QUIET_HOURS: ASLEEP % {"shown": shown},
+    }
+    exact = course.exact if course else found.exact
     return [
-        _out_of_turn(campaign, found, expired, takes, course.exact),
-        _asleep(campaign, found, course.skipped.get(Reason.QUIET_HOURS, 0), course.exact),
+        Loss(reason, words[reason], devices=count, of=found.devices, exact=exact)
+        for reason, count in lost.items()
+        if count > 0
     ]
-
-
-def _asleep(campaign: Campaign, found: Reach, devices: int, exact: bool) -> Loss:
-    said = _("%(count)s devices: it expires after %(shown)s, while their quiet hours last.")
-    words = said % {"count": f"{devices:,}", "shown": in_words(campaign.ttl_seconds)}
-    return Loss(Reason.QUIET_HOURS, words, devices=devices, of=found.devices, exact=exact)
-
-
-def _out_of_turn(
-    campaign: Campaign, found: Reach, devices: int, seconds: float, exact: bool
-) -> Loss:
-    said = _(
-        "Sending takes about %(takes)s, but the message expires after %(shown)s: people "
-        "not reached by then are skipped. Raise the rate, or that time."
-    )
-    return Loss(
-        Reason.EXPIRED,
-        said % {"takes": in_words(seconds), "shown": in_words(campaign.ttl_seconds)},
-        devices=devices,
-        of=found.devices,
-        exact=exact,
-    )
