@@ -56,7 +56,7 @@ def test_what_was_edited_since_the_launch_is_not_what_is_sent(alice: Caller, our
     elsewhere = make_audience(ours, rules=IN_SEOUL)
     Campaign.objects.update(audience=elsewhere, updated_at=timezone.now())
     [words] = said()
-    assert f"launched as run {run}, which is sent as it was then" in words
+    assert f"Run {run} sends something else than is shown here" in words
 
 
 def test_a_recurring_campaign_names_its_next_times(alice: Caller, ours: Project) -> None:

@@ -61,7 +61,7 @@ class Code(StrEnum):
     CANNOT_TELL = "cannot_tell"  # of some nobody knows whether they opened it
     UNCOUNTABLE = "uncountable"
     NOBODY_REACHABLE = "nobody_reachable"
-    EDITED_SINCE = "edited_since"  # it was launched: the run stays as it was then
+    EDITED_SINCE = "edited_since"  # its launch, or its run was: they differ
     HAD_UNKNOWN = "had_unknown"  # who had it in a run whose recipients were removed
     NO_CREDENTIALS = "no_credentials"
     TEXT_WAS_WRONG = "text_was_wrong"  # a run said it, and is being corrected
@@ -316,8 +316,8 @@ def of_edits(campaign: Campaign, waiting: Run | None) -> Iterator[Doubt]:
     if waiting is None or not edited_since(waiting, campaign, lambda: rules):
         return
     said = _(
-        "It was edited since it was launched as run %(run)s, which is sent as it was then. To send "
-        "what is shown here, stop that run and launch it again."
+        "Run %(run)s sends something else than is shown here: the campaign was edited since it was "
+        "launched, or the run was. To send what is shown here, stop that run and launch it again."
     )
     yield Doubt(Code.EDITED_SINCE, said % {"run": waiting.pk})
 
