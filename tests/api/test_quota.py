@@ -13,6 +13,8 @@ from campaigns import control
 from campaigns.audiences import estimating
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota import planned, sizes
+from campaigns.sending import sending
+from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign, make_people, make_project, make_run
@@ -211,3 +213,29 @@ def test_of_a_series_that_everybody_gets_once_only_the_next_run_has_people(
     found = quota(alice)
     assert [one["messages"] for one in found["planned"][:3]] == [3, 0, 0]
     assert [hour["planned"] for hour in found["hours"][8:12]] == [0, 3, 0, 0]
+
+
+def test_who_sleeps_is_planned_for_the_time_that_was_said_to_them(
+    project: Project,
+) -> None:
+    """Whoever came into the audience since is not in the run."""
+    asleep_for(project, hours=3, many=2)
+    now = timezone.now().replace(microsecond=0)
+    timed = {"schedule_kind": "at", "at": now, "timezone": "UTC", "local_time": True}
+    run = make_run(project, **timed)
+    sending.send(run.pk, 1, run.epoch)
+    assert run.retries.count() == 2
+    asleep_for(project, hours=6, many=600)
+    found = Caller(project).get("quota").json()
+    wakes = now + timedelta(hours=3)
+    [one] = found["planned"]
+    assert (one["run"], one["messages"]) == (run.pk, 2)
+    assert one["ends_at"].startswith(f"{wakes:%Y-%m-%dT%H:%M}")
+    busy = {hour["begins_at"]: hour["planned"] for hour in found["hours"] if hour["planned"]}
+    assert busy == {f"{wakes:%Y-%m-%dT%H}:00:00Z": 2}
+
+
+def asleep_for(project: Project, hours: int, many: int) -> None:
+    """Whose clock is so far behind."""
+    people = [device.contact_id for device in make_people(project, many)]
+    Contact.objects.filter(pk__in=people).update(timezone=f"Etc/GMT+{hours}")

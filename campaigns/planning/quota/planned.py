@@ -6,7 +6,7 @@ Not messages to single people, nor what automations answer: nobody knows when th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,13 +15,12 @@ from campaigns.first_part import drawing
 from campaigns.planning import calendar, local
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.course.course import shared_out
 from campaigns.planning.course.forecast import Forecast, foretell
 from campaigns.planning.quota.firebase import Firebase
+from campaigns.planning.quota.rest import rest_of
 from campaigns.planning.quota.sizes import Size, Sizes
 from campaigns.planning.quota.together import Asks, Goes, together
-from campaigns.planning.solver.asking import ask
-from campaigns.planning.solver.rules import Alike, Rules
+from campaigns.planning.solver.rules import Rules
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.run import Run
 from campaigns.runs.sums import totals_of
@@ -147,8 +146,10 @@ class _Asking:
         if asks is not None:
             left = max(run.deadline - self._now, timedelta())
             rules = replace(asks.rules, ttl=asks.rules.ttl if run.hour else left, first=0)
-            kinds = _still(asks.kinds, asks.gets_it, rules)
-            asks = replace(asks, kinds=kinds, gets_it=sum(kinds.values()), rules=rules)
+            asks = replace(asks, rules=rules)
+        if asks is not None and rest is not None:
+            kinds = rest_of(run, asks.kinds, rest)
+            asks = replace(asks, kinds=kinds, gets_it=sum(kinds.values()))
         return Planned(run.campaign, run, self._now, asks)
 
     def _of(self, run: Run, at: datetime, *, rest: int | None = None) -> Asks | None:
@@ -157,18 +158,6 @@ class _Asking:
             return None
         begun = rest is not None
         return asks_for(run, size, at, run.local_time, there=self._there, begun=begun)
-
-
-def _still(kinds: Mapping[Alike, int], waiting: int, rules: Rules) -> dict[Alike, int]:
-    """Of a run under way, where they live: first of all where it is not their time yet."""
-    later = {kind for kind in kinds if ask(rules, kind, rules.start).waits_until}
-    found = _at_most({kind: kinds[kind] for kind in kinds if kind in later}, waiting)
-    others = {kind: kinds[kind] for kind in kinds if kind not in later}
-    return found | _at_most(others, waiting - sum(found.values()))
-
-
-def _at_most(kinds: Mapping[Alike, int], many: int) -> dict[Alike, int]:
-    return shared_out(kinds, min(many, sum(kinds.values())))
 
 
 def asks_for(

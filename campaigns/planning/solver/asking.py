@@ -48,7 +48,7 @@ def ask(rules: Rules, kind: Alike, now: datetime) -> Answer:
 def never(rules: Rules, kind: Alike) -> str:
     """Why they get nothing whenever it is: by their zone."""
     local = rules.local_time
-    if local is None:
+    if local is None or kind.wakes_at:
         return ""
     if not local.knows(kind.zone):
         return Skip.NO_ZONE
@@ -56,11 +56,16 @@ def never(rules: Rules, kind: Alike) -> str:
 
 
 def _hour(rules: Rules, kind: Alike) -> datetime | None:
-    return rules.local_time.of(kind.zone, kind.best_hour) if rules.local_time else None
+    if rules.local_time is None:
+        return None
+    return kind.wakes_at or rules.local_time.of(kind.zone, kind.best_hour)
 
 
 def _waits_until(rules: Rules, kind: Alike, hour: datetime) -> datetime | None:
-    """Their own time, or the end of the quiet hours that it is in."""
+    """Their own time, or the end of the quiet hours that it is in. Whoever sleeps already keeps
+    the time that was said to them."""
+    if kind.wakes_at:
+        return kind.wakes_at
     asleep = rules.quiet.asleep_until(kind.zone, hour) if rules.quiet else None
     return asleep or hour
 

@@ -62,6 +62,7 @@ class Alike:
     counted: tuple[datetime, ...] = ()
     out: str = ""  # why they get nothing in any case; empty: they may
     best_hour: int | None = None  # of their day, where the run goes by it
+    wakes_at: datetime | None = None  # as a run that is under way has told them
 
 
 @dataclass(frozen=True)

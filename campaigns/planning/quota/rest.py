@@ -1,0 +1,31 @@
+"""The rest of a run that is under way: who sleeps until when, as its rows say, and who is free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.db import connection
+
+from campaigns.planning.course.course import shared_out
+from campaigns.planning.solver.rules import Alike
+from campaigns.runs.reasons import OWN_TIMES
+from campaigns.runs.run import Run
+
+ASLEEP = """
+SELECT r.timezone, t.not_before, count(*) FROM campaigns_retry t
+JOIN campaigns_recipient r ON r.run_id = t.run_id AND r.seq = t.seq
+WHERE t.run_id = %s AND r.run_id = %s AND t.reason = ANY(%s) GROUP BY 1, 2
+"""
+
+
+def rest_of(run: Run, kinds: Mapping[Alike, int], waiting: int) -> dict[Alike, int]:
+    """So many wait: those at whom no worker has looked yet live where all do."""
+    found = _asleep(run)
+    free = max(0, waiting - sum(found.values()))
+    return shared_out(kinds, min(free, sum(kinds.values()))) | found
+
+
+def _asleep(run: Run) -> dict[Alike, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(ASLEEP, [run.pk, run.pk, [*OWN_TIMES]])
+        return {Alike(zone or "", wakes_at=at): count for zone, at, count in cursor.fetchall()}
