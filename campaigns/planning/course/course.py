@@ -6,6 +6,7 @@ audience is drawn in parts: each person then stands for several.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,6 +19,7 @@ from campaigns.planning.solver.solving import solve
 MOST = 200_000  # people in a plan: a page waits a tenth of a second for it
 MOST_STEPS = 72  # wider than that a drawing tells no more
 FINE_STEPS = 2_000  # of one that is kept: of a day a part is drawn as well, from its beginning
+NOBODY = -1  # no reason has this number
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
 
 
@@ -60,6 +62,29 @@ def foresee(
         counts=in_proportion(plan.curve(timedelta(seconds=step)), sent),
         exact=exact and each == 1 and gets_it in (0, sum(kinds.values())),
     )
+
+
+@dataclass(frozen=True)
+class Late:
+    """Of which kinds all get nothing, and of which only some: who that is follows from their turn,
+    which nobody knows before the launch."""
+
+    everybody: list[Alike]
+    some: list[Alike]
+
+
+def who_is_late(
+    kinds: Mapping[Alike, int], gets_it: int, rules: Rules, capacity: Capacity, reason: str
+) -> Late:
+    people, less, each = drawn(kinds, gets_it, rules, most=MOST)
+    plan = solve(people, less, _slower(capacity, each))
+    number = plan.reasons.index(reason) if reason in plan.reasons else NOBODY
+    lost = Counter(kind for kind, why in zip(people.of, plan.why, strict=True) if why == number)
+    whole = Counter(people.of)
+    late = Late([], [])
+    for kind, count in lost.items():
+        (late.everybody if count == whole[kind] else late.some).append(people.kinds[kind])
+    return late
 
 
 def drawn(

@@ -38,7 +38,9 @@ class Step:
     count: int
     is_sum: bool = False  # what is left, and not who is lost
     exact: bool = True
-    lost: Lost | None = None  # whose people can be shown
+    # Of a loss, whose people can be shown.
+    reason: str = ""
+    variable: str = ""
 
     @property
     def said(self) -> str:
@@ -54,7 +56,7 @@ def steps(found: Reach, losses: Sequence[Lost], sent_to: int, course: Course) ->
     if found.unreachable_people:
         told.append(Step(_("without a device"), found.unreachable_people, exact=exact))
     told.append(Step(_("Devices"), found.devices, is_sum=True, exact=exact))
-    told += [Step(one.short, one.devices or 0, exact=one.exact, lost=one) for one in losses]
+    told += [_loss(one) for one in losses]
     if twice := sum(one.devices or 0 for one in losses) - (found.devices - sent_to):
         told.append(Step(_("counted under several reasons"), -twice, exact=exact))
     late = [*_too_late(course)]
@@ -63,14 +65,23 @@ def steps(found: Reach, losses: Sequence[Lost], sent_to: int, course: Course) ->
     return [*told, *late, Step(_("Messages that leave"), left, is_sum=True, exact=sure)]
 
 
-def _too_late(course: Course) -> Iterator[Step]:
+def _loss(one: Lost) -> Step:
+    count = one.devices or 0
+    return Step(one.short, count, exact=one.exact, reason=one.reason, variable=one.variable)
+
+
+def too_late_because(reason: str) -> str:
     words = {
         Reason.QUIET_HOURS: _("it expires during their quiet hours"),
         Reason.EXPIRED: _("it expires before their turn"),
     }
+    return words[Reason(reason)]
+
+
+def _too_late(course: Course) -> Iterator[Step]:
     for reason in TOO_LATE:
         if count := course.skipped.get(reason):
-            yield Step(words[reason], count, exact=course.exact)
+            yield Step(too_late_because(reason), count, exact=course.exact, reason=reason)
 
 
 def in_vain(course: Course | None) -> str:

@@ -26,7 +26,14 @@ from campaigns.first_part import drawing, in_words
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course import forecast, waterfall
-from campaigns.planning.course.course import MOST_STEPS, Course, foresee, kinds
+from campaigns.planning.course.course import (
+    MOST_STEPS,
+    Course,
+    Late,
+    foresee,
+    kinds,
+    who_is_late,
+)
 from campaigns.planning.course.waterfall import Step
 from campaigns.planning.launch_check import (
     clocks,
@@ -341,6 +348,13 @@ class LaunchReport:
             asks.kinds, asks.gets_it, asks.rules, others.capacity, exact=exact, steps=steps
         )
         return found if self._is_sure(found) else replace(found, exact=False)
+
+    def late(self, reason: str) -> Late:
+        """Whom the clock costs the message, as far as that can be known."""
+        if self._asked is None or self.course is None or reason not in self.course.skipped:
+            return Late([], [])
+        asks, others = self._asked
+        return who_is_late(asks.kinds, asks.gets_it, asks.rules, others.capacity, reason)
 
     def _is_sure(self, found: Course) -> bool:
         """How many leave may follow from how fast: which nobody knows of servers that bear more or

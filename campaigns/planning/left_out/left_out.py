@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,13 @@ from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.reach import Alike
 from campaigns.audiences.selection import sample
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.course.waterfall import TOO_LATE, too_late_because
+from campaigns.planning.launch_check import sharing
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.launch_check.skipped import Cause
+from campaigns.planning.left_out import by_the_clock
+from campaigns.runs.reasons import Reason
+from campaigns.runs.variants import split
 from notifications.people.consent import standing
 from notifications.people.contact import Contact
 from notifications.postgres.budget import within
@@ -24,36 +30,91 @@ LOOKED_AT = 5 * SHOWN
 
 @dataclass(frozen=True)
 class LeftOut:
-    cause: Cause
+    why: str
     people: list[Contact]
-    more: bool  # than are shown
+    older: int | None = None  # the person with whom the next page begins; None: there are no more
+    maybe: bool = False  # some of them get it: who that is follows from their turn
+    drawn: bool = False  # nobody knows of anybody: chance decides when the run starts
 
 
-def of(report: LaunchReport, reason: str, variable: str) -> LeftOut | None:
-    """None: there is no such reason. Raises TooSlow."""
+@dataclass(frozen=True)
+class _Asked:
+    """Whom to look for, and who of those that are found is lost."""
+
+    why: str
+    holds: Sql  # of `c`, `d` and `out`
+    is_lost: Callable[[Contact], bool] = lambda _person: True
+    maybe: bool = False
+
+
+def of(
+    report: LaunchReport, reason: str, variable: str = "", *, start: int | None = None
+) -> LeftOut | None:
+    """From the person `start` on. None: nobody is lost for such a reason. Raises TooSlow."""
+    if reason in (Reason.CONTROL, Reason.HOLDOUT):
+        asked = _on_purpose(report, reason)
+    elif reason in TOO_LATE:
+        asked = _by_the_clock(report, reason)
+    else:
+        asked = _for_a_cause(report, reason, variable)
+    return _found(report.campaign, asked, start) if isinstance(asked, _Asked) else asked
+
+
+def _for_a_cause(report: LaunchReport, reason: str, variable: str) -> _Asked | None:
     named = (one for one in report.causes if (one.reason, one.variable) == (reason, variable))
     cause = next(named, None)
     if cause is None:
         return None
-    campaign = report.campaign
+    return _Asked(cause.short, cause.holds, lambda person: _is_lost(cause, person))
+
+
+def _by_the_clock(report: LaunchReport, reason: str) -> _Asked | None:
+    """Who is left out for another reason anyway is not lost by the clock."""
+    late = report.late(reason)
+    if not (late.everybody or late.some):
+        return None
+    each = [by_the_clock.people(late, report.local_time)]
+    each += [_not(one.holds) for one in report.causes if not one.variable]
+    holds = Sql(" AND ".join(one.sql for one in each), [p for one in each for p in one.params])
+    return _Asked(too_late_because(reason), holds, maybe=bool(late.some))
+
+
+def _not(holds: Sql) -> Sql:
+    return Sql(f"NOT ({holds.sql})", holds.params)
+
+
+def _on_purpose(report: LaunchReport, reason: str) -> _Asked | LeftOut | None:
+    lost = sharing.losses(report.campaign, report.reach) if report.reach else []
+    loss = next((one for one in lost if one.reason == reason), None)
+    if loss is None:
+        return None
+    if reason == Reason.CONTROL:  # each run draws its own
+        return LeftOut(loss.short, [], drawn=True)
+    return _Asked(loss.short, Sql(split.held_out_of(report.campaign.project_id, "c.id"), []))
+
+
+def _found(campaign: Campaign, asked: _Asked, start: int | None) -> LeftOut:
     with within(seconds=SECONDS):
         found = sample(
             campaign.project_id,
             campaign.audience.effective_rules,
             size=LOOKED_AT,
-            only=_holds(cause, campaign),
+            start=start,
+            only=_with_standing(asked.holds, campaign),
         )
-    lost = [person for person in found if _is_lost(cause, person)]
-    return LeftOut(cause, lost[:SHOWN], more=len(lost) > SHOWN or len(found) == LOOKED_AT)
+    lost = [person for person in found if asked.is_lost(person)]
+    last = lost[SHOWN - 1] if len(lost) > SHOWN else found[-1] if len(found) == LOOKED_AT else None
+    older = last.pk - 1 if last else None
+    return LeftOut(asked.why, lost[:SHOWN], older, maybe=asked.maybe)
 
 
-def _holds(cause: Cause, campaign: Campaign) -> Sql:
+def _with_standing(holds: Sql, campaign: Campaign) -> Sql:
     """Of `c` and `d` alone: why they are out is asked here."""
     asks: dict[str, Any] = campaign.asks
     out = f"SELECT {standing.out('%s', '%s')} AS out FROM (SELECT 1) one {standing.JOIN}"
     return Sql(
-        f"(d.id IS NOT NULL AND (SELECT {cause.holds.sql} FROM ({out}) standing))",
-        [*cause.holds.params, asks["marketing"], asks["category"]],
+        f"(d.id IS NOT NULL AND (SELECT {holds.sql} FROM ({out}) standing))",
+        [*holds.params, asks["marketing"], asks["category"]],
     )
 
 

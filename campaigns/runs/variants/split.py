@@ -99,9 +99,9 @@ class Split:
         return shares.get(CONTROL, 0.0) + shares.get(HOLDOUT, 0.0)
 
 
-def _place(seed: int) -> str:
+def _place(seed: int, contact: str = "contact_id") -> str:
     """Somewhere from 0 to WHOLE - 1. The sign is cut off, or a remainder could be negative."""
-    return f"mod(hashint8extended(contact_id, {int(seed)}) & {2**63 - 1}, {WHOLE})"
+    return f"mod(hashint8extended({contact}, {int(seed)}) & {2**63 - 1}, {WHOLE})"
 
 
 def launched(weights: Sequence[int], *, control: int) -> dict[str, Any]:
@@ -159,6 +159,12 @@ def holdout_of(project_id: int, category_kind: str, *, past_holdout: bool) -> in
         return 0
     percent: int = Project.objects.values_list("holdout_percent", flat=True).get(pk=project_id)
     return percent
+
+
+def held_out_of(project_id: int, contact: str) -> str:
+    """Whether a person of this number is in the project's holdout, in SQL."""
+    percent: int = Project.objects.values_list("holdout_percent", flat=True).get(pk=project_id)
+    return f"({_place(holdout_seed(project_id), contact)} < {percent * A_PERCENT})"
 
 
 def holdout_seed(project_id: int) -> int:

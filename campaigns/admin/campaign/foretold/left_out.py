@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.admin import site
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from campaigns.audiences.selection import MAX_ID
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.left_out import left_out
@@ -21,7 +23,7 @@ def page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Of one reason, with the value that is missing, if that is it."""
     context = {
         **site.each_context(request),
-        **_found(campaign, request.GET.get("reason", ""), request.GET.get("variable", "")),
+        **_found(campaign, request.GET),
         "title": _("Left out"),
         "opts": Campaign._meta,
         "original": campaign,
@@ -29,14 +31,27 @@ def page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return TemplateResponse(request, "admin/campaigns/campaign/left_out.html", context)
 
 
-def _found(campaign: Campaign, reason: str, variable: str) -> dict[str, Any]:
+def _found(campaign: Campaign, asked: QueryDict) -> dict[str, Any]:
+    reason, variable = asked.get("reason", ""), asked.get("variable", "")
+    report = LaunchReport(campaign, timezone.now())
     try:
         with one_of_few(campaign.project_id):
-            found = left_out.of(LaunchReport(campaign, timezone.now()), reason, variable)
+            found = left_out.of(report, reason, variable, start=_start(asked))
     except (Busy, TooSlow):
         return {"too_slow": True}
     except ValidationError as error:
         return {"wrong": " ".join(error.messages)}
     if found is None:
         raise Http404
-    return {"cause": found.cause, "people": found.people, "more": found.more}
+    older = urlencode({"reason": reason, "variable": variable, "from": found.older or ""})
+    return {"found": found, "older": older if found.older else ""}
+
+
+def _start(asked: QueryDict) -> int | None:
+    """The person with whom the page begins; the newest if nobody is named."""
+    named = asked.get("from", "")
+    if not named:
+        return None
+    if not (named.isascii() and named.isdigit()) or int(named[:20]) > MAX_ID:
+        raise Http404
+    return int(named)

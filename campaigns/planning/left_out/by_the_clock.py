@@ -1,0 +1,17 @@
+"""By the clock: whose time zone, and best hour, lets the message expire before it is their turn."""
+
+from __future__ import annotations
+
+from campaigns.audiences.happened.kind import Sql
+from campaigns.planning.course.course import Late
+from campaigns.runs.best_hour import opens
+from campaigns.runs.hours.local_time import LocalTime
+
+
+def people(late: Late, by: LocalTime | None) -> Sql:
+    """Of `c`."""
+    kinds = [*late.everybody, *late.some]
+    if by is None or not by.best_hour:
+        return Sql("c.timezone = ANY(%s::text[])", [[kind.zone for kind in kinds]])
+    clocks = [f"{kind.zone} {'' if kind.best_hour is None else kind.best_hour}" for kind in kinds]
+    return Sql(f"concat(c.timezone, ' ', {opens.hour_of('c.id')}) = ANY(%s::text[])", [clocks])
