@@ -199,8 +199,8 @@ def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
     # A sample is drawn from everybody at once.
     following = None if sampling.of_run(run) else _begin_of_next(run, by, ids)
     recipients = _write_recipients(run, by, range(ids.start, following or ids.stop))
-    _keep_places(run, known)
-    if run.first_percent is None:
+    if run.first_percent is None:  # else of all parts at once
+        _keep_places(run, known)
         _cut(run, range(known + 1, known + recipients + 1))
     people = _people_of(run, whole=following is None)
     of_all = _hash_of(run) if following is None else ""
@@ -213,10 +213,14 @@ def _keep_places(run: Run, known: int) -> None:
     """For those of the part whom a run of higher precedence is to reach; and for this run, if a
     lower one is under way."""
     ours = f"SELECT contact_id FROM {ledger.partition(RECIPIENTS, run.pk)} WHERE seq > %s"
-    if places.has_below(run):
-        places.keep(run.pk, f"{ours} AND {GETS_IT}", [known])
     now, last = timezone.now(), run.local_time.last if run.local_time else None
-    for other in places.above(run.project_id, run.precedence, run.caps, now, last=last):
+    above = places.above(run.project_id, run.precedence, run.caps, now, last=last)
+    has_below = places.has_below(run)
+    if above or has_below:
+        places.take_turns(run.project_id)
+    if has_below:
+        places.keep(run.pk, f"{ours} AND {GETS_IT}", [known])
+    for other in above:
         theirs = people_of(other)
         both = f"SELECT * FROM ({theirs.sql}) theirs WHERE contact_id IN ({ours})"
         places.keep(other.pk, both, [*theirs.params, known])
@@ -235,6 +239,7 @@ def _freeze_whole(run: Run, ids: range) -> Part:
         if part.next is None:
             break
         ids = range(part.next, ids.stop)
+    _keep_places(run, 0)
     _cut_drawn(run, parts)
     return Part(run.planned, part.people, None, part.hash, _groups_of(run))
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.engine import engine
+from campaigns.engine import engine, freezing
 from campaigns.runs.caps import places
 from campaigns.runs.caps.counted import Counted
 from campaigns.runs.caps.places import Place
@@ -287,3 +291,37 @@ def test_who_got_the_higher_one_long_ago_has_no_place_in_it_any_more(
     places.keep(higher.pk, "SELECT %s::bigint AS contact_id", [people[0].contact_id])
     Counted.objects.update(at=timezone.now() - timedelta(hours=2))
     assert ends(begun(project)) == [(ACCEPTED, ""), (ACCEPTED, "")]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("values", [{}, {"first_percent": 50}])
+def test_two_that_leave_places_to_the_same_run_choose_their_people_one_after_the_other(
+    project: Project, monkeypatch: pytest.MonkeyPatch, values: dict[str, Any]
+) -> None:
+    """Both would write the same rows: the second waited two seconds for them, and began anew."""
+    Project.objects.update(cap_per_day=1)
+    make_people(project, 20)
+    higher = planned(project, audience=make_audience(project))
+    lower = [make_campaign(project, **values) for _ in range(2)]
+    runs = [control.launch(one, by="user:alice", now=timezone.now()) for one in lower]
+    wrote, slowly = threading.Event(), iter([2.5])
+
+    def written(_name: str) -> None:
+        wrote.set()
+        time.sleep(next(slowly, 0))
+
+    monkeypatch.setattr(freezing, "hit", written)
+    monkeypatch.setattr(freezing, "DEVICES_AT_ONCE", 6)
+
+    def begins(run: Run) -> None:
+        try:
+            engine.advance(run.pk, now=timezone.now())
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as both:
+        first = both.submit(begins, runs[0])
+        wrote.wait(10)
+        second = both.submit(begins, runs[1])
+    assert (first.exception(), second.exception()) == (None, None)
+    assert Place.objects.filter(run_id=higher.pk).count() >= 6

@@ -18,11 +18,14 @@ from django.db.models.functions import Now
 from campaigns.runs.hours.local_time import AROUND_THE_EARTH
 from campaigns.runs.run import Run
 from notifications.people.consent.caps import A_DAY, Caps
+from notifications.postgres.row_lock import wait_for_locks
 
 ORDER = [Run.Precedence.LOW, Run.Precedence.NORMAL, Run.Precedence.HIGH]
 # One that is just choosing people may have looked before the higher one was there.
 UNDER_WAY = Q(planned__isnull=False) | Q(state=Run.State.PREPARING)
 TO_COME = (Run.State.SCHEDULED, Run.State.PREPARING, Run.State.SENDING, Run.State.PAUSED)
+
+PATIENCE_SECONDS = 60  # of who waits while another writes a million
 
 
 class Place(models.Model):
@@ -86,6 +89,15 @@ def _still(now: Any) -> Q:
 def _to_come(project_id: int) -> QuerySet[Run]:
     campaigns = Run.objects.filter(project=project_id, kind=Run.Kind.CAMPAIGN)
     return campaigns.filter(state__in=TO_COME)
+
+
+def take_turns(project_id: int) -> None:
+    """Until the transaction ends, no other run of the project writes places. Two that leave some to
+    the same run would wait for each other's rows, and crosswise for ever."""
+    wait_for_locks(PATIENCE_SECONDS)
+    with connection.cursor() as cursor:
+        key = f"places of project {project_id}"
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
 
 
 def keep(run_id: int, people: str, params: Sequence[Any]) -> None:
