@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from campaigns import control
@@ -29,7 +29,7 @@ from notifications.people.contact import Contact, forget_people
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.api.caller import Caller
-from tests.given.builders import make_audience, make_campaign, make_people
+from tests.given.builders import make_audience, make_campaign, make_device, make_people
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
@@ -325,3 +325,34 @@ def test_two_that_leave_places_to_the_same_run_choose_their_people_one_after_the
         second = both.submit(begins, runs[1])
     assert (first.exception(), second.exception()) == (None, None)
     assert Place.objects.filter(run_id=higher.pk).count() >= 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_place_goes_back_though_two_workers_write_at_once_that_it_reached_no_device(
+    project: Project,
+) -> None:
+    Project.objects.update(cap_per_day=1)
+    [device] = make_people(project, 1)
+    make_device(device.contact)
+    begun(project, precedence="low")
+    higher = begun(project, precedence="high")
+
+    def rejected(seq: int) -> None:
+        row = {"status": "rejected", "reason": "unregistered", "attempt": 1}
+        ids = {"run_id": higher.pk, "seq": seq, "device_id": seq}
+        Delivery.objects.create(**ids, **row, at=timezone.now())
+        places.give_back(higher.pk, [device.contact_id])
+
+    def other() -> None:
+        with transaction.atomic():
+            rejected(2)
+        connection.close()
+
+    assert Place.objects.filter(run_id=higher.pk).count() == 1
+    with ThreadPoolExecutor(1) as elsewhere:
+        with transaction.atomic():
+            rejected(1)
+            second = elsewhere.submit(other)
+            time.sleep(0.5)
+        second.result()
+    assert not Place.objects.filter(run_id=higher.pk).exists()

@@ -111,6 +111,11 @@ def keep(run_id: int, people: str, params: Sequence[Any]) -> None:
         )
 
 
+# Of two workers who have a device each of somebody, the second sees what the first wrote.
+HOLD = """
+SELECT contact_id FROM campaigns_place WHERE run_id = %(run)s AND contact_id = ANY(%(contacts)s)
+ORDER BY contact_id FOR UPDATE
+"""
 GIVE_BACK = """
 DELETE FROM campaigns_place p
 WHERE p.run_id = %(run)s AND p.contact_id = ANY(%(contacts)s) AND NOT EXISTS (
@@ -126,7 +131,9 @@ def give_back(run_id: int, contact_ids: Sequence[int]) -> None:
     if not contact_ids:
         return
     with connection.cursor() as cursor:
-        cursor.execute(GIVE_BACK, {"run": run_id, "contacts": [*contact_ids]})
+        cursor.execute(HOLD, {"run": run_id, "contacts": [*contact_ids]})
+        if held := [row[0] for row in cursor.fetchall()]:
+            cursor.execute(GIVE_BACK, {"run": run_id, "contacts": held})
 
 
 def remove_old() -> None:
