@@ -57,7 +57,7 @@ def _forget_with_people() -> None:
     from campaigns.runs.had import had
     from campaigns.runs.messages import of_person
     from campaigns.test_sends import clearing
-    from notifications.people.contact import ERASED
+    from notifications.people.erased.erased import ERASED
 
     ours = (of_person, counted, had, opens, clearing)
     ERASED.extend([forget_answers, *(one.forget for one in ours)])

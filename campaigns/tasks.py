@@ -41,6 +41,7 @@ from campaigns.sending import sending
 from campaigns.test_sends import clearing as old_tests
 from campaigns.test_sends import sending as test_sends
 from campaigns.triggers import arriving, deciding
+from notifications.people.erased.erased import forget_once_more
 from notifications.people.events.writing import Written
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, if_free, patiently
@@ -381,6 +382,7 @@ def tidy() -> None:
         patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
         patiently(lambda: keeping.keep_figures(now=clock.now()), seconds=0)
         patiently(lambda: old_tests.remove_old(clock.now()), seconds=0)
+        patiently(lambda: forget_once_more(clock.now()), seconds=0)
         patiently(lambda: counted.remove_old(clock.now()), seconds=0)
         patiently(places.remove_old, seconds=0)
         patiently(remembering.remove_unasked, seconds=0)

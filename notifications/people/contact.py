@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 from unicodedata import category
 
@@ -19,6 +18,7 @@ from notifications.people.attributes import (
     refuse_other_types,
     types_of,
 )
+from notifications.people.erased.erased import forget_people
 from notifications.people.locking import hold
 from notifications.people.project import OfProject, Project
 from notifications.values.exact import Decoder, Encoder, Exact
@@ -101,16 +101,6 @@ def _validate_text(text: str) -> None:
         raise ValidationError(said, params={"most": f"{MAX_TEXT:,}"})
     if problem := unstorable(text):
         raise ValidationError(gettext("It %(problem)s."), params={"problem": problem})
-
-
-# What other rooms keep of people without a foreign key goes in the transaction that erases them, by
-# their numbers: each room adds its own at the start (see apps.py).
-ERASED: list[Callable[[Sequence[int]], None]] = []
-
-
-def forget_people(contact_ids: Sequence[int]) -> None:
-    for forget in ERASED:
-        forget(contact_ids)
 
 
 class Contact(OfProject):

@@ -21,9 +21,9 @@ from campaigns.runs.ledger import Delivery, Retry
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from campaigns.sending.left import left_to_send
-from notifications.people import contact
 from notifications.people.consent.category import Category
 from notifications.people.device import Device
+from notifications.people.erased.erased import forget_people
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device, make_people, make_run
@@ -328,7 +328,7 @@ def test_a_project_without_caps_is_counted_nowhere(project: Project, fcm: Fcm) -
 def test_whoever_is_erased_is_counted_no_more(shop: Project, fcm: Fcm) -> None:
     (device,) = person(shop)
     send(make_run(shop))
-    contact.forget_people([device.contact_id])
+    forget_people([device.contact_id])
     assert not Counted.objects.exists()
 
 

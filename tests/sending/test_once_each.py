@@ -16,8 +16,8 @@ from campaigns.runs.had import remembering
 from campaigns.runs.had.had import Had, Remembered, lost_until
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
-from notifications.people import contact
 from notifications.people.contact import Contact
+from notifications.people.erased.erased import forget_people
 from notifications.people.project import Project
 from notifications.people.retention import Retention
 from tests.api.caller import Caller
@@ -147,7 +147,7 @@ def test_who_is_erased_is_forgotten_and_an_export_tells_of_it(project: Project, 
     alice = Caller(project)
     told = json.loads(alice.get("export?contact=ada").getvalue())
     assert told["had"] == [{"campaign": campaign.pk, "run": run.pk}]
-    contact.forget_people([ada.pk])
+    forget_people([ada.pk])
     ada.delete()
     assert not Had.objects.exists()
     assert chosen(send(campaign)) == []

@@ -1,0 +1,56 @@
+"""Erased: whose rows are looked for once more.
+
+What another transaction was writing of somebody while they were erased, the erasure did not see. No
+transaction lasts as long as KEPT_FOR; then all of it is there, and goes, with the row here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from django.db import models, transaction
+from django.utils import timezone
+
+KEPT_FOR = timedelta(minutes=10)  # see settings.DATABASES
+AT_ONCE = 1_000
+
+# What other rooms keep of people without a foreign key goes in the transaction that erases them, by
+# their numbers: each room adds its own at the start (see apps.py).
+ERASED: list[Callable[[Sequence[int]], None]] = []
+
+
+class Erased(models.Model):
+    """A number that is nobody's any more."""
+
+    contact_id = models.BigIntegerField()
+    at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"person {self.contact_id}, erased {self.at}"
+
+
+def forget_people(contact_ids: Sequence[int]) -> None:
+    _forget(contact_ids)
+    Erased.objects.bulk_create(Erased(contact_id=pk) for pk in contact_ids)
+
+
+def forget_once_more(now: datetime) -> None:
+    """Whoever was erased a while ago. If the process dies here: the next call does it."""
+    while _some_more(now):
+        pass
+
+
+@transaction.atomic
+def _some_more(now: datetime) -> bool:
+    old = Erased.objects.filter(at__lte=now - KEPT_FOR).order_by("pk")
+    rows = list(old.select_for_update(skip_locked=True)[:AT_ONCE])
+    if rows:
+        _forget([row.contact_id for row in rows])
+        Erased.objects.filter(pk__in=[row.pk for row in rows]).delete()
+    return len(rows) == AT_ONCE
+
+
+def _forget(contact_ids: Sequence[int]) -> None:
+    for forget in ERASED:
+        forget(contact_ids)
