@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.api import schedules
+from campaigns.api.results.opens import OpensSerializer
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.doubts import Code
 from campaigns.planning.launch_check.launch_report import LaunchReport
@@ -118,6 +119,9 @@ class ForecastSerializer(serializers.Serializer[Any]):
     exact = serializers.BooleanField(
         help_text="False: reckoned from a sample, from parts of each time zone, or with each "
         "person standing for several."
+    )
+    opens = OpensSerializer(
+        allow_null=True, help_text="null: nobody knows yet how many open a message of the project."
     )
 
 
@@ -238,6 +242,7 @@ def _forecast(report: LaunchReport) -> dict[str, Any] | None:
         "counts": course.counts,
         "beside": report.beside_named,
         "exact": course.exact,
+        "opens": report.opens,
     }
 
 

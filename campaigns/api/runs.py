@@ -13,6 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import verbs
+from campaigns.api.results import opens
+from campaigns.api.results.opens import OpensSerializer
 from campaigns.first_part.first_part import FirstPart
 from campaigns.first_part.judgement import Missed
 from campaigns.first_part.shown import Phase, shown
@@ -138,9 +140,7 @@ class FirstPartSerializer(serializers.Serializer[Any]):
     )
 
 
-class ForeseenSerializer(serializers.Serializer[Course]):
-    """How the run would go, as it was reckoned when it began."""
-
+class CourseSerializer(serializers.Serializer[Course]):
     sent = serializers.IntegerField(help_text="Messages that leave.")
     too_late = serializers.DictField(
         source="skipped",
@@ -149,6 +149,14 @@ class ForeseenSerializer(serializers.Serializer[Course]):
     )
     ends_at = serializers.DateTimeField(help_text="When the last one leaves.")
     exact = serializers.BooleanField(help_text="False: estimated, as in the campaign's check.")
+
+
+class ForeseenSerializer(CourseSerializer):
+    """How the run would go, as it was reckoned when it began."""
+
+    opens = OpensSerializer(
+        allow_null=True, help_text="null: nobody knew how many open a message of the project."
+    )
 
 
 class SleepingSerializer(serializers.Serializer[Any]):
@@ -233,7 +241,9 @@ def _snapshot(run: Run) -> dict[str, Any]:
 
 def _foreseen(run: Run) -> dict[str, Any] | None:
     course = foreseen.of(run)
-    return dict(ForeseenSerializer(course).data) if course else None
+    if course is None:
+        return None
+    return dict(CourseSerializer(course).data) | {"opens": opens.shown(foreseen.opens_of(run))}
 
 
 def _first_part(run: Run) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
+from campaigns.echo import opening
 from campaigns.runs.caps.counted import Counted
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -22,6 +23,7 @@ from tests.given.builders import (
     make_scheduled_run,
     make_template,
 )
+from tests.given.opened import opened, took
 
 NINE_IN_SEOUL = datetime(2026, 12, 1, 12, tzinfo=UTC)
 
@@ -45,6 +47,29 @@ def test_a_rate_says_how_many_leave_in_each_second(alice: Caller, ours: Project)
         "counts": [10, 10, 5],
         "exact": True,
         "beside": [],
+        "opens": None,
+    }
+
+
+def test_it_says_how_many_open_it_when(
+    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "LEAST_TOLD", 8)
+    monkeypatch.setattr(opening, "LEAST_OPENED", 4)
+    make_people(ours, 8)
+    past = opened(ours, count=4)
+    took(past, [60, 60, 120, 240])
+    with time_machine.travel(NINE_IN_SEOUL, tick=False):
+        told = checked(alice, make_campaign(ours, rate_per_second=4))["forecast"]["opens"]
+    assert told == {
+        "expected": 4,
+        "told": 4,
+        "share": 0.5,
+        "runs": [past.pk],
+        "half_after_seconds": 120,
+        "most_per_second": 1,
+        "step_seconds": 5,
+        "counts": [*[0] * 12, 2, *[0] * 11, 1, *[0] * 23, 1],
     }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.utils import timezone
 
 from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Event, Report
-from campaigns.runs.ledger import Recipient
+from campaigns.echo.receipt import Event, Receipt, Report
+from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown
 from notifications.people.project import Project
@@ -28,3 +29,12 @@ def opened(project: Project, *, count: int, days_ago: float = 2) -> Run:
     Run.objects.filter(pk=run.pk).update(finished_at=at)
     Breakdown.objects.filter(run=run).update(finished_at=at)
     return run
+
+
+def took(run: Run, seconds: Sequence[float]) -> None:
+    """Those who opened it did so long after they got it, in this order."""
+    told = Receipt.objects.filter(run_id=run.pk, event=Event.OPENED).order_by("seq")
+    for one, after in zip(told, seconds, strict=True):
+        got = Delivery.objects.get(run_id=run.pk, seq=one.seq)
+        at = got.at + timedelta(seconds=after)
+        Receipt.objects.filter(run_id=run.pk, seq=one.seq, event=Event.OPENED).update(at=at)

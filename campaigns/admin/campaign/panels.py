@@ -35,7 +35,7 @@ from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.echo import goal_in_words
 from campaigns.planning.campaign import MOST_CONTROL, Campaign
-from campaigns.planning.course import waterfall
+from campaigns.planning.course import opens, waterfall
 from campaigns.planning.launch_check import freshness, sharing, skipped
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.variants import launching
@@ -218,6 +218,8 @@ class Panels:
             "campaign": campaign,
             "report": report,
             "chart": chart.of(report.course, campaign.zone),
+            "opens_chart": chart.of_opens(report.course, report.opens, campaign.zone),
+            "opens_said": opens.said(report.opens),
             "in_vain": waterfall.in_vain(report.course),
             "quota_day": report.starts_at.astimezone(ZoneInfo(days_of)).date(),
             "zone": campaign.zone,

@@ -51,7 +51,7 @@ def foresee(
     """Of the devices of each kind so many get it, unless it is too late for them."""
     people, less, each = drawn(kinds, gets_it, rules, most=MOST)
     plan = solve(people, less, _slower(capacity, each))
-    step = _step(plan.last - plan.start if plan.last else timedelta(), steps)
+    step = fitting((plan.last - plan.start).total_seconds() if plan.last else 0, steps)
     sent, *lost = in_proportion([plan.sent, *plan.skipped.values()], gets_it)
     return Course(
         starts_at=rules.start,
@@ -124,6 +124,6 @@ def _slower(capacity: Capacity, times: int) -> Capacity:
     )
 
 
-def _step(lasts: timedelta, most: int) -> int:
-    fitting = (step for step in STEPS if lasts.total_seconds() < step * most)
-    return next(fitting, STEPS[-1])
+def fitting(seconds: float, most: int) -> int:
+    """A step of which no more than so many last as long."""
+    return next((step for step in STEPS if seconds < step * most), STEPS[-1])

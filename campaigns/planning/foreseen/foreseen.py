@@ -1,5 +1,5 @@
-"""Foreseen: how many of a run's messages would leave when? Kept once, as it begins, and drawn
-under what came of it.
+"""Foreseen: how many of a run's messages would leave when, and be opened when? Kept once, as it
+begins, and drawn under what came of it.
 
 It is reckoned when its first messages are on their way already: asked is how things stood at its
 start.
@@ -8,6 +8,7 @@ start.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from campaigns.audiences.selection import drawn
 from campaigns.audiences.settled.settling import settled
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.course import FINE_STEPS, Course
+from campaigns.planning.course.opens import Opens
 from campaigns.planning.launch_check.doubts import edited_since
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.runs.run import Run
@@ -40,6 +42,8 @@ class Foreseen(models.Model):
     # Of messages, in each step from the start on.
     counts = ArrayField(models.PositiveIntegerField(), default=list)
     exact = models.BooleanField(default=False)
+    # As `opens.Opens` has it; None: nobody knew how many open anything.
+    opens = models.JSONField(null=True)
 
     def __str__(self) -> str:
         return f"{self.sent} messages of run {self.run_id}"
@@ -58,8 +62,17 @@ class Foreseen(models.Model):
 
 
 def of(run: Run) -> Course | None:
-    kept = Foreseen.objects.filter(run=run.pk).exclude(counts=[]).first()
+    kept = _kept(run)
     return kept.course if kept else None
+
+
+def opens_of(run: Run) -> Opens | None:
+    kept = _kept(run)
+    return Opens(**kept.opens) if kept and kept.opens else None
+
+
+def _kept(run: Run) -> Foreseen | None:
+    return Foreseen.objects.filter(run=run.pk).exclude(counts=[]).first()
 
 
 def keep(run_id: int, now: datetime) -> None:
@@ -75,9 +88,12 @@ def keep(run_id: int, now: datetime) -> None:
     kept, is_mine = Foreseen.objects.get_or_create(run=run, defaults={"starts_at": run.started_at})
     if not is_mine or _edited_since(run, run.campaign):
         return
-    course = LaunchReport(run.campaign, run.started_at, begun=run).course_in(FINE_STEPS)
+    report = LaunchReport(run.campaign, run.started_at, begun=run)
+    course = report.course_in(FINE_STEPS)
     if course is None:
         return
+    opens = report.opens_of(course)
+    kept.opens = asdict(opens) if opens else None
     kept.starts_at, kept.ends_at = course.starts_at, course.ends_at
     kept.sent, kept.skipped, kept.exact = course.sent, course.skipped, course.exact
     kept.step_seconds, kept.counts = course.step, course.counts

@@ -22,10 +22,11 @@ from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.reach import Reach, Zones
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
+from campaigns.echo.opening import Opening, Soon, learned, soon
 from campaigns.first_part import drawing, in_words
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.course import forecast, waterfall
+from campaigns.planning.course import forecast, opens, waterfall
 from campaigns.planning.course.course import (
     MOST_STEPS,
     Course,
@@ -34,6 +35,7 @@ from campaigns.planning.course.course import (
     kinds,
     who_is_late,
 )
+from campaigns.planning.course.opens import Opens
 from campaigns.planning.course.waterfall import Step
 from campaigns.planning.launch_check import (
     clocks,
@@ -72,6 +74,7 @@ from notifications.postgres.budget import TooSlow, clock, until, within
 REPORT_SECONDS = 5.0  # for all of its parts together
 SAMPLES = 3
 SAMPLING_SECONDS = 2.0
+SOON_SECONDS = 0.5  # of how soon they open it: how many do is said without it
 ZONES_SECONDS = 0.5  # a share of the people is as good from a part of them
 AMONG = 12  # people looked at for three who differ
 COMING = 3
@@ -348,6 +351,23 @@ class LaunchReport:
             asks.kinds, asks.gets_it, asks.rules, others.capacity, exact=exact, steps=steps
         )
         return found if self._is_sure(found) else replace(found, exact=False)
+
+    @cached_property
+    def opens(self) -> Opens | None:
+        """How many open it when; None where nobody knows how many open anything."""
+        return self.opens_of(self.course) if self.course else None
+
+    def opens_of(self, course: Course) -> Opens | None:
+        return opens.expected(course, *self._opening)
+
+    @cached_property
+    @_in_time
+    def _opening(self) -> tuple[Opening, Soon]:
+        found = learned(self.campaign.project_id, self.now)
+        if found.known:
+            with suppress(TooSlow), within(seconds=SOON_SECONDS):
+                return found, soon(found)
+        return found, Soon()
 
     def late(self, reason: str) -> Late:
         """Whom the clock costs the message, as far as that can be known."""

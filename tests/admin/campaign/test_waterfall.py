@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 from django.urls import reverse
 
+from campaigns.echo import opening
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people, make_project
+from tests.given.opened import opened, took
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 
@@ -63,6 +66,37 @@ def test_the_review_draws_it_and_says_the_same_in_numbers(project: Project, desk
     assert "How it would go" in page and page.count('class="r-block"') == 3
     numbers = page.partition('id="course-numbers"')[2]
     assert [f'<td class="c-number">{n}</td>' in numbers for n in (10, 5)] == [True, True]
+
+
+def opens_on(page: str) -> list[int]:
+    table = page.partition('id="opens-numbers"')[2].partition("</table>")[0]
+    return [int(count) for count in re.findall(r'<td class="c-number">(\d+)</td>', table)]
+
+
+def test_the_review_draws_how_many_open_it_when(
+    project: Project, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of them did, two at once and two after half an hour."""
+    monkeypatch.setattr(opening, "LEAST_TOLD", 8)
+    monkeypatch.setattr(opening, "LEAST_OPENED", 4)
+    make_people(project, 8)
+    past = opened(project, count=4)
+    took(past, [0, 0, 1_800, 1_800])
+    campaign = make_campaign(project, rate_per_second=10)
+    address = reverse("admin:campaign_review", args=[campaign.pk])
+    page = desk.client.get(address).content.decode()
+    assert "When they open it" in page
+    assert f"About 4 are expected to open it, as 50 % did of run {past.pk}." in page
+    counts = opens_on(page)
+    assert (counts[0], counts[-1], sum(counts)) == (2, 2, 4)
+    assert "Nobody knows yet how many open" not in page
+
+
+def test_the_review_says_where_nobody_has_opened_anything_yet(project: Project, desk: Desk) -> None:
+    make_people(project, 8)
+    campaign = make_campaign(project)
+    page = desk.open("campaign_review", campaign.pk)
+    assert "When they open it Nobody knows yet how many open a message of this project" in page
 
 
 def test_the_quota_is_shown_of_the_day_that_the_project_has(project: Project, desk: Desk) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.echo.receipt import EchoSum
 from campaigns.engine import engine
 from campaigns.planning.foreseen.foreseen import Foreseen
 from campaigns.runs.run import Run
@@ -94,3 +96,52 @@ def test_a_run_that_was_not_foreseen_has_its_own_line(desk: Desk, project: Proje
 
     assert 'class="r-stroke"' in page
     assert 'class="r-plan"' not in page and "Dashed" not in page and "Foreseen" not in page
+
+
+# --- Opens ----------------------------------------------------------------------------------------
+
+EXPECTED = {
+    "expected": 40, "told": 20, "share": 0.1, "runs": [1], "half_after": 600.0,
+    "most_per_second": 1.0, "step": 300, "counts": [16, 8, 4, 4, 8] + [0] * 99,
+}  # fmt: skip
+
+
+def run_with_opens(project: Project, counts: dict[int, int], opens: dict[str, Any] | None) -> Run:
+    """So many were told in these ten minutes since it began."""
+    run = sends(project, since=timedelta(hours=1), answered=[100, 90])
+    foresee(run, [100, 90])
+    Foreseen.objects.update(opens=opens)
+    for slot, count in counts.items():
+        EchoSum.objects.create(run_id=run.pk, by="after", value=str(slot), event=3, count=count)
+    EchoSum.objects.create(run_id=run.pk, event=3, count=sum(counts.values()))
+    return run
+
+
+def opens_of(page: str) -> list[tuple[str, str]]:
+    table = page.partition('id="opened-numbers"')[2].partition("</table>")[0]
+    return re.findall(r'<td class="c-number">([^<]*)</td><td class="c-number">([^<]*)</td>', table)
+
+
+def test_under_what_phones_told_is_drawn_how_many_should_open_it(
+    desk: Desk, project: Project
+) -> None:
+    """Of the foreseen ones every second phone will tell."""
+    run = run_with_opens(project, {0: 9, 1: 5}, EXPECTED)
+
+    page = page_of(desk, run)
+
+    assert opens_of(page)[:3] == [("9", "12"), ("5", "4"), ("–", "4")]
+    assert len(opens_of(page)) == 8, "four times as far as the bars are"
+    assert "About 40 opens, of which phones tell of about 20." in page
+    chart = page.partition('id="opened-chart"')[2].partition("</svg>")[0]
+    assert 'class="r-plan"' in chart and chart.count('class="r-block"') == 2
+
+
+def test_where_nobody_knew_how_many_open_it_the_bars_stand_alone(
+    desk: Desk, project: Project
+) -> None:
+    for nothing in (None, {**EXPECTED, "expected": 0, "told": 0, "counts": [0]}):
+        Foreseen.objects.all().delete()
+        run = run_with_opens(project, {0: 9, 1: 5}, nothing)
+        chart = page_of(desk, run).partition('id="opened-chart"')[2]
+        assert opens_of(chart) == [] and 'class="r-plan"' not in chart

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns import control, tasks
+from campaigns.echo import opening
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.foreseen import foreseen
@@ -21,6 +22,7 @@ from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from tests.api.caller import Caller
 from tests.given.builders import (
     make_audience,
     make_campaign,
@@ -29,6 +31,7 @@ from tests.given.builders import (
     make_people,
     make_run,
 )
+from tests.given.opened import opened, took
 from tests.rehearsals.rehearsing import ask
 
 HERE, WEST = "Etc/UTC", "Etc/GMT+3"
@@ -67,6 +70,34 @@ def test_a_run_keeps_what_the_check_said_of_it(project: Project) -> None:
     assert kept.starts_at == run.started_at
     assert kept.ends_at and said.ends_at and abs(kept.ends_at - said.ends_at) < timedelta(seconds=5)
     assert abs(kept.ends_at - run.started_at - 3 * AN_HOUR) < timedelta(minutes=1)
+
+
+def test_a_run_keeps_how_many_would_open_it_when(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "LEAST_TOLD", 8)
+    monkeypatch.setattr(opening, "LEAST_OPENED", 4)
+    make_people(project, 8)
+    past = opened(project, count=4)
+    took(past, [0, 0, 1_800, 1_800])
+    run = begun(make_run(project))
+
+    foreseen.keep(run.pk, timezone.now())
+
+    kept = foreseen.opens_of(run)
+    assert kept and kept.counts
+    assert (kept.expected, kept.told, kept.runs, sum(kept.counts)) == (4, 4, [past.pk], 4)
+    shown = Caller(project).get(f"runs/{run.pk}").json()["foreseen"]
+    assert (shown["opens"]["counts"], shown["sent"]) == (kept.counts, 8)
+
+
+def test_of_a_project_without_opens_a_run_is_foreseen_without_them(project: Project) -> None:
+    make_people(project, 2)
+    run = begun(make_run(project))
+    foreseen.keep(run.pk, timezone.now())
+    assert foreseen.of(run) and foreseen.opens_of(run) is None
+    shown = Caller(project).get(f"runs/{run.pk}").json()["foreseen"]
+    assert (shown["sent"], shown["opens"]) == (2, None)
 
 
 def test_what_the_run_sent_meanwhile_is_not_held_against_its_people(project: Project) -> None:

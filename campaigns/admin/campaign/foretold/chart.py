@@ -1,4 +1,4 @@
-"""The bars of a run that is not launched yet: how many messages leave when."""
+"""The bars of a run that is not launched yet: how many messages leave when, and are opened when."""
 
 from __future__ import annotations
 
@@ -6,34 +6,37 @@ from datetime import timedelta
 
 from django.utils.translation import gettext as _
 
-from campaigns.admin.run.result.echo import Bars
+from campaigns.admin.run.result.bars import Bars, Called, drawn
 from campaigns.planning.course.course import Course
-from notifications.admin.furniture.axis import Mark, nice_top
+from campaigns.planning.course.opens import Opens
 from notifications.values.moments import CLOCK, CLOCK_AND_SECOND, SHORT_DAY_AND_CLOCK, local
 
 
 def of(course: Course | None, zone: str) -> Bars | None:
     """None: too short for a drawing."""
-    if course is None or len(course.counts) < 2:
+    if course is None:
         return None
-    counts, stretch = course.counts, timedelta(seconds=course.step)
-    top, each = nice_top(max(2, *counts)), 600 / len(counts)
-    layout = _layout(course)
+    called = Called("course", _("When they leave"), _("Messages"))
+    return _drawn(called, course, course.step, course.counts, zone)
+
+
+def of_opens(course: Course | None, opens: Opens | None, zone: str) -> Bars | None:
+    if course is None or opens is None:
+        return None
+    called = Called("opens", _("When they open it"), _("Opens"))
+    return _drawn(called, course, opens.step, opens.counts or [], zone)
+
+
+def _drawn(called: Called, course: Course, step: int, counts: list[int], zone: str) -> Bars | None:
+    if len(counts) < 2:
+        return None
+    layout, stretch = _layout(step, len(counts)), timedelta(seconds=step)
     since = [local(course.starts_at + stretch * at, zone, layout) for at in range(len(counts) + 1)]
-    return Bars(
-        name="course",
-        title=_("When they leave"),
-        label=_("Messages"),
-        bars=[(f"{each * at:.1f}", f"{140 * count / top:.1f}") for at, count in enumerate(counts)],
-        each=f"{each * 0.8:.1f}",
-        heights=[Mark(100 * (1 - part), f"{top * part:,.0f}") for part in (1.0, 0.5, 0.0)],
-        times=[Mark(0, since[0]), Mark(50, since[len(counts) // 2]), Mark(100, since[-1])],
-        values=list(zip(since, counts, strict=False)),
-    )
+    return drawn(called, since, counts)
 
 
-def _layout(course: Course) -> str:
+def _layout(step: int, steps: int) -> str:
     """As exact as the time it shows needs."""
-    if course.step * len(course.counts) >= 86_400:
+    if step * steps >= 86_400:
         return str(SHORT_DAY_AND_CLOCK)
-    return str(CLOCK_AND_SECOND if course.step < 60 else CLOCK)
+    return str(CLOCK_AND_SECOND if step < 60 else CLOCK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -13,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from campaigns.admin.run.result.bars import Bars, Called, drawn
 from campaigns.admin.run.result.cuts import SHOWN, TITLES, in_words
 from campaigns.echo import goal_in_words
 from campaigns.echo.funnel import (
@@ -26,16 +28,19 @@ from campaigns.echo.funnel import (
 )
 from campaigns.echo.goal import without_value
 from campaigns.echo.receipt import Event
+from campaigns.planning.course.opens import Opens
+from campaigns.planning.foreseen import foreseen
 from campaigns.results import breakdown
 from campaigns.runs import sums
 from campaigns.runs.run import Run
-from notifications.admin.furniture.axis import Mark, nice_top
 from notifications.admin.furniture.coming_back import COMING_BACK
 from notifications.values.moments import SHORT_DAY_AND_CLOCK, local
 from notifications.values.shares import share, width
 
 MOST_BARS = 72
 STRETCHES = (1, 3, 6, 12, 36, 144, 1_008)  # slots of ten minutes: half an hour, …, a day, a week
+# What was foreseen of long is drawn so many times as far as the bars are: they, too, shall be seen.
+AHEAD = 4
 ECHO = timedelta(minutes=30)  # after its end most of it has come
 OVER_TIME = {
     Event.RECEIVED: gettext_lazy("Received over time"),
@@ -59,20 +64,6 @@ class Row:
     told: Told | None = None  # None: what we know ourselves
     coverage: str = ""
     total: str = ""  # one of the totals, which are drawn more often: they draw this number, too
-
-
-@dataclass(frozen=True)
-class Bars:
-    """How many told of it in each stretch of time, the same in numbers below the drawing."""
-
-    name: str  # in the page, and of the files one takes away
-    title: str
-    label: str
-    bars: list[tuple[str, str]]  # where each stands, and how high
-    each: str  # how wide
-    heights: list[Mark]
-    times: list[Mark]
-    values: list[tuple[str, int]]
 
 
 def echo_view(request: HttpRequest, run_id: int) -> HttpResponse:
@@ -214,37 +205,57 @@ def _asks_again(run: Run, now: datetime) -> str:
 def _charts(run: Run, found: Funnel) -> list[Bars]:
     """One of each step that anybody told of, and of the goal: the last first."""
     told = [
-        _bars(run, step.event.name.lower(), OVER_TIME[step.event], step.event.label,
-              over_time(run.pk, step.event))
+        _bars(run, _called(step.event), over_time(run.pk, step.event), _opens(run, step.event))
         for step in found.steps
         if step.count
-    ]  # fmt: skip
+    ]
     if found.goal and found.goal.times:
         title = _("“%(event)s” over time") % {"event": run.goal_event}
-        told.append(_bars(run, "goal", title, run.goal_event, goal_over_time(run.pk)))
+        told.append(_bars(run, Called("goal", title, run.goal_event), goal_over_time(run.pk)))
     return [bars for bars in reversed(told) if bars]
 
 
-def _bars(run: Run, name: str, title: Any, label: Any, counts: list[int]) -> Bars | None:
+def _called(event: Event) -> Called:
+    return Called(event.name.lower(), str(OVER_TIME[event]), str(event.label))
+
+
+def _opens(run: Run, event: Event) -> Opens | None:
+    return foreseen.opens_of(run) if event == Event.OPENED else None
+
+
+def _bars(run: Run, called: Called, counts: list[int], opens: Opens | None = None) -> Bars | None:
     """None: too short for a drawing."""
     began = run.started_at
     if len(counts) < 2 or began is None:
         return None
-    fitting = (slots for slots in STRETCHES if len(counts) <= slots * MOST_BARS)
-    slots = next(fitting, STRETCHES[-1])
-    summed = [sum(counts[at : at + slots]) for at in range(0, len(counts), slots)]
-    top, each = nice_top(max(2, *summed)), 600 / len(summed)
+    plan = _foreseen(opens, AHEAD * len(counts))
+    many = max(len(counts), len(plan))
+    slots = next((slots for slots in STRETCHES if many <= slots * MOST_BARS), STRETCHES[-1])
+    summed, planned = _summed(counts, slots), _summed(plan, slots)
     zone, stretch = run.project.timezone, timedelta(minutes=SLOT_MINUTES * slots)
-    since = [
-        local(began + stretch * at, zone, SHORT_DAY_AND_CLOCK) for at in range(len(summed) + 1)
-    ]
-    return Bars(
-        name=name,
-        title=str(title),
-        label=str(label),
-        bars=[(f"{each * at:.1f}", f"{140 * count / top:.1f}") for at, count in enumerate(summed)],
-        each=f"{each * 0.8:.1f}",
-        heights=[Mark(100 * (1 - part), f"{top * part:,.0f}") for part in (1.0, 0.5, 0.0)],
-        times=[Mark(0, since[0]), Mark(50, since[len(summed) // 2]), Mark(100, since[-1])],
-        values=list(zip(since, summed, strict=False)),
+    ends = range(max(len(summed), len(planned)) + 1)
+    since = [local(began + stretch * at, zone, SHORT_DAY_AND_CLOCK) for at in ends]
+    said = _plan_said(opens) if plan and opens else ""
+    return drawn(called, since, summed, planned, said)
+
+
+def _foreseen(opens: Opens | None, most: int) -> list[float]:
+    """In the same slots, as many as phones tell of; of a long time its beginning."""
+    if opens is None or not (opens.counts and opens.expected):
+        return []
+    counts = foreseen.in_steps(opens.counts, opens.step, 60 * SLOT_MINUTES)
+    return [count * opens.told / opens.expected for count in counts[:most]]
+
+
+def _plan_said(opens: Opens) -> str:
+    said = _(
+        "Dashed: as foreseen when it began. About %(count)s opens, of which phones tell of about "
+        "%(told)s."
     )
+    if opens.told >= opens.expected:
+        said = _("Dashed: as foreseen when it began. About %(count)s opens.")
+    return said % {"told": f"{opens.told:,}", "count": f"{opens.expected:,}"}
+
+
+def _summed(counts: Sequence[float], slots: int) -> list[float]:
+    return [sum(counts[at : at + slots]) for at in range(0, len(counts), slots)]

@@ -1,0 +1,74 @@
+"""Bars over time: an SVG drawn here, and the same in numbers below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from notifications.admin.furniture.axis import Mark, nice_top
+
+WIDTH, HEIGHT = 600.0, 140.0
+WIDE = 0.8  # a bar, of its place
+
+
+@dataclass(frozen=True)
+class Called:
+    name: str  # in the page, and of the files one takes away
+    title: str
+    label: str  # of the numbers
+
+
+@dataclass(frozen=True)
+class Value:
+    """One stretch of time: when it begins, how many there were, and how many were foreseen."""
+
+    since: str
+    count: str
+    foreseen: str
+
+
+@dataclass(frozen=True)
+class Bars:
+    """How many there were in each stretch of time."""
+
+    called: Called
+    bars: list[tuple[str, str]]  # where each stands, and how high
+    each: str  # how wide
+    plan: str  # the points of what was foreseen; empty: nothing was
+    heights: list[Mark]
+    times: list[Mark]
+    values: list[Value]
+    plan_said: str = ""
+
+
+def drawn(
+    called: Called,
+    since: Sequence[str],
+    counts: Sequence[float],
+    plan: Sequence[float] = (),
+    plan_said: str = "",
+) -> Bars:
+    """`since`: when each stretch begins, and when the last one ends."""
+    places = len(since) - 1
+    top, each = nice_top(max(2, *counts, *plan)), WIDTH / places
+    return Bars(
+        called=called,
+        bars=[(f"{each * at:.1f}", f"{HEIGHT * n / top:.1f}") for at, n in enumerate(counts)],
+        each=f"{each * WIDE:.1f}",
+        plan=" ".join(
+            f"{each * (at + WIDE / 2):.1f},{HEIGHT - HEIGHT * n / top:.1f}"
+            for at, n in enumerate(plan)
+        ),
+        heights=[Mark(100 * (1 - part), f"{top * part:,.0f}") for part in (1.0, 0.5, 0.0)],
+        times=[Mark(0, since[0]), Mark(50, since[places // 2]), Mark(100, since[-1])],
+        values=[
+            Value(at, _number(count), _number(planned))
+            for at, count, planned in zip_longest(since[:-1], counts, plan)
+        ],
+        plan_said=plan_said,
+    )
+
+
+def _number(count: float | None) -> str:
+    return "–" if count is None else f"{round(count)}"

@@ -1,0 +1,107 @@
+"""How many would open it, and when: the course of the messages, and how soon the project's readers
+open what they get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from campaigns.echo.opening import Opening, Soon
+from campaigns.planning.course.course import MOST_STEPS, Course, fitting
+from campaigns.planning.course.forecast import number
+from notifications.values.moments import in_words
+from notifications.values.shares import share as percent
+
+MOSTLY = 0.9  # of those who open it: the last ones take for days
+# What lasts as long as its readers take keeps the steps of its messages.
+STEPS = 2 * MOST_STEPS
+
+
+@dataclass(frozen=True)
+class Opens:
+    """Of the messages that leave."""
+
+    expected: int  # sooner or later
+    told: int  # as many of them as phones will tell of
+    share: float
+    runs: list[int]  # from which that was learned
+    half_after: float | None = None  # seconds: half of them take no longer. None: nobody knows when
+    most_per_second: float | None = None
+    step: int = 0  # seconds; the steps of the messages, or longer ones
+    counts: list[int] | None = None  # in each step from the start on; the others come later
+
+    @property
+    def later(self) -> int:
+        return self.expected - sum(self.counts or ())
+
+
+def expected(course: Course, opening: Opening, soon: Soon) -> Opens | None:
+    """None: nobody knows how many open a message."""
+    if not opening.known:
+        return None
+    share = opening.opened / opening.able
+    found = round(course.sent * share)
+    told = round(found * min(1.0, opening.able / opening.reached)) if opening.reached else found
+    runs = sorted(opening.runs)
+    if not soon.seconds or not course.sent:
+        return Opens(found, told, share, runs)
+    lasts = course.step * len(course.counts) + soon.after(MOSTLY)
+    step = course.step if lasts < course.step * STEPS else fitting(lasts, MOST_STEPS)
+    counts = _counts(course, soon, share, step, int(lasts // step) + 1)
+    most = max(_counts(course, soon, share, course.step, len(course.counts) + MOST_STEPS))
+    half = soon.after(0.5)
+    return Opens(found, told, share, runs, half, most / course.step, step, _whole(counts))
+
+
+def _counts(course: Course, soon: Soon, share: float, step: int, steps: int) -> list[float]:
+    """A message counts as sent in the middle of its step."""
+    sent = [
+        ((number + 0.5) * course.step, count) for number, count in enumerate(course.counts) if count
+    ]
+    until = [
+        share * sum(count * soon.share(end - at) for at, count in sent if at <= end)
+        for end in range(0, (steps + 1) * step, step)
+    ]
+    return [after - before for before, after in pairwise(until)]
+
+
+def _whole(counts: Sequence[float]) -> list[int]:
+    """Rounded so that by each moment there are as many."""
+    sums, whole = 0.0, [0]
+    for count in counts:
+        sums += count
+        whole.append(round(sums))
+    return [after - before for before, after in pairwise(whole)]
+
+
+def said(opens: Opens | None) -> str:
+    """In words, with what it was learned from."""
+    if opens is None:
+        return _(
+            "Nobody knows yet how many open a message of this project: that takes 1,000 sent a day "
+            "ago or earlier to phones that report it (docs/receipts.md), and 20 who opened one."
+        )
+    many = ngettext(
+        "About %(count)s are expected to open it, as %(share)s %% did of run %(runs)s.",
+        "About %(count)s are expected to open it, as %(share)s %% did of runs %(runs)s.",
+        len(opens.runs),
+    )
+    part, runs = percent(round(10_000 * opens.share), 10_000), ", ".join(map(str, opens.runs))
+    many %= {"count": f"{opens.expected:,}", "share": part, "runs": runs}
+    return f"{many} {_when(opens)}" if opens.expected else many
+
+
+def _when(opens: Opens) -> str:
+    if opens.half_after is None or opens.most_per_second is None:
+        return _("When, nobody knows: the recipients of these runs are no longer kept.")
+    half = _("Half of them do within %(time)s of getting it; at most about %(most)s a second.")
+    half %= {"time": in_words(max(1, opens.half_after)), "most": number(opens.most_per_second)}
+    if not opens.later:
+        return half
+    later = _("%(count)s of them do later than is drawn.") % {"count": f"{opens.later:,}"}
+    return f"{half} {later}"
