@@ -55,7 +55,7 @@ def _alone(name: str, count: int) -> dict[str, Any]:
 
 def main(name: str, count: int) -> None:
     rules, capacity = RUNS[name]
-    people = People.mixed(_kinds(count))
+    people = People.mixed(kinds(count))
     began = time.monotonic()
     plan = solve(people, rules, capacity)
     told = {"sent": plan.sent, "skipped": plan.skipped, "minutes": len(plan.curve(HOUR / 60))}
@@ -64,7 +64,7 @@ def main(name: str, count: int) -> None:
     print(json.dumps({"people": count, "seconds": seconds, "peak_mb": peak, **told}))
 
 
-def _kinds(count: int) -> list[tuple[Alike, int]]:
+def kinds(count: int) -> list[tuple[Alike, int]]:
     """Of every zone on earth, with each past."""
     pasts = [tuple(START - hours * HOUR for hours in past) for past in RUNG]
     kinds = [Alike(zone, past) for zone in places() for past in pasts]
