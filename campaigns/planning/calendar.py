@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import merge
@@ -57,14 +57,19 @@ def entries(
 ) -> Entries:
     """Everything of these campaigns from `since` to before `until`."""
     others = [*_runs(campaigns, since, until), *_drafts(campaigns, since, until)]
-    return _with_expected(others, campaigns, max(since, now), until, most or MOST_EXPECTED)
+    return _with(others, _expected(campaigns, max(since, now), until), most or MOST_EXPECTED)
 
 
 def coming(
-    campaigns: QuerySet[Campaign], since: datetime, until: datetime, now: datetime
+    campaigns: QuerySet[Campaign],
+    since: datetime,
+    until: datetime,
+    now: datetime,
+    *,
+    series_since: Callable[[Run], datetime] | None = None,
 ) -> Entries:
-    """What was launched and has not begun: scheduled runs, and the next ones of series. What is
-    due already counts, however late."""
+    """What was launched and has not begun: scheduled runs, and the next ones of series, of which
+    each may begin later than `since`. What is due already counts, however late."""
     waiting = Run.objects.filter(
         state=Run.State.SCHEDULED, campaign__in=campaigns.values("pk"), scheduled_at__lt=until
     )
@@ -75,13 +80,11 @@ def coming(
         for run in runs.order_by("scheduled_at")[:MOST]
         if _state_of(run) != RESTING
     ]
-    return _with_expected(found, campaigns, max(since, now), until, MOST_EXPECTED)
+    expected = _expected(campaigns, max(since, now), until, series_since)
+    return _with(found, expected, MOST_EXPECTED)
 
 
-def _with_expected(
-    others: list[Entry], campaigns: QuerySet[Campaign], since: datetime, until: datetime, most: int
-) -> Entries:
-    coming = _expected(campaigns, since, until)
+def _with(others: list[Entry], coming: Iterator[Entry], most: int) -> Entries:
     found = Entries(sorted([*others, *islice(coming, most)], key=_by_time))
     if one_more := next(coming, None):
         found.ends = one_more.at
@@ -106,7 +109,12 @@ def _state_of(run: Run) -> str:
     return RESTING if waits and run.campaign.series_paused_at is not None else run.state
 
 
-def _expected(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
+def _expected(
+    campaigns: QuerySet[Campaign],
+    since: datetime,
+    until: datetime,
+    series_since: Callable[[Run], datetime] | None = None,
+) -> Iterator[Entry]:
     """The occurrences of running series of which no run exists yet: only the next one does. The
     earliest first."""
     nexts = Run.objects.filter(WAITS, campaign__in=campaigns.values("pk")).exclude(occurrence=ONCE)
@@ -115,7 +123,8 @@ def _expected(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -
     )
     latest = recurring.order_by("campaign_id", "-scheduled_at").distinct("campaign_id")
     runs = latest.select_related("campaign__project", "project", "category").defer("content")
-    return merge(*(_following(run, since, until) for run in runs[:MOST]), key=_by_time)
+    begin = {run: max(since, series_since(run)) if series_since else since for run in runs[:MOST]}
+    return merge(*(_following(run, at, until) for run, at in begin.items()), key=_by_time)
 
 
 def _following(run: Run, since: datetime, until: datetime) -> Iterator[Entry]:

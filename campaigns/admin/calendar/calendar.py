@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -21,6 +21,7 @@ from campaigns import control
 from campaigns.admin.calendar import ics, off
 from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.calendar.move import MoveDialog
+from campaigns.admin.calendar.often import Line, lines
 from campaigns.admin.calendar.one import MoveOneDialog
 from campaigns.admin.calendar.quota import beside
 from campaigns.admin.calendar.quota.heat import levels
@@ -61,6 +62,8 @@ class Shown:
     state: str
     label: Any
     move_url: str  # empty: it stays
+    times: str = ""  # of one that stands for several
+    each: list[Shown] = field(default_factory=list)  # of these, where there is room
 
 
 @dataclass(frozen=True)
@@ -251,18 +254,31 @@ def _shown(entry: Entry, at: datetime, *, may_move: bool) -> Shown:
     )
 
 
+def _line(line: Line, span: Span, *, may_move: bool, in_full: bool) -> Shown:
+    first = _shown(line.first, span.local(line.first.at), may_move=may_move)
+    if not line.others:
+        return first
+    rest = line.others if in_full else []
+    others = [_shown(one, span.local(one.at), may_move=may_move) for one in rest]
+    each = [first, *others] if in_full else []
+    url = page_url(line.first.campaign)
+    return replace(first, url=url, move_url="", times=line.times, each=each)
+
+
 def _day(
     span: Span, day: date, entries: list[Entry], today: date, left_out: str, *, may_move: bool
 ) -> Day:
     most = IN_A_DAY[span.view]
+    in_full = span.view == "week" and len(entries) <= most
+    told = list(lines(entries))
     return Day(
         date=day,
         spoken=calendar_span.spoken(day, today),
         today=day == today,
         outside=span.view == "month" and day.month != span.day.month,
         past=day < today,
-        shown=[_shown(one, span.local(one.at), may_move=may_move) for one in entries[:most]],
-        more=max(0, len(entries) - most),
+        shown=[_line(one, span, may_move=may_move, in_full=in_full) for one in told[:most]],
+        more=sum(1 + len(one.others) for one in told[most:]),
         week=span.address(day=day, view="week"),
         left_out=left_out,
     )

@@ -39,6 +39,7 @@ class Planned:
     at: datetime
     asks: Asks | None  # None: nobody could count its people in time
     goes: Goes | None = None  # what comes of it beside the others
+    entry: Entry | None = None  # as it stands in the calendar, until it is under way
 
     @property
     def under_way(self) -> bool:
@@ -60,7 +61,10 @@ class Reckoned:
 
 def reckoned(there: Firebase, since: datetime, until: datetime, now: datetime) -> Reckoned:
     """Whatever may send between the two, each as it goes beside the others."""
-    found = _all(there, since, until, now)
+    return reckoned_of(there, everything(there, since, until, now), since)
+
+
+def reckoned_of(there: Firebase, found: Sequence[Planned], since: datetime) -> Reckoned:
     first = _first(found, since)
     whole, part = (sum(_ends(one) >= since for one in runs) for runs in (found, first))
     return Reckoned(beside(first, there), whole - part)
@@ -73,15 +77,23 @@ def beside(found: Sequence[Planned], there: Firebase) -> list[Planned]:
 
 def planned(there: Firebase, since: datetime, until: datetime, now: datetime) -> list[Planned]:
     """Each by itself, the earliest first."""
-    return _first(_all(there, since, until, now), since)
+    return _first(everything(there, since, until, now), since)
 
 
-def _all(there: Firebase, since: datetime, until: datetime, now: datetime) -> list[Planned]:
-    campaigns = Campaign.objects.filter(project__in=there.projects)
-    coming = calendar.coming(campaigns, max(since - LASTS, now), until, now)
+def everything(there: Firebase, since: datetime, until: datetime, now: datetime) -> list[Planned]:
+    """However many: what begins between the two, or before and may last until then."""
     going = _under_way(there)
-    ids = {entry.campaign.pk for entry in coming} | {run.campaign.pk for run in going}
-    by = _Asking(there, Sizes(ids), now)
+    campaigns = Campaign.objects.filter(project__in=there.projects)
+    unfinished = Run.objects.filter(project__in=there.projects, finished_at=None)
+    ids = unfinished.filter(campaign__isnull=False).values_list("campaign", flat=True).distinct()
+    by = _Asking(there, Sizes({*ids}), now)
+
+    def series_since(run: Run) -> datetime:
+        return since - by.lasts(run)
+
+    coming = calendar.coming(
+        campaigns, max(since - LASTS, now), until, now, series_since=series_since
+    )
     found = [*map(by.of_rest, going), *map(by.of_entry, coming)]
     return sorted(found, key=lambda one: one.at)
 
@@ -101,12 +113,15 @@ def _from(asks: Asks, at: datetime) -> Asks:
 
 
 def _ends(one: Planned) -> datetime:
-    """At the earliest; where some may sleep, a day later."""
-    if one.asks is None:
-        return one.at
-    rules = one.asks.rules
-    lasts = rules.wait + timedelta(seconds=one.asks.gets_it / one.asks.rate)
-    return one.at + lasts + (A_DAY if rules.local_time or rules.quiet else timedelta())
+    return one.at + _lasts(one.asks)
+
+
+def _lasts(asks: Asks | None) -> timedelta:
+    """At least; where some may sleep, a day longer."""
+    if asks is None:
+        return timedelta()
+    lasts = asks.rules.wait + timedelta(seconds=asks.gets_it / asks.rate)
+    return lasts + (A_DAY if asks.rules.local_time or asks.rules.quiet else timedelta())
 
 
 def _under_way(there: Firebase) -> list[Run]:
@@ -128,11 +143,19 @@ class _Asking:
     def of_entry(self, entry: Entry) -> Planned:
         at = max(entry.at, self._now)
         if entry.run is not None:
-            return Planned(entry.campaign, entry.run, at, self._of(entry.run, at))
-        if entry.campaign.pk not in self._expected:
-            run = entry.follows
-            self._expected[entry.campaign.pk] = self._of_later(run, at) if run else None
-        return Planned(entry.campaign, None, at, self._expected[entry.campaign.pk])
+            return Planned(entry.campaign, entry.run, at, self._of(entry.run, at), entry=entry)
+        run = entry.follows
+        asks = self._of_series(run, at) if run else None
+        return Planned(entry.campaign, None, at, asks, entry=entry)
+
+    def lasts(self, run: Run) -> timedelta:
+        """Each of a series."""
+        return _lasts(self._of_series(run, self._now))
+
+    def _of_series(self, run: Run, at: datetime) -> Asks | None:
+        if run.campaign.pk not in self._expected:
+            self._expected[run.campaign.pk] = self._of_later(run, at)
+        return self._expected[run.campaign.pk]
 
     def _of_later(self, run: Run, at: datetime) -> Asks | None:
         """Of a series that everybody gets once, the next run has gone to all by then."""

@@ -40,11 +40,15 @@ def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
 
     What was moved before it had a run keeps that time here; the run goes where it was moved since.
     """
+    own = series.instant_of(last) if last is not None else moment
+    if not campaign.moved:
+        yield from (Occurrence(at, at) for at in campaign.rhythm.after(max(moment, own)))
+        return
     later = (name for name, to in campaign.moved.items() if datetime.fromisoformat(to) > moment)
     since = min([moment, *(datetime.fromisoformat(name) - INSTANT for name in later)])
     for instant in campaign.rhythm.after(since):
         one = Occurrence(instant, due(campaign, instant))
-        if one.due > moment and (last is None or instant > series.instant_of(last)):
+        if one.due > moment and (last is None or instant > own):
             yield one
 
 

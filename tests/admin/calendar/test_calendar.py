@@ -201,8 +201,8 @@ def test_of_series_with_too_many_times_together_the_earliest_stand_there_and_the
         hourly(project, name, datetime(2031, 5, 7, tzinfo=UTC))
     shown = cells(desk, day="2031-05-01", zone="UTC")
     day = shown["2031-05-07"]
-    assert day.index("00:00 Tip Scheduled") < day.index("01:00 Digest Expected")
-    assert "01:00 Tip Expected" in day and "8 more" in day
+    assert day.index("00:00 Tip Scheduled") < day.index("01:00 Digest every hour, 5 times Expected")
+    assert "01:00 Tip every hour, 5 times Expected" in day and "more" not in day
     assert "Digest" not in shown["2031-05-08"]
     text = desk.open("campaigns_calendar", day="2031-05-01", zone="UTC")
     assert "what is expected from 7 May 2031, 06:00 on is left out" in text
@@ -210,11 +210,33 @@ def test_of_series_with_too_many_times_together_the_earliest_stand_there_and_the
     assert "from 26 May 2031, 05:00 on" in later, "the earliest of those days"
 
 
+def test_a_series_that_goes_each_hour_is_one_line_of_a_day(desk: Desk, project: Project) -> None:
+    """A week has room for each time, to be moved; a month has not."""
+    make_people(project, 1)
+    hourly(project, "Digest", datetime(2031, 5, 7, tzinfo=UTC))
+    day = cells(desk, day="2031-05-01", zone="UTC")["2031-05-08"]
+    assert day.count("Digest") == 1 and "00:00 Digest every hour, 24 times Expected" in day
+    week = cells(desk, day="2031-05-08", zone="UTC", view="week")["2031-05-08"]
+    assert "00:00 Digest every hour, 24 times Expected" in week
+    assert "Each time" in week and week.count("Digest Expected") == 24
+
+
+def test_what_goes_a_few_times_a_day_stands_there_each_time(desk: Desk, project: Project) -> None:
+    make_people(project, 1)
+    at = datetime(2031, 5, 7, tzinfo=UTC)
+    hourly(project, "Digest", at, cron="0 9,13,17 * * *")
+    hourly(project, "Often", at, cron="0 9-21/2 * * *")
+    day = cells(desk, day="2031-05-01", zone="UTC")["2031-05-08"]
+    assert "09:00 Digest Expected" in day and "13:00 Digest Expected" in day
+    assert "09:00 Often 7 times Expected" in day
+
+
 def test_a_page_draws_no_more_of_a_day_than_it_shows(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_people(project, 1)
-    hourly(project, "Digest", datetime(2031, 5, 7, tzinfo=UTC))
+    for number in range(6):
+        hourly(project, f"Digest {number}", datetime(2031, 5, 7, tzinfo=UTC))
     drawn: list[Entry] = []
     draw = pages._shown
 
@@ -223,11 +245,14 @@ def test_a_page_draws_no_more_of_a_day_than_it_shows(
         return draw(entry, at, may_move=may_move)
 
     monkeypatch.setattr(pages, "_shown", counted)
-    assert "20 more" in cells(desk, day="2031-05-01", zone="UTC")["2031-05-08"]
+    assert "48 more" in cells(desk, day="2031-05-01", zone="UTC")["2031-05-08"]
     assert len(drawn) <= 4 * 35
+    drawn.clear()
+    week = cells(desk, day="2031-05-08", zone="UTC", view="week")["2031-05-08"]
+    assert "Each time" not in week and len(drawn) <= 60 * 7
 
 
-def hourly(project: Project, name: str, at: datetime) -> None:
-    timed = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 * * * *"}
+def hourly(project: Project, name: str, at: datetime, cron: str = "0 * * * *") -> None:
+    timed = {"schedule_kind": "recurring", "repeat": "cron", "cron": cron}
     campaign = make_campaign(project, name=name, at=at, timezone="UTC", **timed)
     control.launch(campaign, by="user:bob", now=timezone.now())

@@ -118,9 +118,9 @@ def test_moved_far_away_it_is_reckoned_around_both_times_and_not_between(
     looked: list[timedelta] = []
     coming = calendar.coming
 
-    def counted(campaigns: Any, since: datetime, until: datetime, now: datetime) -> Any:
+    def counted(campaigns: Any, since: datetime, until: datetime, *rest: Any, **more: Any) -> Any:
         looked.append(until - since)
-        return coming(campaigns, since, until, now)
+        return coming(campaigns, since, until, *rest, **more)
 
     monkeypatch.setattr(calendar, "coming", counted)
     make_people(project, 3)

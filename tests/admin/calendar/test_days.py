@@ -14,6 +14,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.admin.calendar.quota import beside
 from campaigns.audiences import estimating
+from campaigns.planning import calendar
 from campaigns.planning.collisions import both
 from campaigns.planning.quota import planned, sizes
 from notifications.people.project import Project
@@ -55,6 +56,26 @@ def test_a_day_says_what_its_hours_use_of_the_quota(desk: Desk, project: Project
     assert days(desk) == {"2031-05-14": "Quota: 720 messages, most from 09:00 on: 2 % of the quota"}
     there = days(desk, zone="Asia/Kolkata")
     assert there == {"2031-05-14": "Quota: 720 messages, most from 14:00 on: 2 % of the quota"}
+
+
+def test_each_time_of_a_series_is_looked_at_once_and_none_that_is_over_by_then(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, 3)
+    timed = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 * * * *"}
+    at = NINE - timedelta(days=20)
+    series = make_campaign(project, **timed, at=at, timezone="UTC", name="Digest")
+    control.launch(series, by="user:bob", now=timezone.now())
+    looked_at: list[Any] = []
+    entry = calendar.Entry
+
+    def counted(*values: Any, **more: Any) -> Any:
+        looked_at.append(values)
+        return entry(*values, **more)
+
+    monkeypatch.setattr(calendar, "Entry", counted)
+    assert days(desk)["2031-05-14"].startswith("3 people would get both “Digest” and “Digest”.")
+    assert len(looked_at) == 7 * 24
 
 
 def test_lines_that_leave_runs_out_say_how_many(

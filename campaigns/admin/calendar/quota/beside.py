@@ -14,13 +14,12 @@ from django.utils.translation import ngettext
 from campaigns.admin.calendar.quota.heat import Heat, heat
 from campaigns.admin.calendar.span import Span
 from campaigns.figures.hours import hours_of, of_day
-from campaigns.planning import calendar
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.collisions.collisions import Collision, OfDay, collisions
 from campaigns.planning.quota import firebase
 from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.planned import Planned, reckoned
+from campaigns.planning.quota.planned import Planned, everything, reckoned_of
 from notifications.people.project import Project
 
 A_DAY = timedelta(days=1)
@@ -37,9 +36,10 @@ def days(
     project: Project, campaigns: QuerySet[Campaign], span: Span, now: datetime
 ) -> tuple[list[Beside], int]:
     """Of those on which there is anything to say; and how many runs their lines leave out."""
-    pairs = collisions(_planned(campaigns, span, now))
     there = firebase.of(project)
-    coming = reckoned(there, span.since, span.until, now)
+    found = everything(there, span.since, span.until, now)
+    pairs = collisions(_planned(found, campaigns, span))
+    coming = reckoned_of(there, found, span.since)
     told = [
         Beside(day, line if line.any else None, _said(pairs[day], span) if day in pairs else [])
         for day, line in _lines(there, coming.runs, span, now)
@@ -47,10 +47,16 @@ def days(
     return [one for one in told if one.heat or one.pairs], coming.more
 
 
-def _planned(campaigns: QuerySet[Campaign], span: Span, now: datetime) -> dict[date, list[Entry]]:
+def _planned(
+    all_planned: Sequence[Planned], campaigns: QuerySet[Campaign], span: Span
+) -> dict[date, list[Entry]]:
+    entries = [one.entry for one in all_planned if one.entry and one.entry.at >= span.since]
+    ids = {entry.campaign.pk for entry in entries}
+    mine = {*campaigns.filter(pk__in=ids).values_list("pk", flat=True)}
     found: defaultdict[date, list[Entry]] = defaultdict(list)
-    for entry in calendar.coming(campaigns, max(span.since, now), span.until, now):
-        found[span.local(entry.at).date()].append(entry)
+    for entry in entries:
+        if entry.campaign.pk in mine:
+            found[span.local(entry.at).date()].append(entry)
     return {day: entries for day, entries in found.items() if len(entries) > 1}
 
 

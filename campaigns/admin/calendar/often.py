@@ -1,0 +1,55 @@
+"""Often: a series that goes many times on one day stands there as one line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
+
+from django.utils.translation import ngettext
+
+from campaigns.planning.calendar import Entry
+
+SINGLE = 4  # times of a series on one day that stand each by itself
+AN_HOUR, A_LITTLE = timedelta(hours=1), timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One entry of a day; or several that only their times tell from each other."""
+
+    first: Entry
+    others: Sequence[Entry] = ()
+
+    @property
+    def times(self) -> str:
+        """“Every hour, 24 times”; empty: it is a single one."""
+        if not self.others:
+            return ""
+        count = 1 + len(self.others)
+        if self._is_hourly:
+            said = ngettext("every hour, %(count)s time", "every hour, %(count)s times", count)
+        else:
+            said = ngettext("%(count)s time", "%(count)s times", count)
+        return said % {"count": count}
+
+    @property
+    def _is_hourly(self) -> bool:
+        gaps = [then.at - one.at for one, then in pairwise([self.first, *self.others])]
+        return all(abs(gap - AN_HOUR) <= A_LITTLE for gap in gaps)
+
+
+def lines(entries: Sequence[Entry]) -> Iterator[Line]:
+    """Of a day, in their order."""
+    alike = [(entry.campaign.pk, entry.state) for entry in entries]
+    often = {one for one, count in Counter(alike).items() if count > SINGLE}
+    told = set()
+    for one, entry in zip(alike, entries, strict=True):
+        if one not in often:
+            yield Line(entry)
+        elif one not in told:
+            told.add(one)
+            same = [other for key, other in zip(alike, entries, strict=True) if key == one]
+            yield Line(entry, same[1:])
