@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -12,34 +11,24 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from campaigns.admin.calendar import span as calendar_span
-from campaigns.audiences import estimating, reach
-from campaigns.audiences.reach import Reach
+from campaigns.admin.calendar.met import Met
 from campaigns.planning import moving
-from campaigns.planning.launch_check import quiet
-from campaigns.planning.quota import sizes
-from campaigns.planning.quota.moved import Moved, moved
-from campaigns.planning.solver.rules import Skip
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.wall_clock import WallClock
-from notifications.postgres.budget import Busy, clock, one_of_few, until
 from notifications.values.moments import (
     DAY_AND_CLOCK,
     NoSuchTime,
-    in_words,
     local,
     on_the_clock,
-    roughly,
     short,
 )
 from notifications.values.zones import known_zones
 
-NEAR = timedelta(minutes=30)
-NEIGHBOURS_NAMED = 3
 SHOWS_IT = {
     "hx-trigger": "change",
     "hx-target": "#moves",
@@ -67,10 +56,13 @@ class MoveDialog(Dialog):
     def __init__(self, *args: Any, run: Run, now: datetime, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.run, self.now = run, now
+        self._begin(run.project.timezone)
+
+    def _begin(self, zone: str) -> None:
         # The calendar says its zone; a run's own page shows its project's.
         asked = self.data.get("zone") or self.request.GET.get("zone")
-        self.clock = str(asked) if asked in known_zones() else run.project.timezone
-        wall = self._wall_of(run.scheduled_at)
+        self.clock = str(asked) if asked in known_zones() else zone
+        wall = self._wall_of(self.due)
         if day := calendar_span.day_of(self.request.GET.get("day")):
             wall = datetime.combine(day, wall.time())
         wall = self._chosen() or wall
@@ -80,7 +72,7 @@ class MoveDialog(Dialog):
             "at": wall,
             "zone": self.clock,
             "view": self.request.GET.get("view"),
-            "was": run.scheduled_at.isoformat(),
+            "was": self.due.isoformat(),
             "looked_at": wall.isoformat(),
         }
 
@@ -103,6 +95,11 @@ class MoveDialog(Dialog):
         return MOVE.fits(self.run)
 
     @property
+    def due(self) -> datetime:
+        """Where it stands now."""
+        return self.run.scheduled_at
+
+    @property
     def to(self) -> datetime:
         """Raises NoSuchTime."""
         return on_the_clock(self.wall, self.clock)
@@ -118,7 +115,7 @@ class MoveDialog(Dialog):
             return cleaned
         if why := self.refusal:
             self.add_error("at", why)
-        elif cleaned["looked_at"] != self.wall.isoformat() and self.meets:
+        elif cleaned["looked_at"] != self.wall.isoformat() and self.met.said:
             # Taken as it is, each value of what a browser sent would be a list.
             self.data = {**dict(self.data.items()), "looked_at": self.wall.isoformat()}
             raise ValidationError(_("Check what else is sent at that time, then move it."))
@@ -127,110 +124,25 @@ class MoveDialog(Dialog):
     @cached_property
     def refusal(self) -> str:
         try:
-            return moving.problem(self.run, self.to, self.now)
+            return self._problem()
         except NoSuchTime as error:
             return str(error)
 
-    @cached_property
-    def reach(self) -> Reach | None:
-        """None: its rules are broken, or hold PostgreSQL up. It can still be moved."""
-        with suppress(ValidationError):
-            return reach.exact(self.run.project_id, self.run.rules)
-        return None
+    def _problem(self) -> str:
+        return moving.problem(self.run, self.to, self.now)
 
     @cached_property
-    def moved(self) -> Moved | None:
-        """None: nobody could count them in time. It can still be moved."""
-        with (
-            suppress(Busy),
-            one_of_few(self.run.project_id),
-            until(clock() + sizes.COUNTING_SECONDS),
-        ):
-            return moved(self.run, self.to, self.now)
-        return None
-
-    @property
-    def ends(self) -> datetime | None:
-        return self.moved.goes.ends_at if self.moved else None
-
-    @cached_property
-    def meets(self) -> list[str]:
-        """What a person should know before moving it there."""
-        said = [self._neighbours(), *self._slower(), self._quiet(), self._too_late()]
-        return [text for text in [*said, self._nobody()] if text]
-
-    def _neighbours(self) -> str:
-        lasts = max(NEAR, self.ends - self.to) if self.ends else NEAR
-        others = Run.objects.filter(project=self.run.project_id, finished_at=None)
-        near = others.filter(scheduled_at__gt=self.to - NEAR, scheduled_at__lt=self.to + lasts)
-        near = near.exclude(pk=self.run.pk).select_related("campaign")
-        found = list(near[: NEIGHBOURS_NAMED + 1])
-        if not found:
-            return ""
-        names = ", ".join(f"“{run.campaign}”" for run in found[:NEIGHBOURS_NAMED])
-        text = ngettext(
-            "Near that time there is also %(names)s: some people may hear from you twice, and "
-            "both share the project's rate.",
-            "Near that time there are also %(names)s: some people may hear from you more than "
-            "once, and all share the project's rate.",
-            len(found),
-        )
-        return text % {"names": names + (" …" if len(found) > NEIGHBOURS_NAMED else "")}
-
-    def _slower(self) -> Iterator[str]:
-        """Whom it would slow down there."""
-        found = self.moved.slower if self.moved else []
-        mine = [one for one in found if one.planned.campaign.project_id == self.run.project_id]
-        for one in mine[:NEIGHBOURS_NAMED]:
-            said = _("“%(campaign)s” would end %(later)s later, about %(when)s.")
-            yield said % {
-                "campaign": one.planned.campaign,
-                "later": in_words(one.later),
-                "when": self._local(one.ends_at),
-            }
-        if more := len(found) - len(mine[:NEIGHBOURS_NAMED]):
-            said = ngettext(
-                "%(count)s more would end later.", "%(count)s more would end later.", more
-            )
-            yield said % {"count": more}
-
-    def _too_late(self) -> str:
-        """For whom the rate is too low; who would wake too late is said with the quiet hours."""
-        if self.moved is None:
-            return ""
-        count = self.moved.goes.skipped.get(Skip.EXPIRED, 0)
-        said = ngettext(
-            "For %(count)s message it would be too late: it expires before its turn.",
-            "For %(count)s messages it would be too late: they expire before their turn.",
-            count,
-        )
-        return said % {"count": f"{count:,}"} if count else ""
-
-    def _quiet(self) -> str:
-        if self.reach is None or not self.reach.devices:
-            return ""
-        seconds = estimating.SAMPLE_SECONDS
-        return quiet.warning(self.run, self.run.rules, self.to, seconds=seconds)
-
-    def _nobody(self) -> str:
-        if self.reach is None:
-            return _("The people its rules select could not be counted.")
-        return "" if self.reach.devices else _("At the moment, nobody would be reached.")
+    def met(self) -> Met:
+        return Met(self.run, self.to, self.now, self.clock)
 
     def context(self) -> dict[str, Any]:
-        settled = {"run": self.run, "was": self._local(self.run.scheduled_at)}
+        settled = {"was": self._local(self.due)}
         if not self.possible or (self.is_bound and "at" not in self.cleaned_data):
             return settled | {"refusal": "" if self.possible else self.refusal}
         if self.refusal:  # said by the field once it was sent, and not before a time was chosen
-            untouched = self.wall == self._wall_of(self.run.scheduled_at)
+            untouched = self.wall == self._wall_of(self.due)
             return settled | {"refusal": "" if self.is_bound or untouched else self.refusal}
-        return settled | {
-            "said": self._local(self.to),
-            "reach": self.reach,
-            "meets": self.meets,
-            "takes": roughly(self.ends - self.to) if self.ends else "",
-            "ends": self._local(self.ends) if self.ends else "",
-        }
+        return settled | self.met.shown
 
     def _local(self, at: datetime) -> str:
         """The zone stands beside the field."""

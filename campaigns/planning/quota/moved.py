@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from campaigns.planning.quota import firebase
@@ -23,21 +23,24 @@ class Moved:
     slower: list[Pushed]  # than where it stands now
 
 
-def moved(run: Run, to: datetime, now: datetime) -> Moved | None:
-    """None: nobody can count its people in time."""
+def moved(run: Run, to: datetime, now: datetime, *, one: datetime | None = None) -> Moved | None:
+    """`one`: not the run, but that of its series which is due then. None: nobody can count its
+    people in time."""
     there = firebase.of(run.project)
     size = Sizes([run.campaign.pk]).of(run, run.rules)
     if size is None:
         return None
     asks = asks_for(run, size, to, run.local_time, there=there)
+    if one is not None and run.once_each:  # all have had it by then
+        asks = replace(asks, kinds={}, gets_it=0)
     [alone] = together([asks], there.gate)
     lasts = (alone.ends_at or to) - to
-    found = _around((run.scheduled_at, to), 2 * lasts + AN_HOUR, there, now)
-    others = [one for one in found if not _is_it(one, run)]
-    *going, goes = together([*(one.asks for one in others if one.asks), asks], there.gate)
+    found = _around((one or run.scheduled_at, to), 2 * lasts + AN_HOUR, there, now)
+    others = [each for each in found if not _is_it(each, run, one)]
+    *going, goes = together([*(each.asks for each in others if each.asks), asks], there.gate)
     then = iter(going)
-    after = [next(then) if one.asks else None for one in others]
-    before = [one for one in beside(found, there) if not _is_it(one, run)]
+    after = [next(then) if each.asks else None for each in others]
+    before = [each for each in beside(found, there) if not _is_it(each, run, one)]
     return Moved(goes, slower(before, after))
 
 
@@ -53,5 +56,7 @@ def _which(one: Planned) -> tuple[int, int, datetime]:
     return one.campaign.pk, one.run.pk if one.run else 0, one.at
 
 
-def _is_it(one: Planned, run: Run) -> bool:
-    return one.run is not None and one.run.pk == run.pk
+def _is_it(each: Planned, run: Run, one: datetime | None) -> bool:
+    if one is not None:
+        return each.run is None and each.campaign.pk == run.campaign.pk and each.at == one
+    return each.run is not None and each.run.pk == run.pk

@@ -6,15 +6,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.audiences import estimating
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.quota import sizes
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
-from tests.given.builders import make_campaign, make_people
+from tests.given.builders import make_campaign, make_people, make_scheduled_run
 
 pytestmark = pytest.mark.django_db
 FIRST = datetime(2031, 5, 5, 9, tzinfo=UTC)
@@ -37,8 +40,9 @@ def key(campaign: Campaign, at: datetime) -> tuple[int, int]:
     return campaign.pk, int(at.timestamp())
 
 
-def confirm(desk: Desk, campaign: Campaign, due: datetime, at: str) -> Any:
+def confirm(desk: Desk, campaign: Campaign, due: datetime, at: str, *, looked: bool = True) -> Any:
     values = {"zone": "UTC", "view": "month", "was": due.isoformat()}
+    values |= {"looked_at": f"{at}:00"} if looked else {}
     return desk.confirm(MOVE, *key(campaign, due), **values, at=at)
 
 
@@ -60,6 +64,32 @@ def test_an_expected_one_is_moved_from_the_calendar(desk: Desk, daily: Campaign)
     assert reverse(f"admin:{MOVE}", args=key(daily, noon)) in page.content.decode()
 
 
+def test_it_shows_what_it_meets_there_before_it_is_moved(
+    desk: Desk, project: Project, daily: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten a second: each of the two would have five. What it leaves takes no part."""
+    monkeypatch.setattr(estimating, "SAMPLE_SECONDS", 10.0)  # nothing is estimated
+    monkeypatch.setattr(sizes, "COUNTING_SECONDS", 60.0)
+    cache.clear()
+    Project.objects.update(quota_per_minute=750)
+    make_people(project, 599)
+    noon = WEDNESDAY + timedelta(hours=3)
+    make_scheduled_run(project, noon, name="Neighbour")
+    asked = {"zone": "UTC", "at": "2031-05-07T12:00"}
+    there = desk.open(MOVE, *key(daily, WEDNESDAY), **asked)
+    assert "New time 7 May 2031, 12:00 Reaches 600 devices of 600 people" in there
+    assert "Ends about 7 May 2031, 12:01" in there or "Ends about 7 May 2031, 12:02" in there
+    assert "there is also “Neighbour”" in there and "“Neighbour” would end" in there
+    assert "“Hello” would end" not in there
+    first = confirm(desk, daily, WEDNESDAY, "2031-05-07T12:00", looked=False)
+    assert "Check what else is sent at that time, then move it." in text_of(first)
+    daily.refresh_from_db()
+    assert daily.moved == {}
+    confirm(desk, daily, WEDNESDAY, "2031-05-07T12:00")
+    daily.refresh_from_db()
+    assert daily.coming(FIRST, 2)[1] == noon
+
+
 def test_one_that_a_program_moved_within_a_second_is_moved_again(
     desk: Desk, project: Project, daily: Campaign
 ) -> None:
@@ -74,7 +104,7 @@ def test_one_that_a_program_moved_within_a_second_is_moved_again(
 
 def test_of_two_who_move_one_at_once_the_second_is_told(desk: Desk, daily: Campaign) -> None:
     asked = desk.open(MOVE, *key(daily, WEDNESDAY), zone="UTC")
-    assert "Current time 7 May 2031, 09:00 UTC" in asked
+    assert "Current time 7 May 2031, 09:00" in asked
     confirm(desk, daily, WEDNESDAY, "2031-05-07T12:00")
     reply = confirm(desk, daily, WEDNESDAY, "2031-05-07T15:00")  # whose dialog shows 09:00
     assert "It was moved or started in the meantime" in text_of(reply)
@@ -87,7 +117,7 @@ def test_a_dialog_opened_by_its_first_time_shows_where_it_stands_now(
 ) -> None:
     confirm(desk, daily, WEDNESDAY, "2031-05-07T12:00")
     asked = desk.open(MOVE, *key(daily, WEDNESDAY), zone="UTC")
-    assert "Current time 7 May 2031, 12:00 UTC" in asked
+    assert "Current time 7 May 2031, 12:00" in asked
     assert "09:00" not in asked
 
 
