@@ -62,6 +62,11 @@ def launch(project: Project, zone: str, **values: Any) -> Run:
     return make_run(project, **asked)
 
 
+def soon(zone: str) -> datetime:
+    """Eight o'clock there: to come, and near enough that the first zone has reached its own."""
+    return timezone.now().astimezone(ZoneInfo(zone)).replace(hour=8, minute=0, second=0)
+
+
 def send(run: Run) -> None:
     engine.advance(run.pk, now=timezone.now())
     for chunk in run.chunks.filter(state="queued"):
@@ -210,7 +215,7 @@ def test_a_run_that_does_not_ask_for_it_knows_nobodys_best_hour(
     project: Project, fcm: Fcm, here: str
 ) -> None:
     reader(project, here, 9, 9, 9)
-    run = launch(project, here, best_hour=False)
+    run = launch(project, here, best_hour=False, at=soon(here))
     then = Recipient.objects.get(run_id=run.pk)
     assert (then.best_hour, then.opened_then, then.opened) == (None, None, None)
 
