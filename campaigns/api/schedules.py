@@ -93,8 +93,8 @@ class ScheduleSerializer(StrictSerializer):
 
     local_time = serializers.BooleanField(
         required=False,
-        help_text="For at: by each reader's clock. Everybody gets it when it is the time of `at`, "
-        "as a clock in `timezone` shows it, where they are.",
+        help_text="For at and recurring: by each reader's clock. Everybody gets it when it is the "
+        "time of `at`, or of `cron`, as a clock in `timezone` shows it, where they are.",
     )
     best_hour = serializers.BooleanField(
         required=False,
@@ -104,8 +104,9 @@ class ScheduleSerializer(StrictSerializer):
     passed = serializers.ChoiceField(
         choices=local.Passed.choices,
         required=False,
-        help_text="With local_time: what becomes of readers where that time has passed when it is "
-        "launched, by more than max_lateness_seconds.",
+        help_text="For at, with local_time: what becomes of readers where that time has passed "
+        "when it is launched, by more than max_lateness_seconds. Of a recurring campaign they get "
+        "the next one.",
         error_messages={"invalid_choice": "Use next_day, now or skip."},
     )
     zoneless = serializers.ChoiceField(
@@ -169,7 +170,7 @@ def shown(campaign: Campaign) -> dict[str, Any]:
     names = TIMES_OF[campaign.schedule_kind]
     values = {name: getattr(campaign, name) for name in names}
     if "local_time" in values and not campaign.local_time:  # a page may have left the rest behind
-        values |= {name: NEVER[name] for name in BY_CLOCK}
+        values |= {name: NEVER[name] for name in BY_CLOCK if name in values}
     if "days_off" in values:
         values["days_off"] = campaign.days_off.split()
         values["on_days"] = campaign.on_days or EACH

@@ -32,11 +32,12 @@ class Entry:
     state: str
     run: Run | None = None
     follows: Run | None = None  # what is expected is sent as this one was launched
+    instant: datetime | None = None  # its own, of what is expected, wherever it was moved
 
     @property
     def movable(self) -> bool:
         if self.state == EXPECTED:
-            return True
+            return not self.campaign.local_time
         return self.state == Run.State.SCHEDULED and (self.run is None or self.run.hour is None)
 
 
@@ -121,7 +122,7 @@ def _expected(
     recurring = nexts.filter(
         campaign__schedule_kind=Campaign.Schedule.RECURRING, campaign__series_paused_at=None
     )
-    latest = recurring.order_by("campaign_id", "-scheduled_at").distinct("campaign_id")
+    latest = recurring.order_by("campaign_id", "-scheduled_at", "-pk").distinct("campaign_id")
     runs = latest.select_related("campaign__project", "project", "category").defer("content")
     begin = {run: max(since, series_since(run)) if series_since else since for run in runs[:MOST]}
     return merge(*(_following(run, at, until) for run, at in begin.items()), key=_by_time)
@@ -130,8 +131,9 @@ def _expected(
 def _following(run: Run, since: datetime, until: datetime) -> Iterator[Entry]:
     """A run that was moved is still its own occurrence."""
     own = max(since - timedelta.resolution, instant_of(run), run.scheduled_at)
-    for one in takewhile(lambda one: one.due < until, moved.after(run.campaign, own, run)):
-        yield Entry(run.campaign, one.due, EXPECTED, follows=run)
+    for one in takewhile(lambda one: one.begins < until, moved.after(run.campaign, own, run)):
+        if one.begins >= since:
+            yield Entry(run.campaign, one.begins, EXPECTED, follows=run, instant=one.instant)
 
 
 def _drafts(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:

@@ -396,6 +396,28 @@ class Campaign(OfProject):
         last = self.series if self.moved else None  # else none stands before it
         return [one.due for one in islice(self.occurrences(after, last), most)]
 
+    def following(self, after: datetime) -> Occurrence | None:
+        """The next one that no run holds."""
+        return next(self.occurrences(after, self.series if self.moved else None), None)
+
+    def goes_at(self, now: datetime) -> datetime | None:
+        """The time for which a launch at this moment would make its run; None: at once."""
+        if self.schedule_kind == self.Schedule.NOW or self.at is None:
+            return None
+        if self.schedule_kind == self.Schedule.AT:
+            return self.at
+        one = self.following(now)
+        return one.due if one else None
+
+    def starts_at(self, now: datetime) -> datetime:
+        """Of that run; what has passed, or has no time, goes now."""
+        at = self.goes_at(now)
+        return max(self.begins(at), now) if at else now
+
+    def begins(self, at: datetime) -> datetime:
+        """A run for that time: by each reader's clock before it, in the first zone of all."""
+        return local.begins(self, at)
+
     def occurrences(self, after: datetime, last: Run | None) -> Iterator[Occurrence]:
         """Those that no run holds: one that was moved ahead may have been sent."""
         return (one for one in moved.after(self, after, last) if not self._is_held(one.instant))
@@ -525,22 +547,23 @@ class Campaign(OfProject):
 
     def _make_run(self, by: str, now: datetime) -> Run:
         repeats = self.schedule_kind == self.Schedule.RECURRING
-        first = next(self.occurrences(now, None)) if repeats else None
-        at = first.due if first else self._due(now)
+        first = self.following(now) if repeats else None
+        at = first.due if first else self.goes_at(now)
+        begins = self.begins(at) if at else now
         texts = launching.wordings(self)
         weights = [one.weight for one in texts]
         run = Run.objects.create(
             project_id=self.project_id,
             campaign=self,
             occurrence=series.name_of(first.instant) if first else ONCE,
-            state=Run.State.PREPARING if at is None else Run.State.SCHEDULED,
+            state=Run.State.SCHEDULED if begins > now else Run.State.PREPARING,
             content=self.content,
             corrects=self.corrects,
             split=split.launched(weights, control=self.control_percent),
             rules=self.audience.frozen_rules(),
             **self.policy,
-            scheduled_at=at or now,
-            hour=local.hour_of(self),
+            scheduled_at=max(begins, now),
+            hour=local.hour_of(self, at),
             launched_by=by,
         )
         launching.freeze(run, texts)
@@ -551,12 +574,6 @@ class Campaign(OfProject):
         """What a launch at this moment would freeze of what it says."""
         content = self.template.frozen()
         return in_place_of(self.corrects.content, content) if self.corrects else content
-
-    def _due(self, now: datetime) -> datetime | None:
-        """When its only run is to start; None: at once."""
-        if self.schedule_kind == self.Schedule.NOW:
-            return None
-        return local.begins(self, now) if self.local_time else self.at
 
 
 # What a launch froze is not moved by an edit; whoever may launch stops the series first.

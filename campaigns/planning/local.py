@@ -10,6 +10,7 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from campaigns.planning.repeats import repeating
 from campaigns.runs.hours import local_time
 from campaigns.runs.hours.local_time import LocalTime
 
@@ -34,10 +35,14 @@ def problems(campaign: Any) -> dict[str, str]:
     """Why it cannot go by each reader's clock, by field."""
     if not campaign.local_time:
         return {}
-    if campaign.schedule_kind != "at":
-        return {
-            "local_time": _("Only what is sent once, at a time, can go by each reader's clock.")
-        }
+    if campaign.schedule_kind == "now":
+        return {"local_time": _("Only what is sent at a time can go by each reader's clock.")}
+    if campaign.best_hour and repeating.within_a_day(campaign):
+        said = _(
+            "It repeats within a day, and a person has one best hour a day. Choose one hour in the "
+            "cron expression, or go by each reader's clock alone."
+        )
+        return {"best_hour": said}
     if campaign.first_percent is not None:
         said = _(
             "Leave this empty: by each reader's clock the first part takes a day, and the rest "
@@ -53,21 +58,22 @@ def is_over(campaign: Any, now: datetime) -> bool:
         return False
     if not campaign.local_time:
         return bool(campaign.at <= now)
-    _earliest, latest = _span(campaign)
+    _earliest, latest = _span(campaign, campaign.at)
     return local_time.last(latest) <= now
 
 
-def begins(campaign: Any, now: datetime) -> datetime | None:
-    """When it is that time, or by best hours that day, in the first zone of all; None: it was
-    already, so it begins now."""
-    earliest, _latest = _span(campaign)
-    first = local_time.first(earliest)
-    return first if first > now else None
+def begins(campaign: Any, at: datetime) -> datetime:
+    """When a run for that time does: then; by each reader's clock when it is that time, or by best
+    hours that day, in the first zone of all."""
+    if not campaign.local_time:
+        return at
+    earliest, _latest = _span(campaign, at)
+    return local_time.first(earliest)
 
 
-def hour_of(campaign: Any) -> dict[str, Any] | None:
-    """As its run keeps it; None: it goes to all at once."""
-    if not campaign.local_time or campaign.at is None:
+def hour_of(campaign: Any, at: datetime | None) -> dict[str, Any] | None:
+    """As its run for that time keeps it; None: it goes to all at once."""
+    if not campaign.local_time or at is None:
         return None
     zones = {
         Zoneless.PROJECT: campaign.project.timezone,
@@ -75,29 +81,25 @@ def hour_of(campaign: Any) -> dict[str, Any] | None:
         Zoneless.SKIP: "",
     }
     otherwise = zones[Zoneless(campaign.zoneless)]
+    # A series reaches them the next time; a day later they would get that one beside this.
+    passed = Passed.SKIP if campaign.schedule_kind == "recurring" else campaign.passed
     return local_time.written(
-        _wall(campaign),
-        otherwise=otherwise,
-        passed=campaign.passed,
-        best_hour=campaign.best_hour,
+        _wall(campaign, at), otherwise=otherwise, passed=passed, best_hour=campaign.best_hour
     )
 
 
-def launched_at(campaign: Any, begins: datetime) -> LocalTime | None:
-    """What a launch that begins then would go by."""
-    hour = hour_of(campaign)
+def launched_at(campaign: Any, at: datetime | None, begins: datetime) -> LocalTime | None:
+    """What a run for that time, which begins then, would go by."""
+    hour = hour_of(campaign, at)
     if hour is None:
         return None
     lateness = timedelta(seconds=campaign.max_lateness_seconds)
     return local_time.read(hour, begins=begins, lateness=lateness)
 
 
-def _span(campaign: Any) -> tuple[datetime, datetime]:
-    return local_time.span(_wall(campaign), best_hour=campaign.best_hour)
+def _span(campaign: Any, at: datetime) -> tuple[datetime, datetime]:
+    return local_time.span(_wall(campaign, at), best_hour=campaign.best_hour)
 
 
-def _wall(campaign: Any) -> datetime:
-    if campaign.at is None:
-        raise ValueError("It has no time.")
-    at: datetime = campaign.at.astimezone(ZoneInfo(campaign.timezone))
-    return at.replace(tzinfo=None)
+def _wall(campaign: Any, at: datetime) -> datetime:
+    return at.astimezone(ZoneInfo(campaign.timezone)).replace(tzinfo=None)

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats import moved
@@ -18,6 +18,15 @@ from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE, instant_of
 from notifications.staff import audit
 from notifications.values.moments import short
+
+BY_THE_CLOCK = gettext_lazy(
+    "This one goes by each reader's clock. Cancel it, change the campaign's time, and launch it "
+    "again."
+)
+SERIES_BY_THE_CLOCK = gettext_lazy(
+    "This series goes by each reader's clock, and none of it is moved. Cancel this one, or stop "
+    "the series, change its times, and launch it again."
+)
 
 
 class NotMoved(Run.InvalidMove):
@@ -47,10 +56,7 @@ def fixed(run: Run) -> str:
         state = run.get_state_display().lower()
         return _("Only a scheduled run can be moved; this one is %(state)s.") % {"state": state}
     if run.hour is not None:
-        return _(
-            "This one goes by each reader's clock. Cancel it, change the campaign's time, and "
-            "launch it again."
-        )
+        return str(BY_THE_CLOCK if run.occurrence == ONCE else SERIES_BY_THE_CLOCK)
     return ""
 
 
@@ -153,6 +159,8 @@ def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:
     if at in (last.scheduled_at, instant_of(last)):
         said = _("That one is run %(number)d already. Move the run.")
         raise NotMoved(said % {"number": last.pk})
+    if campaign.local_time:
+        raise NotMoved(str(SERIES_BY_THE_CLOCK))
     try:
         one, _next = moved.found(_coming(campaign, last, now), at, campaign.timezone)
     except ValueError as error:

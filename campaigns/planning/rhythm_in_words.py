@@ -31,9 +31,14 @@ def _each(campaign: Campaign) -> str:
     words = {
         "weekday": local(at, zone, "l"),
         "day": local(at, zone, "j"),
-        "time": f"{local(at, zone, CLOCK)} {zone}",
+        "time": _by_whose_clock(campaign, local(at, zone, CLOCK)),
         "count": f"{count:,}",
     }
+    if campaign.repeat == BY_CRON and campaign.local_time:
+        said = _("Repeats by cron “%(cron)s”, by each reader's clock")
+        if campaign.best_hour:
+            said = _("Repeats by cron “%(cron)s”, at each person's best hour")
+        return said % {"cron": campaign.cron}
     if campaign.repeat == BY_CRON:
         said = _("Repeats by cron “%(cron)s”, on the clocks of %(zone)s")
         return said % {"cron": campaign.cron, "zone": zone}
@@ -59,6 +64,15 @@ def _each(campaign: Campaign) -> str:
     }
     each, some = by_rhythm[campaign.repeat, campaign.on_days]
     return (each if campaign.every == 1 else some) % words
+
+
+def _by_whose_clock(campaign: Campaign, clock: str) -> str:
+    if not campaign.local_time:
+        return f"{clock} {campaign.timezone}"
+    if campaign.best_hour:
+        said = _("each person's best hour, or %(clock)s where they are")
+        return said % {"clock": clock}
+    return _("%(clock)s by each reader's clock") % {"clock": clock}
 
 
 def _with_days_off(said: str, campaign: Campaign) -> str:

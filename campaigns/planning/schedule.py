@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, Q, Subquery
 from django.utils.translation import gettext_noop
 
+from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import absence, details
 from campaigns.runs.reasons import Cause
@@ -57,7 +58,7 @@ def _start(run: Run, now: datetime) -> bool:
         why = details.columns(details.of("series_paused"))
         run.move_to(Run.State.CANCELLED, finished_at=now, **why)
         return False
-    if before := one_before_is_going(run):
+    if before := one_before_is_going(run, now):
         # Two runs of one series at once would ring the same phones twice.
         why = details.columns(details.of("left_out", run=before.pk))
         run.move_to(Run.State.CANCELLED, finished_at=now, **why)
@@ -108,7 +109,8 @@ def follow(last: Run, now: datetime) -> Run | None:
             one = following(last, now)
             if campaign.archived_at or campaign.series != last or one is None:
                 return None
-            run = repeated(last, one.instant, due=one.due)
+            hour = local.hour_of(campaign, one.instant)
+            run = repeated(last, one.instant, begins=one.begins, hour=hour)
             if missed := _missed(last, now):
                 # We were down. One late run asks a person; the others would only repeat it.
                 audit.record(

@@ -70,7 +70,8 @@ SETTINGS = (
     Setting("schedule_kind", Held.TIMES, _("When")),
     Setting("repeat", Held.TIMES, _("How often"), _(
         "At the same local time, summer and winter. While one run is still going, the next one is "
-        "left out. The 31st means the last day of a shorter month."
+        "left out, but not while it goes around the earth by each reader's clock. The 31st means "
+        "the last day of a shorter month."
     ), shown_if="c-if-repeating"),
     Setting("cron", Held.TIMES, _("Cron expression"), _(
         "Minute, hour, day of the month, month, day of the week, by the time zone below. “0 9 * * "
@@ -97,7 +98,7 @@ SETTINGS = (
     Setting("local_time", Held.TIMES, _("By each reader's clock"), _(
         "Everybody gets it when it is that time where they are: it goes around the earth in up to "
         "26 hours, and expires for each of them so long after their own time."
-    ), shown_if="c-if-once"),
+    ), shown_if="c-if-timed"),
     Setting("best_hour", Held.TIMES, _("At each person's best hour"), _(
         "On that day, in the hour in which they opened most messages in the last 90 days. Whoever "
         "opened too few, or at any hour, gets it at the time above."
@@ -105,7 +106,7 @@ SETTINGS = (
     Setting("passed", Held.TIMES, _("Where that time has passed"), _(
         "By the clocks of some readers it may be later already when you launch it, by more than "
         "“If it starts late” allows."
-    ), shown_if="c-if-local", of="local_time"),
+    ), shown_if="c-if-passed", of="local_time"),
     Setting("zoneless", Held.TIMES, _("People without a time zone"), _(
         "The app has not told where they are."
     ), shown_if="c-if-local", of="local_time"),
@@ -196,7 +197,8 @@ BY_FIELD = {setting.field: setting for setting in SETTINGS}
 # Which of its times each kind of schedule takes, and what the others are then.
 REPEATS = ("repeat", "cron", "every", "on_days", "days_off", "until")
 BY_CLOCK = ("local_time", "best_hour", "passed", "zoneless")
-TIMES_OF = {"now": (), "at": ("at", *BY_CLOCK), "recurring": ("at", *REPEATS)}
+AGAIN = tuple(name for name in BY_CLOCK if name != "passed")  # there they get the next one
+TIMES_OF = {"now": (), "at": ("at", *BY_CLOCK), "recurring": ("at", *REPEATS, *AGAIN)}
 NEVER = {
     "at": None,
     "repeat": "",

@@ -84,7 +84,7 @@ def next_start(last: Run, now: datetime, *, without: Run) -> datetime | None:
     if soonest:
         return soonest.scheduled_at
     after = following(last, now)
-    return after.due if after else None
+    return after.begins if after else None
 
 
 def goes_on(last: Run, now: datetime) -> bool:
@@ -106,9 +106,11 @@ def going_on(project_id: int) -> list[Run]:
     return [*unfinished.select_related("campaign"), *due_again]
 
 
-def repeated(run: Run, at: datetime, *, due: datetime | None = None) -> Run:
-    """The same once more, due at its own instant or where that was moved. Raises IntegrityError
-    when somebody else was faster."""
+def repeated(
+    run: Run, at: datetime, *, begins: datetime | None = None, hour: dict[str, Any] | None = None
+) -> Run:
+    """The same once more, at its own instant or where that was moved; with an `hour` before that,
+    in the first zone of all. Raises IntegrityError when somebody else was faster."""
     values: dict[str, Any] = {name: getattr(run, name) for name in FROZEN}
     texts, values["split"] = handed_on(run), split.handed_on(run)
     values["content"] = texts[MAIN]
@@ -117,16 +119,26 @@ def repeated(run: Run, at: datetime, *, due: datetime | None = None) -> Run:
         del values["split"]["texts"]
     with transaction.atomic():
         following = Run.objects.create(
-            **values, occurrence=name_of(at), scheduled_at=due or at, state=Run.State.SCHEDULED
+            **values,
+            occurrence=name_of(at),
+            scheduled_at=begins or at,
+            hour=hour,
+            state=Run.State.SCHEDULED,
         )
         if its_own:
             variant.keep(following, texts)
     return following
 
 
-def one_before_is_going(run: Run) -> Run | None:
-    """Not one that goes on only because a person sends again to a few of it."""
+def one_before_is_going(run: Run, now: datetime) -> Run | None:
+    """Not one that goes on only because a person sends again to a few of it, nor one that is on its
+    way around the earth: everybody gets each of them at a time of their own."""
     if run.occurrence == ONCE:
         return None
     earlier = Run.objects.filter(campaign=run.campaign_id, scheduled_at__lt=run.scheduled_at)
-    return earlier.filter(finished_at=None, reopened_at=None).exclude(pk=run.pk).first()
+    going = earlier.filter(finished_at=None, reopened_at=None).exclude(pk=run.pk)
+    return next((one for one in going if not _goes_around(one, now)), None)
+
+
+def _goes_around(run: Run, now: datetime) -> bool:
+    return run.local_time is not None and now <= run.local_time.last

@@ -23,6 +23,12 @@ def on_its_day(moment: datetime, zone: str) -> str:
 
 
 @register.filter
+def on_its_day_everywhere(moment: datetime, zone: str) -> str:
+    """The same as a clock of this zone shows it, and is meant in all."""
+    return moments.local(moment, zone, moments.WEEKDAY_AND_CLOCK)
+
+
+@register.filter
 def in_zone_exactly(moment: datetime | None, zone: str) -> str:
     return moments.in_zone(moment, zone, seconds=True)
 

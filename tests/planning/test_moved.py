@@ -249,7 +249,7 @@ def test_whoever_looks_for_one_looks_no_further_than_the_next() -> None:
     coming = moved.after(campaign, FIRST, None)
     for at in (FIRST + DAY, FIRST + 3 * DAY):
         one, following = moved.found(coming, at, "UTC")
-        assert (one.instant, following) == (at, Occurrence(at + DAY, at + DAY))
+        assert (one.instant, following) == (at, Occurrence(at + DAY, at + DAY, at + DAY))
     with pytest.raises(ValueError, match="None of the times to come"):
         moved.found(coming, FIRST + 5 * DAY + HOUR, "UTC")
     assert next(coming).instant == FIRST + 7 * DAY

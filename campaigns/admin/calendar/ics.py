@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entries, Entry
 from campaigns.runs.run import Run
-from campaigns.runs.series import ONCE, instant_of, name_of
+from campaigns.runs.series import ONCE, instant_of
 from notifications.admin.furniture.page import page_url
 from notifications.values.moments import in_zone
 
@@ -82,9 +82,7 @@ def _name(entry: Entry) -> str:
         return whole if once else f"{whole}-{_instant(instant_of(entry.run))}"
     if entry.state == DRAFT:
         return whole
-    instants = {to: name for name, to in entry.campaign.moved.items()}
-    own = instants.get(name_of(entry.at))
-    return f"{whole}-{_instant(datetime.fromisoformat(own) if own else entry.at)}"
+    return f"{whole}-{_instant(entry.instant or entry.at)}"
 
 
 def _instant(at: datetime) -> str:

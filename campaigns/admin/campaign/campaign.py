@@ -39,7 +39,7 @@ from campaigns.texts.template import Template
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, actor, keep_as_stored, page_url
 from notifications.admin.furniture.unfolded import action, display
-from notifications.values.moments import in_zone
+from notifications.values.moments import DAY_AND_CLOCK, in_zone, local
 from notifications.values.shares import share
 
 NEXT_STEP = composing.RUN_STEPS | {  # and where its run asks for nothing
@@ -109,6 +109,8 @@ class CampaignPage(Page):
         if obj.schedule_kind == Campaign.Schedule.AT:
             return render_to_string("admin/campaigns/campaign/once.html", {"campaign": obj}).strip()
         first = in_zone(obj.at, obj.timezone)
+        if obj.local_time:
+            first = local(obj.at, obj.timezone, DAY_AND_CLOCK)
         return _("%(repeat)s from %(first)s") % {"repeat": obj.how_often, "first": first}
 
     @display(description=gettext_lazy("state"), label=STATE_COLOURS)

@@ -130,7 +130,7 @@ def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | Non
             raise ValidationError(_("This time has passed. Choose a later one."))
         when.times = [first]
         if campaign is not None:
-            when.local = local.launched_at(asked, local.begins(asked, now) or now)
+            when.local = local.launched_at(asked, first, max(asked.begins(first), now))
         return
     if posted.get("repeat") not in Campaign.Repeat.values:
         raise ValidationError(_("Choose how often."))
@@ -139,15 +139,18 @@ def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | Non
     rhythm = _rhythm(posted, first, when.zone, until)
     found = list(islice(rhythm.after(now), TIMES_SHOWN + 1))
     when.times, when.ends = found[:TIMES_SHOWN], len(found) <= TIMES_SHOWN
-    if campaign is not None:
-        when.times = [moved.due(campaign, at) for at in when.times]
     if not found:
         raise ValidationError(_("With this end it would never be sent."))
+    if campaign is not None:
+        when.times = [moved.due(campaign, at) for at in when.times]
+        asked = _asked(posted, campaign, first, when.zone)
+        when.local = local.launched_at(asked, found[0], max(asked.begins(found[0]), now))
 
 
 def _asked(posted: Any, campaign: Campaign | None, at: datetime, zone: str) -> Campaign:
     """With the times that stand in the form; nobody saves it."""
     asked = copy(campaign) if campaign is not None else Campaign()
+    asked.schedule_kind = posted["schedule_kind"]
     asked.at, asked.timezone, asked.local_time = at, zone, "local_time" in posted
     asked.best_hour = "best_hour" in posted
     for name, known in (("passed", local.Passed), ("zoneless", local.Zoneless)):

@@ -43,6 +43,7 @@ class Around:
     exact: bool
     zone: str  # whose clock tells the first and the last
     hours: QuietHours | None
+    again: bool  # it repeats: who gets nothing of this one gets the next
 
     @property
     def plan(self) -> str:
@@ -102,6 +103,8 @@ class Around:
                      "time the next day.")  # fmt: skip
         elif self.by.passed == AT_ONCE:
             said = _("For %(percent)s of the readers that time has passed: they get it at once.")
+        elif self.again:
+            said = _("For %(percent)s of the readers that time has passed: they get the next one.")
         else:
             said = _("For %(percent)s of the readers that time has passed: they get nothing.")
         return said % {"percent": self._share(self.passed)}
@@ -146,7 +149,8 @@ def judged(
     if by is None:
         return quiet.judged(campaign, found, at)
     ttl = timedelta(seconds=campaign.ttl_seconds)
-    return around(by, campaign.quiet_hours, ttl, found, campaign.zone)
+    again = campaign.schedule_kind == Campaign.Schedule.RECURRING
+    return around(by, campaign.quiet_hours, ttl, found, campaign.zone, again=again)
 
 
 def ends(found: Asleep | Resting | Around | None, at: datetime) -> datetime:
@@ -156,7 +160,13 @@ def ends(found: Asleep | Resting | Around | None, at: datetime) -> datetime:
 
 
 def around(
-    by: LocalTime, hours: QuietHours | None, ttl: timedelta, found: Zones, zone: str
+    by: LocalTime,
+    hours: QuietHours | None,
+    ttl: timedelta,
+    found: Zones,
+    zone: str,
+    *,
+    again: bool = False,
 ) -> Around:
     gets_it: list[datetime] = []
     passed, zoneless, best, waits, expires = 0, 0, 0, 0, 0
@@ -176,7 +186,7 @@ def around(
             gets_it.append(wakes_at or at)
     return Around(
         by, min(gets_it, default=None), max(gets_it, default=None), passed, zoneless, best, waits,
-        expires, sum(found.clocks.values()), found.exact, zone, hours,
+        expires, sum(found.clocks.values()), found.exact, zone, hours, again,
     )  # fmt: skip
 
 

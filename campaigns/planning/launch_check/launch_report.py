@@ -281,8 +281,9 @@ class LaunchReport:
             return []
         if self._waiting is None or self._waiting.occurrence == ONCE:
             return self.campaign.coming(self.now, COMING)
-        after = max(self.now, instant_of(self._waiting))
-        return [self._waiting.scheduled_at, *self.campaign.coming(after, COMING - 1)]
+        own = instant_of(self._waiting)
+        first = own if self._waiting.hour else self._waiting.scheduled_at
+        return [first, *self.campaign.coming(max(self.now, own), COMING - 1)]
 
     @cached_property
     def _waiting(self) -> Run | None:
@@ -296,17 +297,14 @@ class LaunchReport:
     def starts_at(self) -> datetime:
         if self._waiting is not None:
             return max(self._waiting.scheduled_at, self.now)
-        if self.campaign.local_time and self.campaign.at:
-            return local.begins(self.campaign, self.now) or self.now
-        timed = self.coming[0] if self.coming else self.campaign.at
-        return max(timed, self.now) if timed else self.now
+        return self.campaign.starts_at(self.now)
 
     @cached_property
     def local_time(self) -> LocalTime | None:
         """By which each of its people would get it; None: all at once."""
         if self._waiting is not None:
             return self._waiting.local_time
-        return local.launched_at(self.campaign, self.starts_at)
+        return local.launched_at(self.campaign, self.campaign.goes_at(self.now), self.starts_at)
 
     @property
     def around(self) -> str:

@@ -144,13 +144,19 @@ class _Asking:
         at = max(entry.at, self._now)
         if entry.run is not None:
             return Planned(entry.campaign, entry.run, at, self._of(entry.run, at), entry=entry)
-        run = entry.follows
-        asks = self._of_series(run, at) if run else None
-        return Planned(entry.campaign, None, at, asks, entry=entry)
+        return Planned(entry.campaign, None, at, self._on_its_day(entry), entry=entry)
 
     def lasts(self, run: Run) -> timedelta:
         """Each of a series."""
         return _lasts(self._of_series(run, self._now))
+
+    def _on_its_day(self, entry: Entry) -> Asks | None:
+        """By each reader's clock those of a series ask for other times."""
+        asks = self._of_series(entry.follows, entry.at) if entry.follows else None
+        if asks is None or asks.rules.local_time is None:
+            return asks
+        by = local.launched_at(entry.campaign, entry.instant, entry.at)
+        return replace(asks, rules=replace(asks.rules, local_time=by))
 
     def _of_series(self, run: Run, at: datetime) -> Asks | None:
         if run.campaign.pk not in self._expected:
@@ -229,16 +235,7 @@ def of_campaign(
     size = Sizes([campaign.pk]).of(campaign, campaign.audience.effective_rules)
     if size is None:
         return None
-    by, begins = None, at or starts_at(campaign, now)
-    if campaign.local_time and at is None:
-        begins = local.begins(campaign, now) or now
-        by = local.launched_at(campaign, begins)
+    by, begins = None, at or campaign.starts_at(now)
+    if at is None:
+        by = local.launched_at(campaign, campaign.goes_at(now), begins)
     return asks_for(campaign, size, begins, by, there=there)
-
-
-def starts_at(campaign: Campaign, now: datetime) -> datetime:
-    """By its own settings; what has passed, or has none, goes now."""
-    own = campaign.at
-    if campaign.schedule_kind == Campaign.Schedule.RECURRING and own:
-        own = next(iter(campaign.coming(now, 1)), None)
-    return max(own or now, now)

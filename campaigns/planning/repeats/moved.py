@@ -24,10 +24,12 @@ INSTANT = timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Occurrence:
-    """One of a series, and when it is due: mostly at its own instant."""
+    """One of a series, and when it is due: mostly at its own instant. By each reader's clock its
+    run begins before that, in the first zone of all."""
 
     instant: datetime
     due: datetime
+    begins: datetime
 
 
 def due(campaign: Any, instant: datetime) -> datetime:
@@ -47,7 +49,8 @@ def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
     later = (name for name, to in campaign.moved.items() if datetime.fromisoformat(to) > moment)
     since = min([moment, *(datetime.fromisoformat(name) - INSTANT for name in later)])
     for instant in campaign.rhythm.after(since):
-        one = Occurrence(instant, due(campaign, instant))
+        when = due(campaign, instant)
+        one = Occurrence(instant, when, campaign.begins(when))
         if one.due > moment and (last is None or instant > own):
             yield one
 

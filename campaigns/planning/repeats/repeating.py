@@ -79,6 +79,16 @@ def cron_problems(repeat: str, text: str, every: int, on_days: str) -> dict[str,
     return {}
 
 
+def within_a_day(campaign: Any) -> bool:
+    """Whether it goes out more than once a day."""
+    if campaign.schedule_kind != "recurring" or campaign.repeat != BY_CRON:
+        return False
+    try:
+        return len(cron.check(campaign.cron).hours) > 1
+    except ValueError:
+        return False  # said of the expression itself
+
+
 def days_problems(repeat: str, every: int, on_days: str) -> dict[str, str]:
     if on_days == WORKDAYS and (repeat, every) != (DAILY, 1):
         said = _("Monday to Friday goes with “every 1 day” only.")
@@ -89,7 +99,16 @@ def days_problems(repeat: str, every: int, on_days: str) -> dict[str, str]:
 
 
 def how_often(campaign: Any) -> str:
-    """“Every 2 weeks”; empty where it does not repeat."""
+    """“Every 2 weeks, by each reader's clock”; empty where it does not repeat."""
+    said = _days(campaign)
+    if not (said and campaign.local_time):
+        return said
+    if campaign.best_hour:
+        return _("%(repeats)s, at each person's best hour") % {"repeats": said}
+    return _("%(repeats)s, by each reader's clock") % {"repeats": said}
+
+
+def _days(campaign: Any) -> str:
     if campaign.on_days == WORKDAYS:
         return _("Every day from Monday to Friday")
     if campaign.repeat == BY_CRON:

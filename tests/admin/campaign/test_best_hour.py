@@ -150,7 +150,7 @@ def test_a_program_reads_what_it_wrote_and_is_told_what_does_not_fit(seoul: Proj
         refused = program.patch(f"campaigns/{campaign.pk}", {"schedule": wrong})
         assert refused.status_code == 400
         fields = [error["field"] for error in refused.json()["errors"]]
-        assert set(fields) <= {"schedule.best_hour", "schedule.local_time"}
+        assert set(fields) <= {"schedule.best_hour", "schedule.passed"}
 
 
 def test_what_a_page_left_behind_is_nothing_without_each_readers_clock(seoul: Project) -> None:

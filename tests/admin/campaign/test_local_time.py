@@ -183,7 +183,6 @@ def test_while_the_time_is_typed_the_page_says_when_it_goes_out(desk: Desk, seou
 @pytest.mark.parametrize(
     ("values", "field"),
     [
-        ({"schedule_kind": "recurring", "repeat": "daily"}, "local_time"),
         ({"schedule_kind": "now", "at": None}, "local_time"),
         ({"first_percent": 10}, "first_percent"),
     ],
@@ -207,10 +206,39 @@ def test_a_program_reads_what_it_wrote_and_is_told_what_does_not_fit(seoul: Proj
     given = {**schedule, "passed": "skip", "zoneless": "campaign"}
     told = program.patch(f"campaigns/{campaign.pk}", {"schedule": given}).json()["schedule"]
     assert told == {**given, "at": "2031-05-07T00:00:00Z", "best_hour": False}
-    wrong = {**schedule, "kind": "recurring", "repeat": "daily"}
-    refused = program.patch(f"campaigns/{campaign.pk}", {"schedule": wrong})
-    assert refused.status_code == 400
-    assert refused.json()["errors"][0]["field"] == "schedule.local_time"
+    series = {**schedule, "kind": "recurring", "repeat": "daily", "best_hour": True}
+    told = program.patch(f"campaigns/{campaign.pk}", {"schedule": series}).json()["schedule"]
+    assert series.items() <= {**told, "at": at}.items() and "passed" not in told
+    for wrong in ({**schedule, "kind": "now"}, {**series, "passed": "skip"}):
+        refused = program.patch(f"campaigns/{campaign.pk}", {"schedule": wrong})
+        assert refused.status_code == 400, wrong
+        field, said = (refused.json()["errors"][0][name] for name in ("field", "message"))
+        assert field in ("schedule.at", "schedule.local_time", "schedule.passed"), said
+        assert said.startswith("Leave it out, or use the kind at")
+
+
+def test_of_a_series_one_reads_by_whose_clock_each_goes(desk: Desk, seoul: Project) -> None:
+    reads(seoul, "Asia/Seoul", 1)
+    reads(seoul, "America/New_York", 3)
+    repeats = {"schedule_kind": "recurring", "repeat": "daily"}
+    campaign = by_the_clock(seoul, name="Daily", **repeats)
+    listed = desk.open("campaigns_campaign_changelist")
+    assert "Every day, by each reader's clock from 7 May 2031, 09:00 Not launched" in listed
+    for page in PAGES:
+        said = desk.open(page, campaign.pk)
+        assert "Every day, by each reader's clock" in said
+        assert "Wed 7 May 2031, 09:00 Thu 8 May 2031, 09:00" in said, "a clock in each zone"
+        assert "If it has passed" not in said
+    typed = {"campaign": campaign.pk, "timezone": "Asia/Seoul", "at": "2031-05-07T09:00",
+             "local_time": "on", **repeats}  # fmt: skip
+    beside = desk.post("campaign_when", **typed).content.decode()
+    assert "the last on 7 May 2031, 22:00 Asia/Seoul" in beside, "of the first of them"
+    assert "Thu 8 May 2031, 09:00" in beside
+    assert "Thu 8 May 2031, 09:00 Asia" not in beside, "it is meant in each zone"
+
+    Campaign.objects.update(at=timezone.now() + timedelta(hours=8), timezone="UTC")
+    said = desk.open("campaign_review", campaign.pk)
+    assert "For 25% of the readers that time has passed: they get the next one." in said
 
 
 def test_a_time_that_has_passed_everywhere_cannot_be_launched(seoul: Project) -> None:

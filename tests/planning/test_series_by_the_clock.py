@@ -1,0 +1,199 @@
+"""A series by each reader's clock: every day, week or month a run of its own around the earth."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from itertools import islice, pairwise
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns import control
+from campaigns.engine import engine
+from campaigns.planning import calendar, local, moving
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.quota import firebase, planned
+from campaigns.planning.repeats import moved
+from campaigns.runs.run import Run
+from campaigns.runs.series import name_of
+from notifications.people.project import Project
+from notifications.values.zones import known_zones
+from tests.given.builders import make_campaign, make_contact, make_device
+
+DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
+ZONES = sorted(known_zones())
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.fixture
+def nine() -> datetime:
+    """At nine in Berlin, the day after tomorrow."""
+    day = timezone.now().astimezone(BERLIN).date() + 2 * DAY
+    return datetime.combine(day, time(9), BERLIN).astimezone(UTC)
+
+
+def daily(project: Project, at: datetime, **values: Any) -> Campaign:
+    for zone in ("Asia/Seoul", "America/New_York"):
+        make_device(make_contact(project, timezone=zone))
+    asked = {"schedule_kind": "recurring", "repeat": "daily", "at": at, "local_time": True}
+    return make_campaign(project, timezone="Europe/Berlin", **{**asked, **values})
+
+
+def launch(campaign: Campaign, now: datetime | None = None) -> Run:
+    return control.launch(campaign, by="user:alice", now=now or timezone.now())
+
+
+def begin_of(day: datetime) -> datetime:
+    """When it is nine in the first zone of all, on the day of this moment in Berlin."""
+    wall = datetime.combine(day.astimezone(BERLIN).date(), time(9))
+    return (wall - 14 * HOUR).replace(tzinfo=UTC)
+
+
+def runs() -> list[tuple[datetime, str]]:
+    return list(Run.objects.order_by("scheduled_at").values_list("scheduled_at", "state"))
+
+
+def test_each_run_begins_when_it_is_that_time_in_the_first_zone_and_the_next_follows(
+    project: Project, nine: datetime
+) -> None:
+    first = launch(daily(project, nine))
+    begin, again = begin_of(nine), begin_of(nine + DAY)
+    engine.sweep(begin - MINUTE)
+    assert runs() == [(begin, "scheduled")]
+    engine.sweep(begin)
+    engine.sweep(begin)
+    assert runs() == [(begin, "preparing"), (again, "scheduled")]
+
+    following = Run.objects.exclude(pk=first.pk).get()
+    walls = [run.local_time and run.local_time.wall for run in (first, following)]
+    day = nine.astimezone(BERLIN).replace(tzinfo=None)
+    assert walls == [day, day + DAY]
+    assert [run.occurrence for run in (first, following)] == [
+        name_of(at) for at in (nine, (nine.astimezone(BERLIN) + DAY).astimezone(UTC))
+    ]
+
+
+def test_launched_while_it_is_that_time_somewhere_it_begins_at_once_for_the_others(
+    project: Project, nine: datetime
+) -> None:
+    run = launch(daily(project, nine), now := nine - 5 * HOUR)
+    assert (run.state, run.scheduled_at) == ("preparing", now)
+    assert run.local_time is not None
+    assert run.local_time.of("Asia/Seoul") is None, "there it is past nine: the next one is theirs"
+    berlin, new_york = (run.local_time.of(zone) for zone in ("Europe/Berlin", "America/New_York"))
+    assert berlin == nine
+    assert new_york is not None and new_york.astimezone(ZoneInfo("America/New_York")).hour == 9
+
+
+def test_launched_after_its_own_time_it_begins_with_the_next_one(
+    project: Project, nine: datetime
+) -> None:
+    run = launch(daily(project, nine), nine + MINUTE)
+    assert (run.state, run.scheduled_at) == ("scheduled", begin_of(nine + DAY))
+
+
+def test_one_on_its_way_around_the_earth_leaves_out_none(project: Project, nine: datetime) -> None:
+    launch(daily(project, nine))
+    engine.sweep(begin := begin_of(nine))
+    engine.sweep(begin + DAY)
+    assert [state for _at, state in runs()] == ["preparing", "preparing", "scheduled"]
+    engine.sweep(begin + 2 * DAY)
+    states = dict(Run.objects.values_list("scheduled_at", "state"))
+    assert states[begin_of(nine + 2 * DAY)] == "cancelled", "the first ought to be over by then"
+    assert Run.objects.get(scheduled_at=begin_of(nine + 2 * DAY)).cause_detail
+
+
+@given(
+    st.sampled_from(ZONES),
+    st.datetimes(datetime.fromisoformat("2020-01-02"), datetime.fromisoformat("2039-12-30")),
+    st.integers(0, 23),
+    st.integers(-30 * 60, 30 * 60),
+    st.sampled_from(ZONES),
+)
+def test_whoever_it_is_gets_it_at_that_time_once_a_day_from_then_on(
+    zone: str, day: datetime, hour: int, minutes: int, own: str
+) -> None:
+    """The days are told by the campaign's zone; nobody misses one of them, or gets it twice."""
+    first = day.replace(hour=hour, minute=0, second=0, microsecond=0, tzinfo=ZoneInfo(own))
+    campaign = Campaign(
+        schedule_kind="recurring", repeat="daily", at=first.astimezone(UTC), timezone=own,
+        local_time=True, zoneless="skip", project=Project(),
+    )  # fmt: skip
+    launched = campaign.at + minutes * MINUTE
+    found: list[datetime | None] = []
+    for one in islice(moved.after(campaign, launched, None), 5):
+        by = local.launched_at(campaign, one.due, max(one.begins, launched))
+        assert by is not None
+        found.append(by.of(zone))
+    got = [at for at in found if at is not None]
+    assert len(got) >= 4 and None not in found[1:], "for the first alone it may be too late"
+    days = [at.astimezone(ZoneInfo(zone)) for at in got]
+    gaps = [later - earlier for earlier, later in pairwise(got)]
+    assert all(at.hour == hour for at in days) or any(gap != DAY for gap in gaps), "but in a gap"
+    assert all(timedelta() < gap <= 2 * DAY + HOUR for gap in gaps)
+
+
+def test_none_of_it_is_moved(project: Project, nine: datetime) -> None:
+    run = launch(campaign := daily(project, nine))
+    assert "none of it is moved" in moving.problem(run, nine + HOUR, timezone.now())
+    with pytest.raises(moving.NotMoved, match="none of it is moved"):
+        moving.move_one(
+            campaign, nine + DAY, to=nine + DAY + HOUR, was=None, by="user:alice",
+            now=timezone.now(),
+        )  # fmt: skip
+
+
+def test_the_calendar_has_each_where_its_run_begins(project: Project, nine: datetime) -> None:
+    launch(daily(project, nine))
+    until = begin_of(nine) + 3 * DAY
+    found = calendar.entries(Campaign.objects.all(), timezone.now(), until, timezone.now())
+    begins = [begin_of(nine + n * DAY) for n in range(3)]
+    assert [one.at for one in found] == begins
+    assert [one.movable for one in found] == [False] * 3
+    own = [one.instant and one.instant.astimezone(BERLIN).hour for one in found]
+    assert own == [None, 9, 9], "the first is a run"
+
+
+def test_the_planner_has_people_at_their_own_time_of_each_day(
+    project: Project, nine: datetime
+) -> None:
+    launch(daily(project, nine))
+    there, now = firebase.of(project), timezone.now()
+    found = planned.reckoned(there, now, begin_of(nine) + 3 * DAY, now).runs
+    seoul = [one.asks.rules.local_time.of("Asia/Seoul") for one in found]  # type: ignore[union-attr]
+    assert [at.astimezone(ZoneInfo("Asia/Seoul")).hour for at in seoul if at] == [9, 9, 9]
+    assert len({*seoul}) == 3
+    ends = [one.ends_at for one in found]
+    assert all(end and end > one.at + 18 * HOUR for one, end in zip(found, ends, strict=True))
+
+
+@pytest.mark.parametrize("best_hour", [False, True])
+def test_the_release_before_makes_its_runs_by_each_readers_clock_too(
+    project: Project, nine: datetime, *, best_hour: bool
+) -> None:
+    """It writes none of our columns; a trigger fills them."""
+    launched = launch(daily(project, nine, best_hour=best_hour, zoneless="campaign"))
+    again = (nine.astimezone(BERLIN) + DAY).astimezone(UTC)
+    names = ("project_id", "campaign_id", "content", "rules", "ttl_seconds", "launched_by")
+    run = Run.objects.create(
+        **{name: getattr(launched, name) for name in names}, occurrence=name_of(again),
+        scheduled_at=again, state="scheduled", max_lateness_seconds=900, on_unknown="resend",
+    )  # fmt: skip
+    run.refresh_from_db()
+    assert run.hour == local.hour_of(launched.campaign, again)
+    assert run.scheduled_at == launched.campaign.begins(again)
+
+
+def test_by_best_hours_it_goes_out_once_a_day_at_most(project: Project, nine: datetime) -> None:
+    campaign = daily(project, nine, repeat="cron", cron="0 9,18 * * *", best_hour=True)
+    with pytest.raises(Exception, match="one best hour a day") as refused:
+        campaign.clean()
+    assert [*refused.value.message_dict] == ["best_hour"]  # type: ignore[attr-defined]
+    campaign.cron = "0 9 * * mon"
+    campaign.clean()
+    campaign.cron, campaign.best_hour = "0 9,18 * * *", False
+    campaign.clean()
