@@ -109,8 +109,11 @@ def follow(last: Run, now: datetime) -> Run | None:
             one = following(last, now)
             if campaign.archived_at or campaign.series != last or one is None:
                 return None
+            # Not before the last one did, however early it is that time in the first zone of all:
+            # one that was launched while it was that time somewhere has begun after that.
+            begins = max(one.begins, last.scheduled_at)
             hour = local.hour_of(campaign, one.instant)
-            run = repeated(last, one.instant, begins=one.begins, hour=hour)
+            run = repeated(last, one.instant, begins=begins, hour=hour)
             if missed := _missed(last, now):
                 # We were down. One late run asks a person; the others would only repeat it.
                 audit.record(

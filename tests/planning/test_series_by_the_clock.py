@@ -96,6 +96,28 @@ def test_launched_after_its_own_time_it_begins_with_the_next_one(
     assert (run.state, run.scheduled_at) == ("scheduled", begin_of(nine + DAY))
 
 
+def test_of_two_a_day_the_second_is_not_late_where_the_first_was_launched_late(
+    project: Project, nine: datetime
+) -> None:
+    campaign = daily(project, nine, repeat="cron", cron="0 9,11 * * *", at=nine - DAY)
+    launch(campaign, now := nine - 5 * HOUR)
+    for _ in range(3):
+        engine.sweep(now)
+    assert runs() == [
+        (now, "preparing"), (now, "preparing"), (begin_of(nine + DAY), "scheduled"),
+    ]  # fmt: skip
+    instants = [datetime.fromisoformat(run.occurrence) for run in Run.objects.order_by("pk")]
+    assert [at - nine for at in instants[:2]] == [timedelta(), 2 * HOUR]
+
+
+def test_a_run_that_could_not_begin_in_time_asks_a_person(project: Project, nine: datetime) -> None:
+    launch(daily(project, nine))
+    begin = begin_of(nine)
+    engine.sweep(begin)
+    engine.sweep(begin + DAY + HOUR)
+    assert [state for _at, state in runs()] == ["preparing", "paused", "scheduled"]
+
+
 def test_one_on_its_way_around_the_earth_leaves_out_none(project: Project, nine: datetime) -> None:
     launch(daily(project, nine))
     engine.sweep(begin := begin_of(nine))
@@ -123,7 +145,7 @@ def test_whoever_it_is_gets_it_at_that_time_once_a_day_from_then_on(
         schedule_kind="recurring", repeat="daily", at=first.astimezone(UTC), timezone=own,
         local_time=True, zoneless="skip", project=Project(),
     )  # fmt: skip
-    launched = campaign.at + minutes * MINUTE
+    launched = first.astimezone(UTC) + minutes * MINUTE
     found: list[datetime | None] = []
     for one in islice(moved.after(campaign, launched, None), 5):
         by = local.launched_at(campaign, one.due, max(one.begins, launched))

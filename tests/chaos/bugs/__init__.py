@@ -26,6 +26,7 @@ from tests.chaos.bugs import (
     redis_faults,
     refusals,
     rehearsals,
+    series_by_the_clock,
     slow_callers,
     text_checks,
     variants,
@@ -55,5 +56,6 @@ GROUPS = (
         load,
         best_hour,
         once_each,
+        series_by_the_clock,
     ),
 )

@@ -34,6 +34,7 @@ from tests.chaos.faults import (
     refusals,
     rehearsals,
     restoring,
+    series_by_the_clock,
     several_hosts,
     slow_callers,
     text_checks,
@@ -47,7 +48,7 @@ GROUPS = (
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
     *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
     *(outgoing, alerts, text_checks, rehearsals, first_part, variants, quiet_hours),
-    *(caps, local_time, load, best_hour, once_each),
+    *(caps, local_time, load, best_hour, once_each, series_by_the_clock),
 )
 
 
