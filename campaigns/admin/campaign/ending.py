@@ -58,5 +58,5 @@ class ResumeDialog(StopDialog):
         if waiting := series.waiting(self.campaign.pk).order_by("scheduled_at").first():
             return waiting.scheduled_at
         last = self.campaign.series
-        coming = self.campaign.coming(now, 1) if last and series.goes_on(last, now) else []
-        return next(iter(coming), None)
+        one = self.campaign.following(now) if last and series.goes_on(last, now) else None
+        return one.begins if one else None
