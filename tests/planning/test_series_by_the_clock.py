@@ -99,7 +99,7 @@ def test_launched_after_its_own_time_it_begins_with_the_next_one(
 def test_of_two_a_day_the_second_is_not_late_where_the_first_was_launched_late(
     project: Project, nine: datetime
 ) -> None:
-    campaign = daily(project, nine, repeat="cron", cron="0 9,11 * * *", at=nine - DAY)
+    campaign = daily(project, nine, repeat="cron", cron="0 9,11 * * *")
     launch(campaign, now := nine - 5 * HOUR)
     for _ in range(3):
         engine.sweep(now)
