@@ -17,7 +17,7 @@ from tests.chaos.faults.quiet_hours import rung
 from tests.chaos.scene import Scene
 from tests.given.forgetting import flush_all
 
-HERE, AHEAD = "Etc/UTC", "Etc/GMT-1"  # there it is an hour later: the time of the next one
+HERE, FIRST_OF_ALL = "Etc/UTC", "Etc/GMT-14"  # there it is the time of the next one already
 AT_LEAST, A_MINUTE = timedelta(seconds=30), timedelta(minutes=1)
 
 
@@ -34,29 +34,30 @@ def series_by_the_clock(scene: Scene) -> None:
     people.update(timezone=HERE)
     half = people.order_by("pk").values("pk")[: scene.fault.people // 2]
     ahead = {*half.values_list("pk", flat=True)}
-    people.filter(pk__in=ahead).update(timezone=AHEAD)
+    people.filter(pk__in=ahead).update(timezone=FIRST_OF_ALL)
     at = _whole_minute()
     twice_a_day: dict[str, Any] = {
         "schedule_kind": "recurring",
         "repeat": "cron",
-        "cron": f"{at.minute} {at.hour},{(at.hour + 1) % 24} * * *",
+        "cron": f"{at.minute} {at.hour},{(at.hour + 14) % 24} * * *",
         "at": at,
         "timezone": "UTC",
         "local_time": True,
     }
-    first = scene.launch(rate_per_second=500, **twice_a_day)
-    series = Run.objects.filter(campaign=first.campaign_id)
-    going = series.filter(state=Run.State.SENDING)
-    scene.wait("both are on their way", lambda: going.count() == 2, seconds=25)
+    first = scene.launch(rate_per_second=150, **twice_a_day)
+    scene.until_state("sending")
     assert timezone.now() < at, "there was too little time to be tried"
     flush_all()
     scene.wait("it is time", lambda: timezone.now() >= at, seconds=120)
+    series = Run.objects.filter(campaign=first.campaign_id)
+    both = series.filter(state=Run.State.SENDING)
+    scene.wait("both are on their way", lambda: both.count() == 2, seconds=25)
+    second = both.exclude(pk=first.pk).get()
     scene.until_killed()
     flush_all()
     scene.healed()
     scene.finish()
     early = [when for _seq, when in rung(scene) if when < at]
-    second = going.exclude(pk=first.pk).get()
     scene.adopt(second)
     theirs = _of(second, ahead)
     scene.wait("the second has rung its own", lambda: theirs <= _settled(second), seconds=60)
