@@ -221,8 +221,8 @@ def test_who_sleeps_is_planned_for_the_time_that_was_said_to_them(
     """Whoever came into the audience since is not in the run."""
     asleep_for(project, hours=3, many=2)
     now = timezone.now().replace(microsecond=0)
-    timed = {"schedule_kind": "at", "at": now, "timezone": "UTC", "local_time": True}
-    run = make_run(project, **timed)
+    timed: dict[str, Any] = {"schedule_kind": "at", "at": now, "timezone": "UTC"}
+    run = make_run(project, **timed, local_time=True)
     sending.send(run.pk, 1, run.epoch)
     assert run.retries.count() == 2
     asleep_for(project, hours=6, many=600)

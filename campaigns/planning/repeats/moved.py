@@ -44,7 +44,10 @@ def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
     """
     own = series.instant_of(last) if last is not None else moment
     if not campaign.moved:
-        yield from (Occurrence(at, at) for at in campaign.rhythm.after(max(moment, own)))
+        yield from (
+            Occurrence(at, at, campaign.begins(at))
+            for at in campaign.rhythm.after(max(moment, own))
+        )
         return
     later = (name for name, to in campaign.moved.items() if datetime.fromisoformat(to) > moment)
     since = min([moment, *(datetime.fromisoformat(name) - INSTANT for name in later)])

@@ -52,7 +52,7 @@ BEFORE = CAMPAIGN.format(
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0066_paused_at'),
+        ('campaigns', '0067_foreseen_opens'),
     ]
 
     operations = [migrations.RunSQL(GUARD, BEFORE)]
