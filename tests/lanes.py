@@ -43,6 +43,7 @@ LONG = (
 if lane := os.environ.get("PYTEST_XDIST_WORKER"):
     first = DATABASES * int(lane.removeprefix("gw"))
     os.environ["REDIS_URL"] = redis_address(os.environ["REDIS_URL"], database=first)
+    gc.disable()  # hardly anything of what is read until the first test becomes garbage
 
 
 @pytest.hookimpl(trylast=True)  # after they were shuffled
@@ -57,3 +58,4 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000)
+    gc.enable()
