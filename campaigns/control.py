@@ -298,6 +298,11 @@ def move_one(
     return campaign
 
 
+def leave_out_one(campaign: Campaign, at: datetime, *, by: str, was: datetime) -> None:
+    """Of its series, only the one that is due then. Raises Run.InvalidMove."""
+    moving.leave_out_one(campaign, at, was=was, by=by, now=timezone.now())
+
+
 def restore_devices(run: Run, *, by: str) -> int:
     """Take back what this run retired: the evidence was FCM's, the decision is a person's."""
     with transaction.atomic():

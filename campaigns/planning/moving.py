@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from itertools import takewhile
+from zoneinfo import ZoneInfo
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.repeats import moved
+from campaigns.planning.repeats import days_off, moved
 from campaigns.planning.repeats.moved import Occurrence
 from campaigns.runs import series
 from campaigns.runs.run import Run
-from campaigns.runs.series import ONCE, instant_of
+from campaigns.runs.series import ONCE, instant_of, name_of
 from notifications.staff import audit
 from notifications.values.moments import short
 
@@ -27,6 +28,7 @@ SERIES_BY_THE_CLOCK = gettext_lazy(
     "This series goes by each reader's clock, and none of it is moved. Cancel this one, or stop "
     "the series, change its times, and launch it again."
 )
+A_DAY = timedelta(days=1)
 
 
 class NotMoved(Run.InvalidMove):
@@ -149,6 +151,48 @@ def move_one(
             changes={"scheduled_at": changes},
         )  # fmt: skip
     campaign.moved = kept
+
+
+def leave_out_one(
+    campaign: Campaign, at: datetime, *, was: datetime | None, by: str, now: datetime
+) -> None:
+    """Of a series that goes on, one that has no run yet: its day becomes a day off, as people set
+    them. Raises NotMoved."""
+    with transaction.atomic():
+        locked = Campaign.locked(campaign.pk)
+        one = occurrence(locked, at, now)
+        if was is not None and was != one.due:
+            raise MovedMeanwhile
+        if why := alone_problem(locked, one, now):
+            raise NotMoved(why)
+        off = days_off.read(locked.days_off) | {_day_of(locked, one.instant)}
+        try:
+            days_off.count(off)
+        except ValueError as error:
+            raise NotMoved(str(error)) from error
+        kept = {name: to for name, to in locked.moved.items() if name != name_of(one.instant)}
+        changes = {"days_off": [locked.days_off, days_off.written(off)]}
+        locked.days_off, locked.moved = days_off.written(off), kept
+        locked.save(update_fields=["days_off", "moved"])
+        audit.record(by, gettext_noop("changed"), locked, project=locked.project, changes=changes)
+    campaign.days_off, campaign.moved = locked.days_off, kept
+
+
+def alone_problem(campaign: Campaign, one: Occurrence, now: datetime) -> str:
+    """Why it cannot be left out alone, or nothing."""
+    last, day = campaign.series, _day_of(campaign, one.instant)
+    if last is None:
+        return ""
+    others = (each for each in _coming(campaign, last, now) if each.instant != one.instant)
+    near = list(takewhile(lambda each: each.instant < one.instant + A_DAY, others))
+    if any(_day_of(campaign, each.instant) == day for each in near):
+        return _("There are several on this day. Move it, or make the day one of the days off.")
+    return ""
+
+
+def _day_of(campaign: Campaign, instant: datetime) -> date:
+    """By the clock of its series."""
+    return instant.astimezone(ZoneInfo(campaign.timezone)).date()
 
 
 def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:

@@ -198,14 +198,20 @@ class Calendar:
             button = {"form_submit_text": MOVE.button} if form.possible else {}
             context = {"form": form, "dialog": {"title": ""}, **button}
             return render(request, "unfold/helpers/dialog.html", context)
+        was, wall = form.cleaned_data["was"], form.cleaned_data.get("at")
         try:
-            was = form.cleaned_data["was"]
-            control.move_one(campaign, of, to=form.to, was=was, by=actor(request))
+            if form.cleaned_data["leave_out"]:
+                control.leave_out_one(campaign, of, was=was, by=actor(request))
+                when = {"campaign": campaign, "when": short(was, form.clock)}
+                told, wall = _("Left out: “%(campaign)s” on %(when)s.") % when, None
+            else:
+                control.move_one(campaign, of, to=form.to, was=was, by=actor(request))
+                told = MOVE.said % {"campaign": campaign, "when": short(form.to, form.clock)}
         except Run.InvalidMove as error:
             return refused(request, form, str(error))
-        told = MOVE.said % {"campaign": campaign, "when": short(form.to, form.clock)}
         view = "week" if form.cleaned_data["view"] == "week" else "month"
-        where = Span(view, form.cleaned_data["at"].date(), form.clock).address()
+        day = (wall or form.initial["at"]).date()
+        where = Span(view, day, form.clock).address()
         return done(request, told, to=reverse("admin:campaigns_calendar") + where)
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from django import forms
+from django.core.exceptions import ValidationError
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldBooleanWidget
 
 from campaigns.admin.calendar.met import Met
 from campaigns.admin.calendar.move import MoveDialog
@@ -18,6 +22,13 @@ from notifications.admin.furniture.dialogs import Dialog
 
 
 class MoveOneDialog(MoveDialog):
+    leave_out = forms.BooleanField(
+        label=gettext_lazy("Leave it out instead"),
+        required=False,
+        widget=UnfoldBooleanWidget,
+        help_text=gettext_lazy("Its day is then one of the days off; the others stay."),
+    )
+
     def __init__(
         self, *args: Any, campaign: Campaign, of: datetime, now: datetime, **kwargs: Any
     ) -> None:
@@ -53,6 +64,17 @@ class MoveOneDialog(MoveDialog):
         if isinstance(self.one, str):
             return self.one
         return moving.problem_of_one(self.campaign, self.one, self.to, self.now)
+
+    def clean(self) -> dict[str, Any]:
+        """Left out, it needs no other time."""
+        if not self.cleaned_data.get("leave_out"):
+            return super().clean()
+        if isinstance(self.one, str):
+            raise ValidationError(self.one)
+        if why := moving.alone_problem(self.campaign, self.one, self.now):
+            self.add_error("leave_out", why)
+        self.errors.pop("at", None)
+        return self.cleaned_data
 
     @cached_property
     def met(self) -> Met:

@@ -15,6 +15,7 @@ from campaigns.audiences import estimating
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota import sizes
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
 from tests.given.builders import make_campaign, make_people, make_scheduled_run
@@ -138,3 +139,39 @@ def test_the_step_when_of_a_series_says_what_an_edit_means(desk: Desk, daily: Ca
     page = desk.open("campaigns_campaign_change", daily.pk, step="when")
     assert "Only one of them : move it on the calendar, or cancel the run that waits" in page
     assert "stop it, change them, and launch it again" in page
+
+
+def leave_out(desk: Desk, campaign: Campaign, due: datetime) -> Any:
+    values = {"zone": "UTC", "view": "month", "was": due.isoformat(), "leave_out": "on", "at": ""}
+    return desk.confirm(MOVE, *key(campaign, due), **values)
+
+
+def test_a_later_one_is_left_out_and_the_others_stay(desk: Desk, daily: Campaign) -> None:
+    assert "Leave it out instead" in desk.open(MOVE, *key(daily, WEDNESDAY), zone="UTC")
+    reply = leave_out(desk, daily, WEDNESDAY)
+    assert "day=2031-05-07" in reply["HX-Redirect"]
+    daily.refresh_from_db()
+    assert daily.days_off == "2031-05-07"
+    day = timedelta(days=1)
+    assert daily.coming(FIRST, 3) == [FIRST + day, FIRST + 3 * day, FIRST + 4 * day]
+    entry = AuditEntry.objects.filter(action="changed").get()
+    assert entry.changes == {"days_off": ["", "2031-05-07"]}
+    gone = leave_out(desk, daily, WEDNESDAY)
+    assert "None of the times to come is at this time." in text_of(gone)
+
+
+def test_one_that_was_moved_is_left_out_by_its_own_day(desk: Desk, daily: Campaign) -> None:
+    confirm(desk, daily, WEDNESDAY, "2031-05-07T23:00")
+    leave_out(desk, daily, WEDNESDAY + timedelta(hours=14))
+    daily.refresh_from_db()
+    assert (daily.days_off, daily.moved) == ("2031-05-07", {})
+
+
+def test_one_of_several_on_its_day_is_not_left_out_alone(desk: Desk, daily: Campaign) -> None:
+    values = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 9,13 * * *"}
+    campaign = make_campaign(daily.project, **values, at=FIRST, timezone="UTC")
+    control.launch(campaign, by="user:alice", now=timezone.now())
+    reply = leave_out(desk, campaign, WEDNESDAY)
+    assert "There are several on this day. Move it, or make the day" in text_of(reply)
+    campaign.refresh_from_db()
+    assert campaign.days_off == ""
