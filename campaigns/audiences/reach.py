@@ -28,9 +28,12 @@ from campaigns.runs.best_hour import opens
 from notifications.people.consent import standing
 from notifications.people.device import Device
 from notifications.people.project import Project
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, left, within
 
 EXACT_SECONDS = 2.5  # of a web thread; a launch report has twice that for all it says
+# Of a report's time, for the sample if that is too slow, and for one of what is asked after it: a
+# count of everybody is worth less than a forecast.
+SPARED = 2 * estimating.PART_SECONDS
 LOOKS = 2  # into runs: as many as double what a person costs
 
 Counted = TypeVar("Counted")
@@ -186,10 +189,10 @@ def judged(
     seconds: float = EXACT_SECONDS,
 ) -> Judged:
     """For which devices do the conditions hold? Each is true or false, never NULL. Where the people
-    could only be estimated, nobody waits as long a second time."""
+    could only be estimated, nobody waits for a count a second time."""
     return _in_time(
         lambda part: _judged(project_id, tree, conditions, asks, part=part),
-        seconds=seconds if found.exact else estimating.SAMPLE_SECONDS,
+        seconds=seconds if found.exact else 0.0,
         of=project_id,
         fewer=_fewer(project_id, tree),
     )
@@ -362,7 +365,7 @@ def _in_time(
 ) -> Counted:
     """Raises Uncountable, after one more second, if not even a sample can be counted."""
     try:
-        with within(seconds=seconds):
+        with within(seconds=min(seconds, left() - SPARED)):
             return ask(None)
     except TooSlow:
         with uncountable(), within(seconds=estimating.PART_SECONDS):

@@ -86,20 +86,23 @@ class Soon:
         return self.seconds[min(len(self.seconds) - 1, int(share * len(self.seconds)))]
 
 
-# One run at a time: its part of the rows is then known to the planner. The moment is the phone's
-# own where that can be right, as for best hours.
+# One run at a time: its part of the rows is then known to the planner, which is kept by LIMIT and
+# OFFSET from reading all of them for these few. The moment is the phone's own where that can be
+# right, as for best hours.
 TOOK = """
-SELECT extract(epoch FROM opened.moment - d.at)::float8
+SELECT extract(epoch FROM CASE WHEN told.phone_at BETWEEN d.at AND told.at THEN told.phone_at
+    ELSE greatest(told.at, d.at) END - d.at)::float8
 FROM generate_series(0, %(parts)s - 1) part
 CROSS JOIN LATERAL (
     SELECT seq, at, phone_at FROM campaigns_receipt
     WHERE run_id = %(run)s AND event = %(opened)s
         AND seq > part * %(stride)s AND seq <= part * %(stride)s + %(each)s
+    ORDER BY seq LIMIT %(each)s
 ) told
-JOIN campaigns_delivery d ON d.run_id = %(run)s AND d.seq = told.seq
-CROSS JOIN LATERAL (SELECT CASE WHEN told.phone_at BETWEEN d.at AND told.at THEN told.phone_at
-    ELSE greatest(told.at, d.at) END AS moment) opened
-WHERE d.status IN ('accepted', 'unknown')
+CROSS JOIN LATERAL (
+    SELECT at FROM campaigns_delivery
+    WHERE run_id = %(run)s AND seq = told.seq AND status IN ('accepted', 'unknown') OFFSET 0
+) d
 """
 
 

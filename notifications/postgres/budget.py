@@ -79,13 +79,18 @@ def until(ends: float) -> Iterator[None]:
         _ends.reset(before)
 
 
+def left() -> float:
+    """Seconds until whatever stands around ends; of nothing, for ever."""
+    return _ends.get() - clock()
+
+
 @contextmanager
 def within(*, seconds: float) -> Iterator[None]:
     """Each statement inside ends after this time, with TooSlow. One may stand inside another."""
-    left = _ends.get() - clock()
-    if left <= 0:
+    there_is = left()
+    if there_is <= 0:
         raise TooSlow
-    milliseconds = max(1, round(min(seconds, left) * 1000))
+    milliseconds = max(1, round(min(seconds, there_is) * 1000))
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('statement_timeout')")

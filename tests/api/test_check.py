@@ -274,6 +274,17 @@ def test_a_count_that_takes_too_long_is_an_estimate(
     assert told["when"]["seconds"] is not None
 
 
+def test_slow_counts_leave_time_for_a_forecast(
+    alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch_report, "REPORT_SECONDS", reaching.SPARED + 0.5)
+    monkeypatch.setattr(estimating, "MOST", 100.0)  # the sample holds them all
+    make_people(ours, 2)
+    with connection.execute_wrapper(_asleep):
+        found = checked(alice, make_campaign(ours))["forecast"]
+    assert (found["sent"], found["exact"]) == (2, False)
+
+
 def test_what_nobody_can_count_is_said_and_not_taken_for_nobody(
     alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

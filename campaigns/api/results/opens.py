@@ -22,7 +22,7 @@ class OpensSerializer(serializers.Serializer[Opens]):
         source="half_after",
         allow_null=True,
         help_text="Half of those who open it do so within this time of getting it. null, as the "
-        "next two: their recipients are no longer kept.",
+        "next two: their recipients are no longer kept, or it took too long to ask them.",
     )
     most_per_second = serializers.FloatField(
         allow_null=True, help_text="In the fullest of the steps in which the messages leave."

@@ -64,7 +64,7 @@ def _counts(course: Course, soon: Soon, share: float, step: int, steps: int) -> 
         ((number + 0.5) * course.step, count) for number, count in enumerate(course.counts) if count
     ]
     until = [
-        share * sum(count * soon.share(end - at) for at, count in sent if at <= end)
+        share * sum(count * soon.share(end - at) for at, count in sent)
         for end in range(0, (steps + 1) * step, step)
     ]
     return [after - before for before, after in pairwise(until)]
@@ -98,7 +98,10 @@ def said(opens: Opens | None) -> str:
 
 def _when(opens: Opens) -> str:
     if opens.half_after is None or opens.most_per_second is None:
-        return _("When, nobody knows: the recipients of these runs are no longer kept.")
+        return _(
+            "When, nobody can say: the recipients of these runs are no longer kept, or it took too "
+            "long to ask them."
+        )
     half = _("Half of them do within %(time)s of getting it; at most about %(most)s a second.")
     half %= {"time": in_words(max(1, opens.half_after)), "most": number(opens.most_per_second)}
     if not opens.later:

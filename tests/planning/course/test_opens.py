@@ -90,6 +90,6 @@ def test_where_nobody_knows_how_soon_it_says_how_many() -> None:
     found = expected(course([5_000] * 2), A_TENTH, Soon())
     assert found and found.counts is None
     assert said(found) == (
-        "About 1,000 are expected to open it, as 10 % did of runs 3, 7. When, nobody knows: the "
-        "recipients of these runs are no longer kept."
+        "About 1,000 are expected to open it, as 10 % did of runs 3, 7. When, nobody can say: the "
+        "recipients of these runs are no longer kept, or it took too long to ask them."
     )
