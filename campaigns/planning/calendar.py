@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import merge
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 
+from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats import moved
 from campaigns.runs.run import WAITS, Run
@@ -35,6 +36,15 @@ class Entry:
     instant: datetime | None = None  # its own, of what is expected, wherever it was moved
 
     @property
+    def wall(self) -> datetime | None:
+        """What the clock of each of its readers shows then; its run begins earlier, in the first
+        zone of all. None: it goes to all at once."""
+        if self.run is not None:
+            return self.run.local_time.wall if self.run.local_time else None
+        own = self.instant or self.at
+        return local.wall(self.campaign, own) if self.campaign.local_time else None
+
+    @property
     def movable(self) -> bool:
         if self.state == EXPECTED:
             return not self.campaign.local_time
@@ -55,10 +65,12 @@ def entries(
     now: datetime,
     *,
     most: int | None = None,
+    only: Callable[[Entry], bool] | None = None,
 ) -> Entries:
-    """Everything of these campaigns from `since` to before `until`."""
-    others = [*_runs(campaigns, since, until), *_drafts(campaigns, since, until)]
-    return _with(others, _expected(campaigns, max(since, now), until), most or MOST_EXPECTED)
+    """Everything of these campaigns from `since` to before `until`, or only some of it."""
+    others = chain(_runs(campaigns, since, until), _drafts(campaigns, since, until))
+    expected = _expected(campaigns, max(since, now), until)
+    return _with([*filter(only, others)], filter(only, expected), most or MOST_EXPECTED)
 
 
 def coming(

@@ -84,7 +84,7 @@ def hour_of(campaign: Any, at: datetime | None) -> dict[str, Any] | None:
     # A series reaches them the next time; a day later they would get that one beside this.
     passed = Passed.SKIP if campaign.schedule_kind == "recurring" else campaign.passed
     return local_time.written(
-        _wall(campaign, at), otherwise=otherwise, passed=passed, best_hour=campaign.best_hour
+        wall(campaign, at), otherwise=otherwise, passed=passed, best_hour=campaign.best_hour
     )
 
 
@@ -98,8 +98,9 @@ def launched_at(campaign: Any, at: datetime | None, begins: datetime) -> LocalTi
 
 
 def _span(campaign: Any, at: datetime) -> tuple[datetime, datetime]:
-    return local_time.span(_wall(campaign, at), best_hour=campaign.best_hour)
+    return local_time.span(wall(campaign, at), best_hour=campaign.best_hour)
 
 
-def _wall(campaign: Any, at: datetime) -> datetime:
+def wall(campaign: Any, at: datetime) -> datetime:
+    """What every reader's clock shows then."""
     return at.astimezone(ZoneInfo(campaign.timezone)).replace(tzinfo=None)

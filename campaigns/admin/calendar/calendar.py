@@ -41,6 +41,8 @@ from notifications.values.moments import CLOCK, DAY_AND_CLOCK, YEARS, local, sho
 A_YEAR = 365 * 86_400
 LATEST = datetime(YEARS[-1] + 1, 1, 1, tzinfo=UTC).timestamp()
 MOST_IN_FILE = 2_000  # times of series: calendars fetch it again every few hours
+# Of its day, a run by each reader's clock begins so much before, and a late one so much after.
+BEFORE, AFTER = timedelta(days=2), timedelta(days=2)
 IN_A_DAY = {"month": 4, "week": 60}  # the rest of a full day is a link to its week
 LABELS = {
     **{str(state): label for state, label in Run.State.choices},
@@ -103,7 +105,8 @@ class Calendar:
         now = timezone.now()
         span = calendar_span.asked_for(request, now)
         campaigns = self.page.get_queryset(request)
-        entries = calendar.entries(campaigns, span.since, span.until, now)
+        since, until = span.since - BEFORE, span.until + AFTER
+        entries = calendar.entries(campaigns, since, until, now, only=span.holds)
         days_off = off.all_off(campaigns)
         context = {
             **self.page.admin_site.each_context(request),
@@ -229,7 +232,9 @@ def _weeks(
 ) -> list[list[Day]]:
     by_day: defaultdict[date, list[Entry]] = defaultdict(list)
     for entry in entries:
-        by_day[span.local(entry.at).date()].append(entry)
+        by_day[span.of(entry).date()].append(entry)
+    for of_day in by_day.values():
+        of_day.sort(key=span.of)
     today = span.local(now).date()
     return [
         [
@@ -261,11 +266,11 @@ def _shown(entry: Entry, at: datetime, *, may_move: bool) -> Shown:
 
 
 def _line(line: Line, span: Span, *, may_move: bool, in_full: bool) -> Shown:
-    first = _shown(line.first, span.local(line.first.at), may_move=may_move)
+    first = _shown(line.first, span.of(line.first), may_move=may_move)
     if not line.others:
         return first
     rest = line.others if in_full else []
-    others = [_shown(one, span.local(one.at), may_move=may_move) for one in rest]
+    others = [_shown(one, span.of(one), may_move=may_move) for one in rest]
     each = [first, *others] if in_full else []
     url = page_url(line.first.campaign)
     return replace(first, url=url, move_url="", times=line.times, each=each)

@@ -17,6 +17,7 @@ from notifications.values.moments import in_zone
 LONGEST = 75  # octets of a line; the rest goes on after a blank
 BREAK = re.compile("\r\n|[\n\v\f\r\x85\u2028\u2029]")
 CONTROL = re.compile(r"[\x00-\x09\x0e-\x1f\x7f-\x9f]")
+WALL = "%Y%m%dT%H%M%S"
 STATUS = {
     DRAFT: "TENTATIVE",
     EXPECTED: "TENTATIVE",
@@ -53,7 +54,8 @@ def _event(
     yield "BEGIN:VEVENT"
     yield f"UID:{name}@{absolute('/').split('/')[2]}"
     yield f"DTSTAMP:{_instant(now)}"
-    yield f"DTSTART:{_instant(entry.at)}"
+    # Without a zone it is meant in all: so the format tells a time on each reader's own clock.
+    yield f"DTSTART:{entry.wall:{WALL}}" if entry.wall else f"DTSTART:{_instant(entry.at)}"
     yield f"SUMMARY:{summary}"
     yield f"URL:{url}"
     yield f"STATUS:{STATUS.get(entry.state, 'CONFIRMED')}"
@@ -86,7 +88,7 @@ def _name(entry: Entry) -> str:
 
 
 def _instant(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    return f"{at.astimezone(UTC):{WALL}Z}"
 
 
 def _escaped(text: str) -> str:

@@ -14,6 +14,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
+from campaigns.planning.calendar import Entry
 from notifications.admin.furniture.chosen import chosen
 from notifications.values import zones
 from notifications.values.moments import DAY
@@ -76,6 +77,13 @@ class Span:
 
     def address(self, *, day: date | None = None, view: str = "") -> str:
         return "?" + urlencode({"view": view or self.view, "day": (day or self.day).isoformat()})
+
+    def of(self, entry: Entry) -> datetime:
+        """When it is, by the clocks of its zone; or by each reader's, where it goes by these."""
+        return entry.wall or self.local(entry.at).replace(tzinfo=None)
+
+    def holds(self, entry: Entry) -> bool:
+        return self.first <= self.of(entry).date() <= self.last
 
     def local(self, moment: datetime) -> datetime:
         return moment.astimezone(ZoneInfo(self.zone))

@@ -50,13 +50,13 @@ def days(
 def _planned(
     all_planned: Sequence[Planned], campaigns: QuerySet[Campaign], span: Span
 ) -> dict[date, list[Entry]]:
-    entries = [one.entry for one in all_planned if one.entry and one.entry.at >= span.since]
+    entries = [one.entry for one in all_planned if one.entry and span.holds(one.entry)]
     ids = {entry.campaign.pk for entry in entries}
     mine = {*campaigns.filter(pk__in=ids).values_list("pk", flat=True)}
     found: defaultdict[date, list[Entry]] = defaultdict(list)
     for entry in entries:
         if entry.campaign.pk in mine:
-            found[span.local(entry.at).date()].append(entry)
+            found[span.of(entry).date()].append(entry)
     return {day: entries for day, entries in found.items() if len(entries) > 1}
 
 
