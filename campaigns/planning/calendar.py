@@ -47,7 +47,7 @@ class Entry:
     @property
     def movable(self) -> bool:
         if self.state == EXPECTED:
-            return not self.campaign.local_time
+            return True
         return self.state == Run.State.SCHEDULED and (self.run is None or self.run.hour is None)
 
 

@@ -25,7 +25,7 @@ BY_THE_CLOCK = gettext_lazy(
     "again."
 )
 SERIES_BY_THE_CLOCK = gettext_lazy(
-    "This series goes by each reader's clock, and none of it is moved. Cancel this one, or stop "
+    "This series goes by each reader's clock, and none of it is moved. Leave one out, or stop "
     "the series, change its times, and launch it again."
 )
 A_DAY = timedelta(days=1)
@@ -203,8 +203,6 @@ def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:
     if at in (last.scheduled_at, instant_of(last)):
         said = _("That one is run %(number)d already. Move the run.")
         raise NotMoved(said % {"number": last.pk})
-    if campaign.local_time:
-        raise NotMoved(str(SERIES_BY_THE_CLOCK))
     try:
         one, _next = moved.found(_coming(campaign, last, now), at, campaign.timezone)
     except ValueError as error:
@@ -217,6 +215,8 @@ def problem_of_one(campaign: Campaign, one: Occurrence, to: datetime, now: datet
     last = campaign.series
     if last is None:
         return ""
+    if campaign.local_time:
+        return str(SERIES_BY_THE_CLOCK)
     _one, following = moved.found(_coming(campaign, last, now), one.instant, campaign.timezone)
     coming = _coming(campaign, last, now)
     earlier = takewhile(lambda each: each.instant < one.instant, coming)

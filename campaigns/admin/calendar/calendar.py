@@ -198,7 +198,7 @@ class Calendar:
             request, campaign.pk, request.POST or None, campaign=campaign, of=of, now=timezone.now()
         )
         if not form.is_valid() or not form.possible:
-            button = {"form_submit_text": MOVE.button} if form.possible else {}
+            button = {"form_submit_text": form.button} if form.possible else {}
             context = {"form": form, "dialog": {"title": ""}, **button}
             return render(request, "unfold/helpers/dialog.html", context)
         was, wall = form.cleaned_data["was"], form.cleaned_data.get("at")
@@ -250,7 +250,8 @@ def _move_url(entry: Entry) -> str:
         return reverse(f"admin:{MOVE.page}", args=[entry.run.pk])
     if entry.state != EXPECTED:
         return ""
-    at = int(entry.at.timestamp())
+    own = entry.instant if entry.wall else None
+    at = int((own or entry.at).timestamp())
     return reverse("admin:campaigns_series_move", args=[entry.campaign.pk, at])
 
 

@@ -18,6 +18,7 @@ from campaigns.planning import moving
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats.moved import Occurrence
 from campaigns.runs.run import Run
+from campaigns.verbs import MOVE
 from notifications.admin.furniture.dialogs import Dialog
 
 
@@ -35,9 +36,24 @@ class MoveOneDialog(MoveDialog):
         Dialog.__init__(self, *args, **kwargs)
         self.campaign, self.of, self.now = campaign, of, now
         self._begin(campaign.timezone)
+        if campaign.local_time:
+            self._only_leave_out()
+
+    def _only_leave_out(self) -> None:
+        """By each reader's clock none is moved."""
+        self.clock = self.campaign.timezone
+        for name in ("at", "leave_out"):
+            self.fields[name].widget = forms.HiddenInput()
+        self.fields["leave_out"].required, self.initial["leave_out"] = True, True
+
+    @property
+    def button(self) -> str:
+        return _("Leave it out") if self.campaign.local_time else str(MOVE.button)
 
     @property
     def title(self) -> str:
+        if self.campaign.local_time:
+            return _("Leave out this one of “%(campaign)s”?") % {"campaign": self.campaign}
         return _("Move only this one of “%(campaign)s”?") % {"campaign": self.campaign}
 
     @cached_property
@@ -85,4 +101,7 @@ class MoveOneDialog(MoveDialog):
         return Met(last, self.to, self.now, self.clock, one=self.due)
 
     def context(self) -> dict[str, Any]:
+        if self.campaign.local_time:
+            everywhere = {"was": self._local(self.due), "everywhere": True}
+            return everywhere | {"refusal": "" if self.possible else self.gone}
         return super().context() | {"of_series": True}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import control
@@ -19,6 +20,7 @@ from tests.given.builders import make_campaign, make_people
 
 pytestmark = pytest.mark.django_db
 NINE = datetime(2031, 5, 14, tzinfo=UTC)  # 09:00 in Seoul
+CALENDAR = "/admin/campaigns/campaign/calendar/"
 TOLD = "by each reader's clock"
 
 
@@ -78,3 +80,37 @@ def test_a_file_tells_each_calendar_its_own_time(desk: Desk, project: Project) -
     Run.objects.update(scheduled_at=datetime(2026, 1, 1, tzinfo=UTC))
     assert len({one["UID"] for one in launched}) == 2
     assert later in {one["UID"] for one in events(desk, day="2031-05-01")}
+
+
+def test_a_later_one_of_a_series_is_left_out_and_the_others_stay(
+    desk: Desk, project: Project
+) -> None:
+    campaign = by_the_clock(project, schedule_kind="recurring", repeat="daily")
+    control.launch(campaign, by="user:bob", now=timezone.now())
+    later = NINE + timedelta(days=1)
+    key = (campaign.pk, int(later.timestamp()))
+    page = reverse("admin:campaigns_series_move", args=key)
+    assert page in desk.client.get(CALENDAR, {"day": "2031-05-14"}).content.decode()
+    dialog = desk.open("campaigns_series_move", *key)
+    assert "Leave out this one" in dialog and "New local time" not in dialog
+    assert "15 May 2031, 09:00, by each reader" in dialog
+    desk.confirm("campaigns_series_move", *key, was=later.isoformat(), leave_out="True")
+    campaign.refresh_from_db()
+    assert campaign.days_off.split() == ["2031-05-15"]
+    shown = [day for day, said in days_of(desk, "UTC").items() if "09:00" in said]
+    assert shown[:3] == ["2031-05-14", "2031-05-16", "2031-05-17"]
+
+
+def test_whoever_asks_to_move_one_all_the_same_is_told_why_not(
+    desk: Desk, project: Project
+) -> None:
+    campaign = by_the_clock(project, schedule_kind="recurring", repeat="daily")
+    control.launch(campaign, by="user:bob", now=timezone.now())
+    later = NINE + timedelta(days=1)
+    given = {"was": later.isoformat(), "at": "2031-05-15T10:00", "looked_at": "2031-05-15T10:00:00"}
+    reply = desk.confirm(
+        "campaigns_series_move", campaign.pk, int(later.timestamp()), **given, leave_out=""
+    )
+    campaign.refresh_from_db()
+    assert (campaign.moved, campaign.days_off) == ({}, "")
+    assert "HX-Redirect" not in reply
