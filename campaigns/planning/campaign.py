@@ -419,7 +419,10 @@ class Campaign(OfProject):
         return local.begins(self, at)
 
     def occurrences(self, after: datetime, last: Run | None) -> Iterator[Occurrence]:
-        """Those that no run holds: one that was moved ahead may have been sent."""
+        """Those that no run holds: one that was moved ahead may have been sent. Launched again, a
+        series goes on behind the run that is still on its way around the earth."""
+        if last is None and self.local_time and (way := series.on_their_way(self.pk)):
+            after = max(after, way)
         return (one for one in moved.after(self, after, last) if not self._is_held(one.instant))
 
     def _is_held(self, at: datetime) -> bool:

@@ -102,5 +102,10 @@ def _span(campaign: Any, at: datetime) -> tuple[datetime, datetime]:
 
 
 def wall(campaign: Any, at: datetime) -> datetime:
-    """What every reader's clock shows then."""
-    return at.astimezone(ZoneInfo(campaign.timezone)).replace(tzinfo=None)
+    """What every reader's clock shows then. Where it is left out in the campaign's zone alone, the
+    others have it all the same."""
+    shown = at.astimezone(ZoneInfo(campaign.timezone)).replace(tzinfo=None)
+    if campaign.schedule_kind != "recurring":
+        return shown
+    meant: datetime = campaign.rhythm.meant(shown)
+    return meant

@@ -184,7 +184,7 @@ def alone_problem(campaign: Campaign, one: Occurrence, now: datetime) -> str:
     if last is None:
         return ""
     others = (each for each in _coming(campaign, last, now) if each.instant != one.instant)
-    near = list(takewhile(lambda each: each.instant < one.instant + A_DAY, others))
+    near = list(takewhile(lambda each: each.instant < one.instant + 2 * A_DAY, others))
     if any(_day_of(campaign, each.instant) == day for each in near):
         return _("There are several on this day. Move it, or make the day one of the days off.")
     return ""

@@ -20,7 +20,7 @@ from campaigns.runs.series import (
     ONCE,
     following,
     instant_of,
-    next_start,
+    next_due,
     one_before_is_going,
     repeated,
     stopped,
@@ -58,7 +58,7 @@ def _start(run: Run, now: datetime) -> bool:
         why = details.columns(details.of("series_paused"))
         run.move_to(Run.State.CANCELLED, finished_at=now, **why)
         return False
-    if before := one_before_is_going(run, now):
+    if before := one_before_is_going(run):
         # Two runs of one series at once would ring the same phones twice.
         why = details.columns(details.of("left_out", run=before.pk))
         run.move_to(Run.State.CANCELLED, finished_at=now, **why)
@@ -132,7 +132,7 @@ def follow(last: Run, now: datetime) -> Run | None:
 def leave_out(run: Run, *, by: str, now: datetime) -> None:
     """Cancel this one of its series, which goes on with the next; in their transaction."""
     last = Campaign.locked(run.campaign.pk).series
-    goes_on = last is not None and next_start(last, now, without=run) is not None
+    goes_on = last is not None and next_due(last, now, without=run) is not None
     run.cancel(left_out=details.by("left_out_by", by) if goes_on else None)
     follow(run, now)
 

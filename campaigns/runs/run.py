@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns.runs import details
 from campaigns.runs.details import Detail
-from campaigns.runs.hours import local_time
+from campaigns.runs.hours import in_words, local_time
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import LIVE, slowest
 from campaigns.runs.reasons import Cause
@@ -382,6 +382,11 @@ class Run(OfProject):
             return None
         lateness = timedelta(seconds=self.max_lateness_seconds)
         return local_time.read(self.hour, begins=self.scheduled_at, lateness=lateness)
+
+    @property
+    def on_every_clock(self) -> str:
+        """When it is due for its readers, by their clocks; empty: for all at once."""
+        return in_words.on_every_clock(self.local_time.wall) if self.local_time else ""
 
     @property
     def is_rehearsal(self) -> bool:

@@ -7,7 +7,7 @@ the next ones too. Only the next run exists as a row.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -20,6 +20,7 @@ from campaigns.runs.run import WAITS, Run
 from campaigns.runs.variants import split, variant
 from campaigns.runs.variants.group import MAIN
 
+A_DAY = timedelta(days=1)
 ONCE = "once"
 # Frozen by a launch, and handed from each run of a series to the next; the text beside them, as
 # somebody may have changed it for these too.
@@ -58,6 +59,13 @@ def left_out(run: Run) -> bool:
     return run.state == Run.State.CANCELLED and run.started_at is None and alone
 
 
+def on_their_way(campaign_id: int | None) -> datetime | None:
+    """When the last reader has had those that still go around the earth; None: none does."""
+    going = Run.objects.filter(campaign=campaign_id, finished_at=None, hour__isnull=False)
+    times = (run.local_time.last for run in going.exclude(WAITS) if run.local_time)
+    return max(times, default=None)
+
+
 def stopped(last: Run) -> bool:
     """Whether somebody ended the series with its last run.
 
@@ -75,16 +83,16 @@ def following(last: Run, now: datetime) -> Any:
     return next(last.campaign.occurrences(since, last), None)
 
 
-def next_start(last: Run, now: datetime, *, without: Run) -> datetime | None:
-    """When its series goes on if this run does not; None: then that is its end."""
+def next_due(last: Run, now: datetime, *, without: Run) -> datetime | None:
+    """For when its series goes on if this run does not; None: then that is its end."""
     if stopped(last):
         return None
     others = waiting(last.campaign_id).filter(scheduled_at__gt=now).exclude(pk=without.pk)
     soonest = others.order_by("scheduled_at").first()
     if soonest:
-        return soonest.scheduled_at
+        return instant_of(soonest) if soonest.hour else soonest.scheduled_at
     after = following(last, now)
-    return after.begins if after else None
+    return after.due if after else None
 
 
 def goes_on(last: Run, now: datetime) -> bool:
@@ -130,15 +138,17 @@ def repeated(
     return following
 
 
-def one_before_is_going(run: Run, now: datetime) -> Run | None:
+def one_before_is_going(run: Run) -> Run | None:
     """Not one that goes on only because a person sends again to a few of it, nor one that is on its
     way around the earth: everybody gets each of them at a time of their own."""
     if run.occurrence == ONCE:
         return None
     earlier = Run.objects.filter(campaign=run.campaign_id, scheduled_at__lt=run.scheduled_at)
     going = earlier.filter(finished_at=None, reopened_at=None).exclude(pk=run.pk)
-    return next((one for one in going if not _goes_around(one, now)), None)
+    # As things stood when it was due: after an outage it asks a person, and is not left out.
+    return next((one for one in going if not _goes_around(one, run.scheduled_at)), None)
 
 
-def _goes_around(run: Run, now: datetime) -> bool:
-    return run.local_time is not None and now <= run.local_time.last
+def _goes_around(run: Run, at: datetime) -> bool:
+    """And the last of its readers may sleep for up to a day."""
+    return run.local_time is not None and at <= run.local_time.last + A_DAY

@@ -114,8 +114,39 @@ def test_a_run_that_could_not_begin_in_time_asks_a_person(project: Project, nine
     launch(daily(project, nine))
     begin = begin_of(nine)
     engine.sweep(begin)
-    engine.sweep(begin + DAY + HOUR)
-    assert [state for _at, state in runs()] == ["preparing", "paused", "scheduled"]
+    engine.sweep(begin + 2 * DAY + 4 * HOUR)
+    asks = Run.objects.get(scheduled_at=begin_of(nine + DAY))
+    assert (asks.state, asks.cause) == ("paused", "late"), "not left out, as the first goes on"
+
+
+def test_launched_again_it_goes_on_behind_the_run_that_is_on_its_way(
+    project: Project, nine: datetime
+) -> None:
+    """At another time, say: nobody gets two on one day."""
+    launch(campaign := daily(project, nine))
+    engine.sweep(begin_of(nine))
+    control.stop(campaign, by="user:alice")
+    campaign.refresh_from_db()
+    campaign.at = nine + HOUR
+    campaign.save()
+    again = launch(campaign, nine - 2 * HOUR)
+    assert datetime.fromisoformat(again.occurrence) == nine + DAY + HOUR
+
+
+def test_summer_time_in_its_own_zone_is_that_of_nobody_else(project: Project) -> None:
+    """At 02:30 in New York, on the day on which the clocks there leave it out."""
+    new_york = ZoneInfo("America/New_York")
+    at = datetime(2031, 3, 8, 2, 30, tzinfo=new_york).astimezone(UTC)
+    by_cron = {"repeat": "cron", "cron": "30 2 * * *"}
+    for repeats in ({}, by_cron):
+        campaign = daily(project, at, **repeats)
+        Campaign.objects.filter(pk=campaign.pk).update(timezone="America/New_York")
+        campaign.refresh_from_db()
+        coming = campaign.coming(at - HOUR, 3)
+        by = [local.launched_at(campaign, one, campaign.begins(one)) for one in coming]
+        assert [one.wall.strftime("%d %H:%M") for one in by if one] == [
+            "08 02:30", "09 02:30", "10 02:30",
+        ]  # fmt: skip
 
 
 def test_one_on_its_way_around_the_earth_leaves_out_none(project: Project, nine: datetime) -> None:
@@ -124,9 +155,12 @@ def test_one_on_its_way_around_the_earth_leaves_out_none(project: Project, nine:
     engine.sweep(begin + DAY)
     assert [state for _at, state in runs()] == ["preparing", "preparing", "scheduled"]
     engine.sweep(begin + 2 * DAY)
+    engine.sweep(begin + 3 * DAY)
     states = dict(Run.objects.values_list("scheduled_at", "state"))
-    assert states[begin_of(nine + 2 * DAY)] == "cancelled", "the first ought to be over by then"
-    assert Run.objects.get(scheduled_at=begin_of(nine + 2 * DAY)).cause_detail
+    assert states[begin_of(nine + 2 * DAY)] == "preparing", "somebody may sleep for a day"
+    fourth = begin_of(nine + 3 * DAY)
+    assert states[fourth] == "cancelled", "the first ought to be over by then"
+    assert Run.objects.get(scheduled_at=fourth).cause_detail
 
 
 @given(

@@ -8,8 +8,10 @@ from typing import Any
 from django.utils import timezone
 from django.utils.functional import cached_property
 
+from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
+from campaigns.runs.hours.in_words import on_every_clock
 from notifications.admin.furniture.dialogs import Dialog
 
 
@@ -51,12 +53,15 @@ class ResumeDialog(StopDialog):
         return self.paused
 
     def context(self) -> dict[str, Any]:
-        return {"campaign": self.campaign, "next_at": self._next_at(timezone.now())}
+        at = self._next_at(timezone.now())
+        by_the_clock = at and self.campaign.local_time
+        said = on_every_clock(local.wall(self.campaign, at)) if at and by_the_clock else ""
+        return {"campaign": self.campaign, "next_at": at, "on_every_clock": said}
 
     def _next_at(self, now: datetime) -> datetime | None:
         """Of a run that waits already, its time; None: no further one follows."""
         if waiting := series.waiting(self.campaign.pk).order_by("scheduled_at").first():
-            return waiting.scheduled_at
+            return series.instant_of(waiting) if waiting.hour else waiting.scheduled_at
         last = self.campaign.series
         one = self.campaign.following(now) if last and series.goes_on(last, now) else None
-        return one.begins if one else None
+        return one.due if one else None

@@ -14,8 +14,10 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminRadioSelect
 
 from campaigns.engine import cancelling, unknowns
 from campaigns.first_part import winner
+from campaigns.planning import local
 from campaigns.planning.course import forecast
 from campaigns.runs import series, sums
+from campaigns.runs.hours.in_words import on_every_clock
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
@@ -124,7 +126,7 @@ class CancelDialog(RunDialog):
     def next_at(self) -> datetime | None:
         if self.last is None:
             return None
-        return series.next_start(self.last, timezone.now(), without=self.run)
+        return series.next_due(self.last, timezone.now(), without=self.run)
 
     @property
     def title(self) -> str | None:
@@ -136,6 +138,8 @@ class CancelDialog(RunDialog):
         if self.next_at is None:
             return ""
         when = in_zone(self.next_at, self.run.project.timezone)
+        if self.run.hour:
+            when = on_every_clock(local.wall(self.run.campaign, self.next_at))
         return _("The next one is due %(when)s.") % {"when": when}
 
     def context(self) -> dict[str, Any]:

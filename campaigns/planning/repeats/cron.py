@@ -93,6 +93,11 @@ class Cron:
                     yield instant
             day, left_out = day + A_DAY, left_out + 1
 
+    def meant(self, shown: datetime) -> datetime:
+        """Its time on that day, whatever the clocks there show then: they may be set."""
+        walls = [wall for wall in self.expression.walls(shown.date()) if wall <= shown]
+        return walls[-1] if walls else shown
+
     def _on(self, day: date) -> list[datetime]:
         walls = [] if day in self.days_off else self.expression.walls(day)
         return [first_showing(wall, self.zone) for wall in walls]

@@ -50,6 +50,10 @@ class Rhythm:
             if instant > moment:
                 yield instant
 
+    def meant(self, shown: datetime) -> datetime:
+        """Its time on that day, whatever the clocks there show then: they may be set."""
+        return datetime.combine(shown.date(), self._wall.time())
+
     def _is_on(self, day: date) -> bool:
         weekend = self.on_days == WORKDAYS and day.weekday() >= SATURDAY
         return day not in self.days_off and not weekend

@@ -1,0 +1,15 @@
+"""In words: when a run by each reader's clock is due for them, which is not when it begins."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django.utils.translation import gettext as _
+
+from notifications.values.moments import DAY_AND_CLOCK, local
+
+
+def on_every_clock(wall: datetime) -> str:
+    """“30 Nov 2026, 09:00, by each reader's clock”."""
+    when = local(wall.replace(tzinfo=UTC), "UTC", DAY_AND_CLOCK)
+    return _("%(when)s, by each reader's clock") % {"when": when}
