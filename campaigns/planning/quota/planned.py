@@ -117,11 +117,13 @@ def _ends(one: Planned) -> datetime:
 
 
 def _lasts(asks: Asks | None) -> timedelta:
-    """At least; where some may sleep, a day longer."""
+    """At least; where some may sleep, a day longer, and by each reader's clock until the last."""
     if asks is None:
         return timedelta()
     lasts = asks.rules.wait + timedelta(seconds=asks.gets_it / asks.rate)
-    return lasts + (A_DAY if asks.rules.local_time or asks.rules.quiet else timedelta())
+    if by := asks.rules.local_time:
+        lasts += by.last - by.begins
+    return lasts + (A_DAY if asks.rules.quiet else timedelta())
 
 
 def _under_way(there: Firebase) -> list[Run]:

@@ -12,7 +12,7 @@ from campaigns.runs.reasons import OWN_TIMES
 from campaigns.runs.run import Run
 
 ASLEEP = """
-SELECT r.timezone, t.not_before, count(*) FROM campaigns_retry t
+SELECT coalesce(r.timezone, ''), t.not_before, count(*) FROM campaigns_retry t
 JOIN campaigns_recipient r ON r.run_id = t.run_id AND r.seq = t.seq
 WHERE t.run_id = %s AND r.run_id = %s AND t.reason = ANY(%s) GROUP BY 1, 2
 """
@@ -28,4 +28,4 @@ def rest_of(run: Run, kinds: Mapping[Alike, int], waiting: int) -> dict[Alike, i
 def _asleep(run: Run) -> dict[Alike, int]:
     with connection.cursor() as cursor:
         cursor.execute(ASLEEP, [run.pk, run.pk, [*OWN_TIMES]])
-        return {Alike(zone or "", wakes_at=at): count for zone, at, count in cursor.fetchall()}
+        return {Alike(zone, wakes_at=at): count for zone, at, count in cursor.fetchall()}

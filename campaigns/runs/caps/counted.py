@@ -235,4 +235,7 @@ def remove_old(now: datetime) -> None:
 def forget(contact_ids: Sequence[int]) -> None:
     """With who is erased."""
     Counted.objects.filter(contact_id__in=contact_ids).delete()
-    Place.objects.filter(contact_id__in=contact_ids).delete()
+    theirs = Place.objects.filter(contact_id__in=contact_ids)
+    # In the order in which workers hold them who give some back.
+    list(theirs.order_by("contact_id").select_for_update().values_list("contact_id"))
+    theirs.delete()

@@ -1,7 +1,8 @@
 """Erased: whose rows are looked for once more.
 
 What another transaction was writing of somebody while they were erased, the erasure did not see. No
-transaction lasts as long as KEPT_FOR; then all of it is there, and goes, with the row here.
+transaction lasts as long as KEPT_FOR; then all that goes by their number is there, and goes, with
+the row here. What goes by a name (messages to one person, calls of others) has guards of its own.
 """
 
 from __future__ import annotations
