@@ -90,7 +90,8 @@ SETTINGS = (
         "nothing is sent before it."
     ), shown_if="c-if-timed"),
     Setting("until", Held.TIMES, _("Ends"), _(
-        "Nothing is sent after this time. Empty: until somebody stops it."
+        "Nothing is sent after this time; by each reader's clock, nothing for a later one. Empty: "
+        "until somebody stops it."
     ), shown_if="c-if-repeating"),
     Setting("timezone", Held.TIMES, pgettext_lazy("field", "time zone"), _(
         "Type a city: “Seoul” finds Asia/Seoul."
@@ -271,7 +272,8 @@ def _by_the_clock(run: Any) -> Iterator[tuple[str, str]]:
         return
     yield str(BY_FIELD["local_time"].words), _hour_of(run)
     passed = dict(run.campaign._meta.get_field("passed").flatchoices)
-    yield str(BY_FIELD["passed"].words), str(passed[run.local_time.passed])
+    said = passed[run.local_time.passed] if run.occurrence == "once" else _("They get the next one")
+    yield str(BY_FIELD["passed"].words), str(said)
     if run.local_time.best_hour:
         yield str(BY_FIELD["best_hour"].words), gettext("Yes")
 

@@ -151,10 +151,15 @@ class Calendar:
     def file_view(self, request: HttpRequest) -> HttpResponse:
         """From the days that are shown on, for a year."""
         now = timezone.now()
-        since = calendar_span.asked_for(request, now).since
+        span = calendar_span.asked_for(request, now)
+        since = span.since - BEFORE
         campaigns = self.page.get_queryset(request)
-        until = since + timedelta(seconds=A_YEAR)
-        found = calendar.entries(campaigns, since, until, now, most=MOST_IN_FILE)
+        until = span.since + timedelta(seconds=A_YEAR)
+
+        def is_shown(entry: Entry) -> bool:
+            return span.of(entry).date() >= span.first
+
+        found = calendar.entries(campaigns, since, until, now, most=MOST_IN_FILE, only=is_shown)
         labels = {state: str(label) for state, label in LABELS.items()}
         text = ics.written(found, labels, request.build_absolute_uri, now)
         reply = HttpResponse(text, content_type="text/calendar; charset=utf-8")
@@ -205,7 +210,7 @@ class Calendar:
         try:
             if form.cleaned_data["leave_out"]:
                 control.leave_out_one(campaign, of, was=was, by=actor(request))
-                when = {"campaign": campaign, "when": short(was, form.clock)}
+                when = {"campaign": campaign, "when": form.told(was)}
                 told, wall = _("Left out: “%(campaign)s” on %(when)s.") % when, None
             else:
                 control.move_one(campaign, of, to=form.to, was=was, by=actor(request))

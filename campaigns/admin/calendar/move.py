@@ -92,12 +92,16 @@ class MoveDialog(Dialog):
 
     @property
     def possible(self) -> bool:
-        return MOVE.fits(self.run)
+        return not moving.fixed(self.run)
 
     @property
     def due(self) -> datetime:
         """Where it stands now."""
         return self.run.scheduled_at
+
+    @property
+    def stands(self) -> str:
+        return self.run.on_every_clock or self._local(self.due)
 
     @property
     def to(self) -> datetime:
@@ -136,7 +140,7 @@ class MoveDialog(Dialog):
         return Met(self.run, self.to, self.now, self.clock)
 
     def context(self) -> dict[str, Any]:
-        settled = {"was": self._local(self.due)}
+        settled = {"was": self.stands}
         if not self.possible or (self.is_bound and "at" not in self.cleaned_data):
             return settled | {"refusal": "" if self.possible else self.refusal}
         if self.refusal:  # said by the field once it was sent, and not before a time was chosen

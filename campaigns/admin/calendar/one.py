@@ -14,12 +14,14 @@ from unfold.widgets import UnfoldBooleanWidget
 
 from campaigns.admin.calendar.met import Met
 from campaigns.admin.calendar.move import MoveDialog
-from campaigns.planning import moving
+from campaigns.planning import local, moving
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats.moved import Occurrence
+from campaigns.runs.hours.in_words import on_every_clock
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.furniture.dialogs import Dialog
+from notifications.values.moments import short
 
 
 class MoveOneDialog(MoveDialog):
@@ -45,6 +47,15 @@ class MoveOneDialog(MoveDialog):
         for name in ("at", "leave_out"):
             self.fields[name].widget = forms.HiddenInput()
         self.fields["leave_out"].required, self.initial["leave_out"] = True, True
+
+    @property
+    def stands(self) -> str:
+        return self.told(self.due) if self.campaign.local_time else self._local(self.due)
+
+    def told(self, at: datetime) -> str:
+        if self.campaign.local_time:
+            return on_every_clock(local.wall(self.campaign, at))
+        return short(at, self.clock)
 
     @property
     def button(self) -> str:
@@ -102,6 +113,6 @@ class MoveOneDialog(MoveDialog):
 
     def context(self) -> dict[str, Any]:
         if self.campaign.local_time:
-            everywhere = {"was": self._local(self.due), "everywhere": True}
+            everywhere = {"was": self.stands, "everywhere": True}
             return everywhere | {"refusal": "" if self.possible else self.gone}
         return super().context() | {"of_series": True}

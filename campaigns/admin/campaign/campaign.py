@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Q, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -85,7 +85,9 @@ class CampaignPage(Page):
         return [*ours, *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        latest = Run.objects.filter(campaign=OuterRef("pk")).order_by("-pk")
+        # One that goes on before one that is over: its series may have been stopped since.
+        runs = Run.objects.filter(campaign=OuterRef("pk")).alias(over=Q(finished_at__isnull=False))
+        latest = runs.order_by("over", "-pk")
         return (
             super()
             .get_queryset(request)

@@ -121,5 +121,6 @@ def _untimely(campaign: Campaign, now: datetime) -> str:
     if kind == Campaign.Schedule.AT and local.is_over(campaign, now):
         return "" if campaign.current_run() else _("the time has passed")
     if kind == Campaign.Schedule.RECURRING and not campaign.coming(now, 1):
-        return _("its end has passed")
+        ended = campaign.until is not None and campaign.until <= now
+        return _("its end has passed") if ended else _("none of its times is left")
     return ""

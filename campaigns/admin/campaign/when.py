@@ -26,7 +26,7 @@ from campaigns.planning.campaign import (
 )
 from campaigns.planning.course import forecast
 from campaigns.planning.launch_check import clocks, quiet, skipped
-from campaigns.planning.repeats import cron, days_off, holidays, moved, repeating
+from campaigns.planning.repeats import days_off, holidays, moved, repeating
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching
@@ -124,27 +124,28 @@ def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | Non
     first = on_the_clock(wall, when.zone)
     if comes_twice(wall, when.zone):
         when.note = _("That time occurs twice that night; the first one is used.")
+    asked = _asked(posted, campaign, first, when.zone)
     if when.kind == Campaign.Schedule.AT:
-        asked = _asked(posted, campaign, first, when.zone)
         if local.is_over(asked, now):
             raise ValidationError(_("This time has passed. Choose a later one."))
         when.times = [first]
-        if campaign is not None:
-            when.local = local.launched_at(asked, first, max(asked.begins(first), now))
-        return
-    if posted.get("repeat") not in Campaign.Repeat.values:
-        raise ValidationError(_("Choose how often."))
-    end = WallClock(required=False).clean(posted.get("until", ""))
-    until = on_the_clock(end, when.zone) if end else None
-    rhythm = _rhythm(posted, first, when.zone, until)
-    found = list(islice(rhythm.after(now), TIMES_SHOWN + 1))
-    when.times, when.ends = found[:TIMES_SHOWN], len(found) <= TIMES_SHOWN
-    if not found:
-        raise ValidationError(_("With this end it would never be sent."))
+    else:
+        _find_repeats(when, posted, asked, now)
     if campaign is not None:
+        next_one = when.times[0]
+        when.local = local.launched_at(asked, next_one, max(asked.begins(next_one), now))
         when.times = [moved.due(campaign, at) for at in when.times]
-        asked = _asked(posted, campaign, first, when.zone)
-        when.local = local.launched_at(asked, found[0], max(asked.begins(found[0]), now))
+
+
+def _find_repeats(when: When, posted: Any, asked: Campaign, now: datetime) -> None:
+    found = list(islice(_rhythm(posted, asked).after(now), TIMES_SHOWN + 1))
+    if not found:
+        raise ValidationError([*repeating.none_left(asked, now).values()])
+    when.times, when.ends = found[:TIMES_SHOWN], len(found) <= TIMES_SHOWN
+    if wrong := local.problems(asked).get("best_hour"):
+        when.note = wrong
+    elif asked.at and asked.at <= now and not when.note:
+        when.note = _("The first time has passed: it begins with the next one.")
 
 
 def _asked(posted: Any, campaign: Campaign | None, at: datetime, zone: str) -> Campaign:
@@ -159,13 +160,19 @@ def _asked(posted: Any, campaign: Campaign | None, at: datetime, zone: str) -> C
     return asked
 
 
-def _rhythm(posted: Any, first: datetime, zone: str, until: datetime | None) -> Rhythm | Cron:
-    """Raises ValidationError."""
-    left_out = _left_out(posted)
-    if posted["repeat"] != repeating.BY_CRON:
-        return Rhythm(first, posted["repeat"], zone, until, days_off=left_out, **_days(posted))
+def _rhythm(posted: Any, asked: Campaign) -> Rhythm | Cron:
+    """Of the form. Raises ValidationError."""
+    if posted.get("repeat") not in Campaign.Repeat.values:
+        raise ValidationError(_("Choose how often."))
+    end = WallClock(required=False).clean(posted.get("until", ""))
+    asked.until = on_the_clock(end, asked.timezone) if end else None
+    asked.repeat = posted["repeat"]
+    asked.days_off = days_off.written(_left_out(posted))
+    by_cron = asked.repeat == repeating.BY_CRON
+    asked.cron = posted.get("cron", "") if by_cron else ""
+    asked.every, asked.on_days = (1, "") if by_cron else _days(posted)
     try:
-        return cron.read(posted.get("cron", ""), first, zone, until, days_off=left_out)
+        return asked.rhythm
     except ValueError as error:
         raise ValidationError(str(error)) from error
 
@@ -177,7 +184,7 @@ def _left_out(posted: Any) -> frozenset[date]:
         raise ValidationError(str(error)) from error
 
 
-def _days(posted: Any) -> dict[str, Any]:
+def _days(posted: Any) -> tuple[int, str]:
     """Which of the days or weeks it repeats on. Raises ValidationError."""
     every = _whole(posted, "every", MOST_EVERY) if posted.get("every") else 1
     if not every:
@@ -186,7 +193,7 @@ def _days(posted: Any) -> dict[str, Any]:
     on_days = posted.get("on_days", "")
     for problem in repeating.days_problems(posted["repeat"], every, on_days).values():
         raise ValidationError(problem)
-    return {"every": every, "on_days": on_days}
+    return every, on_days
 
 
 def holidays_in(file: UploadedFile[Any] | None, now: datetime) -> frozenset[date]:

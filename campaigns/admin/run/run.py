@@ -162,7 +162,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         zone = obj.project.timezone
         if obj.started_at:
             return in_zone(obj.started_at, zone)
-        return _("due %(when)s") % {"when": in_zone(obj.scheduled_at, zone)}
+        return _("due %(when)s") % {"when": obj.on_every_clock or in_zone(obj.scheduled_at, zone)}
 
     @display(description=gettext_lazy("launched by"))
     def by(self, obj: Run) -> str:

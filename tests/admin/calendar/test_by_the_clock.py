@@ -82,6 +82,21 @@ def test_a_file_tells_each_calendar_its_own_time(desk: Desk, project: Project) -
     assert later in {one["UID"] for one in events(desk, day="2031-05-01")}
 
 
+def test_a_file_has_what_its_first_day_has_though_the_run_begins_before(
+    desk: Desk, project: Project
+) -> None:
+    control.launch(by_the_clock(project), by="user:bob", now=timezone.now())
+    for view, day in (("week", "2031-05-14"), ("month", "2031-05-14")):
+        assert len(events(desk, view=view, day=day)) == 1
+    Campaign.objects.update(at=datetime(2031, 5, 12, tzinfo=UTC))
+    Run.objects.all().delete()
+    control.launch(Campaign.objects.get(), by="user:bob", now=timezone.now())
+    assert [one["DTSTART"] for one in events(desk, view="week", day="2031-05-12")] == [
+        "20310512T090000"
+    ]
+    assert events(desk, view="week", day="2031-05-19") == []
+
+
 def test_a_later_one_of_a_series_is_left_out_and_the_others_stay(
     desk: Desk, project: Project
 ) -> None:

@@ -52,6 +52,6 @@ def _start(asked: QueryDict) -> int | None:
     named = asked.get("from", "")
     if not named:
         return None
-    if not (named.isascii() and named.isdigit()) or int(named[:20]) > MAX_ID:
+    if not (named.isascii() and named.isdigit() and len(named) <= 20) or int(named) > MAX_ID:
         raise Http404
     return int(named)
