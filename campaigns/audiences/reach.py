@@ -365,7 +365,8 @@ def _in_time(
 ) -> Counted:
     """Raises Uncountable, after one more second, if not even a sample can be counted."""
     try:
-        with within(seconds=min(seconds, left() - SPARED)):
+        # Where there is less than that, a part of it: most audiences are counted in no time.
+        with within(seconds=min(seconds, max(left() - SPARED, left() / 3))):
             return ask(None)
     except TooSlow:
         with uncountable(), within(seconds=estimating.PART_SECONDS):

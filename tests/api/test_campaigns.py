@@ -157,7 +157,10 @@ def test_a_campaign_that_repeats_is_shown_as_it_was_written_and_launched_for_its
     }
     made = alice.post("campaigns", {**intent, "schedule": weekly})
     assert made.status_code == 201, made.content
-    each = {"every": 1, "on_days": "each", "days_off": []}
+    each = {
+        "every": 1, "on_days": "each", "days_off": [],
+        "local_time": False, "best_hour": False, "zoneless": "project",
+    }  # fmt: skip
     assert made.json()["schedule"] == {**weekly, **each}
     run = alice.post(f"campaigns/{made.json()['id']}/launch")
     assert (run.status_code, run.json()["state"]) == (202, "scheduled")
