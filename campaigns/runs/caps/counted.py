@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.postgres.indexes import BrinIndex
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.db.models.functions import Extract
 
 from campaigns.runs.caps.places import Place
@@ -232,6 +232,7 @@ def remove_old(now: datetime) -> None:
         )
 
 
+@transaction.atomic
 def forget(contact_ids: Sequence[int]) -> None:
     """With who is erased."""
     Counted.objects.filter(contact_id__in=contact_ids).delete()
