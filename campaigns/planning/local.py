@@ -12,7 +12,9 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.planning.repeats import repeating
 from campaigns.runs.hours import local_time
+from campaigns.runs.hours.in_words import on_every_clock
 from campaigns.runs.hours.local_time import LocalTime
+from notifications.values.moments import in_zone
 
 
 class Passed(TextChoices):
@@ -99,6 +101,11 @@ def launched_at(campaign: Any, at: datetime | None, begins: datetime) -> LocalTi
 
 def _span(campaign: Any, at: datetime) -> tuple[datetime, datetime]:
     return local_time.span(wall(campaign, at), best_hour=campaign.best_hour)
+
+
+def in_words(campaign: Any, at: datetime, zone: str) -> str:
+    """When its run for that time is due: by its readers' clocks, or in this zone."""
+    return on_every_clock(wall(campaign, at)) if campaign.local_time else in_zone(at, zone)
 
 
 def wall(campaign: Any, at: datetime) -> datetime:

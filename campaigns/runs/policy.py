@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC
 from enum import Enum, auto
 from typing import Any
 
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from campaigns.runs.hours.in_words import shown
 from campaigns.runs.hours.local_time import NEXT_DAY
 from notifications.values import moments
 
@@ -280,7 +280,7 @@ def _by_the_clock(run: Any) -> Iterator[tuple[str, str]]:
 
 def _hour_of(run: Any) -> str:
     """By each reader's clock, and of people without one."""
-    when = moments.local(run.local_time.wall.replace(tzinfo=UTC), "UTC", moments.DAY_AND_CLOCK)
+    when = shown(run.local_time.wall)
     if not run.local_time.otherwise:
         said = gettext("%(when)s; people without a time zone get nothing")
         return said % {"when": when}

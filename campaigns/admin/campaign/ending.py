@@ -11,7 +11,6 @@ from django.utils.functional import cached_property
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
-from campaigns.runs.hours.in_words import on_every_clock
 from notifications.admin.furniture.dialogs import Dialog
 
 
@@ -54,9 +53,8 @@ class ResumeDialog(StopDialog):
 
     def context(self) -> dict[str, Any]:
         at = self._next_at(timezone.now())
-        by_the_clock = at and self.campaign.local_time
-        said = on_every_clock(local.wall(self.campaign, at)) if at and by_the_clock else ""
-        return {"campaign": self.campaign, "next_at": at, "on_every_clock": said}
+        due = local.in_words(self.campaign, at, self.campaign.zone) if at else ""
+        return {"campaign": self.campaign, "due": due}
 
     def _next_at(self, now: datetime) -> datetime | None:
         """Of a run that waits already, its time; None: no further one follows."""

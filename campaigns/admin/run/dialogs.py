@@ -17,7 +17,6 @@ from campaigns.first_part import winner
 from campaigns.planning import local
 from campaigns.planning.course import forecast
 from campaigns.runs import series, sums
-from campaigns.runs.hours.in_words import on_every_clock
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
@@ -27,7 +26,6 @@ from campaigns.verbs import SEND_AGAIN
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.pace.gate import full_rate
 from notifications.people import device
-from notifications.values.moments import in_zone
 from notifications.values.shares import share
 
 
@@ -137,9 +135,7 @@ class CancelDialog(RunDialog):
     def follows(self) -> str:
         if self.next_at is None:
             return ""
-        when = in_zone(self.next_at, self.run.project.timezone)
-        if self.run.hour:
-            when = on_every_clock(local.wall(self.run.campaign, self.next_at))
+        when = local.in_words(self.run.campaign, self.next_at, self.run.project.timezone)
         return _("The next one is due %(when)s.") % {"when": when}
 
     def context(self) -> dict[str, Any]:

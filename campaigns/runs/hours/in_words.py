@@ -11,5 +11,9 @@ from notifications.values.moments import DAY_AND_CLOCK, local
 
 def on_every_clock(wall: datetime) -> str:
     """“30 Nov 2026, 09:00, by each reader's clock”."""
-    when = local(wall.replace(tzinfo=UTC), "UTC", DAY_AND_CLOCK)
-    return _("%(when)s, by each reader's clock") % {"when": when}
+    return _("%(when)s, by each reader's clock") % {"when": shown(wall)}
+
+
+def shown(wall: datetime) -> str:
+    """“30 Nov 2026, 09:00”."""
+    return local(wall.replace(tzinfo=UTC), "UTC", DAY_AND_CLOCK)
