@@ -43,7 +43,8 @@ def launch(campaign: Campaign, now: datetime | None = None) -> Run:
 
 
 def runs() -> list[tuple[datetime, str]]:
-    return list(Run.objects.order_by("scheduled_at").values_list("scheduled_at", "state"))
+    found = Run.objects.order_by("scheduled_at", "pk")
+    return list(found.values_list("scheduled_at", "state"))
 
 
 def test_a_launch_makes_the_first_run_and_the_next_follows_when_it_is_due(

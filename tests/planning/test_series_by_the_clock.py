@@ -55,7 +55,8 @@ def begin_of(day: datetime) -> datetime:
 
 
 def runs() -> list[tuple[datetime, str]]:
-    return list(Run.objects.order_by("scheduled_at").values_list("scheduled_at", "state"))
+    found = Run.objects.order_by("scheduled_at", "pk")
+    return list(found.values_list("scheduled_at", "state"))
 
 
 def test_each_run_begins_when_it_is_that_time_in_the_first_zone_and_the_next_follows(

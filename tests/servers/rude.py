@@ -35,7 +35,7 @@ class Talk:
             if not self._more():
                 return None
         body, self._come = self._come[:size], self._come[size:]
-        return Heard(head, words, json.loads(body)["message"])
+        return Heard(head, words, json.loads(body)["message"], self)
 
     def hear_bytes(self, most: int) -> bytes:
         """So many of a request and no more, at the least one."""
@@ -70,8 +70,10 @@ class Talk:
 
 
 class Heard:
-    def __init__(self, head: bytes, words: dict[str, str], message: dict[str, Any]) -> None:
-        self.head, self.words, self.message = head, words, message
+    def __init__(
+        self, head: bytes, words: dict[str, str], message: dict[str, Any], over: Talk
+    ) -> None:
+        self.head, self.words, self.message, self.over = head, words, message, over
 
     @property
     def name(self) -> str:
@@ -121,14 +123,14 @@ class Rude:
         self.connections = 0
         self.trouble: list[BaseException] = []
         self.is_well = threading.Event()  # it has misbehaved, and said all of it
-        self._open: list[socket.socket] = []
+        self.open: list[socket.socket] = []
         threading.Thread(target=self._serve, daemon=True).start()
 
     def hang_up(self) -> None:
         """On everybody who is connected now."""
-        while self._open:
+        while self.open:
             with suppress(OSError):
-                self._open.pop().shutdown(socket.SHUT_RDWR)
+                self.open.pop().shutdown(socket.SHUT_RDWR)
 
     def stop(self) -> None:
         with suppress(OSError):
@@ -151,7 +153,7 @@ class Rude:
         try:
             if self._tls:
                 wire = self._tls.wrap_socket(wire, server_side=True)
-            self._open.append(wire)
+            self.open.append(wire)
             self._talk(Talk(wire))
         except OSError:
             pass  # it hung up on us, and may
