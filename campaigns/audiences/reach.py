@@ -165,16 +165,15 @@ class Judged:
 
 
 # A group for each combination, so that who fulfils two conditions is still one device. Whether
-# somebody is out is asked once for each; the conditions know the answer as `out`.
+# somebody is out is asked once for each; the conditions know the answer as `out`. They are asked
+# once as well: without OFFSET 0 PostgreSQL asks all of them for the WHERE, and again for the group.
 ALIKE = """
-SELECT locale, platform, holds, count(*), min(external_id)
-FROM (
-    SELECT c.locale, d.platform, c.external_id, ARRAY[{conditions}] AS holds
-    FROM {source} {standing}
-    CROSS JOIN LATERAL (SELECT {out} AS out OFFSET 0) standing
-    WHERE c.project_id = %s AND d.id IS NOT NULL AND {where}
-) judged
-WHERE TRUE = ANY(holds) GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT %s
+SELECT c.locale, d.platform, holds, count(*), min(c.external_id)
+FROM {source} {standing}
+CROSS JOIN LATERAL (SELECT {out} AS out OFFSET 0) standing
+CROSS JOIN LATERAL (SELECT ARRAY[{conditions}] AS holds OFFSET 0) judged
+WHERE c.project_id = %s AND d.id IS NOT NULL AND {where} AND TRUE = ANY(holds)
+GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT %s
 """
 MOST_GROUPS = 10_000  # a project whose every person has a language of their own costs no more
 
@@ -214,8 +213,8 @@ def _judged(
         out=standing.out("%s", "%s"),
         where=where.sql,
     )
-    asked = [param for condition in conditions for param in condition.params]
-    asked += [asks["marketing"], asks["category"]]
+    asked = [asks["marketing"], asks["category"]]
+    asked += [param for condition in conditions for param in condition.params]
     with connection.cursor() as cursor:
         cursor.execute(statement, [*asked, project_id, *where.params, MOST_GROUPS])
         rows = cursor.fetchall()
