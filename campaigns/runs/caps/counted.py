@@ -210,9 +210,13 @@ def enough_by(caps: Caps, at: datetime, coming: Sequence[Coming]) -> tuple[str, 
     """Of the people `c`: whether they had enough then, or will have by what they got until now,
     with the places that are kept for what is coming."""
     then = _moment(at)
-    got = GOT.format(these=f"{_within(caps.longest, then)} AND at <= {then}")
-    each = EACH.format(got=got + "".join(one.as_taken(at) for one in coming))
     having = enough(caps, then)
+    these = f"{_within(caps.longest, then)} AND at <= {then}"
+    if not coming:  # a look at whom it selects would cost more than this saves
+        near = NEAR.format(got=GOT.format(these=these), enough=having)
+        these += f" AND contact_id = ANY(ARRAY({near}))"
+    got = GOT.format(these=these) + "".join(one.as_taken(at) for one in coming)
+    each = EACH.format(got=got)
     sql = f"c.id IN (SELECT contact_id FROM ({each}) each GROUP BY 1 HAVING {having})"
     return sql, [param for one in coming for param in one.params]
 
