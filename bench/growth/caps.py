@@ -16,7 +16,7 @@ from bench import launch, people
 from bench.stack import Stack
 
 MESSAGES = 50_000
-ROUNDS = 3
+ROUNDS = 5
 REMEMBERED = 5  # messages that everybody has got within the week already
 WIDE = "UPDATE notifications_project SET cap_per_day = {cap}, cap_per_week = {cap}"
 REMEMBER = (
