@@ -13,7 +13,7 @@ from rest_framework import serializers
 
 from campaigns.planning import local
 from campaigns.planning.campaign import MOST_EVERY, Campaign
-from campaigns.planning.repeats import cron, days_off, holidays
+from campaigns.planning.repeats import cron, days_off, holidays, weekdays
 from campaigns.runs.policy import BY_CLOCK, NEVER, TIMES, TIMES_OF
 from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.values.moments import YEARS
@@ -71,6 +71,16 @@ class ScheduleSerializer(StrictSerializer):
         help_text="For recurring: `workdays` (Monday to Friday) with daily, `last_day` with "
         "monthly. Left out: each.",
         error_messages={"invalid_choice": "Use each, workdays or last_day."},
+    )
+    weekdays = CountedList(
+        child=serializers.ChoiceField(
+            choices=weekdays.NAMES,
+            error_messages={"invalid_choice": "Use mon, tue, wed, thu, fri, sat and sun."},
+        ),
+        required=False,
+        max_length=len(weekdays.NAMES),
+        help_text="For weekly: on these days of the week; weeks begin on Monday. Left out, or "
+        "empty: on that of `at`.",
     )
     days_off = CountedList(
         child=serializers.DateField(),
@@ -139,6 +149,7 @@ class ScheduleSerializer(StrictSerializer):
                 _refuse("repeat", "Say daily, weekly, monthly or cron.")
             own |= {name: attrs[name] for name in ("repeat", "cron", "every") if name in attrs}
             own["on_days"] = "" if attrs.get("on_days", EACH) == EACH else attrs["on_days"]
+            own["weekdays"] = ",".join(attrs.get("weekdays", ()))
             own["days_off"] = days_off.written(_left_out(attrs))
             if attrs.get("until") is not None:
                 own["until"] = moment_of("until", attrs["until"], zone)
@@ -174,6 +185,7 @@ def shown(campaign: Campaign) -> dict[str, Any]:
     if "days_off" in values:
         values["days_off"] = campaign.days_off.split()
         values["on_days"] = campaign.on_days or EACH
+        values["weekdays"] = campaign.weekdays.split(",") if campaign.weekdays else []
     if campaign.repeat != Campaign.Repeat.CRON:
         values.pop("cron", None)
     return {"kind": campaign.schedule_kind, **values, "timezone": campaign.timezone}

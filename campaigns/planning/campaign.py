@@ -20,7 +20,7 @@ from campaigns.audiences.audience import Audience
 from campaigns.echo.opening import learned
 from campaigns.planning import labels, local, outlook
 from campaigns.planning.local import Passed, Zoneless
-from campaigns.planning.repeats import cron, moved, repeating, rhythm
+from campaigns.planning.repeats import cron, moved, repeating, rhythm, weekdays
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.moved import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
@@ -86,6 +86,7 @@ class Campaign(OfProject):
         default=1, db_default=1, validators=[MinValueValidator(1), MaxValueValidator(MOST_EVERY)]
     )
     on_days = models.CharField(max_length=8, choices=OnDays, default="", db_default="", blank=True)
+    weekdays = models.CharField(max_length=weekdays.LONGEST, default="", db_default="", blank=True)
     days_off = models.TextField(default="", db_default="", blank=True)  # a date a line
     until = models.DateTimeField("ends", null=True, blank=True)
     local_time = models.BooleanField(default=False, db_default=False)

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.repeats import days_off
+from campaigns.planning.repeats import days_off, weekdays
 from campaigns.planning.repeats.repeating import BY_CRON
 from campaigns.planning.repeats.rhythm import DAILY, LAST_DAY, MONTHLY, WEEKLY, WORKDAYS
 from campaigns.runs.run import Run
@@ -29,7 +29,7 @@ def _each(campaign: Campaign) -> str:
     at, zone, count = campaign.at, campaign.timezone, campaign.every
     assert at is not None
     words = {
-        "weekday": local(at, zone, "l"),
+        "weekday": weekdays.in_words(campaign.weekdays) or local(at, zone, "l"),
         "day": local(at, zone, "j"),
         "time": _by_whose_clock(campaign, local(at, zone, CLOCK)),
         "count": f"{count:,}",

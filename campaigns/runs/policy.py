@@ -80,7 +80,10 @@ SETTINGS = (
     Setting("every", Held.TIMES, _("Every … days, weeks or months"), _(
         "2: every other one, counted from the first time."
     ), shown_if="c-if-rhythm"),
-    Setting("on_days", Held.TIMES, _("On which days"), shown_if="c-if-rhythm"),
+    Setting("on_days", Held.TIMES, _("On which days"), shown_if="c-if-days"),
+    Setting("weekdays", Held.TIMES, _("On these days of the week"), _(
+        "None: on that of the first time. Weeks begin on Monday."
+    ), shown_if="c-if-weekly"),
     Setting("days_off", Held.TIMES, _("Not on these days"), _(
         "Holidays, for example: a date a line, such as 2026-12-25. What falls on one of them is "
         "left out."
@@ -196,7 +199,7 @@ GUARDED = tuple(setting.field for setting in SETTINGS if setting.guarded)
 MAX_RATE = 100_000  # messages a second
 BY_FIELD = {setting.field: setting for setting in SETTINGS}
 # Which of its times each kind of schedule takes, and what the others are then.
-REPEATS = ("repeat", "cron", "every", "on_days", "days_off", "until")
+REPEATS = ("repeat", "cron", "every", "on_days", "weekdays", "days_off", "until")
 BY_CLOCK = ("local_time", "best_hour", "passed", "zoneless")
 AGAIN = tuple(name for name in BY_CLOCK if name != "passed")  # there they get the next one
 TIMES_OF = {"now": (), "at": ("at", *BY_CLOCK), "recurring": ("at", *REPEATS, *AGAIN)}
@@ -206,6 +209,7 @@ NEVER = {
     "cron": "",
     "every": 1,
     "on_days": "",
+    "weekdays": "",
     "days_off": "",
     "until": None,
     "local_time": False,
@@ -215,6 +219,13 @@ NEVER = {
 }
 
 
+# Which days each kind of repeating asks for: a page shows no others.
+WITH_REPEAT = {
+    "daily": ("every", "on_days"),
+    "weekly": ("every", "weekdays"),
+    "monthly": ("every", "on_days"),
+    "cron": ("cron",),
+}
 # Of a run: what its own rate is reckoned from.
 OWN_PACE = ("planned", "rate_per_second", "spread_seconds", "opens_per_second", "opens_rate")
 

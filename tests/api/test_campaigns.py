@@ -158,7 +158,7 @@ def test_a_campaign_that_repeats_is_shown_as_it_was_written_and_launched_for_its
     made = alice.post("campaigns", {**intent, "schedule": weekly})
     assert made.status_code == 201, made.content
     each = {
-        "every": 1, "on_days": "each", "days_off": [],
+        "every": 1, "on_days": "each", "weekdays": [], "days_off": [],
         "local_time": False, "best_hour": False, "zoneless": "project",
     }  # fmt: skip
     assert made.json()["schedule"] == {**weekly, **each}
@@ -188,6 +188,44 @@ def test_a_campaign_repeats_on_its_days_alone(alice: Caller, intent: dict[str, A
     assert fields_at_fault(alice.post("campaigns", {**intent, "schedule": once})) == [
         "schedule.days_off"
     ]
+
+
+def test_a_campaign_repeats_on_several_days_of_the_week(
+    alice: Caller, intent: dict[str, Any]
+) -> None:
+    weekly = {"kind": "recurring", "at": "2030-05-30T09:00:00Z", "repeat": "weekly",  # a Thursday
+              "timezone": "UTC", "weekdays": ["fri", "mon", "fri"]}  # fmt: skip
+    made = alice.post("campaigns", {**intent, "schedule": weekly})
+    assert made.json()["schedule"]["weekdays"] == ["mon", "fri"]
+    path = f"campaigns/{made.json()['id']}"
+    assert alice.get(f"{path}/check").json()["when"]["coming"] == [
+        "2030-05-31T09:00:00Z", "2030-06-03T09:00:00Z", "2030-06-07T09:00:00Z",
+    ]  # fmt: skip
+    again = alice.put(path, {**intent, "schedule": made.json()["schedule"]})
+    assert again.json()["schedule"] == made.json()["schedule"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "said"),
+    [
+        ({"repeat": "daily"}, "weekdays", "Days of the week go with every week"),
+        ({"weekdays": ["monday"]}, "weekdays.0", "Use mon, tue, wed, thu, fri, sat and sun."),
+        ({"weekdays": "mon"}, "weekdays", "list"),
+        ({"weekdays": ["mon"] * 8}, "weekdays", "7"),
+        ({"weekdays": [["mon"]]}, "weekdays.0", "Use mon"),
+        ({"kind": "at", "repeat": None}, "weekdays", "use the kind recurring"),
+    ],
+)
+def test_days_of_the_week_that_cannot_be_are_refused_by_name(
+    alice: Caller, intent: dict[str, Any], wrong: dict[str, Any], field: str, said: str
+) -> None:
+    weekly = {"kind": "recurring", "at": "2030-05-30T09:00:00Z", "repeat": "weekly"}
+    schedule = {**weekly, "timezone": "UTC", "weekdays": ["mon"], **wrong}
+    asked = {name: value for name, value in schedule.items() if value is not None}
+    refused = alice.post("campaigns", {**intent, "schedule": asked})
+    assert refused.status_code == 400
+    assert fields_at_fault(refused) == [f"schedule.{field}"]
+    assert said in refused.json()["errors"][0]["message"]
 
 
 def test_a_campaign_repeats_by_five_fields_of_cron(alice: Caller, intent: dict[str, Any]) -> None:

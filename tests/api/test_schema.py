@@ -215,7 +215,7 @@ def test_what_is_always_shown_need_not_be_looked_for(schema: Schema) -> None:
         "Registration": {"token", "fid"},
         "Rules": inner,
         "Schedule": {
-            *("at", "cron", "days_off", "every", "on_days", "repeat", "until"),
+            *("at", "cron", "days_off", "every", "on_days", "repeat", "until", "weekdays"),
             *("best_hour", "local_time", "passed", "zoneless"),
         },
     }

@@ -14,7 +14,7 @@ from notifications.people.project import Project
 class Otherwise:
     """What a person types, what is kept of it, and how a page says that."""
 
-    typed: str
+    typed: str | list[str]
     kept: Any
     said: str
 
@@ -25,6 +25,7 @@ OTHERWISE = {
     "cron": Otherwise("0 9 * * mon", "0 9 * * mon", "0 9 * * mon"),
     "every": Otherwise("3", 3, "3"),
     "on_days": Otherwise("last_day", "last_day", "On the month's last day"),
+    "weekdays": Otherwise(["mon", "fri"], "mon,fri", "Monday, Friday"),
     "days_off": Otherwise("2031-12-25", "2031-12-25", "2031-12-25"),
     "at": Otherwise("2031-01-01T09:00", datetime(2031, 1, 1, 9, tzinfo=UTC), ""),
     "until": Otherwise("2032-01-01T09:00", datetime(2032, 1, 1, 9, tzinfo=UTC), ""),

@@ -1,4 +1,4 @@
-"""Which days a series has: every so many, Monday to Friday, a month's last, and some left out."""
+"""Which days a series has: every so many, those of a week, a month's last, and some left out."""
 
 from __future__ import annotations
 
@@ -47,6 +47,16 @@ def test_monday_to_friday_leaves_the_weekends_out() -> None:
     assert shown("daily", 1, saturday, on_days="workdays") == ["Mon 05-12"]
 
 
+def test_a_week_has_several_days_and_begins_on_monday() -> None:
+    several: dict[str, Any] = {"weekdays": (0, 2, 6)}
+    assert shown("weekly", 4, **several) == ["Wed 05-07", "Sun 05-11", "Mon 05-12", "Wed 05-14"]
+    assert shown("weekly", 4, every=2, **several) == [
+        "Wed 05-07", "Sun 05-11", "Mon 05-19", "Wed 05-21",
+    ]  # fmt: skip
+    assert shown("weekly", 2, weekdays=(1,)) == ["Tue 05-13", "Tue 05-20"]
+    assert shown("weekly", 1, every=365, weekdays=(1,)) == ["Tue 05-04"]
+
+
 def test_a_months_last_day_is_its_last_whatever_day_it_began_on() -> None:
     first = datetime(2031, 1, 15, 9, tzinfo=UTC)
     assert shown("monthly", 4, first, on_days="last_day") == [
@@ -72,23 +82,40 @@ def test_a_rhythm_without_any_day_ends_instead_of_searching_for_ever() -> None:
     repeat=st.sampled_from(["daily", "weekly", "monthly"]),
     every=st.integers(1, 365),
     on_days=st.sampled_from(["", "workdays", "last_day"]),
+    weekdays=st.sets(st.integers(0, 6)).map(lambda days: tuple(sorted(days))),
     off=st.sets(st.integers(0, 400), max_size=60),
     asked=st.integers(-400, 4_000),
 )
 def test_each_is_on_its_days_and_none_is_missed_wherever_one_begins_to_ask(
-    first: datetime, repeat: str, every: int, on_days: str, off: set[int], asked: int
+    first: datetime,
+    repeat: str,
+    every: int,
+    on_days: str,
+    weekdays: tuple[int, ...],
+    off: set[int],
+    asked: int,
 ) -> None:
     left_out = frozenset(first.date() + n * DAY for n in off)
-    rhythm = Rhythm(first, repeat, "UTC", every=every, on_days=on_days, days_off=left_out)
+    of_week = weekdays if repeat == "weekly" else ()
+    rhythm = Rhythm(
+        first, repeat, "UTC",
+        every=every, on_days=on_days, weekdays=of_week, days_off=left_out,
+    )  # fmt: skip
     whole = list(islice(rhythm.after(first - 40 * DAY), 30))
     assert whole == sorted(set(whole))
     for at in whole:
         assert at >= first and at.date() not in left_out
         assert on_days != "workdays" or at.weekday() < 5
         assert on_days != "last_day" or repeat != "monthly" or is_last(at.date())
+        assert not of_week or at.weekday() in of_week
         days = (at.date() - first.date()).days
+        weeks = (days + first.weekday()) // 7 if of_week else days / 7
         months = 12 * (at.year - first.year) + at.month - first.month
-        assert {"daily": days, "weekly": days / 7, "monthly": months}[repeat] % every == 0
+        assert {"daily": days, "weekly": weeks, "monthly": months}[repeat] % every == 0
+    if of_week and not on_days and every == 1 and len(whole) == 30:  # none is missed
+        each_day = (first + n * DAY for n in range((whole[-1] - first).days + 1))
+        on = [at for at in each_day if at.weekday() in of_week and at.date() not in left_out]
+        assert whole == on
     moment = first + asked * DAY
     if whole and moment < whole[-1]:
         assert rhythm.next_after(moment) == next(at for at in whole if at > moment)
@@ -132,6 +159,8 @@ def make_daily(project: Project, **values: Any) -> Campaign:
         ({"on_days": "workdays", "repeat": "weekly"}, "on_days"),
         ({"on_days": "workdays", "every": 2}, "on_days"),
         ({"on_days": "last_day"}, "on_days"),
+        ({"weekdays": "mon"}, "weekdays"),
+        ({"weekdays": "mon,someday", "repeat": "weekly"}, "weekdays"),
         ({"days_off": "soon"}, "days_off"),
         ({"every": 0}, "every"),
         ({"every": 366}, "every"),
@@ -165,11 +194,33 @@ def test_the_series_starts_and_goes_on_on_its_days_alone(project: Project) -> No
     assert following.scheduled_at == datetime(2031, 5, 12, 9, tzinfo=UTC), "a Monday"
 
 
-def test_an_older_release_starts_no_run_on_a_day_that_it_does_not_know_of(
+def test_a_series_of_several_days_a_week_says_which_and_goes_on_on_them(
     project: Project,
 ) -> None:
+    campaign = make_daily(project, repeat="weekly", weekdays="fri,mon")
+    campaign.full_clean()
+    campaign.save()
+    assert campaign.weekdays == "mon,fri"
+    run = control.launch(campaign, by="user:alice", now=FIRST - DAY)
+    assert run.scheduled_at == datetime(2031, 5, 9, 9, tzinfo=UTC), "a Friday"
+    assert campaign.how_often == "Every week on Monday, Friday"
+    assert rhythm_in_words.of_campaign(campaign) == (
+        "Repeats every week on Monday, Friday at 09:00 UTC, until somebody stops it."
+    )
+    Run.objects.filter(pk=run.pk).update(
+        state="finished", started_at=run.scheduled_at, finished_at=run.scheduled_at
+    )
+    schedule.plan_series(run.scheduled_at + timedelta(minutes=1))
+    following = Run.objects.exclude(pk=run.pk).get(campaign=campaign)
+    assert following.scheduled_at == datetime(2031, 5, 12, 9, tzinfo=UTC), "a Monday"
+
+
+@pytest.mark.parametrize("days", [{"every": 2}, {"repeat": "weekly", "weekdays": "mon"}])
+def test_an_older_release_starts_no_run_on_a_day_that_it_does_not_know_of(
+    project: Project, days: dict[str, Any]
+) -> None:
     """As it inserts the next run of a series: without our mark."""
-    plain, odd = make_daily(project), make_daily(project, every=2)
+    plain, odd = make_daily(project), make_daily(project, **days)
     for campaign in (plain, odd):
         control.launch(campaign, by="user:alice", now=FIRST - DAY)
     again = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.forms import BooleanField, Field
+from django.forms import BooleanField, Field, MultipleChoiceField
 from django.utils.translation import gettext as _
 
 from campaigns.admin import two_writers
@@ -29,13 +29,15 @@ def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
     was, theirs = seen.read(form.data.get("seen", "")).get("was"), _shown(form)
     if not isinstance(was, dict):
         return form.data, None
-    base, mine = ({name: str(one.get(name, "")) for name in theirs} for one in (was, form.data))
+    base = {name: str(was.get(name, "")) for name in theirs}
+    mine = {name: _came(form.fields[name], form.data, name) for name in theirs}
     merged = two_writers.look(base, mine, theirs)
     if merged is None:
         return form.data, None
     data = form.data.copy()
     for change in merged.taken:
-        data[change.path[0]] = change.after
+        name = change.path[0]
+        data.setlist(name, _each(form.fields[name], change.after))
     data["seen"] = token(form)
     by = audit.who_changed(form.instance, form.instance.template)
     return data, Meanwhile([by], merged.taken, merged.disputed)
@@ -60,8 +62,22 @@ def _shown(form: Any) -> dict[str, str]:
     return {name: _posted(form.fields[name], form.initial.get(name)) for name in names}
 
 
+def _came(field: Field, data: Any, name: str) -> str:
+    """As a browser posted it; several boxes of one question as one text."""
+    if isinstance(field, MultipleChoiceField):
+        return ",".join(data.getlist(name))
+    return str(data.get(name, ""))
+
+
+def _each(field: Field, posted: str) -> list[str]:
+    several = isinstance(field, MultipleChoiceField)
+    return [one for one in posted.split(",") if one] if several else [posted]
+
+
 def _posted(field: Field, value: Any) -> str:
     value = field.prepare_value(value)
+    if isinstance(field, MultipleChoiceField):
+        return ",".join(value)
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%dT%H:%M}"
     if isinstance(field, BooleanField):
@@ -73,4 +89,5 @@ def _in_words(field: Field, value: str) -> str:
     if isinstance(field, BooleanField):
         return _("Yes") if value else ""
     choices: Any = getattr(field, "choices", None) or getattr(field.widget, "choices", ())
-    return next((str(label) for key, label in choices if str(key) == value), value)
+    named = {str(key): str(label) for key, label in choices}
+    return ", ".join(named.get(one, one) for one in _each(field, value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import chain
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,6 +14,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminFileFieldWidget,
     UnfoldAdminRadioSelectWidget,
     UnfoldAdminTextareaWidget,
@@ -23,8 +25,8 @@ from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.category.kind import KINDS
 from campaigns.admin.two_writers import Meanwhile
 from campaigns.planning.campaign import MOST_EVERY, MOST_FIRST, Campaign
-from campaigns.planning.repeats import cron, days_off, repeating
-from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF
+from campaigns.planning.repeats import cron, days_off, weekdays
+from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF, WITH_REPEAT
 from notifications.admin.furniture.duration_field import DurationText
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.admin.furniture.widgets import LineInput
@@ -98,6 +100,17 @@ def days_off_again(written: str) -> str:
     return str(field.widget.render("days_off", written, attrs))
 
 
+class Weekdays(forms.MultipleChoiceField):
+    """A box for each; the campaign keeps them as one text."""
+
+    def prepare_value(self, value: Any) -> list[str]:
+        chosen = value.split(",") if isinstance(value, str) else value or []
+        return [name for name in chosen if name]
+
+    def clean(self, value: Any) -> str:
+        return ",".join(super().clean(value))
+
+
 class CampaignForm(variants.OfVariants):
     at = WallClock(
         label=gettext_lazy("Local time"),
@@ -120,6 +133,13 @@ class CampaignForm(variants.OfVariants):
         required=False,
         max_length=cron.LONGEST,
         widget=LineInput(placeholder="0 9 * * mon", autocomplete="off", spellcheck="false"),
+    )
+    weekdays = Weekdays(
+        label=WORDS["weekdays"],
+        help_text=HINTS["weekdays"],
+        required=False,
+        choices=weekdays.CHOICES,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
     )
     days_off = forms.CharField(
         label=WORDS["days_off"],
@@ -244,8 +264,8 @@ class CampaignForm(variants.OfVariants):
         for name in NEVER.keys() - shown:
             self.errors.pop(name, None)
             cleaned[name] = NEVER[name]
-        by_cron = cleaned.get("repeat") == repeating.BY_CRON
-        for name in ("every", "on_days") if by_cron else ("cron",):
+        taken = WITH_REPEAT.get(str(cleaned.get("repeat")), WITH_REPEAT["daily"])
+        for name in {*chain.from_iterable(WITH_REPEAT.values())} - {*taken}:
             self.errors.pop(name, None)
             cleaned[name] = NEVER[name]
         if cleaned.get("schedule_kind") == Campaign.Schedule.NOW:

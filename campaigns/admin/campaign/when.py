@@ -31,7 +31,7 @@ from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching
 from campaigns.runs.hours.local_time import LocalTime
-from campaigns.runs.policy import MAX_RATE
+from campaigns.runs.policy import MAX_RATE, WITH_REPEAT
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.pace import load
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, seconds_of
@@ -168,9 +168,11 @@ def _rhythm(posted: Any, asked: Campaign) -> Rhythm | Cron:
     asked.until = on_the_clock(end, asked.timezone) if end else None
     asked.repeat = posted["repeat"]
     asked.days_off = days_off.written(_left_out(posted))
-    by_cron = asked.repeat == repeating.BY_CRON
-    asked.cron = posted.get("cron", "") if by_cron else ""
-    asked.every, asked.on_days = (1, "") if by_cron else _days(posted)
+    taken = WITH_REPEAT[asked.repeat]
+    asked.cron = posted.get("cron", "") if "cron" in taken else ""
+    asked.every = _every(posted) if "every" in taken else 1
+    asked.on_days = _on_days(posted, asked.every) if "on_days" in taken else ""
+    asked.weekdays = ",".join(posted.getlist("weekdays")) if "weekdays" in taken else ""
     try:
         return asked.rhythm
     except ValueError as error:
@@ -184,16 +186,21 @@ def _left_out(posted: Any) -> frozenset[date]:
         raise ValidationError(str(error)) from error
 
 
-def _days(posted: Any) -> tuple[int, str]:
-    """Which of the days or weeks it repeats on. Raises ValidationError."""
+def _every(posted: Any) -> int:
+    """Raises ValidationError."""
     every = _whole(posted, "every", MOST_EVERY) if posted.get("every") else 1
     if not every:
         said = _("Every so many: write a whole number from 1 to %(most)s.")
         raise ValidationError(said % {"most": MOST_EVERY})
-    on_days = posted.get("on_days", "")
+    return every
+
+
+def _on_days(posted: Any, every: int) -> str:
+    """Raises ValidationError."""
+    on_days: str = posted.get("on_days", "")
     for problem in repeating.days_problems(posted["repeat"], every, on_days).values():
         raise ValidationError(problem)
-    return every, on_days
+    return on_days
 
 
 def holidays_in(file: UploadedFile[Any] | None, now: datetime) -> frozenset[date]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from campaigns.planning.repeats import cron, days_off
+from campaigns.planning.repeats import cron, days_off, weekdays
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.rhythm import DAILY, LAST_DAY, MONTHLY, WEEKLY, WORKDAYS, Rhythm
 
@@ -32,12 +32,13 @@ def rhythm_of(campaign: Any) -> Rhythm | Cron:
         campaign.until,
         every=campaign.every,
         on_days=campaign.on_days,
+        weekdays=weekdays.read(campaign.weekdays),
         days_off=days_off.read(campaign.days_off),
     )
 
 
 def problems(campaign: Any) -> dict[str, str]:
-    """By field. What is in order is put into one form: to the minute, its days off by date."""
+    """By field. What is in order is put into one form: to the minute, its days in their order."""
     if campaign.at is None:
         return {"at": _("Choose the first time.")}
     campaign.at = campaign.at.replace(second=0, microsecond=0)
@@ -49,8 +50,15 @@ def problems(campaign: Any) -> dict[str, str]:
         campaign.days_off = days_off.written(days_off.read(campaign.days_off))
     except ValueError as error:
         return {"days_off": str(error)}
-    wrong = cron_problems(campaign.repeat, campaign.cron, campaign.every, campaign.on_days)
-    return wrong or days_problems(campaign.repeat, campaign.every, campaign.on_days)
+    try:
+        campaign.weekdays = weekdays.written(weekdays.read(campaign.weekdays))
+    except ValueError as error:
+        return {"weekdays": str(error)}
+    return (
+        _weekdays_problems(campaign.repeat, campaign.weekdays)
+        or cron_problems(campaign.repeat, campaign.cron, campaign.every, campaign.on_days)
+        or days_problems(campaign.repeat, campaign.every, campaign.on_days)
+    )
 
 
 def none_left(campaign: Any, now: datetime) -> dict[str, str]:
@@ -77,6 +85,12 @@ def cron_problems(repeat: str, text: str, every: int, on_days: str) -> dict[str,
     except ValueError as error:
         return {"cron": str(error)}
     return {}
+
+
+def _weekdays_problems(repeat: str, days: str) -> dict[str, str]:
+    if not days or repeat == WEEKLY:
+        return {}
+    return {"weekdays": _("Days of the week go with every week, or every few weeks.")}
 
 
 def within_a_day(campaign: Any) -> bool:
@@ -113,6 +127,10 @@ def _days(campaign: Any) -> str:
         return _("Every day from Monday to Friday")
     if campaign.repeat == BY_CRON:
         return _("By cron “%(cron)s”") % {"cron": campaign.cron}
+    if campaign.weekdays:
+        words = {"count": f"{campaign.every:,}", "days": weekdays.in_words(campaign.weekdays)}
+        one, more = _("Every week on %(days)s"), _("Every %(count)s weeks on %(days)s")
+        return (one if campaign.every == 1 else more) % words
     by_rhythm = {
         (DAILY, ""): (_("Every day"), _("Every %(count)s days")),
         (WEEKLY, ""): (_("Every week"), _("Every %(count)s weeks")),

@@ -28,6 +28,7 @@ class Rhythm:
     until: datetime | None = None
     every: int = 1  # so many days, weeks or months
     on_days: str = ""
+    weekdays: tuple[int, ...] = ()  # of a week, Monday is 0; none: that of `first`
     days_off: frozenset[date] = frozenset()
 
     def next_after(self, moment: datetime) -> datetime | None:
@@ -56,7 +57,8 @@ class Rhythm:
 
     def _is_on(self, day: date) -> bool:
         weekend = self.on_days == WORKDAYS and day.weekday() >= SATURDAY
-        return day not in self.days_off and not weekend
+        too_early = day < self._wall.date()  # of the first week
+        return day not in self.days_off and not (weekend or too_early)
 
     @property
     def _wall(self) -> datetime:
@@ -64,11 +66,22 @@ class Rhythm:
 
     def _just_before(self, moment: datetime) -> int:
         """The number of one that is surely not later."""
-        today, start = moment.astimezone(ZoneInfo(self.zone)).date(), self._wall.date()
+        today, start = moment.astimezone(ZoneInfo(self.zone)).date(), self._start
         months = 12 * (today.year - start.year) + today.month - start.month
         days = (today - start).days
         passed = {DAILY: days, WEEKLY: days // 7, MONTHLY: months}[self.repeat] // self.every
-        return max(0, passed - 1)
+        of_each = len(self._days_of_week) if self.repeat == WEEKLY else 1
+        return max(0, (passed - 1) * of_each)
+
+    @property
+    def _start(self) -> date:
+        """What it is counted from; of weeks, their Monday."""
+        first = self._wall.date()
+        return first - timedelta(days=first.weekday()) if self.repeat == WEEKLY else first
+
+    @property
+    def _days_of_week(self) -> tuple[int, ...]:
+        return self.weekdays or (self._wall.weekday(),)
 
     def _instant(self, day: date) -> datetime:
         if day == self._wall.date():
@@ -77,10 +90,13 @@ class Rhythm:
 
     def _day(self, number: int) -> date:
         """Of the 31st: the last day of a shorter month."""
-        start, number = self._wall.date(), number * self.every
-        if self.repeat != MONTHLY:
-            return start + number * timedelta(days=7 if self.repeat == WEEKLY else 1)
-        years, month = divmod(start.month - 1 + number, 12)
+        start = self._start
+        if self.repeat == DAILY:
+            return start + timedelta(days=number * self.every)
+        if self.repeat == WEEKLY:
+            weeks, which = divmod(number, len(self._days_of_week))
+            return start + timedelta(weeks=weeks * self.every, days=self._days_of_week[which])
+        years, month = divmod(start.month - 1 + number * self.every, 12)
         year, month = start.year + years, month + 1
         last = monthrange(year, month)[1]
         return date(year, month, last if self.on_days == LAST_DAY else min(start.day, last))
