@@ -307,6 +307,7 @@ SPECTACULAR_SETTINGS = {
         "Platform": "notifications.people.device.Device.Platform",
         "Repeat": "campaigns.planning.campaign.Campaign.Repeat",
         "OnDays": ["each", "workdays", "last_day"],
+        "Weekday": "campaigns.planning.repeats.weekdays.NAMES",
         "AlertKind": "campaigns.alerts.alert.Kind",
         "ReportKind": "notifications.outgoing.kinds.Kind",
         "ReportLanguage": LANGUAGES,

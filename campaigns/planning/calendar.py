@@ -14,10 +14,12 @@ from django.db.models.functions import Coalesce
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats import moved
+from campaigns.runs import series
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE, instant_of
 
-MOST = 500  # runs, series or drafts in one view; a page of more could not be read
+MOST = 500  # series or drafts in one view; a page of more could not be read
+MOST_RUNS = 3_000  # in one view: a month of four series that go every hour
 MOST_EXPECTED = 20_000  # times of all series together, the earliest first
 EXPECTED = "expected"
 DRAFT = "draft"
@@ -45,6 +47,15 @@ class Entry:
         return local.wall(self.campaign, own) if self.campaign.local_time else None
 
     @property
+    def moved_from(self) -> datetime | None:
+        """When it was to be by the rhythm of its series; None: that is when it is."""
+        if self.wall is not None:
+            return None  # none of those is moved
+        if self.run is None:
+            return self.instant if self.instant != self.at else None
+        return series.moved_from(self.run)
+
+    @property
     def movable(self) -> bool:
         if self.state == EXPECTED:
             return True
@@ -56,6 +67,7 @@ class Entries(list[Entry]):
     too much of it; None: nothing is."""
 
     ends: datetime | None = None
+    runs_end: datetime | None = None  # the same of runs
 
 
 def entries(
@@ -68,9 +80,13 @@ def entries(
     only: Callable[[Entry], bool] | None = None,
 ) -> Entries:
     """Everything of these campaigns from `since` to before `until`, or only some of it."""
-    others = chain(_runs(campaigns, since, until), _drafts(campaigns, since, until))
+    runs = [*_runs(campaigns, since, until)]
+    others = chain(runs[:MOST_RUNS], _drafts(campaigns, since, until))
     expected = _expected(campaigns, max(since, now), until)
-    return _with([*filter(only, others)], filter(only, expected), most or MOST_EXPECTED)
+    found = _with([*filter(only, others)], filter(only, expected), most or MOST_EXPECTED)
+    if len(runs) > MOST_RUNS:
+        found.runs_end = runs[MOST_RUNS].at
+    return found
 
 
 def coming(
@@ -109,11 +125,13 @@ def _by_time(entry: Entry) -> tuple[datetime, int]:
 
 
 def _runs(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
+    """With one too many, if there are too many."""
     # When it left, once it has: a late run stands where people got it, not where it was due.
     when = Coalesce("started_at", "scheduled_at")
     runs = Run.objects.filter(campaign__in=campaigns.values("pk")).alias(when=when)
     within = runs.filter(when__gte=since, when__lt=until).order_by("when")
-    for run in within.select_related("campaign__project").defer("content", "rules")[:MOST]:
+    told = within.select_related("campaign__project").defer("content", "rules")
+    for run in told[: MOST_RUNS + 1]:
         yield Entry(run.campaign, run.started_at or run.scheduled_at, _state_of(run), run)
 
 

@@ -40,6 +40,14 @@ def instant_of(run: Run) -> datetime:
     return datetime.fromisoformat(run.occurrence)
 
 
+def moved_from(run: Run) -> datetime | None:
+    """None: it stands where its series has it, or belongs to none."""
+    if run.occurrence == ONCE or run.hour is not None:
+        return None
+    own = instant_of(run)
+    return own if own != run.scheduled_at else None
+
+
 def last_run(campaign_id: int) -> Run | None:
     series = Run.objects.filter(campaign=campaign_id).exclude(occurrence=ONCE)
     return series.order_by("-pk").first()  # one launched again may be due earlier

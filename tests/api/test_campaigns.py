@@ -209,10 +209,10 @@ def test_a_campaign_repeats_on_several_days_of_the_week(
     ("wrong", "field", "said"),
     [
         ({"repeat": "daily"}, "weekdays", "Days of the week go with every week"),
-        ({"weekdays": ["monday"]}, "weekdays.0", "Use mon, tue, wed, thu, fri, sat and sun."),
+        ({"weekdays": ["monday"]}, "weekdays[0]", "Use mon, tue, wed, thu, fri, sat and sun."),
         ({"weekdays": "mon"}, "weekdays", "list"),
         ({"weekdays": ["mon"] * 8}, "weekdays", "7"),
-        ({"weekdays": [["mon"]]}, "weekdays.0", "Use mon"),
+        ({"weekdays": [["mon"]]}, "weekdays[0]", "Use mon"),
         ({"kind": "at", "repeat": None}, "weekdays", "use the kind recurring"),
     ],
 )

@@ -247,7 +247,8 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
         "ReportLanguage", "ReportState", "ReportTrouble", "ReportVia", "RunState", "RunVerb",
         "ScheduleKind", "KeptOut", "TestGoesTo", "TestStatus", "TextCheckCode", "TextCheckLevel",
         "TextCheckStaleWhy", "TextCheckState", "TextsFormat",
-        "VariantAnswer", "VariantLetter", "VariantMetric", "VariantName", "Verdict", "WhyEnding",
+        "VariantAnswer", "VariantLetter", "VariantMetric", "VariantName", "Verdict", "Weekday",
+        "WhyEnding",
         "WinnerBy", "Zoneless",
     }  # fmt: skip
     listed = schema["paths"]["/api/v1/runs/{id}/deliveries"]["get"]["parameters"]

@@ -66,6 +66,7 @@ class Shown:
     move_url: str  # empty: it stays
     times: str = ""  # of one that stands for several
     each: list[Shown] = field(default_factory=list)  # of these, where there is room
+    moved: str = ""  # “moved from Mon 7 Dec, 09:00”
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,8 @@ class Calendar:
             "views": _views(span),
             "legend": [(state, label) for state, label in LABELS.items() if state not in UNSHOWN],
             "any": bool(entries),
-            "ends": local(entries.ends, span.zone, DAY_AND_CLOCK) if entries.ends else "",
+            "ends": _in_words(entries.ends, span),
+            "runs_end": _in_words(entries.runs_end, span),
             "may_move": _may_move(request),
             "pages_zone": calendar_span.pages_zone(request),
             "zone_input": ZoneInput().render("zone", span.zone, {"id": "calendar-zone"}),
@@ -223,6 +225,10 @@ class Calendar:
         return done(request, told, to=reverse("admin:campaigns_calendar") + where)
 
 
+def _in_words(moment: datetime | None, span: Span) -> str:
+    return local(moment, span.zone, DAY_AND_CLOCK) if moment else ""
+
+
 def _views(span: Span) -> list[tuple[str, str, str]]:
     names = (("month", _("Month")), ("week", _("Week")))
     return [(name, label, span.address(view=name)) for name, label in names]
@@ -261,6 +267,7 @@ def _move_url(entry: Entry) -> str:
 
 
 def _shown(entry: Entry, at: datetime, *, may_move: bool) -> Shown:
+    own = entry.moved_from
     return Shown(
         entry=entry,
         clock=written(at, str(CLOCK)),
@@ -268,7 +275,15 @@ def _shown(entry: Entry, at: datetime, *, may_move: bool) -> Shown:
         state=entry.state,
         label=LABELS[entry.state],
         move_url=_move_url(entry) if may_move and entry.movable else "",
+        moved=_("moved from %(when)s") % {"when": _local(own, at)} if own else "",
     )
+
+
+def _local(moment: datetime, beside: datetime) -> str:
+    """In the zone in which that one is shown; without a day where it is the same."""
+    there = moment.astimezone(beside.tzinfo)
+    same_day = there.date() == beside.date()
+    return written(there, str(CLOCK if same_day else DAY_AND_CLOCK))
 
 
 def _line(line: Line, span: Span, *, may_move: bool, in_full: bool) -> Shown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -16,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.calendar.met import Met
 from campaigns.planning import moving
+from campaigns.runs import series
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.furniture.dialogs import Dialog
@@ -104,6 +106,22 @@ class MoveDialog(Dialog):
         return self.run.on_every_clock or self._local(self.due)
 
     @property
+    def moved_from(self) -> datetime | None:
+        """When it was to be by its series, if it was moved."""
+        return series.moved_from(self.run)
+
+    @property
+    def _to_put_back(self) -> dict[str, str]:
+        """The dialog again, with that time in its field."""
+        own = self.moved_from
+        if own is None:
+            return {}
+        view = self.data.get("view") or self.request.GET.get("view") or ""
+        wall = f"{self._wall_of(own):%Y-%m-%dT%H:%M}"
+        url = f"{self.request.path}?{urlencode({'at': wall, 'zone': self.clock, 'view': view})}"
+        return {"moved_from": self._local(own), "put_back": url if self.possible else ""}
+
+    @property
     def to(self) -> datetime:
         """Raises NoSuchTime."""
         return on_the_clock(self.wall, self.clock)
@@ -140,7 +158,7 @@ class MoveDialog(Dialog):
         return Met(self.run, self.to, self.now, self.clock)
 
     def context(self) -> dict[str, Any]:
-        settled = {"was": self.stands}
+        settled = {"was": self.stands, **self._to_put_back}
         if not self.possible or (self.is_bound and "at" not in self.cleaned_data):
             return settled | {"refusal": "" if self.possible else self.refusal}
         if self.refusal:  # said by the field once it was sent, and not before a time was chosen

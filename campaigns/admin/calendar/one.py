@@ -84,6 +84,12 @@ class MoveOneDialog(MoveDialog):
         return self.of if isinstance(self.one, str) else self.one.due
 
     @property
+    def moved_from(self) -> datetime | None:
+        if isinstance(self.one, str) or self.one.instant == self.one.due:
+            return None
+        return self.one.instant
+
+    @property
     def possible(self) -> bool:
         return not self.gone
 

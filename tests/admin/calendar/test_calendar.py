@@ -210,6 +210,20 @@ def test_of_series_with_too_many_times_together_the_earliest_stand_there_and_the
     assert "from 26 May 2031, 05:00 on" in later, "the earliest of those days"
 
 
+def test_of_too_many_runs_the_earliest_stand_there_and_the_rest_is_said(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_people(project, 1)
+    for day in range(3):
+        make_scheduled_run(project, datetime(2031, 5, 7 + day, 9, tzinfo=UTC), name=f"Sale {day}")
+    monkeypatch.setattr(calendar, "MOST_RUNS", 3)
+    assert "too many runs" not in desk.open("campaigns_calendar", day="2031-05-01", zone="UTC")
+    monkeypatch.setattr(calendar, "MOST_RUNS", 2)
+    shown = desk.open("campaigns_calendar", day="2031-05-01", zone="UTC")
+    assert "Sale 1" in shown and "Sale 2" not in shown
+    assert "too many runs to show all: those from 9 May 2031, 09:00 on are left out" in shown
+
+
 def test_a_series_that_goes_each_hour_is_one_line_of_a_day(desk: Desk, project: Project) -> None:
     """A week has room for each time, to be moved; a month has not."""
     make_people(project, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -65,6 +66,41 @@ def test_an_expected_one_is_moved_from_the_calendar(desk: Desk, daily: Campaign)
     assert reverse(f"admin:{MOVE}", args=key(daily, noon)) in page.content.decode()
 
 
+def test_one_that_was_moved_is_marked_and_put_back(desk: Desk, daily: Campaign) -> None:
+    month = {"day": "2031-05-07", "zone": "UTC"}
+    assert "moved from" not in desk.open("campaigns_calendar", **month)
+    confirm(desk, daily, WEDNESDAY, "2031-05-07T12:00")
+    assert desk.open("campaigns_calendar", **month).count("moved from 09:00") == 1
+    noon = WEDNESDAY + timedelta(hours=3)
+    page = desk.client.get(
+        reverse(f"admin:{MOVE}", args=key(daily, noon)),
+        {"zone": "UTC"},
+        headers={"HX-Request": "true"},
+    )
+    assert "Moved from 7 May 2031, 09:00 Put it back there" in text_of(page)
+    url = unescape(page.content.decode().partition('role="button" href="')[2].partition('"')[0])
+    again = desk.client.get(url, headers={"HX-Request": "true"})
+    assert 'value="2031-05-07T09:00"' in again.content.decode()
+    confirm(desk, daily, noon, "2031-05-07T09:00")
+    daily.refresh_from_db()
+    assert daily.moved == {}
+    assert "moved from" not in desk.open("campaigns_calendar", **month)
+
+
+def test_a_run_of_a_series_that_was_moved_is_marked_and_put_back(
+    desk: Desk, daily: Campaign
+) -> None:
+    run = daily.runs.get()
+    control.move(run, at=FIRST - timedelta(hours=12), was=FIRST, by="user:alice")
+    said = desk.open("campaigns_calendar", day="2031-05-05", zone="UTC")
+    assert said.count("moved from 5 May 2031, 09:00") == 1
+    asked = desk.open("campaigns_run_move", run.pk, zone="Asia/Seoul")
+    assert "Moved from 5 May 2031, 18:00 Put it back there" in asked
+    run.refresh_from_db()
+    control.move(run, at=FIRST, was=run.scheduled_at, by="user:alice")
+    assert "Moved from" not in desk.open("campaigns_run_move", run.pk, zone="UTC")
+
+
 def test_it_shows_what_it_meets_there_before_it_is_moved(
     desk: Desk, project: Project, daily: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,7 +155,7 @@ def test_a_dialog_opened_by_its_first_time_shows_where_it_stands_now(
     confirm(desk, daily, WEDNESDAY, "2031-05-07T12:00")
     asked = desk.open(MOVE, *key(daily, WEDNESDAY), zone="UTC")
     assert "Current time 7 May 2031, 12:00" in asked
-    assert "09:00" not in asked
+    assert "Current time 7 May 2031, 09:00" not in asked
 
 
 def test_one_that_is_not_among_them_is_not_moved(desk: Desk, daily: Campaign) -> None:

@@ -77,6 +77,7 @@ def _change(desk: Desk, campaign: Campaign, name: str) -> None:
         values |= {"schedule_kind": "at", "first_percent": "", **AT_NINE}
         values |= {} if name == "local_time" else {"local_time": "on"}
     values |= {"repeat": "cron", "cron": "0 8 * * *"} if name == "cron" else {}
+    values |= {"repeat": "weekly"} if name == "weekdays" else {}
     for said in (values, {**values, name: otherwise(name, campaign.project).typed}):
         assert desk.post("campaigns_campaign_change", campaign.pk, **said).status_code == 302
 
