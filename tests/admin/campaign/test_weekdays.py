@@ -39,6 +39,7 @@ def test_they_are_kept_shown_and_said_in_words(desk: Desk, project: Project) -> 
     assert (campaign.weekdays, campaign.every, campaign.on_days) == ("mon,thu", 2, "")
     page = desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/change/").content.decode()
     assert ticked(page) == ["mon", "thu"]
+    assert 'role="group" aria-labelledby="id_weekdays_label"' in page
     assert "Every 2 weeks on Monday, Thursday" in desk.open("campaign_review", campaign.pk)
 
 
