@@ -123,10 +123,7 @@ def prolong_and_count(caps: Caps, kept: bool) -> str:
     if not caps.holds:
         return PROLONGING.format(out=OUT, joins="", counts=counts)
     look = counted.second_look(caps, ASKED, kept=kept)
-    prolong = PROLONGING.format(out=OUT_OR_ENOUGH, joins=look, counts=counts)
-    # Sent together, they are one transaction and one way there and back; the second one reads what
-    # was committed while the first one waited.
-    return counted.TAKE_TURNS + prolong
+    return PROLONGING.format(out=OUT_OR_ENOUGH, joins=look, counts=counts)
 
 
 @dataclass(frozen=True)
@@ -215,9 +212,12 @@ class Claim:
         """Whoever has had enough is left out of the window, and the others are counted."""
         if time.monotonic() - self.looked_above > LOOK_ABOVE_EVERY:
             self._look_above()
-        values |= {"project": self.run.project_id, "category": caps.category}
-        values |= {"unseen_since": self.unseen_since, "above": self.above}
-        return _told(prolong_and_count(caps, bool(self.above)), values)
+        values |= {"category": caps.category, "unseen_since": self.unseen_since}
+        values["above"] = self.above
+        with transaction.atomic():
+            if caps.holds:
+                counted.take_turns(self.run.project_id)
+            return _told(prolong_and_count(caps, bool(self.above)), values)
 
     def _look_above(self) -> None:
         """One of higher precedence may have begun since we took the chunk."""
@@ -234,8 +234,6 @@ class Claim:
 def _told(statement: str, values: dict[str, Any]) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
-        while cursor.nextset():
-            pass
         return cursor.fetchone()
 
 

@@ -161,11 +161,12 @@ FROM asked WHERE out = '' AND EXISTS (SELECT FROM opened)
 """
 
 
-# Until the window is committed, no other of the project opens: two that open at once would not see
-# what the other counts.
-TAKE_TURNS = """
-SELECT pg_advisory_xact_lock(hashtextextended('caps of project ' || %(project)s, 0));
-"""
+def take_turns(project_id: int) -> None:
+    """Until the transaction ends, no other window of the project opens: two that open at once would
+    not see what the other counts."""
+    with connection.cursor() as cursor:
+        key = f"caps of project {project_id}"
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
 
 
 GIVE_BACK = """
