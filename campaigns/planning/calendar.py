@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import merge
-from itertools import chain, islice, takewhile
+from itertools import islice, takewhile
 
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
@@ -19,7 +19,7 @@ from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE, instant_of
 
 MOST = 500  # series or drafts in one view; a page of more could not be read
-MOST_RUNS = 3_000  # in one view: a month of four series that go every hour
+MOST_RUNS = 2_000  # in one view
 MOST_EXPECTED = 20_000  # times of all series together, the earliest first
 EXPECTED = "expected"
 DRAFT = "draft"
@@ -80,10 +80,10 @@ def entries(
     only: Callable[[Entry], bool] | None = None,
 ) -> Entries:
     """Everything of these campaigns from `since` to before `until`, or only some of it."""
-    runs = [*_runs(campaigns, since, until)]
-    others = chain(runs[:MOST_RUNS], _drafts(campaigns, since, until))
+    runs = [*filter(only, _runs(campaigns, since, until))]
+    others = [*runs[:MOST_RUNS], *filter(only, _drafts(campaigns, since, until))]
     expected = _expected(campaigns, max(since, now), until)
-    found = _with([*filter(only, others)], filter(only, expected), most or MOST_EXPECTED)
+    found = _with(others, filter(only, expected), most or MOST_EXPECTED)
     if len(runs) > MOST_RUNS:
         found.runs_end = runs[MOST_RUNS].at
     return found
@@ -125,13 +125,13 @@ def _by_time(entry: Entry) -> tuple[datetime, int]:
 
 
 def _runs(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
-    """With one too many, if there are too many."""
+    """The earliest first; of very many, more than are shown, as not all of them are asked for."""
     # When it left, once it has: a late run stands where people got it, not where it was due.
     when = Coalesce("started_at", "scheduled_at")
     runs = Run.objects.filter(campaign__in=campaigns.values("pk")).alias(when=when)
     within = runs.filter(when__gte=since, when__lt=until).order_by("when")
     told = within.select_related("campaign__project").defer("content", "rules")
-    for run in told[: MOST_RUNS + 1]:
+    for run in told[: 2 * MOST_RUNS]:
         yield Entry(run.campaign, run.started_at or run.scheduled_at, _state_of(run), run)
 
 
@@ -168,8 +168,10 @@ def _following(run: Run, since: datetime, until: datetime) -> Iterator[Entry]:
 
 def _drafts(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
     """Campaigns with a time that nobody has launched: at that time nothing would happen."""
-    timed = campaigns.exclude(schedule_kind=Campaign.Schedule.NOW)
-    never = timed.filter(at__gte=since, at__lt=until, runs=None, archived_at=None)
+    once, series = Q(schedule_kind=Campaign.Schedule.AT), Q(schedule_kind="recurring")
+    timed = campaigns.filter(once & Q(at__gte=since) | series, at__lt=until)
+    never = timed.filter(runs=None, archived_at=None).order_by("-at")
     for campaign in never.select_related("project")[:MOST]:
-        if campaign.at is not None:
-            yield Entry(campaign, campaign.at, DRAFT)
+        first = campaign.first
+        if first is not None and since <= first < until:
+            yield Entry(campaign, first, DRAFT)

@@ -389,8 +389,19 @@ class Campaign(OfProject):
         return repeating.rhythm_of(self)
 
     @property
+    def first(self) -> datetime | None:
+        """The first of its times: what is typed as that may be none of its days."""
+        if self.at is None or self.schedule_kind != self.Schedule.RECURRING:
+            return self.at
+        return self.rhythm.next_after(self.at - moved.INSTANT)
+
+    @property
     def how_often(self) -> str:
         return repeating.how_often(self)
+
+    @property
+    def how_often_in_full(self) -> str:
+        return repeating.with_days_off(self.how_often, self)
 
     def coming(self, after: datetime, most: int) -> list[datetime]:
         """When the next ones are due that no run holds."""

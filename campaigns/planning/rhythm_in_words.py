@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.repeats import days_off, weekdays
+from campaigns.planning.repeats import repeating, weekdays
 from campaigns.planning.repeats.repeating import BY_CRON
 from campaigns.planning.repeats.rhythm import DAILY, LAST_DAY, MONTHLY, WEEKLY, WORKDAYS
 from campaigns.runs.run import Run
@@ -18,7 +17,7 @@ def of_campaign(campaign: Campaign) -> str:
     """Empty unless it was launched to repeat, and nobody stopped it."""
     if campaign.at is None or not campaign.repeat or campaign.series is None:
         return ""
-    said = _with_days_off(_each(campaign), campaign)
+    said = repeating.with_days_off(_each(campaign), campaign)
     if campaign.until is None:
         return _("%(repeats)s, until somebody stops it.") % {"repeats": said}
     until = local(campaign.until, campaign.timezone, DAY)
@@ -75,17 +74,9 @@ def _by_whose_clock(campaign: Campaign, clock: str) -> str:
     return _("%(clock)s by each reader's clock") % {"clock": clock}
 
 
-def _with_days_off(said: str, campaign: Campaign) -> str:
-    left_out = len(days_off.read(campaign.days_off))
-    if not left_out:
-        return said
-    without = ngettext(
-        "%(repeats)s, without %(count)s day that was left out",
-        "%(repeats)s, without %(count)s days that were left out",
-        left_out,
-    )
-    return without % {"repeats": said, "count": f"{left_out:,}"}
-
-
 def of_run(run: Run) -> str:
-    return "" if run.occurrence == ONCE else of_campaign(run.campaign)
+    """Of the series that it belongs to; of one that was stopped, the campaign may say another."""
+    later = Run.objects.filter(campaign=run.campaign_id, pk__gte=run.pk)
+    if run.occurrence == ONCE or later.filter(series_stopped_at__isnull=False).exists():
+        return ""
+    return of_campaign(run.campaign)

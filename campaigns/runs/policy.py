@@ -82,7 +82,7 @@ SETTINGS = (
     ), shown_if="c-if-rhythm"),
     Setting("on_days", Held.TIMES, _("On which days"), shown_if="c-if-days"),
     Setting("weekdays", Held.TIMES, _("On these days of the week"), _(
-        "None: on that of the first time. Weeks begin on Monday."
+        "Tick none for the day of the first time. Weeks begin on Monday."
     ), shown_if="c-if-weekly"),
     Setting("days_off", Held.TIMES, _("Not on these days"), _(
         "Holidays, for example: a date a line, such as 2026-12-25. What falls on one of them is "

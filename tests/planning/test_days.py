@@ -178,12 +178,13 @@ def test_days_that_do_not_go_together_are_refused_at_their_field(
 
 
 def test_the_series_starts_and_goes_on_on_its_days_alone(project: Project) -> None:
-    campaign = make_daily(project, on_days="workdays", days_off="2031-05-07\n2031-05-09")
+    off = "2031-05-07\n2031-05-09\n2031-05-10"  # the third one is a Saturday
+    campaign = make_daily(project, on_days="workdays", days_off=off)
     run = control.launch(campaign, by="user:alice", now=FIRST - DAY)
     assert run.scheduled_at == datetime(2031, 5, 8, 9, tzinfo=UTC)
     said = rhythm_in_words.of_campaign(campaign)
     assert said == (
-        "Repeats every day from Monday to Friday at 09:00 UTC, without 2 days that were left out, "
+        "Repeats every day from Monday to Friday at 09:00 UTC, without 2 days off, "
         "until somebody stops it."
     )
     Run.objects.filter(pk=run.pk).update(
@@ -192,6 +193,29 @@ def test_the_series_starts_and_goes_on_on_its_days_alone(project: Project) -> No
     schedule.plan_series(run.scheduled_at + timedelta(minutes=1))
     following = Run.objects.exclude(pk=run.pk).get(campaign=campaign)
     assert following.scheduled_at == datetime(2031, 5, 12, 9, tzinfo=UTC), "a Monday"
+
+
+def test_the_first_of_its_times_is_one_of_its_days(project: Project) -> None:
+    campaign = make_daily(project, repeat="weekly", weekdays="mon,tue", every=2)
+    assert campaign.first == datetime(2031, 5, 19, 9, tzinfo=UTC), "of the second week after"
+    campaign.weekdays = "wed"
+    assert campaign.first == FIRST
+    campaign.schedule_kind = "at"
+    assert campaign.first == FIRST
+
+
+def test_a_run_of_a_series_that_was_stopped_does_not_tell_of_the_next_one(
+    project: Project,
+) -> None:
+    campaign = make_daily(project, repeat="weekly", weekdays="mon")
+    first = control.launch(campaign, by="user:alice", now=FIRST - DAY)
+    assert "on Monday" in rhythm_in_words.of_run(first)
+    control.stop(campaign, by="user:alice")
+    Campaign.objects.update(weekdays="tue")
+    campaign = Campaign.objects.get()
+    again = control.launch(campaign, by="user:alice", now=FIRST - DAY)
+    assert rhythm_in_words.of_run(Run.objects.get(pk=first.pk)) == ""
+    assert "on Tuesday" in rhythm_in_words.of_run(again)
 
 
 def test_a_series_of_several_days_a_week_says_which_and_goes_on_on_them(

@@ -15,7 +15,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.dateformat import format as written
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns import control
 from campaigns.admin.calendar import ics, off
@@ -266,8 +266,8 @@ def _move_url(entry: Entry) -> str:
     return reverse("admin:campaigns_series_move", args=[entry.campaign.pk, at])
 
 
-def _shown(entry: Entry, at: datetime, *, may_move: bool) -> Shown:
-    own = entry.moved_from
+def _shown(entry: Entry, span: Span, *, may_move: bool) -> Shown:
+    at, own = span.of(entry), entry.moved_from
     return Shown(
         entry=entry,
         clock=written(at, str(CLOCK)),
@@ -275,26 +275,26 @@ def _shown(entry: Entry, at: datetime, *, may_move: bool) -> Shown:
         state=entry.state,
         label=LABELS[entry.state],
         move_url=_move_url(entry) if may_move and entry.movable else "",
-        moved=_("moved from %(when)s") % {"when": _local(own, at)} if own else "",
+        moved=_("moved from %(when)s") % {"when": _beside(at, span.local(own))} if own else "",
     )
 
 
-def _local(moment: datetime, beside: datetime) -> str:
-    """In the zone in which that one is shown; without a day where it is the same."""
-    there = moment.astimezone(beside.tzinfo)
-    same_day = there.date() == beside.date()
-    return written(there, str(CLOCK if same_day else DAY_AND_CLOCK))
+def _beside(at: datetime, other: datetime) -> str:
+    """Without its day, where that is the same."""
+    return written(other, str(CLOCK if at.date() == other.date() else DAY_AND_CLOCK))
 
 
 def _line(line: Line, span: Span, *, may_move: bool, in_full: bool) -> Shown:
-    first = _shown(line.first, span.of(line.first), may_move=may_move)
+    first = _shown(line.first, span, may_move=may_move)
     if not line.others:
         return first
+    moved = sum(1 for one in (line.first, *line.others) if one.moved_from)
     rest = line.others if in_full else []
-    others = [_shown(one, span.of(one), may_move=may_move) for one in rest]
+    others = [_shown(one, span, may_move=may_move) for one in rest]
     each = [first, *others] if in_full else []
     url = page_url(line.first.campaign)
-    return replace(first, url=url, move_url="", times=line.times, each=each)
+    said = ngettext("%(count)s moved", "%(count)s moved", moved) % {"count": moved} if moved else ""
+    return replace(first, url=url, move_url="", times=line.times, each=each, moved=said)
 
 
 def _day(

@@ -31,15 +31,23 @@ def written(
 ) -> str:
     """`labels`: what a state is called; `absolute`: the whole address of a page of ours."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Carillon//Calendar//EN"]
-    if entries.ends:
-        said = _(
-            "What is expected of series from %(when)s on is left out: there is too much of it."
-        )
-        lines.append(f"X-WR-CALDESC:{_escaped(said % {'when': in_zone(entries.ends, 'UTC')})}")
+    if missing := " ".join(_missing(entries)):
+        lines.append(f"X-WR-CALDESC:{_escaped(missing)}")
     for entry, name in _named(entries):
         lines += _event(entry, name, labels, absolute, now)
     lines.append("END:VCALENDAR")
     return "".join(f"{folded}\r\n" for line in lines for folded in _folded(line))
+
+
+def _missing(entries: Entries) -> Iterator[str]:
+    if entries.ends:
+        said = _(
+            "What is expected of series from %(when)s on is left out: there is too much of it."
+        )
+        yield said % {"when": in_zone(entries.ends, "UTC")}
+    if entries.runs_end:
+        said = _("Runs from %(when)s on are left out: there are too many of them.")
+        yield said % {"when": in_zone(entries.runs_end, "UTC")}
 
 
 def _event(

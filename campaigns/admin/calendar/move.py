@@ -89,7 +89,13 @@ class MoveDialog(Dialog):
         return moment.astimezone(ZoneInfo(self.clock)).replace(tzinfo=None)
 
     @property
+    def of_series(self) -> bool:
+        return self.run.occurrence != series.ONCE
+
+    @property
     def title(self) -> str:
+        if self.of_series:
+            return _("Move only this one of “%(campaign)s”?") % {"campaign": self.run.campaign}
         return str(MOVE.question % {"campaign": self.run.campaign})
 
     @property
@@ -119,11 +125,17 @@ class MoveDialog(Dialog):
         view = self.data.get("view") or self.request.GET.get("view") or ""
         wall = f"{self._wall_of(own):%Y-%m-%dT%H:%M}"
         url = f"{self.request.path}?{urlencode({'at': wall, 'zone': self.clock, 'view': view})}"
-        return {"moved_from": self._local(own), "put_back": url if self.possible else ""}
+        return {"moved_from": self._local(own), "put_back": url if self._may_go_to(own) else ""}
+
+    def _may_go_to(self, own: datetime) -> bool:
+        return self.possible and own > self.now
 
     @property
     def to(self) -> datetime:
         """Raises NoSuchTime."""
+        own = self.moved_from
+        if own is not None and self.wall == self._wall_of(own):
+            return own  # in an hour that comes twice it may be the second
         return on_the_clock(self.wall, self.clock)
 
     @property
@@ -158,7 +170,7 @@ class MoveDialog(Dialog):
         return Met(self.run, self.to, self.now, self.clock)
 
     def context(self) -> dict[str, Any]:
-        settled = {"was": self.stands, **self._to_put_back}
+        settled = {"was": self.stands, "of_series": self.of_series, **self._to_put_back}
         if not self.possible or (self.is_bound and "at" not in self.cleaned_data):
             return settled | {"refusal": "" if self.possible else self.refusal}
         if self.refusal:  # said by the field once it was sent, and not before a time was chosen

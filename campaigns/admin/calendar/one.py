@@ -49,6 +49,10 @@ class MoveOneDialog(MoveDialog):
         self.fields["leave_out"].required, self.initial["leave_out"] = True, True
 
     @property
+    def of_series(self) -> bool:
+        return True
+
+    @property
     def stands(self) -> str:
         return self.told(self.due) if self.campaign.local_time else self._local(self.due)
 
@@ -121,4 +125,4 @@ class MoveOneDialog(MoveDialog):
         if self.campaign.local_time:
             everywhere = {"was": self.stands, "everywhere": True}
             return everywhere | {"refusal": "" if self.possible else self.gone}
-        return super().context() | {"of_series": True}
+        return super().context()

@@ -110,9 +110,10 @@ class CampaignPage(Page):
             return in_zone(obj.run_at, obj.zone) if obj.run_at else _("when launched")
         if obj.schedule_kind == Campaign.Schedule.AT:
             return render_to_string("admin/campaigns/campaign/once.html", {"campaign": obj}).strip()
-        first = in_zone(obj.at, obj.timezone)
+        begin = obj.first or obj.at
+        first = in_zone(begin, obj.timezone)
         if obj.local_time:
-            first = local(obj.at, obj.timezone, DAY_AND_CLOCK)
+            first = local(begin, obj.timezone, DAY_AND_CLOCK)
         return _("%(repeat)s from %(first)s") % {"repeat": obj.how_often, "first": first}
 
     @display(description=gettext_lazy("state"), label=STATE_COLOURS)

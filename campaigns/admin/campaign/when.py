@@ -146,6 +146,8 @@ def _find_repeats(when: When, posted: Any, asked: Campaign, now: datetime) -> No
         when.note = wrong
     elif asked.at and asked.at <= now and not when.note:
         when.note = _("The first time has passed: it begins with the next one.")
+    elif asked.repeat != repeating.BY_CRON and found[0] != asked.at and not when.note:
+        when.note = _("The first time is none of its days: it begins with the next one.")
 
 
 def _asked(posted: Any, campaign: Campaign | None, at: datetime, zone: str) -> Campaign:

@@ -5,10 +5,12 @@ that is in words.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from campaigns.planning.repeats import cron, days_off, weekdays
 from campaigns.planning.repeats.cron import Cron
@@ -122,12 +124,36 @@ def how_often(campaign: Any) -> str:
     return _("%(repeats)s, by each reader's clock") % {"repeats": said}
 
 
+def with_days_off(said: str, campaign: Any) -> str:
+    """And how many of its times fall on days off."""
+    off = days_off.read(campaign.days_off) if said else frozenset()
+    if not off:
+        return said
+    without_any = replace(rhythm_of(campaign), days_off=frozenset())
+    count = sum(1 for day in off if _goes_on(without_any, day, campaign.timezone))
+    if not count:
+        return said
+    without = ngettext(
+        "%(repeats)s, without %(count)s day off",
+        "%(repeats)s, without %(count)s days off",
+        count,
+    )
+    return without % {"repeats": said, "count": f"{count:,}"}
+
+
+def _goes_on(rhythm: Rhythm | Cron, day: date, zone: str) -> bool:
+    place = ZoneInfo(zone)
+    midnight = datetime.combine(day, time(), place)
+    found = rhythm.next_after(midnight.astimezone(UTC) - timedelta.resolution)
+    return found is not None and found.astimezone(place).date() == day
+
+
 def _days(campaign: Any) -> str:
     if campaign.on_days == WORKDAYS:
         return _("Every day from Monday to Friday")
     if campaign.repeat == BY_CRON:
         return _("By cron “%(cron)s”") % {"cron": campaign.cron}
-    if campaign.weekdays:
+    if campaign.repeat == WEEKLY and campaign.weekdays:
         words = {"count": f"{campaign.every:,}", "days": weekdays.in_words(campaign.weekdays)}
         one, more = _("Every week on %(days)s"), _("Every %(count)s weeks on %(days)s")
         return (one if campaign.every == 1 else more) % words

@@ -222,6 +222,12 @@ def test_of_too_many_runs_the_earliest_stand_there_and_the_rest_is_said(
     shown = desk.open("campaigns_calendar", day="2031-05-01", zone="UTC")
     assert "Sale 1" in shown and "Sale 2" not in shown
     assert "too many runs to show all: those from 9 May 2031, 09:00 on are left out" in shown
+    # Those beside the week take no place of it.
+    before = desk.open("campaigns_calendar", day="2031-05-01", zone="UTC", view="week")
+    assert "too many runs" not in before
+    file = desk.client.get("/admin/campaigns/campaign/calendar.ics?day=2031-05-01&zone=UTC")
+    said = file.content.decode().replace("\r\n ", "")
+    assert "X-WR-CALDESC:Runs from 9 May 2031\\, 09:00 UTC on are left out" in said
 
 
 def test_a_series_that_goes_each_hour_is_one_line_of_a_day(desk: Desk, project: Project) -> None:
@@ -254,9 +260,9 @@ def test_a_page_draws_no_more_of_a_day_than_it_shows(
     drawn: list[Entry] = []
     draw = pages._shown
 
-    def counted(entry: Entry, at: datetime, *, may_move: bool) -> Any:
+    def counted(entry: Entry, span: Any, *, may_move: bool) -> Any:
         drawn.append(entry)
-        return draw(entry, at, may_move=may_move)
+        return draw(entry, span, may_move=may_move)
 
     monkeypatch.setattr(pages, "_shown", counted)
     assert "48 more" in cells(desk, day="2031-05-01", zone="UTC")["2031-05-08"]

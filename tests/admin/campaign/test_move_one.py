@@ -15,6 +15,7 @@ from campaigns import control
 from campaigns.audiences import estimating
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota import sizes
+from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of
@@ -71,13 +72,15 @@ def test_one_that_was_moved_is_marked_and_put_back(desk: Desk, daily: Campaign) 
     assert "moved from" not in desk.open("campaigns_calendar", **month)
     confirm(desk, daily, WEDNESDAY, "2031-05-07T12:00")
     assert desk.open("campaigns_calendar", **month).count("moved from 09:00") == 1
+    in_seoul = desk.open("campaigns_calendar", day="2031-05-07", zone="Asia/Seoul")
+    assert in_seoul.count("moved from 18:00") == 1
     noon = WEDNESDAY + timedelta(hours=3)
     page = desk.client.get(
         reverse(f"admin:{MOVE}", args=key(daily, noon)),
         {"zone": "UTC"},
         headers={"HX-Request": "true"},
     )
-    assert "Moved from 7 May 2031, 09:00 Put it back there" in text_of(page)
+    assert "Moved from 7 May 2031, 09:00 Choose that time again" in text_of(page)
     url = unescape(page.content.decode().partition('role="button" href="')[2].partition('"')[0])
     again = desk.client.get(url, headers={"HX-Request": "true"})
     assert 'value="2031-05-07T09:00"' in again.content.decode()
@@ -85,6 +88,47 @@ def test_one_that_was_moved_is_marked_and_put_back(desk: Desk, daily: Campaign) 
     daily.refresh_from_db()
     assert daily.moved == {}
     assert "moved from" not in desk.open("campaigns_calendar", **month)
+
+
+def test_what_was_due_in_the_second_of_a_double_hour_is_put_back_there(
+    desk: Desk, project: Project
+) -> None:
+    """02:30 comes twice that night in Berlin, where the calendar is read."""
+    make_people(project, 1)
+    asked = {"schedule_kind": "recurring", "repeat": "daily", "timezone": "Asia/Seoul"}
+    first = datetime(2031, 10, 24, 1, 30, tzinfo=UTC)
+    campaign = make_campaign(project, name="Hello", at=first, **asked)
+    control.launch(campaign, by="user:alice", now=timezone.now())
+    own = first + timedelta(days=2)
+    later = own + timedelta(hours=5)
+    control.move_one(campaign, own, to=later, was=own, by="user:alice")
+    values = {"zone": "Europe/Berlin", "was": later.isoformat(), "at": "2031-10-26T02:30"}
+    desk.confirm(MOVE, *key(campaign, later), **values, looked_at="2031-10-26T02:30:00")
+    campaign.refresh_from_db()
+    assert campaign.moved == {}
+
+
+def test_a_time_that_has_passed_is_not_offered_again(desk: Desk, daily: Campaign) -> None:
+    run = daily.runs.get()
+    ago, soon = timezone.now() - timedelta(hours=1), timezone.now() + timedelta(hours=1)
+    Run.objects.update(occurrence=ago.isoformat(), scheduled_at=soon)
+    asked = desk.open("campaigns_run_move", run.pk, zone="UTC")
+    assert "Moved from" in asked and "Choose that time again" not in asked
+
+
+def test_of_many_times_a_day_the_line_says_how_many_were_moved(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 1)
+    asked = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 8-20 * * *"}
+    campaign = make_campaign(project, name="Hourly", at=FIRST, timezone="UTC", **asked)
+    control.launch(campaign, by="user:alice", now=timezone.now())
+    noon = WEDNESDAY + timedelta(hours=3)
+    control.move_one(campaign, noon, to=noon + timedelta(minutes=25), was=noon, by="user:alice")
+    month = desk.open("campaigns_calendar", day="2031-05-07", zone="UTC")
+    assert month.count("1 moved") == 1 and "moved from" not in month
+    week = desk.open("campaigns_calendar", day="2031-05-07", zone="UTC", view="week")
+    assert "1 moved" in week and week.count("moved from 12:00") == 1
 
 
 def test_a_run_of_a_series_that_was_moved_is_marked_and_put_back(
@@ -95,7 +139,8 @@ def test_a_run_of_a_series_that_was_moved_is_marked_and_put_back(
     said = desk.open("campaigns_calendar", day="2031-05-05", zone="UTC")
     assert said.count("moved from 5 May 2031, 09:00") == 1
     asked = desk.open("campaigns_run_move", run.pk, zone="Asia/Seoul")
-    assert "Moved from 5 May 2031, 18:00 Put it back there" in asked
+    assert "Moved from 5 May 2031, 18:00 Choose that time again" in asked
+    assert "Move only this one of “Hello”?" in asked and "The others stay at" in asked
     run.refresh_from_db()
     control.move(run, at=FIRST, was=run.scheduled_at, by="user:alice")
     assert "Moved from" not in desk.open("campaigns_run_move", run.pk, zone="UTC")

@@ -27,6 +27,9 @@ def test_step_when_shows_the_next_ten_while_they_are_ticked(desk: Desk) -> None:
     shown = text_of(desk.post("campaign_when", **SOME, timezone="Asia/Seoul"))
     assert "Thursday" not in shown and "2 Jan 2031, 09:00 Asia/Seoul" in shown
     assert "6 Jan 2031, 09:00 Asia/Seoul" in shown and "1 Jan 2031, 09:00" not in shown
+    assert "The first time is none of its days: it begins with the next one." in shown
+    wednesday = text_of(desk.post("campaign_when", **{**SOME, "weekdays": "wed"}, timezone="UTC"))
+    assert "none of its days" not in wednesday
     wrong = text_of(desk.post("campaign_when", **{**SOME, "weekdays": "someday"}, timezone="UTC"))
     assert "“someday” is no day of the week" in wrong
 
@@ -41,6 +44,27 @@ def test_they_are_kept_shown_and_said_in_words(desk: Desk, project: Project) -> 
     assert ticked(page) == ["mon", "thu"]
     assert 'role="group" aria-labelledby="id_weekdays_label"' in page
     assert "Every 2 weeks on Monday, Thursday" in desk.open("campaign_review", campaign.pk)
+
+
+def test_the_review_says_how_many_of_its_times_fall_on_days_off(
+    desk: Desk, project: Project
+) -> None:
+    campaign = make_campaign(project)
+    off = "2031-01-02\n2031-01-03"  # a Thursday and a Friday
+    desk.post(CHANGE, campaign.pk, **form(campaign, **SOME, days_off=off))
+    said = desk.open("campaign_review", campaign.pk)
+    assert "Every week on Monday, Thursday, without 1 day off" in said
+
+
+def test_a_draft_stands_on_the_first_of_its_days(desk: Desk, project: Project) -> None:
+    campaign = make_campaign(project, name="Tips")
+    desk.post(CHANGE, campaign.pk, **form(campaign, **SOME))  # from a Wednesday on
+    day = {"zone": "Asia/Seoul", "view": "week"}
+    week = desk.open("campaigns_calendar", day="2031-01-01", **day)
+    wednesday, _, thursday = week.partition("2 January")
+    assert "Tips" not in wednesday and "09:00 Tips Not launched" in thursday
+    listed = desk.open("campaigns_campaign_changelist")
+    assert "Every week on Monday, Thursday from 2 Jan 2031, 09:00 Asia/Seoul" in listed
 
 
 def test_a_day_that_is_none_is_refused_and_keeps_the_others_ticked(
