@@ -168,8 +168,9 @@ def _following(run: Run, since: datetime, until: datetime) -> Iterator[Entry]:
 
 def _drafts(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
     """Campaigns with a time that nobody has launched: at that time nothing would happen."""
-    once, series = Q(schedule_kind=Campaign.Schedule.AT), Q(schedule_kind="recurring")
-    timed = campaigns.filter(once & Q(at__gte=since) | series, at__lt=until)
+    once = Q(schedule_kind=Campaign.Schedule.AT, at__gte=since)
+    repeats = Q(schedule_kind=Campaign.Schedule.RECURRING)
+    timed = campaigns.filter(once | repeats, at__lt=until)
     never = timed.filter(runs=None, archived_at=None).order_by("-at")
     for campaign in never.select_related("project")[:MOST]:
         first = campaign.first
