@@ -15,6 +15,7 @@ from notifications.fcm import fcm
 from notifications.fcm.transport import pool
 from notifications.gateway import Arrived, Outcome, Permit, Push, Verdict
 from tests.fcm.ways import BOTH, gateway_to, push, run, send
+from tests.given.waiting import eventually
 from tests.servers.identity import Authority
 from tests.servers.rude import Misbehave, Rude, Talk, sized
 
@@ -127,8 +128,7 @@ def test_few_messages_after_many_open_no_socket_and_keep_to_the_one_used_last(
     def wait_for_the_others(talk: Talk) -> None:
         heard = talk.hear()
         assert heard
-        while len(rude.open) < 5:
-            time.sleep(0.01)
+        eventually("all of them stand", lambda: len(rude.open) == 5)
         talk.say(sized(heard.accepted))
         talk.goes_on = True
 

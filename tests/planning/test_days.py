@@ -153,6 +153,15 @@ def make_daily(project: Project, **values: Any) -> Campaign:
     return make_campaign(project, **times)
 
 
+def the_one_after(run: Run) -> Run:
+    """Once it has gone out."""
+    Run.objects.filter(pk=run.pk).update(
+        state="finished", started_at=run.scheduled_at, finished_at=run.scheduled_at
+    )
+    schedule.plan_series(run.scheduled_at + timedelta(minutes=1))
+    return Run.objects.exclude(pk=run.pk).get(campaign=run.campaign)
+
+
 @pytest.mark.parametrize(
     ("values", "field"),
     [
@@ -187,12 +196,7 @@ def test_the_series_starts_and_goes_on_on_its_days_alone(project: Project) -> No
         "Repeats every day from Monday to Friday at 09:00 UTC, without 2 days off, "
         "until somebody stops it."
     )
-    Run.objects.filter(pk=run.pk).update(
-        state="finished", started_at=run.scheduled_at, finished_at=run.scheduled_at
-    )
-    schedule.plan_series(run.scheduled_at + timedelta(minutes=1))
-    following = Run.objects.exclude(pk=run.pk).get(campaign=campaign)
-    assert following.scheduled_at == datetime(2031, 5, 12, 9, tzinfo=UTC), "a Monday"
+    assert the_one_after(run).scheduled_at == datetime(2031, 5, 12, 9, tzinfo=UTC), "a Monday"
 
 
 def test_the_first_of_its_times_is_one_of_its_days(project: Project) -> None:
@@ -231,12 +235,7 @@ def test_a_series_of_several_days_a_week_says_which_and_goes_on_on_them(
     assert rhythm_in_words.of_campaign(campaign) == (
         "Repeats every week on Monday, Friday at 09:00 UTC, until somebody stops it."
     )
-    Run.objects.filter(pk=run.pk).update(
-        state="finished", started_at=run.scheduled_at, finished_at=run.scheduled_at
-    )
-    schedule.plan_series(run.scheduled_at + timedelta(minutes=1))
-    following = Run.objects.exclude(pk=run.pk).get(campaign=campaign)
-    assert following.scheduled_at == datetime(2031, 5, 12, 9, tzinfo=UTC), "a Monday"
+    assert the_one_after(run).scheduled_at == datetime(2031, 5, 12, 9, tzinfo=UTC), "a Monday"
 
 
 @pytest.mark.parametrize("days", [{"every": 2}, {"repeat": "weekly", "weekdays": "mon"}])
