@@ -14,11 +14,11 @@ from tests.chaos.table import line, summary
 
 HELD = Verdict("F1", "killed", messages=3_000, bound=600, recovered=2.5, played=True)
 BROKE = Verdict("F2", "frozen", lost=1, played=True, troubles=["1 is lost"])
-SKIPPED = Verdict("F17", "clock 5 min ahead", skipped="faketime is not\ninstalled")
+SKIPPED = Verdict("F17", "clock 5 min ahead", skipped="a compiler is not\ninstalled")
 
 
 def test_the_reason_stands_in_the_line() -> None:
-    assert line(SKIPPED).split("  ")[-1].strip() == "skipped: faketime is not installed"
+    assert line(SKIPPED).split("  ")[-1].strip() == "skipped: a compiler is not installed"
     assert line(HELD).endswith("ok")
     assert line(BROKE).splitlines()[1].strip() == "1 is lost"
 
@@ -46,10 +46,10 @@ def test_the_last_line_claims_only_what_was_played(
 
 def test_what_the_machine_lacks_is_not_a_fault_that_held(monkeypatch: pytest.MonkeyPatch) -> None:
     def act(_: object) -> None:
-        raise CannotBePlayed("faketime is not installed")
+        raise CannotBePlayed("a compiler is not installed")
 
     monkeypatch.setattr(play, "Scene", lambda stage, fault: object())
     verdict = play.play(cast(Stage, None), Fault("F17", "clock 5 min ahead", act))
 
-    assert (verdict.skipped, verdict.played) == ("faketime is not installed", False)
+    assert (verdict.skipped, verdict.played) == ("a compiler is not installed", False)
     assert verdict.what == "clock 5 min ahead"

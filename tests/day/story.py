@@ -27,7 +27,7 @@ from campaigns.runs.run import Run
 from campaigns.runs.tick import LONG_SILENCE, Tick
 from notifications.keys.credentials import ServiceAccount
 from tests.chaos.stage import Stage
-from tests.day.clock import Clock
+from tests.day.clock import forward
 from tests.day.when import (
     A_DAY_TWICE,
     EARLY,
@@ -43,6 +43,7 @@ from tests.day.when import (
 )  # fmt: skip
 from tests.given.builders import make_audience, make_campaign, make_people, make_project
 from tests.given.waiting import eventually
+from tests.servers.clock import Clock
 
 STEP = LONG_SILENCE - timedelta(minutes=3)  # longer, and the runs ask whether we were away
 PATIENCE = 300.0
@@ -116,7 +117,7 @@ class Day:
 
     def _step(self, moment: datetime) -> None:
         """Set the clock forward to what comes next, and wait until nobody has anything to do."""
-        self.clock.forward(min([moment, timezone.now() + STEP, *self._due()]))
+        forward(self.clock, min([moment, timezone.now() + STEP, *self._due()]))
         now = timezone.now()
         tasks.sweep.delay()  # beat's own may be five seconds away
         eventually(

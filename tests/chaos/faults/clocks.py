@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock_time
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import redis
@@ -21,9 +20,10 @@ from tests.chaos.fault import CannotBePlayed, fault
 from tests.chaos.faults.postgres_faults import arrived
 from tests.chaos.scene import Scene
 from tests.given.builders import make_campaign
-from tests.servers.clocks import library
+from tests.servers.clock import COMPILER, Clock
 
 SCHEDULES = 50
+FIVE_MINUTES = timedelta(minutes=5)
 
 
 def _scheduled(scene: Scene, seconds: float) -> Run:
@@ -76,25 +76,19 @@ def beat_doubled(scene: Scene) -> None:
     assert arrived(scene) == 40 * SCHEDULES, f"{arrived(scene)} arrived"
 
 
-def _wrong_clock(scene: Scene, offset: str) -> dict[str, str]:
-    """Read from a file, so that a clock can be right at the start and jump afterwards."""
-    shown_by = library()
-    if shown_by is None:
+def _clock_of_its_own(scene: Scene, ahead: timedelta = timedelta()) -> Clock:
+    if COMPILER is None:
         raise CannotBePlayed("no process has another clock here")
-    file = scene.stage.state.path / "clock"
-    file.write_text(offset)
-    return {
-        "LD_PRELOAD": str(shown_by),
-        "FAKETIME_TIMESTAMP_FILE": str(file),
-        "FAKETIME_CACHE_DURATION": "1",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-    }
+    clock = Clock(scene.stage.state.path / "clock")
+    clock.build(ahead)
+    return clock
 
 
 @fault("F17", "clock 5 min ahead: no start", people=0, workers=("control", "beat"), ends="")
 def wrong_at_the_start(scene: Scene) -> None:
     planted = scene.fault.different.get("bulk.2", {})
-    refused = scene.stage.prepare_worker("bulk.2", {**planted, **_wrong_clock(scene, "+5m")})
+    clock = _clock_of_its_own(scene, ahead=FIVE_MINUTES)
+    refused = scene.stage.prepare_worker("bulk.2", {**planted, **clock.environment})
     try:
         refused.start_only()
         code = refused.wait(40)
@@ -108,15 +102,14 @@ def wrong_at_the_start(scene: Scene) -> None:
 def jumps(scene: Scene) -> None:
     """One of two workers. No lease is stolen, nobody is sent to twice."""
     planted = scene.fault.different.get("bulk.2", {})
-    clock = _wrong_clock(scene, "+0")
-    scene.stage.start_worker("bulk.2", {**planted, **clock})
+    clock = _clock_of_its_own(scene)
+    scene.stage.start_worker("bulk.2", {**planted, **clock.environment})
     try:
         scene.launch()
         scene.until(0.1)
-        file = Path(clock["FAKETIME_TIMESTAMP_FILE"])
-        file.write_text("+5m")
-        time.sleep(3)  # it is felt within a second
-        file.write_text("+0")
+        clock.set_ahead(FIVE_MINUTES)
+        time.sleep(3)
+        clock.set_ahead(timedelta())
         scene.healed()
         scene.finish()
         assert scene.worker("bulk.2").said("] succeeded in"), "the jumping one did nothing"
