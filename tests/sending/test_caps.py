@@ -8,7 +8,7 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -17,6 +17,7 @@ from campaigns.engine import engine
 from campaigns.runs import claiming
 from campaigns.runs.caps import counted
 from campaigns.runs.caps.counted import Counted
+from campaigns.runs.chunk import LEASE
 from campaigns.runs.ledger import Delivery, Retry
 from campaigns.runs.run import Run
 from campaigns.sending import sending
@@ -28,6 +29,7 @@ from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device, make_people, make_run
 from tests.given.by_hand import let_leases_lapse
+from tests.given.waiting import eventually, somebody_waits
 from tests.rehearsals.rehearsing import rehearse
 from tests.servers.fcm import Fcm
 
@@ -290,6 +292,30 @@ def test_two_runs_that_meet_at_the_same_person_ring_them_once(project: Project, 
     with ThreadPoolExecutor(len(claims)) as pool:
         assert sorted(pool.map(opened, claims)) == [0, 0, 0, 0, 0, 1]
     assert Counted.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_window_that_waited_for_its_turn_is_dated_when_it_came(shop: Project, fcm: Fcm) -> None:
+    person(shop)
+    run = make_run(shop)
+    claim = claiming.claim(run.pk, 1, run.epoch, task_id=None)
+    assert claim is not None
+
+    def open_window() -> None:
+        claim.open_window([1], timezone.now())
+        connection.close()
+
+    with ThreadPoolExecutor(1) as elsewhere:
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute(counted.TURN, {"project": shop.pk})
+            opened = elsewhere.submit(open_window)
+            eventually("it waits for its turn", somebody_waits)
+            its_turn = timezone.now()
+        opened.result(30)
+    assert Counted.objects.get().at >= its_turn
+    leased_until = run.chunks.get().lease_until
+    assert leased_until and leased_until >= its_turn + LEASE
 
 
 def test_whoever_sleeps_is_judged_when_they_wake(project: Project, fcm: Fcm) -> None:

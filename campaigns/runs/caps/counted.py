@@ -153,20 +153,18 @@ def _within(period: timedelta, now: str) -> str:
     return f"at > {now} - interval '{period.total_seconds():.0f} seconds'"
 
 
+# Until the transaction ends, no other window of the project opens: two that open at once would not
+# see what the other counts. It goes before the statement, in one trip with it: that reads what is
+# there once it is its turn.
+TURN = """SELECT pg_advisory_xact_lock(hashtextextended('caps of project ' || %(project)s, 0));
+"""
 # Of those whose window opens: `asked` has each with why they are out, `opened` the window.
 COUNT = """
 INSERT INTO campaigns_counted (contact_id, run_id, seq, message, category, at)
-SELECT contact_id, %(run)s, seq, COALESCE(message, 0), %(category)s::bigint, statement_timestamp()
+SELECT contact_id, %(run)s, seq, COALESCE(message, 0), %(category)s::bigint,
+    (SELECT clock_timestamp())
 FROM asked WHERE out = '' AND EXISTS (SELECT FROM opened)
 """
-
-
-def take_turns(project_id: int) -> None:
-    """Until the transaction ends, no other window of the project opens: two that open at once would
-    not see what the other counts."""
-    with connection.cursor() as cursor:
-        key = f"caps of project {project_id}"
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
 
 
 GIVE_BACK = """
