@@ -64,10 +64,15 @@ OUT_OR_ENOUGH = f"""COALESCE(NULLIF({OUT}, ''), CASE WHEN {counted.ENOUGH}
     THEN {counted.SAID} ELSE '' END)"""
 
 # One statement, written by hand: it runs before every window, and three ORM queries cost a tenth
-# of all the CPU. What it writes has the clock's time, as it may have waited for its turn.
+# of all the CPU. Of more than 4,096 characters psycopg takes it apart anew each time.
+#
+# free    What is read below is as old as the statement: it must not have waited for the chunk's row.
+#         It may have waited for its turn, so that what it writes has the clock's time.
+# asked   Those who left, or said no, since they were read, are out.
+# opened  A text that somebody has changed since it was rendered does not leave. Our own clock may
+#         be ahead, and jump back before the window is settled.
 PROLONGING = f"""
 WITH free AS (
-    -- What is read below is as old as the statement: it must not have waited for the chunk's row.
     SELECT id FROM campaigns_chunk
     WHERE id = %(chunk)s AND attempt = %(fence)s AND state = 'leased'
     FOR NO KEY UPDATE SKIP LOCKED
@@ -90,12 +95,9 @@ WITH free AS (
     WHERE r.run_id = %(run)s AND r.seq = ANY(%(seqs)s::int[])
 ), opened AS (
     INSERT INTO campaigns_window (run_id, chunk_id, attempt, revision, seqs, opened_at)
-    -- Without those who left, or said no, since they were read.
     SELECT run_id, id, attempt, wanted.revision, ARRAY(SELECT seq FROM asked WHERE out = ''),
-    -- Our own clock may be ahead, and jump back before the window is settled.
         least(%(now)s, clock_timestamp())
     FROM held, wanted
-    -- A text that somebody has changed since it was rendered does not leave.
     WHERE cardinality(%(seqs)s::int[]) > 0 AND wanted.revision = %(revision)s
     RETURNING id, seqs
 ){{counts}}
