@@ -64,10 +64,11 @@ OUT_OR_ENOUGH = f"""COALESCE(NULLIF({OUT}, ''), CASE WHEN {counted.ENOUGH}
     THEN {counted.SAID} ELSE '' END)"""
 
 # One statement, written by hand: it runs before every window, and three ORM queries cost a tenth
-# of all the CPU. Of more than 4,096 characters psycopg takes it apart anew each time.
+# of all the CPU. psycopg takes it apart anew each time if it has more than 4,096 characters, and
+# writes the people's numbers into it: once.
 #
-# free    What is read below is as old as the statement: it must not have waited for the chunk's row.
-#         It may have waited for its turn, so that what it writes has the clock's time.
+# free    What is read below is as old as the statement: it must not have waited for the chunk. It
+#         may have waited for its turn, so that what it writes has the clock's time.
 # asked   Those who left, or said no, since they were read, are out.
 # opened  A text that somebody has changed since it was rendered does not leave. Our own clock may
 #         be ahead, and jump back before the window is settled.
@@ -86,19 +87,21 @@ WITH free AS (
     FROM campaigns_run r
     LEFT JOIN notifications_load l ON l.project_id = r.project_id AND r.kind = 'campaign'
     WHERE id = %(run)s AND epoch = %(epoch)s AND state IN ('sending', 'open', 'rehearsing')
+), named AS (
+    SELECT seq, contact_id, device_id, message, variant FROM campaigns_recipient
+    WHERE run_id = %(run)s AND seq = ANY(%(seqs)s::int[])
 ), asked AS (
-    SELECT r.seq, r.contact_id, r.message, {{out}} AS out FROM campaigns_recipient r
+    SELECT r.seq, r.contact_id, r.message, {{out}} AS out FROM named r
     LEFT JOIN notifications_device d ON d.id = r.device_id
     LEFT JOIN notifications_contact c ON c.id = r.contact_id
     {standing.JOIN}
     {{joins}}
-    WHERE r.run_id = %(run)s AND r.seq = ANY(%(seqs)s::int[])
 ), opened AS (
     INSERT INTO campaigns_window (run_id, chunk_id, attempt, revision, seqs, opened_at)
     SELECT run_id, id, attempt, wanted.revision, ARRAY(SELECT seq FROM asked WHERE out = ''),
         least(%(now)s, clock_timestamp())
     FROM held, wanted
-    WHERE cardinality(%(seqs)s::int[]) > 0 AND wanted.revision = %(revision)s
+    WHERE EXISTS (SELECT FROM asked) AND wanted.revision = %(revision)s
     RETURNING id, seqs
 ){{counts}}
 SELECT (SELECT count(*) FROM held), (SELECT revision FROM wanted),
@@ -109,8 +112,6 @@ SELECT (SELECT count(*) FROM held), (SELECT revision FROM wanted),
 """
 
 PROLONG = PROLONGING.format(out=OUT, joins="", counts="")
-# Whose window opens.
-ASKED = "SELECT contact_id FROM campaigns_recipient WHERE run_id = %(run)s AND seq = ANY(%(seqs)s)"
 
 CLOSE = """
 UPDATE campaigns_chunk SET state = 'closed', lease_until = NULL, not_before = NULL
@@ -124,7 +125,7 @@ def prolong_and_count(caps: Caps, kept: bool) -> str:
     counts = f", counted AS ({counted.COUNT})"
     if not caps.holds:
         return PROLONGING.format(out=OUT, joins="", counts=counts)
-    look = counted.second_look(caps, ASKED, kept=kept)
+    look = counted.second_look(caps, "SELECT contact_id FROM named", kept=kept)
     return counted.TURN + PROLONGING.format(out=OUT_OR_ENOUGH, joins=look, counts=counts)
 
 
