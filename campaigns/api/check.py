@@ -218,7 +218,7 @@ def _loss(loss: Loss) -> dict[str, Any]:
 def _when(report: LaunchReport) -> dict[str, Any]:
     return {
         "starts_at": report.starts_at,
-        "coming": report.coming,
+        "coming": [one.due for one in report.coming],
         "coming_sent_to": report.sent_to if report.coming else None,
         "seconds": report.seconds,
         "finishes_at": report.finishes_at,

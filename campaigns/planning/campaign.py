@@ -405,12 +405,15 @@ class Campaign(OfProject):
 
     def coming(self, after: datetime, most: int) -> list[datetime]:
         """When the next ones are due that no run holds."""
-        last = self.series if self.moved else None  # else none stands before it
-        return [one.due for one in islice(self.occurrences(after, last), most)]
+        return [one.due for one in self.next_ones(after, most)]
 
     def following(self, after: datetime) -> Occurrence | None:
         """The next one that no run holds."""
-        return next(self.occurrences(after, self.series if self.moved else None), None)
+        return next(iter(self.next_ones(after, 1)), None)
+
+    def next_ones(self, after: datetime, most: int) -> list[Occurrence]:
+        last = self.series if self.moved else None  # else none stands before it
+        return list(islice(self.occurrences(after, last), most))
 
     def goes_at(self, now: datetime) -> datetime | None:
         """The time for which a launch at this moment would make its run; None: at once."""

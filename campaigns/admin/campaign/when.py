@@ -28,6 +28,7 @@ from campaigns.planning.course import forecast
 from campaigns.planning.launch_check import clocks, quiet, skipped
 from campaigns.planning.repeats import days_off, holidays, moved, repeating
 from campaigns.planning.repeats.cron import Cron
+from campaigns.planning.repeats.moved import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import launching
 from campaigns.runs.hours.local_time import LocalTime
@@ -46,7 +47,7 @@ class When:
 
     kind: str = Campaign.Schedule.NOW
     zone: str = "UTC"
-    times: list[datetime] = field(default_factory=list)
+    times: list[Occurrence] = field(default_factory=list)
     ends: bool = False  # no further one follows those shown
     note: str = ""
     local: LocalTime | None = None  # by which each reader gets it
@@ -66,7 +67,7 @@ class When:
     def finishes_at(self) -> datetime | None:
         if not self.times:
             return None
-        return clocks.ends(self.asleep, self.times[0] + timedelta(seconds=self.seconds))
+        return clocks.ends(self.asleep, self.times[0].due + timedelta(seconds=self.seconds))
 
 
 def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
@@ -84,7 +85,9 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
     if campaign is not None:
         _find_pace(when, posted, campaign)
         _find_first(when, posted)
-        starts_at = now if when.kind == Campaign.Schedule.NOW else next(iter(when.times), None)
+        starts_at = when.times[0].due if when.times else None
+        if when.kind == Campaign.Schedule.NOW:
+            starts_at = now
         if when.devices and starts_at:
             limit, asked = estimating.SAMPLE_SECONDS, copy(campaign)
             asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
@@ -128,20 +131,20 @@ def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | Non
     if when.kind == Campaign.Schedule.AT:
         if local.is_over(asked, now):
             raise ValidationError(_("This time has passed. Choose a later one."))
-        when.times = [first]
+        when.times = [moved.occurrence(asked, first)]
     else:
         _find_repeats(when, posted, asked, now)
     if campaign is not None:
-        next_one = when.times[0]
+        next_one = when.times[0].instant
         when.local = local.launched_at(asked, next_one, max(asked.begins(next_one), now))
-        when.times = [moved.due(campaign, at) for at in when.times]
 
 
 def _find_repeats(when: When, posted: Any, asked: Campaign, now: datetime) -> None:
     found = list(islice(_rhythm(posted, asked).after(now), TIMES_SHOWN + 1))
     if not found:
         raise ValidationError([*repeating.none_left(asked, now).values()])
-    when.times, when.ends = found[:TIMES_SHOWN], len(found) <= TIMES_SHOWN
+    when.times = [moved.occurrence(asked, at) for at in found[:TIMES_SHOWN]]
+    when.ends = len(found) <= TIMES_SHOWN
     if wrong := local.problems(asked).get("best_hour"):
         when.note = wrong
     elif asked.at and asked.at <= now and not when.note:

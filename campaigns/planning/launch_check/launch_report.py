@@ -55,6 +55,7 @@ from campaigns.planning.outlook import Look
 from campaigns.planning.quota.beside import Beside, beside, named
 from campaigns.planning.quota.planned import Planned
 from campaigns.planning.quota.together import Asks
+from campaigns.planning.repeats.moved import Occurrence
 from campaigns.planning.solver.asking import never
 from campaigns.planning.solver.rules import Rules
 from campaigns.planning.variants import launching
@@ -275,15 +276,15 @@ class LaunchReport:
     # --- When, and how long -----------------------------------------------------------------------
 
     @cached_property
-    def coming(self) -> list[datetime]:
+    def coming(self) -> list[Occurrence]:
         """Of a series: its next times, the first where its run was moved to."""
         if self.campaign.schedule_kind != Campaign.Schedule.RECURRING:
             return []
         if self._waiting is None or self._waiting.occurrence == ONCE:
-            return self.campaign.coming(self.now, COMING)
-        own = instant_of(self._waiting)
-        first = own if self._waiting.hour else self._waiting.scheduled_at
-        return [first, *self.campaign.coming(max(self.now, own), COMING - 1)]
+            return self.campaign.next_ones(self.now, COMING)
+        own, begins = instant_of(self._waiting), self._waiting.scheduled_at
+        first = Occurrence(own, own if self._waiting.hour else begins, begins)
+        return [first, *self.campaign.next_ones(max(self.now, own), COMING - 1)]
 
     @cached_property
     def _waiting(self) -> Run | None:

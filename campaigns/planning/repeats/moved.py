@@ -31,10 +31,20 @@ class Occurrence:
     due: datetime
     begins: datetime
 
+    @property
+    def moved_from(self) -> datetime | None:
+        """None: it stands where its series has it."""
+        return self.instant if self.due != self.instant else None
+
 
 def due(campaign: Any, instant: datetime) -> datetime:
     moved = campaign.moved.get(series.name_of(instant))
     return datetime.fromisoformat(moved) if moved else instant
+
+
+def occurrence(campaign: Any, instant: datetime) -> Occurrence:
+    when = due(campaign, instant)
+    return Occurrence(instant, when, campaign.begins(when))
 
 
 def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
@@ -52,10 +62,9 @@ def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
     later = (name for name, to in campaign.moved.items() if datetime.fromisoformat(to) > moment)
     since = min([moment, *(datetime.fromisoformat(name) - INSTANT for name in later)])
     for instant in campaign.rhythm.after(since):
-        when = due(campaign, instant)
-        one = Occurrence(instant, when, campaign.begins(when))
-        if one.due > moment and (last is None or instant > own):
-            yield one
+        its = occurrence(campaign, instant)
+        if its.due > moment and (last is None or instant > own):
+            yield its
 
 
 def found(

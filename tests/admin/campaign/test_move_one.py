@@ -90,6 +90,20 @@ def test_one_that_was_moved_is_marked_and_put_back(desk: Desk, daily: Campaign) 
     assert "moved from" not in desk.open("campaigns_calendar", **month)
 
 
+def test_one_that_was_moved_is_marked_where_the_next_ones_are_listed(
+    desk: Desk, daily: Campaign
+) -> None:
+    tuesday = FIRST + timedelta(days=1)
+    confirm(desk, daily, tuesday, "2031-05-06T12:00")
+    said = "Tue 6 May 2031, 12:00 UTC moved from 6 May 2031, 09:00 UTC"
+    review = desk.open("campaign_review", daily.pk)
+    assert said in review and review.count("moved from") == 1
+    typed = {"schedule_kind": "recurring", "repeat": "daily", "every": "1"}
+    typed |= {"at": "2031-05-05T09:00", "timezone": "UTC", "campaign": str(daily.pk)}
+    panel = text_of(desk.post("campaign_when", **typed))
+    assert said in panel and panel.count("moved from") == 1
+
+
 def test_what_was_due_in_the_second_of_a_double_hour_is_put_back_there(
     desk: Desk, project: Project
 ) -> None:
