@@ -10,31 +10,26 @@ from typing import Any
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import IntegrityError, models, transaction
+from django.db import models, transaction
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import Audience
-from campaigns.echo.opening import learned
-from campaigns.planning import labels, local, outlook
+from campaigns.planning import labels, local
+from campaigns.planning.intent import launch, ready, typed
 from campaigns.planning.local import Passed, Zoneless
 from campaigns.planning.repeats import cron, moved, repeating, rhythm, weekdays
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.moved import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
-from campaigns.planning.variants import launching, variant
+from campaigns.planning.variants import variant
 from campaigns.runs import series
-from campaigns.runs.policy import MAX_RATE, POLICY, TIMES
+from campaigns.runs.policy import MAX_RATE, POLICY
 from campaigns.runs.rehearsals import rehearsal
 from campaigns.runs.run import HOLDS, Run
-from campaigns.runs.series import ONCE
-from campaigns.runs.variants import split
 from campaigns.texts.content import in_place_of
-from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
-from notifications.fcm import rules
 from notifications.fcm.rules import MAX_TTL
 from notifications.people.attributes import validate_attribute_name
 from notifications.people.consent import caps, quiet_hours, standing
@@ -42,7 +37,6 @@ from notifications.people.consent.caps import Caps
 from notifications.people.consent.hours import QuietHours
 from notifications.people.project import OfProject
 from notifications.values.copies import name_of_copy
-from notifications.values.moments import in_words
 from notifications.values.zones import validate_zone
 
 MOST_EVERY = 365
@@ -276,70 +270,16 @@ class Campaign(OfProject):
         return Campaign.objects.select_for_update(no_key=True).get(pk=pk)
 
     def clean(self) -> None:
-        problems: dict[str, str] = {}
         self.control_percent = self.control_percent or 0  # an empty field is nobody
-        if self.schedule_kind == self.Schedule.AT and self.at is None:
-            problems["at"] = _("Choose a time, or launch it now.")
-        if self.schedule_kind == self.Schedule.RECURRING:
-            problems |= repeating.problems(self)
-        if self.pk and (last := self.series) and self._when_changed():
-            goes_on = series.goes_on(last, timezone.now())
-            problems["schedule_kind"] = str(STANDS if goes_on else ENDED)
-        elif self.pk:
-            problems |= self._when_is_held()
-            self.moved = {} if self._when_changed() else self.moved  # of other times than these
-        strangers = {
-            "audience": _("There is no such audience in this project."),
-            "template": _("There is no such template in this project."),
-            "category": _("There is no such category in this project."),
-        }
-        for name in strangers:
-            chosen = getattr(self, name, None) if getattr(self, f"{name}_id") else None
-            if chosen is not None and chosen.project_id != self.project_id:
-                problems[name] = strangers[name]
-        problems |= self._time_problems() | self._winner_problems() | local.problems(self)
-        if self.analytics_label and (words := rules.label(self.analytics_label)):
-            problems["analytics_label"] = words
-        if problems:
+        if problems := typed.problems(self):
             raise ValidationError(problems)
+        if self.pk and typed.when_changed(self):
+            self.moved = {}  # of other times than these
 
     @property
     def tries_variants(self) -> bool:
         """The first part does, and the rest gets the one that did best."""
         return self.winner_by != Run.WinnerBy.OWN
-
-    def _time_problems(self) -> dict[str, str]:
-        """Who comes late must still find it worth showing."""
-        most, problems = self.ttl_seconds // 2, {}
-        words = {"most": in_words(most)}
-        if self.first_percent is not None and self.first_wait_seconds > most:
-            said = _("Wait at most %(most)s, half of “Expires after”: the rest is sent after it.")
-            problems["first_wait_seconds"] = said % words
-        if self.spread_seconds is not None and self.spread_seconds > most:
-            said = _("At most %(most)s, half of “Expires after”, which goes on while it is spread.")
-            problems["spread_seconds"] = said % words
-        return problems
-
-    def _winner_problems(self) -> dict[str, str]:
-        if self.tries_variants and self.first_percent is None:
-            return {"winner_by": _("Say above how many percent try the variants.")}
-        if self.winner_by == Run.WinnerBy.GOAL and not self.goal_event:
-            return {"winner_by": _("Name the goal's event, or choose by who opened it.")}
-        return {}
-
-    def _when_is_held(self) -> dict[str, str]:
-        """A run that has not ended rings at the time that it was launched for, whatever we say."""
-        going = self.runs.filter(HOLDS, occurrence=ONCE, finished_at=None)
-        run = going.exclude(state=Run.State.CANCELLED).first()
-        if run is None or not (changed := self._when_changed()):
-            return {}
-        said = MOVE_IT if run.state == Run.State.SCHEDULED else END_IT
-        field = "schedule_kind" if "schedule_kind" in changed else "at"
-        return {field: said % {"number": run.pk}}
-
-    def _when_changed(self) -> set[str]:
-        saved = Campaign.objects.values_list(*TIMES).get(pk=self.pk)
-        return {name for name, was in zip(TIMES, saved, strict=True) if getattr(self, name) != was}
 
     @property
     def label(self) -> str:
@@ -452,80 +392,11 @@ class Campaign(OfProject):
 
     def launch(self, *, by: str, now: datetime) -> Run:
         """Freeze content and policy into a Run. Of any number of clicks, one makes it."""
-        self._refuse_a_second_series()
-        if problems := self.problems(now):
-            raise Campaign.NotReady(problems)
-        try:
-            with transaction.atomic():
-                self._refuse_what_changed_meanwhile(Campaign.locked(self.pk))
-                self._refuse_a_second_series()
-                return self._make_run(by, now)
-        except IntegrityError as error:
-            run = self.current_run()
-            if run is None:
-                raise
-            raise Campaign.AlreadyLaunched(run) from error
-
-    def _refuse_what_changed_meanwhile(self, locked: Campaign) -> None:
-        """What was looked at is what goes out: not what somebody else saved a moment later."""
-        if self._meant != locked._meant:
-            said = _("It was changed a moment ago. Check it again, then launch it.")
-            raise Campaign.NotReady({"campaign": said})
-
-    @property
-    def _meant(self) -> tuple[Any, ...]:
-        """All that a launch goes by."""
-        when = [getattr(self, name) for name in TIMES]
-        texts = [(one.weight, one.template.frozen()) for one in launching.wordings(self)]
-        who_and_what = (self.audience.frozen_rules(), texts)
-        return (*who_and_what, self.policy, when, self.archived_at is None)
-
-    def _refuse_a_second_series(self) -> None:
-        """The unique key would let one through that begins with another occurrence."""
-        if self.schedule_kind == self.Schedule.RECURRING and (run := self.series):
-            raise Campaign.AlreadyLaunched(run)
+        return launch.launch(self, by=by, now=now)
 
     def problems(self, now: datetime) -> dict[str, str]:
         """What keeps it from being launched at this moment."""
-        return self.unready(now) or self.hopeless(self.look()) or launching.hopeless(self)
-
-    def unready(self, now: datetime) -> dict[str, str]:
-        """What can be said of it without a look at anybody."""
-        problems: dict[str, str] = {}
-        if self.archived_at is not None:
-            problems["campaign"] = _("It is archived. Bring it back first.")
-        for name, checked in (("audience", self.audience), ("template", self.template)):
-            try:
-                checked.clean()
-            except ValidationError as error:
-                problems[name] = f"{checked}: {' '.join(error.messages)}"
-        if self.schedule_kind == self.Schedule.AT and local.is_over(self, now):
-            problems["at"] = _("This time has passed. Choose a later one, or launch it now.")
-        if self.schedule_kind == self.Schedule.RECURRING and not self.coming(now, 1):
-            problems |= repeating.none_left(self, now)
-        if self.opens_per_second and not learned(self.project_id, now).known:
-            problems["opens_per_second"] = str(UNKNOWN_OPENS)
-        if not (self.template.title or self.template.body):
-            problems["template"] = _("The text is empty: write a title and a text.")
-        return problems | launching.unready(self)
-
-    def hopeless(self, look: outlook.Look, template: Template | None = None) -> dict[str, str]:
-        if not look.hopeless:
-            return {}
-        said = _("%(template)s: FCM would reject it for every person checked. %(detail)s")
-        words = {"template": template or self.template, "detail": look.refused[0].detail}
-        return {"template": said % words}
-
-    def look(self, template: Template | None = None) -> outlook.Look:
-        """How it would end for those whose message is likely to be the longest."""
-        renderer = Renderer(
-            (template or self.template).frozen(),
-            collapse_id="carillon-0",
-            analytics_label=self.label,
-            asks_receipts=self.project.asks_receipts,
-            counts_links=self.project.counts_links,
-        )
-        return outlook.look(self.project_id, self.audience.effective_rules, renderer)
+        return ready.problems(self, now)
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Its rehearsals go with it: nobody got anything of them. Raises ProtectedError while one
@@ -563,50 +434,8 @@ class Campaign(OfProject):
         copy.save()
         return copy
 
-    def _make_run(self, by: str, now: datetime) -> Run:
-        repeats = self.schedule_kind == self.Schedule.RECURRING
-        first = self.following(now) if repeats else None
-        at = first.due if first else self.goes_at(now)
-        begins = self.begins(at) if at else now
-        texts = launching.wordings(self)
-        weights = [one.weight for one in texts]
-        run = Run.objects.create(
-            project_id=self.project_id,
-            campaign=self,
-            occurrence=series.name_of(first.instant) if first else ONCE,
-            state=Run.State.SCHEDULED if begins > now else Run.State.PREPARING,
-            content=self.content,
-            corrects=self.corrects,
-            split=split.launched(weights, control=self.control_percent),
-            rules=self.audience.frozen_rules(),
-            **self.policy,
-            scheduled_at=max(begins, now),
-            hour=local.hour_of(self, at),
-            launched_by=by,
-        )
-        launching.freeze(run, texts)
-        return run
-
     @property
     def content(self) -> dict[str, Any]:
         """What a launch at this moment would freeze of what it says."""
         content = self.template.frozen()
         return in_place_of(self.corrects.content, content) if self.corrects else content
-
-
-# What a launch froze is not moved by an edit; whoever may launch stops the series first.
-UNKNOWN_OPENS = gettext_lazy(
-    "Nobody knows yet how many open a message of this project: that takes 1,000 sent a day ago or "
-    "earlier to phones that report it (docs/receipts.md), and 20 who opened one. Set “At most, per "
-    "second” instead."
-)
-STANDS = gettext_lazy("It already repeats. Stop it first, then change its times.")
-MOVE_IT = gettext_lazy(
-    "It was launched as run %(number)d. Move that run, or cancel it; then its time can be changed."
-)
-END_IT = gettext_lazy(
-    "It was launched as run %(number)d. Cancel that run, or wait for its end; then its time can be "
-    "changed."
-)
-# A later end would wake it up again, and nobody would have launched that.
-ENDED = gettext_lazy("Its series has ended. Duplicate the campaign to start another.")

@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.intent import ready
 from campaigns.planning.variants import launching
 from campaigns.runs.policy import TIMES
 from campaigns.runs.rehearsals import rehearsal
@@ -75,7 +76,7 @@ def rehearse(
 def problems(campaign: Campaign, now: datetime) -> dict[str, str]:
     """What keeps it from being launched, but for its times and what spreads it: nobody waits for a
     rehearsal, nor opens it. A text that FCM refuses is what one rehearses for."""
-    found = campaign.unready(now)
+    found = ready.unready(campaign, now)
     return {name: words for name, words in found.items() if name not in (*TIMES, *AT_ONCE)}
 
 

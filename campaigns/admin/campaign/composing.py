@@ -14,7 +14,8 @@ from django.utils.translation import gettext_lazy
 from campaigns.admin.campaign import steps
 from campaigns.admin.campaign.variants import fields as variants
 from campaigns.planning import rhythm_in_words
-from campaigns.planning.campaign import STANDS, Campaign
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.intent.typed import STANDS
 from campaigns.runs import series
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template

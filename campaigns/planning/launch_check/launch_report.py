@@ -37,6 +37,7 @@ from campaigns.planning.course.course import (
 )
 from campaigns.planning.course.opens import Opens
 from campaigns.planning.course.waterfall import Step
+from campaigns.planning.intent import ready
 from campaigns.planning.launch_check import (
     clocks,
     doubts,
@@ -123,7 +124,7 @@ class LaunchReport:
         """Why a launch would be refused, by field."""
         if self._unready:
             return self._unready
-        return self.campaign.hopeless(self.look) or launching.hopeless(self.campaign)
+        return ready.hopeless(self.campaign, self.look) or ready.hopeless_variants(self.campaign)
 
     # --- Who gets which text ----------------------------------------------------------------------
 
@@ -152,7 +153,7 @@ class LaunchReport:
 
     @cached_property
     def _unready(self) -> dict[str, str]:
-        return self.campaign.unready(self.now)
+        return ready.unready(self.campaign, self.now)
 
     @property
     def obstacles(self) -> dict[str, str]:
@@ -267,7 +268,7 @@ class LaunchReport:
     @cached_property
     @_in_time
     def look(self) -> Look:
-        return self.campaign.look() if self._readable and self.reach else Look()
+        return ready.look(self.campaign) if self._readable and self.reach else Look()
 
     @property
     def _readable(self) -> bool:

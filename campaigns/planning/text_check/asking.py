@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils.translation import get_language, gettext
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.intent import ready
 from campaigns.planning.text_check.text_check import UNDER_WAY, TextCheck
 from campaigns.planning.variants import launching
 
@@ -54,7 +55,7 @@ def begin(
 
 
 def _refuse_what_cannot_be_read(campaign: Campaign, now: datetime) -> None:
-    problems = campaign.unready(now)
+    problems = ready.unready(campaign, now)
     wrong = [problems[name] for name in ("audience", "template", "variants") if name in problems]
     if wrong:
         raise Refused(" ".join(wrong))

@@ -67,13 +67,5 @@ def _problem(one: Wording, seen: set[int]) -> str:
     return ""
 
 
-def hopeless(campaign: Any) -> dict[str, str]:
-    """Which of them FCM would take for nobody."""
-    for one in wordings(campaign)[1:]:
-        if found := campaign.hopeless(campaign.look(one.template), one.template):
-            return {"variants": f"{one.words}: {found['template']}"}
-    return {}
-
-
 def freeze(run: Run, texts: list[Wording]) -> None:
     variant.keep(run, {one.number: one.template.frozen() for one in texts[1:]})

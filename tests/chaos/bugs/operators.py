@@ -14,16 +14,17 @@ def _looks_then_launches() -> None:
     from uuid import uuid4
 
     from campaigns.planning.campaign import Campaign
+    from campaigns.planning.intent import launch
     from campaigns.runs.run import Run
 
-    freeze = Campaign._make_run
+    freeze = launch.make_run
 
     def freeze_again(campaign: Campaign, by: str, now: datetime) -> Run:
         run = freeze(campaign, by, now)
         Run.objects.filter(pk=run.pk).update(occurrence=str(uuid4()))
         return run
 
-    patch(Campaign, "_make_run", freeze_again)
+    patch(launch, "make_run", freeze_again)
 
 
 @bug("text as it is now", fault="F50")

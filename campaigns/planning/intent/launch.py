@@ -1,0 +1,80 @@
+"""Launch: an intent becomes a Run. Of any number of clicks, one makes it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from campaigns.planning import local
+from campaigns.planning.variants import launching
+from campaigns.runs import series
+from campaigns.runs.policy import TIMES
+from campaigns.runs.run import Run
+from campaigns.runs.series import ONCE
+from campaigns.runs.variants import split
+
+
+def launch(campaign: Any, *, by: str, now: datetime) -> Run:
+    _refuse_a_second_series(campaign)
+    if problems := campaign.problems(now):
+        raise campaign.NotReady(problems)
+    try:
+        with transaction.atomic():
+            _refuse_what_changed_meanwhile(campaign, campaign.locked(campaign.pk))
+            _refuse_a_second_series(campaign)
+            return make_run(campaign, by, now)
+    except IntegrityError as error:
+        run = campaign.current_run()
+        if run is None:
+            raise
+        raise campaign.AlreadyLaunched(run) from error
+
+
+def make_run(campaign: Any, by: str, now: datetime) -> Run:
+    """Freeze content and policy."""
+    repeats = campaign.schedule_kind == campaign.Schedule.RECURRING
+    first = campaign.following(now) if repeats else None
+    at = first.due if first else campaign.goes_at(now)
+    begins = campaign.begins(at) if at else now
+    texts = launching.wordings(campaign)
+    weights = [one.weight for one in texts]
+    run = Run.objects.create(
+        project_id=campaign.project_id,
+        campaign=campaign,
+        occurrence=series.name_of(first.instant) if first else ONCE,
+        state=Run.State.SCHEDULED if begins > now else Run.State.PREPARING,
+        content=campaign.content,
+        corrects=campaign.corrects,
+        split=split.launched(weights, control=campaign.control_percent),
+        rules=campaign.audience.frozen_rules(),
+        **campaign.policy,
+        scheduled_at=max(begins, now),
+        hour=local.hour_of(campaign, at),
+        launched_by=by,
+    )
+    launching.freeze(run, texts)
+    return run
+
+
+def _refuse_what_changed_meanwhile(campaign: Any, locked: Any) -> None:
+    """What was looked at is what goes out: not what somebody else saved a moment later."""
+    if _meant(campaign) != _meant(locked):
+        said = _("It was changed a moment ago. Check it again, then launch it.")
+        raise campaign.NotReady({"campaign": said})
+
+
+def _meant(campaign: Any) -> tuple[Any, ...]:
+    """All that a launch goes by."""
+    when = [getattr(campaign, name) for name in TIMES]
+    texts = [(one.weight, one.template.frozen()) for one in launching.wordings(campaign)]
+    who_and_what = (campaign.audience.frozen_rules(), texts)
+    return (*who_and_what, campaign.policy, when, campaign.archived_at is None)
+
+
+def _refuse_a_second_series(campaign: Any) -> None:
+    """The unique key would let one through that begins with another occurrence."""
+    if campaign.schedule_kind == campaign.Schedule.RECURRING and (run := campaign.series):
+        raise campaign.AlreadyLaunched(run)

@@ -1,0 +1,79 @@
+"""Ready: what keeps a campaign from being launched at this moment, by field."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.echo.opening import learned
+from campaigns.planning import local, outlook
+from campaigns.planning.outlook import Look
+from campaigns.planning.repeats import repeating
+from campaigns.planning.variants import launching
+from campaigns.texts.rendering import Renderer
+from campaigns.texts.template import Template
+
+UNKNOWN_OPENS = gettext_lazy(
+    "Nobody knows yet how many open a message of this project: that takes 1,000 sent a day ago or "
+    "earlier to phones that report it (docs/receipts.md), and 20 who opened one. Set “At most, per "
+    "second” instead."
+)
+
+
+def problems(campaign: Any, now: datetime) -> dict[str, str]:
+    if found := unready(campaign, now):
+        return found
+    return hopeless(campaign, look(campaign)) or hopeless_variants(campaign)
+
+
+def unready(campaign: Any, now: datetime) -> dict[str, str]:
+    """What can be said of it without a look at anybody."""
+    found: dict[str, str] = {}
+    if campaign.archived_at is not None:
+        found["campaign"] = _("It is archived. Bring it back first.")
+    for name, checked in (("audience", campaign.audience), ("template", campaign.template)):
+        try:
+            checked.clean()
+        except ValidationError as error:
+            found[name] = f"{checked}: {' '.join(error.messages)}"
+    if campaign.schedule_kind == campaign.Schedule.AT and local.is_over(campaign, now):
+        found["at"] = _("This time has passed. Choose a later one, or launch it now.")
+    if campaign.schedule_kind == campaign.Schedule.RECURRING and not campaign.coming(now, 1):
+        found |= repeating.none_left(campaign, now)
+    if campaign.opens_per_second and not learned(campaign.project_id, now).known:
+        found["opens_per_second"] = str(UNKNOWN_OPENS)
+    if not (campaign.template.title or campaign.template.body):
+        found["template"] = _("The text is empty: write a title and a text.")
+    return found | launching.unready(campaign)
+
+
+def hopeless(campaign: Any, look: Look, template: Template | None = None) -> dict[str, str]:
+    if not look.hopeless:
+        return {}
+    said = _("%(template)s: FCM would reject it for every person checked. %(detail)s")
+    words = {"template": template or campaign.template, "detail": look.refused[0].detail}
+    return {"template": said % words}
+
+
+def hopeless_variants(campaign: Any) -> dict[str, str]:
+    """Which of them FCM would take for nobody."""
+    for one in launching.wordings(campaign)[1:]:
+        if found := hopeless(campaign, look(campaign, one.template), one.template):
+            return {"variants": f"{one.words}: {found['template']}"}
+    return {}
+
+
+def look(campaign: Any, template: Template | None = None) -> Look:
+    """How it would end for those whose message is likely to be the longest."""
+    renderer = Renderer(
+        (template or campaign.template).frozen(),
+        collapse_id="carillon-0",
+        analytics_label=campaign.label,
+        asks_receipts=campaign.project.asks_receipts,
+        counts_links=campaign.project.counts_links,
+    )
+    return outlook.look(campaign.project_id, campaign.audience.effective_rules, renderer)

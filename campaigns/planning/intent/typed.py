@@ -1,0 +1,98 @@
+"""Typed: what is wrong with a campaign as it stands in a form, by field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.planning import local
+from campaigns.planning.repeats import repeating
+from campaigns.runs import series
+from campaigns.runs.policy import TIMES
+from campaigns.runs.run import HOLDS, Run
+from campaigns.runs.series import ONCE
+from notifications.fcm import rules
+from notifications.values.moments import in_words
+
+# What a launch froze is not moved by an edit; whoever may launch stops the series first.
+STANDS = gettext_lazy("It already repeats. Stop it first, then change its times.")
+MOVE_IT = gettext_lazy(
+    "It was launched as run %(number)d. Move that run, or cancel it; then its time can be changed."
+)
+END_IT = gettext_lazy(
+    "It was launched as run %(number)d. Cancel that run, or wait for its end; then its time can be "
+    "changed."
+)
+# A later end would wake it up again, and nobody would have launched that.
+ENDED = gettext_lazy("Its series has ended. Duplicate the campaign to start another.")
+
+
+def problems(campaign: Any) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if campaign.schedule_kind == campaign.Schedule.AT and campaign.at is None:
+        found["at"] = _("Choose a time, or launch it now.")
+    if campaign.schedule_kind == campaign.Schedule.RECURRING:
+        found |= repeating.problems(campaign)
+    found |= _when_is_held(campaign) | _strangers(campaign)
+    found |= _too_late(campaign) | _of_the_winner(campaign) | local.problems(campaign)
+    if campaign.analytics_label and (words := rules.label(campaign.analytics_label)):
+        found["analytics_label"] = words
+    return found
+
+
+def when_changed(campaign: Any) -> set[str]:
+    """Since it was saved."""
+    saved = type(campaign).objects.values_list(*TIMES).get(pk=campaign.pk)
+    times = zip(TIMES, saved, strict=True)
+    return {name for name, was in times if getattr(campaign, name) != was}
+
+
+def _when_is_held(campaign: Any) -> dict[str, str]:
+    """A series stands, and a run that has not ended rings at the time that it was launched for,
+    whatever we say."""
+    if not campaign.pk or not (changed := when_changed(campaign)):
+        return {}
+    if last := campaign.series:
+        return {"schedule_kind": str(STANDS if series.goes_on(last, timezone.now()) else ENDED)}
+    going = campaign.runs.filter(HOLDS, occurrence=ONCE, finished_at=None)
+    run = going.exclude(state=Run.State.CANCELLED).first()
+    if run is None:
+        return {}
+    said = MOVE_IT if run.state == Run.State.SCHEDULED else END_IT
+    return {"schedule_kind" if "schedule_kind" in changed else "at": said % {"number": run.pk}}
+
+
+def _strangers(campaign: Any) -> dict[str, str]:
+    """Of another project."""
+    words = {
+        "audience": _("There is no such audience in this project."),
+        "template": _("There is no such template in this project."),
+        "category": _("There is no such category in this project."),
+    }
+    chosen = {name: getattr(campaign, name) for name in words if getattr(campaign, f"{name}_id")}
+    others = [name for name, one in chosen.items() if one.project_id != campaign.project_id]
+    return {name: words[name] for name in others}
+
+
+def _too_late(campaign: Any) -> dict[str, str]:
+    """Who comes late must still find it worth showing."""
+    most, found = campaign.ttl_seconds // 2, {}
+    words = {"most": in_words(most)}
+    if campaign.first_percent is not None and campaign.first_wait_seconds > most:
+        said = _("Wait at most %(most)s, half of “Expires after”: the rest is sent after it.")
+        found["first_wait_seconds"] = said % words
+    if campaign.spread_seconds is not None and campaign.spread_seconds > most:
+        said = _("At most %(most)s, half of “Expires after”, which goes on while it is spread.")
+        found["spread_seconds"] = said % words
+    return found
+
+
+def _of_the_winner(campaign: Any) -> dict[str, str]:
+    if campaign.tries_variants and campaign.first_percent is None:
+        return {"winner_by": _("Say above how many percent try the variants.")}
+    if campaign.winner_by == Run.WinnerBy.GOAL and not campaign.goal_event:
+        return {"winner_by": _("Name the goal's event, or choose by who opened it.")}
+    return {}
