@@ -23,7 +23,7 @@ def launch(campaign: Any, *, by: str, now: datetime) -> Run:
         raise campaign.NotReady(problems)
     try:
         with transaction.atomic():
-            _refuse_what_changed_meanwhile(campaign, campaign.locked(campaign.pk))
+            _refuse_what_changed_meanwhile(campaign, type(campaign).locked(campaign.pk))
             _refuse_a_second_series(campaign)
             return make_run(campaign, by, now)
     except IntegrityError as error:
