@@ -33,12 +33,20 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!overlay) return;
   const watch = new MutationObserver(() => giveFocusBack(overlay));
   watch.observe(overlay, { attributeFilter: ["style"] });
+  const shown = new MutationObserver(() => {
+    if (opener && !inDialog(document.activeElement)) focusDialog();
+  });
+  shown.observe(document.getElementById("modal-content").parentElement, { attributeFilter: ["style"] });
 });
 
-document.addEventListener("htmx:afterSettle", (event) => {
-  if (event.detail.target?.id !== "modal-content") return;
+// Where it settles before it is drawn, on a slow machine, nothing in it takes the focus yet.
+function focusDialog() {
   const first = "[autofocus], input:not([type=hidden]), textarea, .c-dialog-foot button";
   document.querySelector(`#modal-content :is(${first})`)?.focus({ preventScroll: true });
+}
+
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.detail.target?.id === "modal-content") focusDialog();
 });
 
 // What somebody opened stays open when that part of the page is drawn again.
