@@ -17,6 +17,7 @@ from psycopg import sql
 
 from campaigns.results import reports
 from campaigns.runs import sums
+from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -75,9 +76,12 @@ def test_a_worker_refuses_to_wait_for_locks_without_end(behind: Workers) -> None
     assert "a pooler in between drops lock_timeout. Once: ALTER ROLE" in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("cap", [None, 2], ids=["without-caps", "with-caps"])
 def test_a_launch_is_sent_to_its_end_through_it(
-    told_once: None, behind: Workers, project: Project, fcm: Fcm
+    told_once: None, behind: Workers, project: Project, fcm: Fcm, cap: int | None
 ) -> None:
+    """With caps the windows take turns, in one trip with what opens them."""
+    Project.objects.update(cap_per_day=cap)
     make_people(project, 2_000)
     for name in ("bulk", "control"):
         behind.start(name)
@@ -90,6 +94,7 @@ def test_a_launch_is_sent_to_its_end_through_it(
     run = Run.objects.get(pk=json.loads(answer.body)["id"])
     eventually("the run ends", lambda: ended(run), seconds=60)
     assert (run.accepted, reports.recount(run)) == (2_000, sums.totals_of(run))
+    assert Counted.objects.count() == (2_000 if cap else 0)
     received = [record["id"] for record in fcm.witness()]
     assert len(received) == len(set(received)) == 2_000
     for page in (*PAGES, f"/admin/campaigns/run/{run.pk}/change/"):
