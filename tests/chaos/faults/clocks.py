@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock_time
 from zoneinfo import ZoneInfo
@@ -108,7 +107,7 @@ def jumps(scene: Scene) -> None:
         scene.launch()
         scene.until(0.1)
         clock.set_ahead(FIVE_MINUTES)
-        time.sleep(3)
+        scene.until(0.7)
         clock.set_ahead(timedelta())
         scene.healed()
         scene.finish()
