@@ -64,10 +64,14 @@ class When:
         return self.pace.seconds(self.devices) + self.wait if self.pace else 0
 
     @property
+    def starts_at(self) -> datetime | None:
+        return self.times[0].due if self.times else None
+
+    @property
     def finishes_at(self) -> datetime | None:
-        if not self.times:
+        if self.starts_at is None:
             return None
-        return clocks.ends(self.asleep, self.times[0].due + timedelta(seconds=self.seconds))
+        return clocks.ends(self.asleep, self.starts_at + timedelta(seconds=self.seconds))
 
 
 def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
@@ -85,9 +89,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
     if campaign is not None:
         _find_pace(when, posted, campaign)
         _find_first(when, posted)
-        starts_at = when.times[0].due if when.times else None
-        if when.kind == Campaign.Schedule.NOW:
-            starts_at = now
+        starts_at = now if when.kind == Campaign.Schedule.NOW else when.starts_at
         if when.devices and starts_at:
             limit, asked = estimating.SAMPLE_SECONDS, copy(campaign)
             asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
