@@ -17,6 +17,15 @@ document.addEventListener("htmx:beforeRequest", ({ detail }) => {
   if (detail.target?.id === "modal-content" && !inDialog(detail.elt)) opener = detail.elt;
 });
 
+// Asked of the target, which stays: the button may have been drawn anew since the click.
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  if (opener && detail.requestConfig.elt === opener) showDialog();
+});
+
+function showDialog() {
+  Alpine.$data(document.documentElement).openModal = true;
+}
+
 function giveFocusBack(overlay) {
   if (overlay.style.display !== "none" || !opener) return;
   const now = document.activeElement;
@@ -104,6 +113,10 @@ for (const failure of ["htmx:responseError", "htmx:sendError"]) {
     const asked = detail.elt.closest("#dialog")?.querySelector(".c-dialog-body");
     if (panel) panel.replaceChildren(warning(words().lost));
     else if (asked && !asked.querySelector(".c-failed")) asked.append(warning(words().failed));
+    else if (opener && detail.elt === opener) {
+      document.getElementById("modal-content").replaceChildren(warning(words().failed));
+      showDialog();
+    }
   });
 }
 

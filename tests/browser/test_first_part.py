@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns.engine import engine
@@ -68,6 +68,27 @@ def test_its_figures_are_for_everybody_and_the_page_goes_on_by_itself(
     page.get_by_role("dialog").get_by_role("button", name="Go on now").click()
     expect(part).to_contain_text("was let go on")
     assert FirstPart.objects.get().decision == "person"
+
+
+def test_a_button_that_was_drawn_anew_since_the_click_opens_its_dialog(
+    page: Page, shop: Project
+) -> None:
+    run = make_run(shop, **FIRST)
+    page.goto(f"/admin/campaigns/run/{run.pk}/change/")
+    run.chunks.filter(follows=False).update(state=Chunk.State.CLOSED, accepted=18, rejected=2)
+    look(run, 0, 1)
+    button = page.locator("#first-go_on").element_handle()
+    held: list[Route] = []
+    page.route("**/go_on/", lambda route: held.append(route))
+    button.click()
+
+    run.chunks.filter(follows=False).update(accepted=17, rejected=3)
+    page.wait_for_function("(button) => !button.isConnected", arg=button)
+    held.pop().continue_()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(page.locator("#first-go_on")).to_be_focused()
 
 
 def test_the_bounds_are_asked_for_once_there_is_a_share(page: Page, shop: Project) -> None:

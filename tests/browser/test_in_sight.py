@@ -67,6 +67,29 @@ def test_a_dialog_that_got_no_answer_says_so_once(
     assert Template.objects.filter(project=project).count() == 2
 
 
+def test_a_dialog_that_cannot_be_shown_is_not_one_from_before(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    page = log_in(browser, live_server, [], width=1360)
+    template = make_campaign(project).template
+    page.goto(f"{live_server.url}/admin/campaigns/template/{template.pk}/change/")
+    dialog = page.get_by_role("dialog")
+    page.get_by_role("link", name="Duplicate").click()
+    expect(dialog).to_be_visible()
+    page.keyboard.press("Escape")
+
+    page.route("**/duplicate/", lambda route: route.fulfill(status=503, body=""))
+    page.get_by_role("link", name="Duplicate").click()
+    expect(page.get_by_text("The server gave no answer")).to_be_visible()
+    expect(dialog).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("The server gave no answer")).to_be_hidden()
+
+    page.unroute("**/duplicate/")
+    page.get_by_role("link", name="Duplicate").click()
+    expect(dialog).to_be_visible()
+
+
 def _unless_shown(route: Route) -> None:
     """The dialog comes; what it asks for does not get through."""
     if route.request.method == "POST":
