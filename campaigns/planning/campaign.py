@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -66,6 +66,8 @@ class Campaign(OfProject):
         EACH = "", gettext_lazy("Each of them")
         WORKDAYS = rhythm.WORKDAYS, gettext_lazy("Only Monday to Friday")
         LAST_DAY = rhythm.LAST_DAY, gettext_lazy("On the month's last day")
+
+    keeps_several: ClassVar = {"weekdays": weekdays.CHOICES}  # as the audit trail says them
 
     name = models.CharField(max_length=100)
     audience = models.ForeignKey(Audience, on_delete=models.PROTECT, related_name="campaigns")

@@ -95,7 +95,10 @@ def _codes(kind: str, name: str) -> dict[Any, str]:
 def _value(value: Any, codes: dict[Any, str], zone: str) -> str:
     if moment := _moment(value):
         return in_zone(moment, zone)
-    return str(codes[value]) if isinstance(value, str) and value in codes else in_words(value)
+    several = value.split(",") if isinstance(value, str) else []
+    if several and all(one in codes for one in several):
+        return ", ".join(str(codes[one]) for one in several)
+    return in_words(value)
 
 
 def detail_in_words(detail: Any) -> str:

@@ -79,6 +79,8 @@ def found(entries: Iterable[Any]) -> dict[tuple[str, int], Model]:
 def choices_of(kind: str, name: str) -> dict[Any, str]:
     """What the codes of a field are called; empty for a field without."""
     model = _models().get(kind)
+    if several := getattr(model, "keeps_several", {}).get(name):
+        return dict(several)
     fields = [field for field in model._meta.get_fields() if field.name == name] if model else []
     return dict(getattr(fields[0], "flatchoices", ())) if fields else {}
 

@@ -19,7 +19,6 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats.moved import Occurrence
 from campaigns.runs.hours.in_words import on_every_clock
 from campaigns.runs.run import Run
-from campaigns.verbs import MOVE
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.values.moments import short
 
@@ -63,7 +62,8 @@ class MoveOneDialog(MoveDialog):
 
     @property
     def button(self) -> str:
-        return _("Leave it out") if self.campaign.local_time else str(MOVE.button)
+        # Where its tick may stand or not, “Move” would be wrong of one of the two.
+        return _("Leave it out") if self.campaign.local_time else _("Save")
 
     @property
     def title(self) -> str:

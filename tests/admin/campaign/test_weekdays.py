@@ -9,6 +9,7 @@ import pytest
 
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
+from notifications.staff.audit import AuditEntry
 from tests.admin.campaign.test_two_people import CHANGE, bob, form, seen_by
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign
@@ -44,6 +45,14 @@ def test_they_are_kept_shown_and_said_in_words(desk: Desk, project: Project) -> 
     assert ticked(page) == ["mon", "thu"]
     assert 'role="group" aria-labelledby="id_weekdays_label"' in page
     assert "Every 2 weeks on Monday, Thursday" in desk.open("campaign_review", campaign.pk)
+
+
+def test_the_audit_trail_says_them_in_words(desk: Desk, project: Project) -> None:
+    campaign = make_campaign(project)
+    desk.post(CHANGE, campaign.pk, **form(campaign, **SOME))
+    changed = AuditEntry.objects.filter(action="changed").get()
+    shown = desk.open("notifications_auditentry_change", changed.pk)
+    assert "On these days of the week – Monday, Thursday" in shown
 
 
 def test_the_review_says_how_many_of_its_times_fall_on_days_off(
