@@ -33,7 +33,7 @@ PLACES = {name: f"schedule.{name.removeprefix('schedule_')}" for name in TIMES}
 class ScheduleSerializer(StrictSerializer):
     """When to send: now, at a time, or repeatedly."""
 
-    may_lack = frozenset(NEVER)
+    may_lack = frozenset({*NEVER, "holiday_names"})
 
     kind = serializers.ChoiceField(
         choices=Campaign.Schedule.choices,
@@ -82,6 +82,11 @@ class ScheduleSerializer(StrictSerializer):
         help_text="For weekly: on these days of the week; weeks begin on Monday. Left out, or "
         "empty: on that of `at`.",
     )
+    holiday_names = serializers.DictField(
+        child=serializers.CharField(max_length=days_off.LONGEST_NAME),
+        required=False,
+        help_text="For recurring: what some of the days_off are called, by their date.",
+    )
     days_off = CountedList(
         child=serializers.DateField(),
         required=False,
@@ -93,7 +98,7 @@ class ScheduleSerializer(StrictSerializer):
         write_only=True,
         max_length=holidays.LONGEST,
         help_text="For recurring: the text of a calendar file (.ics). Its whole days, from today "
-        "to five years ahead, become days_off beside those that are given.",
+        "to five years ahead, become days_off beside those that are given, by their names.",
     )
     until = serializers.CharField(
         required=False,
@@ -131,11 +136,7 @@ class ScheduleSerializer(StrictSerializer):
         """The campaign's own fields."""
         zone = attrs.get("timezone")
         own = {"schedule_kind": attrs["kind"], "timezone": zone or self.context["project"].timezone}
-        for name in NEVER:
-            if name in attrs and name not in TIMES_OF[attrs["kind"]]:
-                _refuse(name, f"Leave it out, or use the kind {KIND_OF[name]}.")
-        if "holidays" in attrs and attrs["kind"] != Campaign.Schedule.RECURRING:
-            _refuse("holidays", "Leave it out, or use the kind recurring.")
+        _refuse_of_other_kinds(attrs)
         if attrs["kind"] == Campaign.Schedule.NOW:
             return {**own, **NEVER}
         if "at" not in attrs:
@@ -150,10 +151,20 @@ class ScheduleSerializer(StrictSerializer):
             own |= {name: attrs[name] for name in ("repeat", "cron", "every") if name in attrs}
             own["on_days"] = "" if attrs.get("on_days", EACH) == EACH else attrs["on_days"]
             own["weekdays"] = ",".join(attrs.get("weekdays", ()))
-            own["days_off"] = days_off.written(_left_out(attrs))
+            off = _left_out(attrs)
+            own |= {"days_off": days_off.written(off), "holiday_names": days_off.kept(off)}
             if attrs.get("until") is not None:
                 own["until"] = moment_of("until", attrs["until"], zone)
         return own
+
+
+def _refuse_of_other_kinds(attrs: dict[str, Any]) -> None:
+    for name in NEVER:
+        if name in attrs and name not in TIMES_OF[attrs["kind"]]:
+            _refuse(name, f"Leave it out, or use the kind {KIND_OF[name]}.")
+    for name in ("holidays", "holiday_names"):
+        if name in attrs and attrs["kind"] != Campaign.Schedule.RECURRING:
+            _refuse(name, "Leave it out, or use the kind recurring.")
 
 
 def _refuse_by_clock(attrs: dict[str, Any]) -> None:
@@ -165,14 +176,22 @@ def _refuse_by_clock(attrs: dict[str, Any]) -> None:
             _refuse(name, "Set local_time, too: without it this means nothing.")
 
 
-def _left_out(attrs: dict[str, Any]) -> set[date]:
-    days = {*attrs.get("days_off", ())}
+def _left_out(attrs: dict[str, Any]) -> dict[date, str]:
+    """Each with what it is called."""
+    days = dict.fromkeys(attrs.get("days_off", ()), "")
     if "holidays" in attrs:
         try:
-            days |= holidays.read(attrs["holidays"], timezone.now().date())
+            days = days_off.beside(days, holidays.read(attrs["holidays"], timezone.now().date()))
             days_off.count(days)
         except ValueError as error:
             _refuse("holidays", str(error))
+    by_date = {day.isoformat(): day for day in days}
+    for written, name in attrs.get("holiday_names", {}).items():
+        if written not in by_date:
+            _refuse("holiday_names", f"{written[:40]} is none of the days_off.")
+        if not days_off.is_name(name):
+            _refuse("holiday_names", f"What {written} is called is one line, and begins no date.")
+        days[by_date[written]] = name
     return days
 
 
@@ -183,7 +202,9 @@ def shown(campaign: Campaign) -> dict[str, Any]:
     if "local_time" in values and not campaign.local_time:  # a page may have left the rest behind
         values |= {name: NEVER[name] for name in BY_CLOCK if name in values}
     if "days_off" in values:
-        values["days_off"] = campaign.days_off.split()
+        off = days_off.of(campaign)
+        values["days_off"] = [day.isoformat() for day in off]
+        values["holiday_names"] = days_off.kept(off)
         values["on_days"] = campaign.on_days or EACH
         values["weekdays"] = campaign.weekdays.split(",") if campaign.weekdays else []
     if campaign.repeat != Campaign.Repeat.CRON:

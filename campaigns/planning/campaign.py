@@ -84,6 +84,7 @@ class Campaign(OfProject):
     on_days = models.CharField(max_length=8, choices=OnDays, default="", db_default="", blank=True)
     weekdays = models.CharField(max_length=weekdays.LONGEST, default="", db_default="", blank=True)
     days_off = models.TextField(default="", db_default="", blank=True)  # a date a line
+    holiday_names = models.JSONField(default=dict, db_default={}, blank=True)  # by the date
     until = models.DateTimeField("ends", null=True, blank=True)
     local_time = models.BooleanField(default=False, db_default=False)
     best_hour = models.BooleanField(default=False, db_default=False)

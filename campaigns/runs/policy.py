@@ -85,8 +85,8 @@ SETTINGS = (
         "Tick none for the day of the first time. Weeks begin on Monday."
     ), shown_if="c-if-weekly"),
     Setting("days_off", Held.TIMES, _("Not on these days"), _(
-        "Holidays, for example: a date a line, such as 2026-12-25. What falls on one of them is "
-        "left out."
+        "Holidays, for example: a date a line, such as 2026-12-25, and behind it, if you like, its "
+        "name. What falls on one of them is left out."
     ), shown_if="c-if-repeating"),
     Setting("at", Held.TIMES, pgettext_lazy("field", "at"), _(
         "Local time in the time zone below. If it repeats: the first time; by a cron expression, "

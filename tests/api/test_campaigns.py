@@ -158,7 +158,7 @@ def test_a_campaign_that_repeats_is_shown_as_it_was_written_and_launched_for_its
     made = alice.post("campaigns", {**intent, "schedule": weekly})
     assert made.status_code == 201, made.content
     each = {
-        "every": 1, "on_days": "each", "weekdays": [], "days_off": [],
+        "every": 1, "on_days": "each", "weekdays": [], "days_off": [], "holiday_names": {},
         "local_time": False, "best_hour": False, "zoneless": "project",
     }  # fmt: skip
     assert made.json()["schedule"] == {**weekly, **each}
@@ -269,6 +269,42 @@ def test_a_cron_expression_that_cannot_be_is_refused_by_name(
     assert refused.status_code == 400, refused.content
     assert fields_at_fault(refused) == [f"schedule.{field}"]
     assert said in refused.json()["errors"][0]["message"]
+
+
+def test_days_off_have_names(alice: Caller, intent: dict[str, Any]) -> None:
+    daily = {"kind": "recurring", "at": "2030-05-30T09:00:00Z", "repeat": "daily",
+             "days_off": ["2030-06-01", "2030-05-31"]}  # fmt: skip
+    file = (
+        "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Children\nDTSTART;VALUE=DATE:20300531\n"
+        "DTEND;VALUE=DATE:20300602\nEND:VEVENT\nEND:VCALENDAR\n"
+    )
+    named = {"holiday_names": {"2030-06-01": "First of June"}}
+    with time_machine.travel("2030-05-01T09:00:00Z", tick=False):
+        made = alice.post("campaigns", {**intent, "schedule": {**daily, **named}})
+        assert made.status_code == 201, made.content
+        assert made.json()["schedule"]["holiday_names"] == {"2030-06-01": "First of June"}
+        path = f"campaigns/{made.json()['id']}"
+        same = alice.patch(path, {"schedule": made.json()["schedule"]})
+        assert same.json()["schedule"] == made.json()["schedule"]
+        filled = alice.patch(path, {"schedule": {**daily, **named, "holidays": file}})
+        assert filled.json()["schedule"]["holiday_names"] == {
+            "2030-05-31": "Children", "2030-06-01": "First of June",
+        }  # fmt: skip
+        bare = alice.patch(path, {"schedule": daily})
+        assert bare.json()["schedule"]["holiday_names"] == {}
+        for names, said in (
+            ({"2030-06-02": "Sunday"}, "2030-06-02 is none of the days_off."),
+            ({"2030-06-01": "a\nb"}, "is one line"),
+            ({"2030-06-01": "2030-06-03"}, "begins no date"),
+            ({"2030-06-01": ""}, "Must not be empty"),
+            ({"2030-06-01": "x" * 61}, "60 characters"),
+            ({"soon": "x"}, "soon is none of the days_off."),
+        ):
+            wrong = alice.patch(path, {"schedule": {**daily, "holiday_names": names}})
+            assert wrong.status_code == 400 and said in str(wrong.json()["errors"]), names
+        once = {"kind": "at", "at": "2030-05-30T09:00:00Z", **named}
+        refused = alice.patch(path, {"schedule": once})
+        assert fields_at_fault(refused) == ["schedule.holiday_names"]
 
 
 def test_a_calendar_files_days_are_left_out(alice: Caller, intent: dict[str, Any]) -> None:

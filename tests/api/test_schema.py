@@ -216,7 +216,7 @@ def test_what_is_always_shown_need_not_be_looked_for(schema: Schema) -> None:
         "Rules": inner,
         "Schedule": {
             *("at", "cron", "days_off", "every", "on_days", "repeat", "until", "weekdays"),
-            *("best_hour", "local_time", "passed", "zoneless"),
+            *("best_hour", "holiday_names", "local_time", "passed", "zoneless"),
         },
     }
 

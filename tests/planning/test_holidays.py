@@ -82,6 +82,30 @@ def test_what_repeats_in_another_way_is_refused_by_its_name(rule: str) -> None:
         taken("DTSTART;VALUE=DATE:20311225", rule)
 
 
+@pytest.mark.parametrize(
+    ("summary", "name"),
+    [
+        (r"SUMMARY:Christmas\, the first day\nfor all ", "Christmas, the first day for all"),
+        ("SUMMARY;LANGUAGE=ko:추석", "추석"),
+        ("SUMMARY:" + "x" * 80, "x" * 60),
+        ("SUMMARY:26.12. is no name", ""),
+        ("SUMMARY:a\x00b\u2028c", "a b c"),
+        ("COMMENT:none", ""),
+    ],
+)
+def test_a_day_has_the_name_of_its_event_as_far_as_a_line_has_room(summary: str, name: str) -> None:
+    whole = f"BEGIN:VEVENT\r\n{summary}\r\nDTSTART;VALUE=DATE:20311225\r\nEND:VEVENT"
+    assert holidays.read(calendar(whole), TODAY) == {date(2031, 12, 25): name}
+
+
+def test_of_two_events_of_a_day_the_first_with_a_name_gives_it() -> None:
+    nameless = "BEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20311225\r\nEND:VEVENT"
+    named = event("DTSTART;VALUE=DATE:20311225")
+    later = named.replace("Children's Day", "Christmas")
+    found = holidays.read(calendar(nameless, named, later), TODAY)
+    assert found == {date(2031, 12, 25): "Children's Day"}
+
+
 def test_lines_are_unfolded_and_alarms_hours_and_what_was_cancelled_are_left_out() -> None:
     alarm = ("BEGIN:VALARM", "TRIGGER:-PT1H", "DURATION:PT1H", "DTSTART:nonsense", "END:VALARM")
     whole = event('DTSTART;X-NOTE="a:b";VALU', " E=DATE:2031", "\t1225", *alarm)
@@ -89,9 +113,9 @@ def test_lines_are_unfolded_and_alarms_hours_and_what_was_cancelled_are_left_out
     cancelled = event("DTSTART;VALUE=DATE:20311227", "STATUS:CANCELLED")
     zone = "BEGIN:VTIMEZONE\r\nBEGIN:STANDARD\r\nDTSTART:x\r\nEND:STANDARD\r\nEND:VTIMEZONE"
     text = calendar(zone, whole, hour, cancelled)
-    assert holidays.read(text, TODAY) == {date(2031, 12, 25)}
+    assert holidays.read(text, TODAY) == {date(2031, 12, 25): "Children's Day"}
     plain = "\ufeff" + text.replace("\r\n", "\n").replace("VEVENT", "vevent")
-    assert holidays.read(plain, TODAY) == {date(2031, 12, 25)}
+    assert [*holidays.read(plain, TODAY)] == [date(2031, 12, 25)]
 
 
 @pytest.mark.parametrize(

@@ -25,42 +25,48 @@ class Off:
     """A campaign that repeats, and its days off."""
 
     campaign: Campaign
-    days: frozenset[date]
+    days: dict[date, str]  # and what each is called
 
     def of_year(self, year: int) -> str:
         layout = pgettext("date format", "j M")
-        return ", ".join(written(day, layout) for day in sorted(self.days) if day.year == year)
+        days = sorted(day for day in self.days if day.year == year)
+        return ", ".join(f"{written(day, layout)} {self.days[day]}".rstrip() for day in days)
 
 
 def all_off(campaigns: QuerySet[Campaign]) -> list[Off]:
     """Of those that are not filed away. After its end a series has no days off."""
     repeat = campaigns.filter(schedule_kind=Campaign.Schedule.RECURRING, archived_at=None)
-    asked = repeat.exclude(days_off="").only("pk", "name", "days_off", "until", "timezone")
+    asked = repeat.exclude(days_off="").only(
+        "pk", "name", "days_off", "holiday_names", "until", "timezone"
+    )
     return [Off(one, _days(one)) for one in asked.order_by("name", "pk")[:MOST]]
 
 
-def _days(campaign: Campaign) -> frozenset[date]:
+def _days(campaign: Campaign) -> dict[date, str]:
     with suppress(ValueError):
-        found = days_off.read(campaign.days_off)
+        found = days_off.of(campaign)
         last = campaign.until and campaign.until.astimezone(ZoneInfo(campaign.timezone)).date()
-        return frozenset(day for day in found if last is None or day <= last)
-    return frozenset()
+        return {day: name for day, name in found.items() if last is None or day <= last}
+    return {}
 
 
 def by_day(found: list[Off]) -> dict[date, str]:
-    """In words: whose day off it is."""
-    names: defaultdict[date, list[str]] = defaultdict(list)
+    """In words: what it is called, and whose day off it is."""
+    whose: defaultdict[date, list[str]] = defaultdict(list)
+    called: defaultdict[date, dict[str, None]] = defaultdict(dict)
     for one in found:
-        for day in one.days:
-            names[day].append(f"“{one.campaign}”")
-    return {day: _words(each) for day, each in names.items()}
+        for day, name in one.days.items():
+            whose[day].append(f"“{one.campaign}”")
+            called[day] |= {name: None} if name else {}
+    return {day: _words(", ".join(called[day]), names) for day, names in whose.items()}
 
 
-def _words(names: list[str]) -> str:
+def _words(called: str, names: list[str]) -> str:
     shown = names[:NAMED]
     if more := len(names) - len(shown):
         shown.append(ngettext("%(count)s more", "%(count)s more", more) % {"count": more})
-    return _("Day off: without %(names)s") % {"names": ", ".join(shown)}
+    said = _("%(day)s: without %(names)s")
+    return said % {"day": called or _("Day off"), "names": ", ".join(shown)}
 
 
 def of_year(found: list[Off], year: int) -> list[tuple[Campaign, str]]:

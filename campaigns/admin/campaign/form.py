@@ -195,6 +195,7 @@ class CampaignForm(variants.OfVariants):
         for name in ("at", "until"):
             if moment := getattr(self.instance, name):
                 self.initial[name] = moment.astimezone(zone).replace(tzinfo=None)
+        self.initial["days_off"] = days_off.in_lines(days_off.of(self.instance))
         self._offer_the_projects_own()
         self.meanwhile: Meanwhile | None = None
         if self.instance.pk:
@@ -238,6 +239,7 @@ class CampaignForm(variants.OfVariants):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
+        self.instance.holiday_names = {}  # what their field says of them is all
         self.twice = False
         self._read_the_clock(cleaned)
         self._leave_out_what_is_hidden(cleaned)

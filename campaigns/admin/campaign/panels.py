@@ -38,6 +38,7 @@ from campaigns.planning.campaign import MOST_CONTROL, Campaign
 from campaigns.planning.course import opens, waterfall
 from campaigns.planning.launch_check import freshness, sharing, skipped
 from campaigns.planning.launch_check.launch_report import LaunchReport
+from campaigns.planning.repeats import days_off
 from campaigns.planning.variants import launching
 from campaigns.runs import policy
 from campaigns.runs.variants import split
@@ -188,7 +189,7 @@ class Panels:
         try:
             taken = when.holidays_in(request.FILES.get("holidays"), timezone.now())
             context["days_off"] = form.days_off_again(when.with_holidays(typed, taken))
-            context["taken"] = [day.isoformat() for day in sorted(taken)]
+            context["taken"] = days_off.in_lines(taken).splitlines()
         except ValidationError as error:
             context["wrong"] = error.messages[0]
         reply = render(request, f"{FOLDER}/holidays.html", context)

@@ -210,8 +210,8 @@ def _on_days(posted: Any, every: int) -> str:
     return on_days
 
 
-def holidays_in(file: UploadedFile[Any] | None, now: datetime) -> frozenset[date]:
-    """The whole days of a calendar file. Raises ValidationError."""
+def holidays_in(file: UploadedFile[Any] | None, now: datetime) -> dict[date, str]:
+    """The whole days of a calendar file, and their names. Raises ValidationError."""
     if file is None:
         raise ValidationError(_("Choose a calendar file (.ics)."))
     try:
@@ -225,13 +225,13 @@ def holidays_in(file: UploadedFile[Any] | None, now: datetime) -> frozenset[date
         raise ValidationError(str(error)) from error
 
 
-def with_holidays(typed: str, taken: frozenset[date]) -> str:
+def with_holidays(typed: str, taken: dict[date, str]) -> str:
     try:
-        days = days_off.read(typed) | taken
+        days = days_off.beside(days_off.named(typed), taken)
         days_off.count(days)
     except ValueError as error:
         raise ValidationError(str(error)) from error
-    return days_off.written(days)
+    return days_off.in_lines(days)
 
 
 def _rate(posted: Any) -> int | None:

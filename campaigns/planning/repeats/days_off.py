@@ -1,25 +1,56 @@
-"""Days off: the dates on which what repeats is left out, as people write them."""
+"""Days off: the dates on which what repeats is left out, and their names, as people write them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 MOST = 366
-LONGEST = 12 * MOST
+LONGEST_NAME = 60
+LONGEST = (12 + LONGEST_NAME) * MOST
 DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+LIKE_A_DATE = re.compile(r"\d+[-./]\d|\d{5}")  # a slip of the pen is no name
+MARKS = " ,;"
+BETWEEN = re.compile(r"[\s,;]+")
 
 
 def read(text: str) -> frozenset[date]:
-    """A date a line, or with blanks or commas between. Raises ValueError; its words say which."""
+    return frozenset(named(text))
+
+
+def named(text: str) -> dict[date, str]:
+    """Each with its name, or with none: a date a line, or with blanks or commas between, and
+    behind the last one of a line what that day is called. Raises ValueError; its words say which.
+    """
     if len(text) > LONGEST:
         raise _too_many()
-    found = frozenset(map(_day, filter(None, re.split(r"[\s,;]+", text))))
+    found: dict[date, str] = {}
+    for line in text.splitlines():
+        found |= {day: name or found.get(day, "") for day, name in _of_line(line).items()}
     count(found)
     return found
+
+
+def _of_line(line: str) -> dict[date, str]:
+    days: list[date] = []
+    rest = line.strip(f"{MARKS}\t")
+    while rest and (not days or LIKE_A_DATE.match(rest)):
+        word, *after = BETWEEN.split(rest, maxsplit=1)
+        days.append(_day(word))
+        rest = "".join(after)
+    found = dict.fromkeys(days, "")
+    if days:
+        found[days[-1]] = _name(rest)
+    return found
+
+
+def beside(some: Mapping[date, str], others: Mapping[date, str]) -> dict[date, str]:
+    """All of both. A day of both is called what the first say, if they say anything."""
+    return {day: some.get(day) or others.get(day, "") for day in sorted({*some, *others})}
 
 
 def count(days: Collection[date]) -> None:
@@ -33,6 +64,41 @@ def _too_many() -> ValueError:
 
 def written(days: Iterable[date]) -> str:
     return "\n".join(day.isoformat() for day in sorted(days))
+
+
+def in_lines(days: Mapping[date, str]) -> str:
+    """With their names, as a person types them."""
+    return "\n".join(f"{day} {name}".rstrip() for day, name in sorted(days.items()))
+
+
+def kept(days: Mapping[date, str]) -> dict[str, str]:
+    """The names, as the database keeps them."""
+    return {day.isoformat(): name for day, name in sorted(days.items()) if name}
+
+
+def of(campaign: Any) -> dict[date, str]:
+    """As they stand in its columns: what a form has put there, or what was kept."""
+    names = {date.fromisoformat(day): name for day, name in campaign.holiday_names.items()}
+    days = named(campaign.days_off)
+    return {day: name or names.get(day, "") for day, name in days.items()}
+
+
+def is_name(text: str) -> bool:
+    """Whether it is read as it was written."""
+    return text == tidy(text) and len(text) <= LONGEST_NAME and not LIKE_A_DATE.match(text)
+
+
+def tidy(text: str) -> str:
+    printed = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(printed.split()).strip(MARKS)
+
+
+def _name(text: str) -> str:
+    name = tidy(text)
+    if len(name) > LONGEST_NAME:
+        said = _("“%(name)s” is too long for the name of a day; at most %(most)s characters.")
+        raise ValueError(said % {"name": f"{name[:40]}…", "most": LONGEST_NAME})
+    return name
 
 
 def _day(word: str) -> date:

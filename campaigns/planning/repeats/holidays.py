@@ -38,13 +38,18 @@ class Event:
         return self.said[name][0].strip() if self.said[name] else ""
 
     @property
-    def name(self) -> str:
+    def called(self) -> str:
         words = UNSAID.sub(lambda found: found[1] or " ", self.one("SUMMARY"))
-        return words[:60] or _("An event without a name")
+        return days_off.tidy(words[: days_off.LONGEST_NAME])
+
+    @property
+    def name(self) -> str:
+        return self.called or _("An event without a name")
 
 
-def read(text: str, today: date) -> frozenset[date]:
-    """From today on, five years ahead. Raises ValueError; its words say what is wrong."""
+def read(text: str, today: date) -> dict[date, str]:
+    """With their names, from today on, five years ahead. Raises ValueError; its words say what is
+    wrong."""
     if len(text) > LONGEST:
         raise ValueError(_("This file is too large: at most 1 MB."))
     lines = _lines(text)
@@ -55,14 +60,15 @@ def read(text: str, today: date) -> frozenset[date]:
     if lines[-1].upper() != "END:VCALENDAR":
         raise ValueError(_("This calendar file is cut off: it does not end with END:VCALENDAR."))
     first, last = today - timedelta(days=1), _years_after(today)  # it may be yesterday elsewhere
-    found: set[date] = set()
+    found: dict[date, str] = {}
     for event in _events(lines):
-        found.update(_days(event, first, last))
+        called = event.called if days_off.is_name(event.called) else ""
+        found |= {day: found.get(day) or called for day in _days(event, first, last)}
         days_off.count(found)
     if not found:
         said = _("There is no event of a whole day in it, from today to five years ahead.")
         raise ValueError(said)
-    return frozenset(found)
+    return found
 
 
 def _lines(text: str) -> list[str]:

@@ -49,9 +49,10 @@ def problems(campaign: Any) -> dict[str, str]:
     if campaign.until is not None and campaign.until < campaign.at:
         return {"until": _("It would end before its first time.")}
     try:
-        campaign.days_off = days_off.written(days_off.read(campaign.days_off))
+        off = days_off.of(campaign)
     except ValueError as error:
         return {"days_off": str(error)}
+    campaign.days_off, campaign.holiday_names = days_off.written(off), days_off.kept(off)
     try:
         campaign.weekdays = weekdays.written(weekdays.read(campaign.weekdays))
     except ValueError as error:

@@ -10,7 +10,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 
 from campaigns.planning.campaign import Campaign
+from notifications.people.project import Project
+from tests.admin.campaign.test_two_people import CHANGE, form
 from tests.admin.desk import Desk, text_of
+from tests.given.builders import make_campaign
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("project")]
 
@@ -32,10 +35,14 @@ def give(desk: Desk, content: bytes, typed: str = "") -> HttpResponse:
 
 
 def test_the_days_of_a_file_stand_beside_those_that_were_typed(desk: Desk) -> None:
-    reply = give(desk, FILE.encode(), typed="2031-12-25\n2031-10-02")
-    assert "2 days were taken from the file: 2031-10-01, 2031-10-02." in text_of(reply)
+    reply = give(desk, FILE.encode(), typed="2031-12-25\n2031-10-02 Family")
+    assert "2 days were taken from the file: 2031-10-01 Chuseok, 2031-10-02 Chuseok." in text_of(
+        reply
+    )
     field = reply.content.decode().partition("<textarea")[2].partition("</textarea>")[0]
-    assert field.split(">")[1].split() == ["2031-10-01", "2031-10-02", "2031-12-25"]
+    assert field.split(">")[1].strip().splitlines() == [
+        "2031-10-01 Chuseok", "2031-10-02 Family", "2031-12-25",
+    ]  # fmt: skip
     assert 'id="id_days_off"' in field and 'hx-swap-oob="true"' in field
     assert "days-off" in reply["HX-Trigger-After-Settle"], "the next times are looked at again"
     assert not Campaign.objects.exists()
@@ -56,6 +63,29 @@ def test_a_wrong_file_is_told_so_and_leaves_what_was_typed(
     reply = give(desk, content, typed)
     assert said in text_of(reply)
     assert "<textarea" not in reply.content.decode(), "it stays as it is"
+
+
+def test_their_names_are_kept_shown_and_taken_out_again(desk: Desk, project: Project) -> None:
+    campaign = make_campaign(project, name="Digest")
+    daily = {"schedule_kind": "recurring", "repeat": "daily", "at": "2031-05-08T09:00"}
+    typed = "2031-12-25 Christmas Day\r\n2031-12-26"
+    desk.save(CHANGE, campaign.pk, **form(campaign, **daily, days_off=typed))
+    campaign.refresh_from_db()
+    assert campaign.days_off == "2031-12-25\n2031-12-26", "as the release before reads it"
+    assert campaign.holiday_names == {"2031-12-25": "Christmas Day"}
+    page = desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/change/?step=when")
+    assert "2031-12-25 Christmas Day\n2031-12-26</textarea>" in page.content.decode()
+    assert "without 2 days off" in desk.open("campaign_review", campaign.pk)
+    december = desk.open("campaigns_calendar", day="2031-12-01")
+    assert "Christmas Day: without “Digest”" in december
+    assert "Day off: without “Digest”" in december
+    assert "Days off in 2031 Digest 25 Dec Christmas Day, 26 Dec" in december
+
+    campaign.full_clean()
+    assert campaign.holiday_names, "nobody took it out"
+    desk.save(CHANGE, campaign.pk, **form(campaign, **daily, days_off="2031-12-25"))
+    campaign.refresh_from_db()
+    assert (campaign.days_off, campaign.holiday_names) == ("2031-12-25", {})
 
 
 def test_nothing_chosen_is_asked_for(desk: Desk) -> None:
