@@ -15,7 +15,7 @@ from tests.roles.people import logged_in
 pytestmark = pytest.mark.django_db
 
 
-def testers() -> set[str]:
+def marked() -> set[str]:
     return set(Contact.objects.filter(tester=True).values_list("external_id", flat=True))
 
 
@@ -38,21 +38,21 @@ def form_of(person: Contact, **ticked: str) -> dict[str, str]:
 def test_one_is_marked_on_their_page(project: Project, desk: Desk) -> None:
     person = make_contact(project, external_id="mina")
     desk.save("notifications_contact_change", person.pk, **form_of(person, tester="on"))
-    assert testers() == {"mina"}
+    assert marked() == {"mina"}
     assert "mina Tester" in desk.open("notifications_contact_change", person.pk)
     entry = AuditEntry.objects.get(action="changed")
     assert "tester" in entry.changes
     desk.save("notifications_contact_change", person.pk, **form_of(person))
-    assert testers() == set()
+    assert marked() == set()
 
 
 def test_several_are_marked_and_unmarked_in_the_list(project: Project, desk: Desk) -> None:
     mina, leo, sora = (make_contact(project, external_id=name) for name in ("mina", "leo", "sora"))
     assert "2 people are testers now." in mark(desk, "mark_testers", mina, leo)
-    assert testers() == {"mina", "leo"}
+    assert marked() == {"mina", "leo"}
     assert "1 person is a tester now." in mark(desk, "mark_testers", leo, sora)
     assert "1 person is no tester any more." in mark(desk, "unmark_testers", leo)
-    assert testers() == {"mina", "sora"}
+    assert marked() == {"mina", "sora"}
     counts = AuditEntry.objects.filter(action="marked as testers").order_by("pk")
     assert [entry.detail["people"] for entry in counts] == [2, 1]
 
@@ -69,7 +69,7 @@ def test_the_list_shows_who_is_one_and_keeps_to_them_if_asked(project: Project, 
 def test_nobody_of_another_project_is_marked(project: Project, desk: Desk) -> None:
     stranger = make_contact(make_project(), external_id="stranger")
     mark(desk, "mark_testers", stranger)
-    assert testers() == set()
+    assert marked() == set()
 
 
 def test_who_may_only_look_is_offered_no_mark_and_sets_none(project: Project) -> None:
@@ -78,4 +78,4 @@ def test_who_may_only_look_is_offered_no_mark_and_sets_none(project: Project) ->
     assert "Mark as testers" not in viewer.open("notifications_contact_changelist")
     given = {"action": "mark_testers", "_selected_action": [str(person.pk)]}
     viewer.post("notifications_contact_changelist", **given)
-    assert testers() == set()
+    assert marked() == set()
