@@ -13,7 +13,7 @@ from typing import Any
 from bench.growth import awake, caps, ceiling, law, people_figures, soak, statements
 from bench.live import feed, load, receipts
 from bench.messages import cost, messages, seeds
-from bench.planning import forecast, planning, result, solver, texts
+from bench.planning import forecast, planning, result, sleeping, solver, texts
 
 Part = Callable[[Path, Namespace], dict[str, Any]]
 PARTS: dict[str, Part] = {
@@ -29,6 +29,7 @@ PARTS: dict[str, Part] = {
     "planning": lambda folder, wanted: planning.measure(folder, wanted.people),
     "solver": lambda folder, wanted: solver.measure(folder, wanted.people),
     "forecast": lambda folder, wanted: forecast.measure(folder, wanted.people),
+    "sleeping": lambda folder, wanted: sleeping.measure(folder, wanted.messages or sleeping.PEOPLE),
     "lint": lambda folder, wanted: texts.measure(folder, wanted.people),
     "people": lambda folder, wanted: people_figures.measure(folder, wanted.people),
     "awake": lambda folder, wanted: awake.measure(folder, wanted.messages or awake.MESSAGES),
