@@ -38,6 +38,7 @@ FIELDS = {
     "finished at": pgettext_lazy("field", "finished at"),
     "first drawn": pgettext_lazy("field", "first drawn"),
     "forgotten at": pgettext_lazy("field", "forgotten at"),
+    "holiday names": pgettext_lazy("field", "holiday names"),
     "hour": pgettext_lazy("field", "hour"),
     "moved": pgettext_lazy("field", "moved"),
     "series paused at": pgettext_lazy("field", "series paused at"),

@@ -136,7 +136,7 @@ def test_days_off_are_read_as_people_write_them_and_kept_in_order() -> None:
 )
 def test_what_is_no_date_is_named(word: str) -> None:
     with pytest.raises(ValueError, match=f"“{word[:5]}"):
-        days_off.read(f"2031-12-24 {word}")
+        days_off.read(f"{word} 2031-12-24")
 
 
 def test_more_days_off_than_a_year_has_are_refused() -> None:
