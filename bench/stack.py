@@ -17,6 +17,7 @@ import sys
 import time
 import urllib.request
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from config.stack.secret_values import read_assignments
 from config.stack.servers import postgres
 
 EMULATORS = 2
+LOOK_EVERY = 0.5
 
 
 class Stack:
@@ -135,6 +137,17 @@ class Stack:
         )
         with urllib.request.urlopen(request, timeout=60) as reply:
             return json.load(reply)
+
+    def until(
+        self, path: str, met: Callable[[dict[str, Any]], bool], *, seconds: float = 1800
+    ) -> dict[str, Any]:
+        """What the API says of it once that is so."""
+        ends = time.monotonic() + seconds
+        while not met(seen := dict(self.api("GET", path))):
+            if time.monotonic() > ends:
+                raise SystemExit(f"Not within {seconds:,.0f} s: {seen}")
+            time.sleep(LOOK_EVERY)
+        return seen
 
     def emulator(self, path: str, body: Any = None) -> Any:
         tls = ssl.create_default_context(cafile=self.env["FCM_CA_FILE"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,11 @@ def measure(folder: Path, most: int) -> dict[str, Any]:
         used = stack.cpu() - before
         print("  Beside a run…", flush=True)
         run = stack.api("POST", f"campaigns/{people.campaign(stack)}/launch", {})
-        _until(lambda: stack.api("GET", f"runs/{run['id']}")["totals"]["accepted"] > 0)
+        sends = f"runs/{run['id']}"
+        stack.until(sends, lambda seen: seen["totals"]["accepted"] > 0)
         beside = _checked(stack)
-        meanwhile = stack.api("GET", f"runs/{run['id']}")
-        _until(lambda: stack.api("GET", f"runs/{run['id']}")["state"] in ("finished", "paused"))
-        ended = stack.api("GET", f"runs/{run['id']}")
+        meanwhile = stack.api("GET", sends)
+        ended = stack.until(sends, lambda seen: seen["state"] in ("finished", "paused"))
     found = {
         "people": count,
         "alone_seconds": alone["seconds"],
@@ -50,20 +49,11 @@ def _checked(stack: Stack) -> dict[str, Any]:
     place = f"campaigns/{people.campaign(stack)}/text-check"
     began = time.monotonic()
     stack.api("POST", place, {"same_text_within_days": 30})
-    _until(lambda: stack.api("GET", place)["state"] in ("finished", "failed"))
+    told = stack.until(place, lambda seen: seen["state"] in ("finished", "failed"))
     seconds = time.monotonic() - began
-    told = stack.api("GET", place)
     if told["state"] != "finished":
         raise SystemExit(f"The check did not come to its end: {told}")
     return {"seconds": seconds, "report": told["report"]}
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    ends = time.monotonic() + MOST_SECONDS
-    while not condition():
-        if time.monotonic() > ends:
-            raise SystemExit("It took more than half an hour.")
-        time.sleep(LOOK_EVERY)
 
 
 def text(found: dict[str, Any]) -> str:
