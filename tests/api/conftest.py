@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from notifications.people.project import Project
 from tests.api.caller import Caller
-from tests.given.builders import make_project
+from tests.given.builders import make_audience, make_project, make_template
 
 
 @pytest.fixture
@@ -22,3 +24,9 @@ def alice(ours: Project) -> Caller:
 @pytest.fixture
 def charlie(db: None) -> Caller:
     return Caller(make_project())
+
+
+@pytest.fixture
+def intent(ours: Project) -> dict[str, Any]:
+    audience, template = make_audience(ours), make_template(ours)
+    return {"name": "Autumn run", "audience": audience.pk, "template": template.pk}

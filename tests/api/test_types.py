@@ -10,15 +10,10 @@ import pytest
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from tests.api.caller import Caller
-from tests.given.builders import make_audience, make_campaign, make_template
+from tests.given.builders import make_campaign
 
 WHOLE, YES_NO, TEXT = "Must be a whole number.", "Must be true or false.", "Must be a text."
 NINE = {"kind": "at", "at": "2031-05-31T09:00", "timezone": "UTC"}
-
-
-@pytest.fixture
-def intent(ours: Project) -> dict[str, Any]:
-    return {"name": "A", "audience": make_audience(ours).pk, "template": make_template(ours).pk}
 
 
 def schedule(**given: Any) -> dict[str, Any]:
