@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from campaigns import control
 from campaigns.planning import rhythm_in_words, schedule
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.repeats import days_off
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -25,7 +24,6 @@ from tests.given.builders import make_campaign
 DAY = timedelta(days=1)
 FIRST = datetime(2031, 5, 7, 9, tzinfo=UTC)  # a Wednesday
 EARLIEST, LATEST = (datetime.fromisoformat(f"{year}-01-01") for year in (2026, 2040))
-NO_DATES = ["25.12.2031", "2031-2-30", "2031-02-30", "Xmas", "２０３１-12-25"]
 
 
 def shown(repeat: str, count: int, first: datetime = FIRST, **more: Any) -> list[str]:
@@ -123,26 +121,6 @@ def test_each_is_on_its_days_and_none_is_missed_wherever_one_begins_to_ask(
 
 def is_last(day: date) -> bool:
     return day.day == monthrange(day.year, day.month)[1]
-
-
-def test_days_off_are_read_as_people_write_them_and_kept_in_order() -> None:
-    assert days_off.written(days_off.read(" 2031-12-26,2031-12-25\n2031-12-25 ")) == (
-        "2031-12-25\n2031-12-26"
-    )
-
-
-@pytest.mark.parametrize(
-    "word", ["25.12.2031", "2031-2-30", "2031-02-30", "Xmas", "２０３１-12-25"]
-)
-def test_what_is_no_date_is_named(word: str) -> None:
-    with pytest.raises(ValueError, match=f"“{word[:5]}"):
-        days_off.read(f"{word} 2031-12-24")
-
-
-def test_more_days_off_than_a_year_has_are_refused() -> None:
-    many = " ".join(str(date(2031, 1, 1) + n * DAY) for n in range(367))
-    with pytest.raises(ValueError, match="at most 366"):
-        days_off.read(many)
 
 
 # --- A campaign ----------------------------------------------------------------------------------

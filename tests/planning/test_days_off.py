@@ -33,11 +33,19 @@ def test_a_name_may_stand_behind_a_date(typed: str, found: dict[date, str]) -> N
     assert days_off.read(typed) == found.keys()
 
 
+def test_they_are_kept_in_order_and_each_once() -> None:
+    found = days_off.read(" 2031-12-26,2031-12-25\n2031-12-25 ")
+    assert days_off.written(found) == "2031-12-25\n2031-12-26"
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
         ("Christmas Day", "“Christmas” is no date"),
         ("Christmas Day 2031-12-25", "“Christmas” is no date"),
+        ("2031-12-25\n25.12.2031", "“25.12.2031” is no date"),
+        ("2031-12-25 2031-2-30", "“2031-2-30” is no date"),
+        ("2031-12-25 ２０３１-12-25", "“２０３１-12-25” is no date"),
         ("2031-12-25 2031-12-2x", "“2031-12-2x” is no date"),
         ("2031-12-25 26.12.2031", "“26.12.2031” is no date"),
         ("2031-12-25 20311226", "“20311226” is no date"),
