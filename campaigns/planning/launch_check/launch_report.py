@@ -20,7 +20,6 @@ from django.utils.translation import gettext as _
 from campaigns.audiences import reach
 from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.reach import Reach, Zones
-from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.echo.opening import Opening, Soon, learned, soon
 from campaigns.first_part import drawing, in_words
@@ -44,6 +43,7 @@ from campaigns.planning.launch_check import (
     fetched,
     losses,
     quiet,
+    samples,
     sharing,
     skipped,
     texts_checked,
@@ -67,18 +67,13 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE, instant_of
 from campaigns.texts import preview
-from campaigns.texts.rendering import Reader
 from notifications.pace import load
 from notifications.pace.gate import Limit
-from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, clock, until, within
 
 REPORT_SECONDS = 5.0  # for all of its parts together
-SAMPLES = 3
-SAMPLING_SECONDS = 2.0
 SOON_SECONDS = 0.5  # of how soon they open it: how many do is said without it
 ZONES_SECONDS = 0.5  # a share of the people is as good from a part of them
-AMONG = 12  # people looked at for three who differ
 COMING = 3
 
 Part = TypeVar("Part")
@@ -546,15 +541,7 @@ class LaunchReport:
     def _cards(self, only: Sql | None = None) -> list[preview.Card]:
         if self.reach is None or not self._readable:
             return []
-        people: list[Contact] = []
-        with suppress(TooSlow), within(seconds=SAMPLING_SECONDS):
-            people = sample(self.campaign.project_id, self._rules, size=AMONG, only=only)
-        content = self.campaign.template.frozen()
-        return [
-            preview.card(content, person, platform=device.platform)
-            for person in _different([one for one in people if one.devices.all()])
-            for device in list(person.devices.all())[:1]
-        ]
+        return samples.cards(self.campaign, only)
 
     @cached_property
     def texts(self) -> list[tuple[Wording, TextsChecked | None]]:
@@ -566,28 +553,5 @@ class LaunchReport:
 
     @cached_property
     def longest(self) -> preview.Card | None:
-        """The largest message among those with the longest values, as FCM counts it."""
-        content = self.campaign.template.frozen()
-        cards = (
-            preview.card(content, _person(reader), platform=reader.platform)
-            for reader in self.look.readers
-        )
-        sent = (card for card in cards if card.message)
-        return max(sent, key=lambda card: card.bytes_used, default=None)
-
-
-def _different(people: list[Contact]) -> list[Contact]:
-    """Of other languages first: three equal samples show no more than one."""
-    first_of = {person.locale: person for person in reversed(people)}
-    chosen = list(first_of.values())[:SAMPLES]
-    rest = [person for person in people if person not in chosen]
-    return [*chosen, *rest][:SAMPLES]
-
-
-def _person(reader: Reader) -> Contact:
-    return Contact(
-        external_id=reader.external_id,
-        attributes=reader.attributes,
-        locale=reader.locale,
-        timezone=reader.timezone,
-    )
+        """Among those with the longest values."""
+        return samples.longest(self.campaign, self.look.readers)

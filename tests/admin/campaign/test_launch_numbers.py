@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from campaigns.admin.campaign import launch
-from campaigns.planning.launch_check import launch_report
+from campaigns.planning.launch_check import samples
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.postgres import budget
@@ -90,7 +90,7 @@ def test_the_number_to_type_is_of_those_who_will_be_sent_to(
 def test_the_phone_shows_somebody_who_receives_it_though_all_the_newest_do_not(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch_report, "AMONG", 3)
+    monkeypatch.setattr(samples, "AMONG", 3)
     make_device(make_contact(project, external_id="oldest", attributes={"city": "Seoul"}))
     people(project, 3)
     campaign = make_campaign(project, template={"title": "Hi", "body": "Come to {{ city }}"})

@@ -14,7 +14,7 @@ from campaigns.audiences.audience import Audience
 from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.selection import joined
 from campaigns.planning import outlook
-from campaigns.planning.launch_check import launch_report
+from campaigns.planning.launch_check import samples
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -43,7 +43,7 @@ def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     monkeypatch.setattr(outlook, "LOOKING_SECONDS", AT_ONCE)
     monkeypatch.setattr(inquiry, "ASKING_SECONDS", AT_ONCE)
     monkeypatch.setattr(audiences, "EXPLAINING_SECONDS", AT_ONCE)
-    monkeypatch.setattr(launch_report, "SAMPLING_SECONDS", AT_ONCE)
+    monkeypatch.setattr(samples, "SECONDS", AT_ONCE)
     return make_audience(project, rules={"field": "locale", "op": "eq", "value": "en"})
 
 

@@ -1,0 +1,58 @@
+"""Samples: what some of the audience would read, as it looks on their phones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.selection import sample
+from campaigns.planning.campaign import Campaign
+from campaigns.texts import preview
+from campaigns.texts.rendering import Reader
+from notifications.people.contact import Contact
+from notifications.postgres.budget import TooSlow, within
+
+MOST = 3
+AMONG = 12  # people looked at for three who differ
+SECONDS = 2.0
+
+
+def cards(campaign: Campaign, only: Sql | None = None) -> list[preview.Card]:
+    """Of the audience, or of those of it whom `only` describes; of nobody who could be found in
+    no reasonable time."""
+    people: list[Contact] = []
+    with suppress(TooSlow), within(seconds=SECONDS):
+        rules = campaign.audience.effective_rules
+        people = sample(campaign.project_id, rules, size=AMONG, only=only)
+    content = campaign.template.frozen()
+    return [
+        preview.card(content, person, platform=device.platform)
+        for person in _different([one for one in people if one.devices.all()])
+        for device in list(person.devices.all())[:1]
+    ]
+
+
+def longest(campaign: Campaign, readers: Iterable[Reader]) -> preview.Card | None:
+    """The largest message of theirs, as FCM counts it."""
+    content = campaign.template.frozen()
+    each = (preview.card(content, _person(one), platform=one.platform) for one in readers)
+    sent = (card for card in each if card.message)
+    return max(sent, key=lambda card: card.bytes_used, default=None)
+
+
+def _different(people: list[Contact]) -> list[Contact]:
+    """Of other languages first: three equal samples show no more than one."""
+    first_of = {person.locale: person for person in reversed(people)}
+    chosen = list(first_of.values())[:MOST]
+    rest = [person for person in people if person not in chosen]
+    return [*chosen, *rest][:MOST]
+
+
+def _person(reader: Reader) -> Contact:
+    return Contact(
+        external_id=reader.external_id,
+        attributes=reader.attributes,
+        locale=reader.locale,
+        timezone=reader.timezone,
+    )
