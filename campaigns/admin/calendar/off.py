@@ -53,20 +53,24 @@ def _days(campaign: Campaign) -> dict[date, str]:
 def by_day(found: list[Off]) -> dict[date, str]:
     """In words: what it is called, and whose day off it is."""
     whose: defaultdict[date, list[str]] = defaultdict(list)
-    called: defaultdict[date, dict[str, None]] = defaultdict(dict)
+    called: defaultdict[date, list[str]] = defaultdict(list)
     for one in found:
         for day, name in one.days.items():
             whose[day].append(f"“{one.campaign}”")
-            called[day] |= {name: None} if name else {}
-    return {day: _words(", ".join(called[day]), names) for day, names in whose.items()}
+            if name and name not in called[day]:
+                called[day].append(name)
+    return {
+        day: _("%(day)s: without %(names)s")
+        % {"day": _few(called[day]) or _("Day off"), "names": _few(names)}
+        for day, names in whose.items()
+    }
 
 
-def _words(called: str, names: list[str]) -> str:
+def _few(names: list[str]) -> str:
     shown = names[:NAMED]
     if more := len(names) - len(shown):
         shown.append(ngettext("%(count)s more", "%(count)s more", more) % {"count": more})
-    said = _("%(day)s: without %(names)s")
-    return said % {"day": called or _("Day off"), "names": ", ".join(shown)}
+    return ", ".join(shown)
 
 
 def of_year(found: list[Off], year: int) -> list[tuple[Campaign, str]]:
