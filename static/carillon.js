@@ -22,8 +22,29 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (opener && detail.requestConfig.elt === opener) showDialog();
 });
 
+const shell = () => Alpine.$data(document.documentElement);
+
 function showDialog() {
-  Alpine.$data(document.documentElement).openModal = true;
+  shell().openModal = true;
+}
+
+function showInPlaceOfDialog(said) {
+  const dialog = document.createElement("div");
+  dialog.id = "dialog";
+  dialog.setAttribute("role", "dialog");
+  dialog.setAttribute("aria-modal", "true");
+  dialog.setAttribute("aria-label", said.textContent);
+  const close = document.createElement("button");
+  close.type = "button";
+  close.className = "c-button";
+  close.textContent = words().close;
+  close.addEventListener("click", () => (shell().openModal = false));
+  const foot = document.createElement("div");
+  foot.className = "c-dialog-foot";
+  foot.append(close);
+  dialog.append(said, foot);
+  document.getElementById("modal-content").replaceChildren(dialog);
+  showDialog();
 }
 
 function giveFocusBack(overlay) {
@@ -113,10 +134,7 @@ for (const failure of ["htmx:responseError", "htmx:sendError"]) {
     const asked = detail.elt.closest("#dialog")?.querySelector(".c-dialog-body");
     if (panel) panel.replaceChildren(warning(words().lost));
     else if (asked && !asked.querySelector(".c-failed")) asked.append(warning(words().failed));
-    else if (opener && detail.elt === opener) {
-      document.getElementById("modal-content").replaceChildren(warning(words().failed));
-      showDialog();
-    }
+    else if (opener && detail.elt === opener) showInPlaceOfDialog(warning(words().unopened));
   });
 }
 

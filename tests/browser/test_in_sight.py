@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns import tasks
@@ -46,48 +44,50 @@ def test_a_panel_that_got_no_answer_does_not_show_the_last_one(
     expect(beside).to_contain_text("1 May 2030, 09:00")
 
 
-def test_a_dialog_that_got_no_answer_says_so_once(
-    browser: Browser, live_server: LiveServer, project: Project
-) -> None:
+@pytest.fixture
+def of_template(browser: Browser, live_server: LiveServer, project: Project) -> Page:
     page = log_in(browser, live_server, [], width=1360)
     template = make_campaign(project).template
     page.goto(f"{live_server.url}/admin/campaigns/template/{template.pk}/change/")
-    page.route("**/duplicate/", lambda route: _unless_shown(route))
-    page.get_by_role("link", name="Duplicate").click()
-    dialog = page.get_by_role("dialog")
+    return page
+
+
+def test_a_dialog_that_got_no_answer_says_so_once(of_template: Page) -> None:
+    address = of_template.url
+    of_template.route("**/duplicate/", lambda route: _unless_shown(route))
+    of_template.get_by_role("link", name="Duplicate").click()
+    dialog = of_template.get_by_role("dialog")
     said = dialog.get_by_text("The server gave no answer, so it may not be done.")
 
     dialog.get_by_role("button", name="Duplicate").click()
     expect(said).to_be_visible()
     dialog.get_by_role("button", name="Duplicate").click()
     expect(said).to_have_count(1)
-    page.unroute("**/duplicate/")
+    of_template.unroute("**/duplicate/")
     dialog.get_by_role("button", name="Duplicate").click()
-    expect(page).not_to_have_url(re.compile(f"/template/{template.pk}/"))
-    assert Template.objects.filter(project=project).count() == 2
+    expect(of_template).not_to_have_url(address)
+    assert Template.objects.count() == 2
 
 
-def test_a_dialog_that_cannot_be_shown_is_not_one_from_before(
-    browser: Browser, live_server: LiveServer, project: Project
-) -> None:
-    page = log_in(browser, live_server, [], width=1360)
-    template = make_campaign(project).template
-    page.goto(f"{live_server.url}/admin/campaigns/template/{template.pk}/change/")
-    dialog = page.get_by_role("dialog")
-    page.get_by_role("link", name="Duplicate").click()
-    expect(dialog).to_be_visible()
-    page.keyboard.press("Escape")
+def test_a_dialog_that_cannot_be_shown_is_not_one_from_before(of_template: Page) -> None:
+    dialog = of_template.get_by_role("dialog")
+    opens = of_template.get_by_role("link", name="Duplicate")
+    opens.click()
+    expect(dialog).to_contain_text("Duplicate")
+    of_template.keyboard.press("Escape")
 
-    page.route("**/duplicate/", lambda route: route.fulfill(status=503, body=""))
-    page.get_by_role("link", name="Duplicate").click()
-    expect(page.get_by_text("The server gave no answer")).to_be_visible()
-    expect(dialog).to_have_count(0)
-    page.keyboard.press("Escape")
-    expect(page.get_by_text("The server gave no answer")).to_be_hidden()
+    of_template.route("**/duplicate/", lambda route: route.fulfill(status=503, body=""))
+    opens.click()
+    expect(dialog).to_contain_text("The server gave no answer. Nothing was done; try again")
+    expect(dialog).not_to_contain_text("Duplicate")
+    expect(dialog.get_by_role("button", name="Close")).to_be_focused()
+    of_template.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    expect(opens).to_be_focused()
 
-    page.unroute("**/duplicate/")
-    page.get_by_role("link", name="Duplicate").click()
-    expect(dialog).to_be_visible()
+    of_template.unroute("**/duplicate/")
+    opens.click()
+    expect(dialog).to_contain_text("Duplicate")
 
 
 def _unless_shown(route: Route) -> None:
