@@ -22,13 +22,16 @@
   const forget = () => [here, adding].forEach((key) => localStorage.removeItem(key));
   const differ = (one, other) => Object.keys(one).some((name) => name !== "seen" && one[name] !== other[name]);
 
+  const LAUNCHING = "carillon-launching"; // somebody who had not saved yet
   const asServed = values();
   if ("saved" in form.dataset) {
     forget();
     const address = new URL(location.href);
     address.searchParams.delete("saved"); // said once: a reload of this page saved nothing
     history.replaceState(null, "", address);
+    document.getElementById("saved-first").hidden = !sessionStorage.getItem(LAUNCHING);
   } else if (!("refused" in form.dataset)) bringBack(localStorage.getItem(here));
+  sessionStorage.removeItem(LAUNCHING);
 
   function bringBack(text) {
     if (!text) return;
@@ -58,6 +61,7 @@
     if (!event.target.closest?.("[hx-get*='/launch/']") || !differ(values(), asServed)) return;
     event.preventDefault();
     event.stopPropagation();
+    sessionStorage.setItem(LAUNCHING, "yes");
     form.requestSubmit(form.querySelector("button[name=_go][value=review]:not([tabindex])"));
   };
   document.addEventListener("click", saveFirst, { capture: true });

@@ -88,6 +88,9 @@ def test_launching_what_was_edited_saves_it_first_and_then_shows_the_review(
     campaign.refresh_from_db()
     assert campaign.name == "Summer"
     expect(page.locator("#dialog")).to_have_count(0)
+    expect(page.get_by_text("Nothing was launched: look at it once more")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("Nothing was launched: look at it once more")).to_be_hidden()
     launch.click()  # nothing is unsaved now
     expect(page.get_by_role("heading", name="Launch “Summer”?")).to_be_visible()
     assert troubles == []
