@@ -17,7 +17,6 @@ FIELDS = {
     "asks": pgettext_lazy("field", "asks"),
     "audience": _("audience"),
     "automation": _("automation"),
-    "assigned": pgettext_lazy("field", "assigned"),
     "best hour": pgettext_lazy("field", "best hour"),
     "body": pgettext_lazy("field", "body"),
     "buttons": pgettext_lazy("field", "buttons"),

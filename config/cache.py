@@ -46,8 +46,6 @@ def in_redis(address: str) -> dict[str, Any]:
     return {
         "BACKEND": "config.cache.InRedis",
         "LOCATION": address,
-        # For the release before, which pickles and runs beside this one: each reads its own.
-        "KEY_PREFIX": "json",
         "OPTIONS": {
             "serializer": "config.cache.AsJson",
             # A page must not wait for what only makes it quicker.

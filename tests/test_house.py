@@ -78,17 +78,3 @@ def late_imports(path: Path) -> Iterator[int]:
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             inside = [node for node in ast.walk(function) if isinstance(node, IMPORTS)]
             yield from sorted(node.lineno for node in inside)[:1]
-
-
-def test_what_stands_only_for_the_release_before_is_marked_so_and_listed() -> None:
-    texts = {path: " ".join(path.read_text().lower().split()) for path in OF_THE_PRODUCT}
-    for_it = {path: text for path, text in texts.items() if ENDING in text}
-    unmarked = [
-        named(path)
-        for path, text in for_it.items()
-        if text.count(ENDING) != text.count(f"for the {ENDING}")
-    ]
-    assert unmarked == []
-    section = (ROOT / "docs" / "operating.md").read_text().partition("### What ends with")[2]
-    listed = set(re.findall(r"`((?:campaigns|config|notifications)/[a-z_/]+\.py)`", section))
-    assert {named(path) for path in for_it} == listed

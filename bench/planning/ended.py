@@ -56,8 +56,8 @@ def _end(run: Run) -> None:
     size = F("last_seq") - F("first_seq") + 1
     Chunk.objects.filter(run=run).update(state=Chunk.State.CLOSED, accepted=size)
     Run.objects.filter(pk=run.pk).update(
-        state=Run.State.FINISHED, cause="", cause_detail="", accepted=F("planned"),
-        unfrozen=None, frozen_through=None, started_at=now - timedelta(hours=1), finished_at=now,
+        state=Run.State.FINISHED, cause="", accepted=F("planned"),
+        unfrozen=None, started_at=now - timedelta(hours=1), finished_at=now,
     )  # fmt: skip
     run.refresh_from_db()
 

@@ -76,8 +76,8 @@ def paused(now: datetime) -> Iterator[Wrong]:
     stopped = Q(state=STATE.PAUSED, finished_at=None) | Q(state=STATE.OPEN) & ~Q(cause="")
     for run in Run.every.filter(stopped).order_by("pk"):
         if run.cause != Cause.BY_HAND or _paused_by_hand_before(run, now - BY_HAND_FOR):
-            detail = {"code": run.detail_code, "args": run.detail_args, "text": run.cause_detail}
-            yield Wrong(run.project_id, run, {"cause": run.cause, "detail": detail})
+            numbers = {"cause": run.cause, "detail": run.detail_for_programs}
+            yield Wrong(run.project_id, run, numbers)
 
 
 def _paused_by_hand_before(run: Run, moment: datetime) -> bool:

@@ -39,11 +39,6 @@ class Audience(OfProject):
         blank=True,
         help_text=_("A tree of all / any / not; the empty tree means everyone."),
     )
-    rules_before = models.JSONField(
-        null=True,
-        editable=False,
-        help_text="What the rules said before an upgrade rewrote them, until somebody saves.",
-    )
     # The last count, and its rules: {people, devices, exact, at, of}. A list page never counts:
     # that may take seconds for each row.
     size = models.JSONField(null=True, editable=False)
@@ -74,11 +69,6 @@ class Audience(OfProject):
             if "problem" in self.filling:
                 raise ValidationError(_("It was not filled. Open the list: it says why."))
             raise ValidationError(_("It is still being filled. Try again in a moment."))
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Saving it confirms the rules as an upgrade rewrote them."""
-        self.rules_before = None
-        super().save(*args, **kwargs)
 
     @property
     def effective_rules(self) -> dict[str, Any]:

@@ -38,9 +38,9 @@ People = dict[int, int]  # by group
 
 
 def groups(run: Run) -> tuple[People, People]:
-    """How many people and devices are in each, once everybody is in one. The freeze has counted
-    them; where an older release ended it, they are counted now."""
-    kept: dict[str, Any] = run.split or {}
+    """How many people and devices are in each, once everybody is in one. The freeze counts
+    them at its end; until then they are counted here."""
+    kept: dict[str, Any] = run.split
     if "people" not in kept:
         with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
             kept = split.counted(ledger.partition("campaigns_recipient", run.pk))

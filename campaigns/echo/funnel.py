@@ -99,17 +99,16 @@ class Funnel:
 def funnel(run: Run, totals: Totals, kept: Breakdown | None) -> Funnel:
     """`kept`: what was counted of the finished run."""
     sums = _sums(run.pk)
-    able = kept if kept and kept.knows_who_reports else None
-    steps = [_told(event, sums, able) for event in STEPS]
+    steps = [_told(event, sums, kept) for event in STEPS]
     beside = [_told(event, sums, None) for event in BESIDE]
     last = next((step.event for step in reversed(steps) if step.count), None)
     return Funnel(
         steps=steps,
         beside=[told for told in beside if told.count],
-        groups=_groups(sums, able, last) if able and last else {},
+        groups=_groups(sums, kept, last) if kept and last else {},
         last=last,
         may_have=totals.accepted + totals.unknown,
-        **_of_goal(run, sums, able),
+        **_of_goal(run, sums, kept),
     )
 
 
@@ -208,7 +207,7 @@ def opened(runs: Sequence[Run]) -> dict[int, Told]:
 
 def _who_can_tell(run: Run, counted: dict[int, Breakdown]) -> Breakdown | None:
     kept = counted.get(run.pk)
-    return kept if kept and kept.is_of(run) and kept.knows_who_reports else None
+    return kept if kept and kept.is_of(run) else None
 
 
 def _sums(run_id: int) -> Sums:

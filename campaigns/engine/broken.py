@@ -35,4 +35,4 @@ def detail_of(run: Run) -> str:
     ask = ASKED.get(run.detail_code)
     problem = ask(run) if ask else ""
     anew = {"problem": problem} if problem else {}  # a release may have lifted a cap since
-    return details.in_words(run.detail_code, run.detail_args, run.cause_detail, **anew)
+    return details.in_words(run.detail_code, run.detail_args, **anew)

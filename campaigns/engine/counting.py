@@ -45,10 +45,7 @@ ABOUT = {0b0111: "platform", 0b1011: "locale", 0b1101: "timezone", 0b1110: "app_
 
 
 def uncounted() -> QuerySet[Run]:
-    """Finished runs that are not completely counted, or not since they were sent again.
-
-    Runs that an older release froze have nothing to count.
-    """
+    """Finished runs that are not completely counted, or not since they were sent again."""
     ended = Run.objects.filter(finished_at__isnull=False, evaluated_at__isnull=False)
     missing = Q(breakdown=None) | Q(breakdown__counted_through__lt=F("planned"))
     before = ~Q(breakdown__finished_at=F("finished_at"))
@@ -90,8 +87,7 @@ def _step(run: Run) -> None:
     through = min(kept.counted_through + RECIPIENTS_AT_ONCE, run.planned or 0)
     for name, value, status, count in _counted(run, kept.counted_through, through):
         _add(kept, name, value, status, count)
-    if kept.knows_who_reports:
-        _add_reporting(kept, through)
+    _add_reporting(kept, through)
     kept.counted_through = through
     if kept.is_of(run):
         _shorten(kept)
@@ -110,7 +106,7 @@ def _counted(run: Run, after: int, through: int) -> list[tuple[str, str, str, in
 
 
 def _add(kept: Breakdown, name: str, value: str, status: str, count: int) -> None:
-    values = kept.counts.setdefault(name, {})  # an older release may have begun it
+    values = kept.counts[name]
     if value in values or len(values) < MOST_VALUES:
         sums = values.setdefault(value, [0] * len(STATUSES))
     else:

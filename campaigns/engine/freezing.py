@@ -48,9 +48,6 @@ TABLES = (RECIPIENTS, "campaigns_delivery")
 NO_BEST_HOUR = """CROSS JOIN (
     VALUES (NULL::smallint, NULL::smallint, NULL::smallint)
 ) best (best_hour, opened_then, opened)"""
-BY_DEVICE = ("notifications_device", "d.id")
-BY_PERSON = ("notifications_contact", "d.contact_id")
-LAST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -123,7 +120,6 @@ def _begin(run: Run, now: datetime) -> None:
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
     kept = {name: getattr(run, name) for name in ("rules", "seen_since", "split", "opens_rate")}
-    kept |= {"first_drawn": goes_first, "winner_drawn": run.tries_variants}
     _keep(run, part, unfrozen=_rest(part, ids), started_at=now, **kept)
 
 
@@ -139,21 +135,9 @@ def _reckon_by_opens(run: Run, now: datetime) -> bool:
 
 
 def _add(run: Run) -> None:
-    if run.frozen_through is not None:
-        _add_people(run)
-        return
     ids = range(run.unfrozen.lower, run.unfrozen.upper)
     part = _freeze_devices(run, ids)
     _keep(run, part, unfrozen=_rest(part, ids))
-
-
-def _add_people(run: Run) -> None:
-    """For the release before, which began it: by person, the run's row locked while it freezes."""
-    run.refresh_from_db(from_queryset=Run.driven.select_for_update(no_key=True))
-    if run.frozen_through is None:
-        return
-    part = _freeze(run, BY_PERSON, range(run.frozen_through + 1, LAST_ID))
-    _keep(run, part, frozen_through=None if part.next is None else part.next - 1)
 
 
 def _rest(part: Part, ids: range) -> Range[int] | None:
@@ -168,12 +152,11 @@ def _keep(run: Run, part: Part, **values: object) -> None:
     sends = When(state=Run.State.PREPARING, then=Value(run.leaves_as))
     planned = Coalesce("planned", 0) + part.recipients
     if part.groups:
-        values["split"] = {**(run.split or {}), **part.groups}
+        values["split"] = {**run.split, **part.groups}
     going = (Run.State.PREPARING, *LEAVING, Run.State.PAUSED)
     kept = Run.driven.filter(pk=run.pk, state__in=going).update(
         state=Case(sends, default=F("state")),
         planned=planned,
-        assigned=planned,
         people=part.people,
         recipients_hash=part.hash,
         evaluated_at=Now() if part.next is None else None,
@@ -188,17 +171,17 @@ def _keep(run: Run, part: Part, **values: object) -> None:
 
 
 def _freeze_devices(run: Run, ids: range) -> Part:
-    part = _freeze(run, BY_DEVICE, ids)
+    part = _freeze(run, ids)
     if part.next is None:
         ledger.index_people(RECIPIENTS, run.pk)
     return part
 
 
-def _freeze(run: Run, by: tuple[str, str], ids: range) -> Part:
+def _freeze(run: Run, ids: range) -> Part:
     known = run.planned or 0
     # A sample is drawn from everybody at once.
-    following = None if sampling.of_run(run) else _begin_of_next(run, by, ids)
-    recipients = _write_recipients(run, by, range(ids.start, following or ids.stop))
+    following = None if sampling.of_run(run) else _begin_of_next(run, ids)
+    recipients = _write_recipients(run, range(ids.start, following or ids.stop))
     if run.first_percent is None:  # else of all parts at once
         _keep_places(run, known)
         _cut(run, range(known + 1, known + recipients + 1))
@@ -227,9 +210,7 @@ def _keep_places(run: Run, known: int) -> None:
 
 
 def _freeze_whole(run: Run, ids: range) -> Part:
-    """All parts at once: who goes first is drawn from everybody. And an older release, which
-    knows of no first part, finds nothing left to freeze.
-    """
+    """All parts at once: who goes first is drawn from everybody."""
     parts: list[range] = []
     while True:
         part = _freeze_devices(run, ids)
@@ -266,16 +247,10 @@ def _cut(run: Run, seqs: range, *, follows: bool = False) -> None:
             number=number,
             first_seq=first,
             last_seq=min(first + size, seqs.stop) - 1,
-            split=bool(run.split) or run.hour is not None or _keeps_a_pace(run),
             **held,
         )
         for number, first in enumerate(seqs[::size], start=1 + run.chunks.count())
     )
-
-
-def _keeps_a_pace(run: Run) -> bool:
-    """One that an older release knows nothing of."""
-    return run.spread_seconds is not None or run.opens_per_second is not None
 
 
 def _end_of_devices(run: Run) -> int:
@@ -289,10 +264,10 @@ def _end_of_devices(run: Run) -> int:
     return end
 
 
-def _begin_of_next(run: Run, by: tuple[str, str], ids: range) -> int | None:
+def _begin_of_next(run: Run, ids: range) -> int | None:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT id FROM {by[0]} WHERE project_id = %s AND id >= %s AND id < %s"
+            "SELECT id FROM notifications_device WHERE project_id = %s AND id >= %s AND id < %s"
             " ORDER BY id OFFSET %s LIMIT 1",
             [run.project_id, ids.start, ids.stop, DEVICES_AT_ONCE],
         )
@@ -300,9 +275,9 @@ def _begin_of_next(run: Run, by: tuple[str, str], ids: range) -> int | None:
     return found[0] if found else None
 
 
-def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
+def _write_recipients(run: Run, ids: range) -> int:
     table = ledger.partition(RECIPIENTS, run.pk)
-    found = _found(run, by, ids)
+    found = _found(run, ids)
     if cut := most.only(run.rules):
         found = most.trimmed(found, cut, table)
     if rehearsal := sampling.of_run(run):
@@ -327,15 +302,15 @@ def _write_recipients(run: Run, by: tuple[str, str], ids: range) -> int:
     return written
 
 
-def _found(run: Run, by: tuple[str, str], ids: range) -> Sql:
+def _found(run: Run, ids: range) -> Sql:
     """The devices of the part whose people fit, and their place when only so many may be in."""
-    where, new = compile_tree(_of_part(run, by, ids)), _have_not_had_it(run)
+    where, new = compile_tree(_of_part(run, ids)), _have_not_had_it(run)
     cut = most.only(run.rules)
     place = most.place_of(cut) if cut else Sql("NULL")
     select = (
         "SELECT c.id AS contact_id, d.id AS device_id, d.platform, c.locale, c.timezone,"
         f" d.app_version, {place.sql} AS place FROM {joined(run.seen_since)}"
-        f" WHERE c.project_id = %s AND {by[1]} >= %s AND {by[1]} < %s AND {where.sql}"
+        f" WHERE c.project_id = %s AND d.id >= %s AND d.id < %s AND {where.sql}"
         f" AND {new.sql}"
     )
     params = [*place.params, run.project_id, ids.start, ids.stop, *where.params, *new.params]
@@ -348,7 +323,7 @@ def _have_not_had_it(run: Run) -> Sql:
     return Sql(*had.none_of(run.campaign_id, besides=run.pk))
 
 
-def _of_part(run: Run, by: tuple[str, str], ids: range) -> dict[str, Any]:
+def _of_part(run: Run, ids: range) -> dict[str, Any]:
     """The rules, those on past runs answered for the part's people, if these lie close together, as
     they do when they were written with their devices."""
     rules: dict[str, Any] = run.rules
@@ -357,7 +332,7 @@ def _of_part(run: Run, by: tuple[str, str], ids: range) -> dict[str, Any]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT min(d.contact_id), max(d.contact_id) FROM notifications_device d"
-            f" WHERE d.project_id = %s AND {by[1]} >= %s AND {by[1]} < %s",
+            " WHERE d.project_id = %s AND d.id >= %s AND d.id < %s",
             [run.project_id, ids.start, ids.stop],
         )
         first, last = cursor.fetchone()
@@ -384,10 +359,7 @@ def _groups_of(run: Run) -> dict[str, Any]:
 
 
 def _hash_of(run: Run) -> str:
-    """Of who is in it: two sums of 64 bits over all rows, whatever their order.
-
-    Over all of them once they are whole: an older release may have frozen some of the parts.
-    """
+    """Of who is in it: two sums of 64 bits over all rows, whatever their order."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT COALESCE(sum(hashint8extended(contact_id, device_id)), 0),"

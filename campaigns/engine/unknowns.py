@@ -101,7 +101,6 @@ WITH taken AS (
     INSERT INTO campaigns_retry
         (run_id, seq, chunk_id, tries, first_tried_at, not_before, reason, ambiguous, copies,
          released)
-    -- tries = 1, for the release before: it deletes only rows with a try.
     SELECT %(run)s, seq, %(chunk)s, 1, now(), now(), reason, ambiguous,
         CASE WHEN ambiguous THEN %(one_left)s ELSE 0 END,
         CASE WHEN ambiguous THEN %(attempt)s END

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
 
-# An older release knows of no first part; but it rings no chunk that is not due yet.
+# Never due: nothing rings a chunk before its time.
 HELD_UNTIL = datetime(9999, 1, 1, tzinfo=UTC)
 
 

@@ -85,7 +85,7 @@ def _run(run: Run) -> dict[str, Any]:
         "finished_at": finished and outbox.written(finished),
         "duration_seconds": round(took, 1),
         "cause": run.cause or None,
-        "detail": {"code": run.detail_code, "args": run.detail_args, "text": run.cause_detail},
+        "detail": run.detail_for_programs,
         "url": address(_page(run)) or None,
     }
 

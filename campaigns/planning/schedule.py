@@ -126,7 +126,7 @@ def follow(last: Run, now: datetime) -> Run | None:
                 )
             return run
     except IntegrityError:
-        return None  # for the release before, whose sweep was faster
+        return None  # another sweep was faster
 
 
 def leave_out(run: Run, *, by: str, now: datetime) -> None:

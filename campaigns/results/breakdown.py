@@ -58,7 +58,7 @@ def _together(kinds: list[Kind]) -> Kind:
 
 
 def kept_of(run: Run) -> Breakdown | None:
-    """The counts; None until everybody is counted, and for a run that an older release froze."""
+    """The counts; None until everybody is counted."""
     kept = Breakdown.objects.filter(run=run).select_related("run").first()
     return kept if kept and kept.is_of(run) else None
 

@@ -42,7 +42,7 @@ class Counts:
 def comparable(run: Run) -> QuerySet[Run]:
     """Other runs of the project whose people are all chosen, newest first."""
     others = Run.objects.filter(project=run.project_id, planned__gt=0).exclude(pk=run.pk)
-    whole = others.filter(unfrozen=None, frozen_through=None, people__isnull=False)
+    whole = others.filter(unfrozen=None, people__isnull=False)
     return whole.select_related("campaign", "project").order_by("-pk")
 
 

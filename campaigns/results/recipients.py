@@ -76,7 +76,7 @@ class Filters:
         yield self.chunk is not None, "k.number = %(chunk)s", "TRUE"
         yield self.revision is not None, OF_REVISION, "d.revision = %(revision)s"
         yield self.variant is not None, "TRUE", "r.variant = %(variant)s"
-        yield bool(self.platform), "TRUE", ON_PLATFORM
+        yield bool(self.platform), "TRUE", "r.platform = %(platform)s"
         yield bool(self.person), WITH_THE_PERSON, "r.seq = ANY(%(seqs)s::int[])"
 
 
@@ -93,12 +93,6 @@ CASE WHEN %(revision)s > 1 THEN k.revisions ?| ARRAY[
     SELECT COALESCE(sum(later.count::int), 0) FROM jsonb_each_text(k.revisions) later (name, count)
 ) END
 """
-# Rows of an older release lack the platform; it is taken from the device, if that still exists.
-ON_PLATFORM = """
-(r.platform = %(platform)s OR (r.platform IS NULL AND EXISTS (
-    SELECT 1 FROM notifications_device p WHERE p.id = r.device_id AND p.platform = %(platform)s
-)))
-"""
 # The codes of rules, of lists and of this page.
 NOT_OPENED, OPENED = reported.NOT_OPENED, "opened"
 TOLD = ("received", "displayed", OPENED)
@@ -113,7 +107,7 @@ COUNTED = ("accepted", "rejected", "skipped", "unknown")
 # Chunk by chunk in their order, so that a page ends as soon as it is full.
 SELECT = """
 SELECT x.seq, x.contact_id, x.device_id, c.external_id,
-    COALESCE(x.platform, v.platform) AS platform, v.address, x.status, x.reason,
+    x.platform, v.address, x.status, x.reason,
     x.detail, x.message_id, x.resent, x.at, x.revision, (
         SELECT max(t.event) FROM campaigns_receipt t
         WHERE t.run_id = %(run)s AND t.seq = x.seq AND t.event = ANY(%(steps)s::int[])

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.runs.ledger import PERSON_INDEX
 from campaigns.runs.run import Run
 from notifications.people.asked.known import section
 from notifications.people.contact import Contact
@@ -43,26 +42,9 @@ class Sent:
 
 
 # Uses the index that freezing creates at its end; until then the whole run is searched.
-# For the release before: runs it froze have no such index, but are numbered in the order of their
-# people's ids, so 22 look-ups in the primary key find anybody among 5,000,000.
 FIND = """
-WITH RECURSIVE run (id, planned, by_device) AS (
-    SELECT id, planned, unfrozen IS NOT NULL OR to_regclass(%(index)s || id) IS NOT NULL
-    FROM campaigns_run
-    WHERE id = ANY(%(runs)s) AND planned IS NOT NULL
-), search (run_id, low, high) AS (
-    SELECT id, 1, planned + 1 FROM run WHERE NOT by_device
-    UNION ALL
-    SELECT s.run_id,
-        CASE WHEN r.contact_id < %(contact)s THEN s.middle + 1 ELSE s.low END,
-        CASE WHEN r.contact_id < %(contact)s THEN s.high ELSE s.middle END
-    FROM (
-        SELECT run_id, low, high, (low + high) / 2 AS middle FROM search WHERE low < high
-    ) s
-    CROSS JOIN LATERAL (
-        SELECT contact_id FROM campaigns_recipient
-        WHERE run_id = s.run_id AND seq = s.middle OFFSET 0
-    ) r
+WITH run (id) AS (
+    SELECT id FROM campaigns_run WHERE id = ANY(%(runs)s) AND planned IS NOT NULL
 ), found (run_id, seq, device_id) AS (
     SELECT run.id, r.seq, r.device_id
     FROM run CROSS JOIN LATERAL (
@@ -70,15 +52,6 @@ WITH RECURSIVE run (id, planned, by_device) AS (
         WHERE run_id = run.id AND run_id = ANY(%(runs)s) AND contact_id = %(contact)s
         LIMIT %(most)s
     ) r
-    WHERE run.by_device
-    UNION ALL
-    SELECT s.run_id, r.seq, r.device_id
-    FROM search s CROSS JOIN LATERAL (
-        SELECT seq, device_id FROM campaigns_recipient
-        WHERE run_id = s.run_id AND seq >= s.low AND seq < s.low + %(most)s
-            AND contact_id = %(contact)s OFFSET 0
-    ) r
-    WHERE s.low = s.high
 )
 SELECT f.run_id, f.seq, f.device_id, COALESCE(d.status, ''), COALESCE(d.reason, ''),
     COALESCE(d.detail, ''), COALESCE(d.resent, FALSE), d.at,
@@ -95,7 +68,6 @@ ORDER BY f.run_id DESC, f.seq
 def sent_to(contact_id: int, runs: Iterable[int]) -> list[Sent]:
     """The person's rows in these runs; runs without the person have none."""
     values: dict[str, Any] = {"runs": list(runs), "contact": contact_id, "most": MOST_DEVICES}
-    values["index"] = PERSON_INDEX
     with connection.cursor() as cursor:
         cursor.execute(FIND, values)
         return [Sent(*row) for row in cursor.fetchall()]

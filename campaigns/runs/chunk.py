@@ -81,13 +81,6 @@ class Chunk(models.Model):
     )
     # The first part of its run, once that did well; see `campaigns/first_part/`.
     follows = models.BooleanField(default=False, db_default=False)
-    # Its recipients have groups, or wait for an hour. Only a claim that says so, by its own
-    # attempt, may have it: an older release would send the main text to everybody, at once, and a
-    # trigger leaves its claim out.
-    split = models.BooleanField(default=False, db_default=False)
-    split_attempt = models.PositiveIntegerField(null=True, editable=False)
-    # The same of the rest of a trial: an older release knows no variant that was chosen for it.
-    winner_attempt = models.PositiveIntegerField(null=True, editable=False)
     # How many by reason: the page adds up 400 of these instead of grouping 400,000 deliveries.
     reasons = models.JSONField(default=dict)
     # The same by revision of the run's text and status, {"2.accepted": 190}; not of the first one.

@@ -254,10 +254,7 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
     ).exclude(_rung_in_another_life())
     with transaction.atomic():
         leased = {"state": Chunk.State.LEASED, "lease_until": Now() + LEASE, "task_id": task_id}
-        # We know of groups, and of a variant chosen for the rest: see `Chunk.split`.
-        knows = ("attempt", "split_attempt", "winner_attempt")
-        fence = {name: F("attempt") + 1 for name in knows}
-        if not _take(queued) or not queued.update(**leased, **fence):
+        if not _take(queued) or not queued.update(**leased, attempt=F("attempt") + 1):
             return None
         chunk = Chunk.objects.select_related("run__project__load", "run__category").get(
             run=run_id, number=number

@@ -4,9 +4,7 @@ where they are shown, in the reader's language.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -104,7 +102,6 @@ IN_HOURS: dict[str, Any] = {
 FROM_HOURS_ON = 120  # minutes
 # What arguments that do not fit their sentence come to; a code that is not in the list, too.
 MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-BY = re.compile(r"(It was |Left out by )((?:user|key):.+)(\.|; the series went on\.)", re.DOTALL)
 LONGEST = 500
 
 
@@ -138,31 +135,26 @@ def columns(detail: Detail | str) -> dict[str, Any]:
     return {
         "detail_code": detail.code,
         "detail_args": dict(detail.args) or None,
-        "cause_detail": in_english(detail.code, detail.args),
     }
 
 
-def in_english(code: str, args: Mapping[str, Any]) -> str:
-    """Written for the release before only; this one just compares it, and the next drops it."""
+def in_english(code: str, args: Mapping[str, Any] | None) -> str:
+    """For programs and for alerts: whoever reads those later has no language of their own."""
     with translation.override("en"):
-        return _said(code, args)[:LONGEST] if code else ""
+        return in_words(code, args)[:LONGEST]
 
 
-def in_words(code: str, args: Any, english: str, **anew: str) -> str:
-    """For who reads it now. For the release before, the English alone of its rows, and of one that
-    it paused after us, beside our code of an earlier pause. The next release may give a code of
-    ours other arguments. `anew`: what is said in their language in place of what the row keeps.
+def in_words(code: str, args: Mapping[str, Any] | None, **anew: str) -> str:
+    """In the reader's language. `anew` replaces arguments that can be said in it too.
+
+    A later release, before it was rolled back, may have written a code that is not in the list, or
+    other arguments: then the bare code is shown.
     """
-    with suppress(*MISFITS):
-        if in_english(code, args or {}) == english:
-            return _said(code, {**(args or {}), **_named(args or {}), **anew})
-    return _by_name(english)
-
-
-def _by_name(english: str) -> str:
-    """“It was user:ada.” as a person would say it."""
-    named = BY.fullmatch(english)
-    return f"{named[1]}{who(named[2])}{named[3]}" if named else english
+    args = args or {}
+    try:
+        return _said(code, {**args, **_named(args), **anew}) if code else ""
+    except MISFITS:
+        return code
 
 
 def _named(args: Mapping[str, Any]) -> dict[str, str]:

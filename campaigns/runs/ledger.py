@@ -34,7 +34,6 @@ class Recipient(models.Model):
     # The group of the person, see `variants/group.py`; empty where the run was not split.
     variant = models.SmallIntegerField(null=True)
     # As they were then: the result is cut by these, also when the device or the person is gone.
-    # Empty in rows of an older release.
     platform = models.CharField(max_length=7, null=True)  # noqa: DJ001
     locale = models.CharField(max_length=35, null=True)  # noqa: DJ001
     timezone = models.CharField(max_length=64, null=True)  # noqa: DJ001
@@ -136,8 +135,8 @@ class Retry(models.Model):
     reason = models.CharField(max_length=20, choices=Reason)
     # An earlier request left and was never answered: whatever comes of it, it may be the second.
     ambiguous = models.BooleanField(default=False)
-    # How many such requests. Empty for the release before, which keeps no count.
-    copies = models.PositiveSmallIntegerField(null=True)
+    # How many such requests.
+    copies = models.PositiveSmallIntegerField(default=0, db_default=0)
     # The chunk's fence when a person said “send again” though the outcome was unknown.
     released = models.PositiveIntegerField(null=True)
 
@@ -185,13 +184,12 @@ MOST_COPIES = 3  # requests that may have arrived, for anybody, ever
 
 
 def copies(of: str = "") -> str:
-    """Those of a retry, in SQL. For the release before, which kept no count: the most there can be.
+    """Those of a retry, in SQL.
 
     Of a table by that name; without one, of whichever the statement is about.
     """
     of = of and f"{of}."
-    counted = f"COALESCE({of}copies, least({MOST_COPIES - 1}, {of}tries))"
-    return f"CASE WHEN {of}ambiguous THEN greatest(1, {counted}) ELSE 0 END"
+    return f"CASE WHEN {of}ambiguous THEN greatest(1, {of}copies) ELSE 0 END"
 
 
 def partition(table: str, run_id: int) -> str:

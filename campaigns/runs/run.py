@@ -115,8 +115,6 @@ class Run(OfProject):
     cause = models.CharField(max_length=20, choices=Cause, blank=True)
     detail_code = models.CharField(max_length=20, blank=True, default="", db_default="")
     detail_args = models.JSONField(null=True, editable=False)
-    # The same in English, for the release before. Drop when no run of that release is left.
-    cause_detail = models.CharField(max_length=500, blank=True)
 
     # Platforms whose key Firebase lacks; the others go on without them.
     held_platforms = ArrayField(models.CharField(max_length=7), default=list)
@@ -170,27 +168,19 @@ class Run(OfProject):
     first_most_rejected = models.PositiveSmallIntegerField(default=5, db_default=5)
     first_most_dead = models.PositiveSmallIntegerField(default=10, db_default=10)
     first_least_received = models.PositiveSmallIntegerField(default=30, db_default=30)
-    # Who goes first was drawn, or the audience was too small for that.
-    first_drawn = models.BooleanField(default=False, db_default=False, editable=False)
-    # By what the rest is chosen a variant, after the first part tried them all. An older release
-    # writes NULL, and a trigger fills it.
-    winner_by = models.CharField(max_length=6, choices=WinnerBy, null=True, default="own")  # noqa: DJ001
+    # By what the rest is chosen a variant, after the first part tried them all.
+    winner_by = models.CharField(max_length=6, choices=WinnerBy, default="own", db_default="own")
     winner = models.SmallIntegerField(null=True, editable=False)  # once it is chosen, for good
-    # The variants were given to the first part alone. An older release would give them to all.
-    winner_drawn = models.BooleanField(default=False, db_default=False, editable=False)
-    # Whoever started it knows of days left out, and of every other week. An older release writes
-    # NULL, and a trigger refuses a run that it would start on a wrong day.
-    knows_days = models.BooleanField(null=True, default=True, editable=False)
     # Percent of the people who get nothing, so that one sees what the others' text brings about.
     control_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     past_holdout = models.BooleanField(default=False, db_default=False)
     past_caps = models.BooleanField(default=False, db_default=False)
-    # Only to those who have not had its campaign: see `had/had.py`. An older release writes NULL,
-    # and a trigger fills it.
-    once_each = models.BooleanField(null=True, default=False)
-    # Into which groups its people fall; empty: all get the same text. See `variants/split.py`. An
-    # older release writes NULL, and a trigger fills it.
-    split: models.JSONField[Any, Any] = models.JSONField(null=True, default=dict, editable=False)
+    # Only to those who have not had its campaign: see `had/had.py`.
+    once_each = models.BooleanField(default=False, db_default=False)
+    # Into which groups its people fall; empty: all get the same text. See `variants/split.py`.
+    split: models.JSONField[Any, Any] = models.JSONField(
+        default=dict, db_default={}, editable=False
+    )
 
     scheduled_at = models.DateTimeField()
     # By which hour of each reader's clock it goes; empty: all at once. See `hours/local_time.py`.
@@ -198,7 +188,7 @@ class Run(OfProject):
     launched_by = models.CharField(max_length=200)
     launched_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
-    # Its last pause. An old worker's has no beginning.
+    # Its last pause.
     paused_at = models.DateTimeField(null=True)
     resumed_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -214,23 +204,17 @@ class Run(OfProject):
         null=True, help_text=_("Recipients; grows while they are being frozen.")
     )
     people = models.PositiveIntegerField(null=True)
-    # How many of them have their group, if it is split. An older release knows no groups: what it
-    # would freeze of such a run a trigger leaves out, because this lags behind.
-    assigned = models.PositiveIntegerField(null=True, editable=False)
     # Devices that were not seen since then are left out: the project's policy, as it was when the
     # freezing began.
     seen_since = models.DateTimeField(null=True, editable=False)
     # When the last of them was chosen, and a fingerprint of who they are; see `freezing`. Empty
-    # until then, and where an older release chose the last ones.
+    # until then.
     evaluated_at = models.DateTimeField(null=True, editable=False)
     recipients_hash = models.CharField(
         max_length=32, blank=True, default="", db_default="", editable=False
     )
     # Ids of the devices nobody has looked at yet; empty before the first part and after the last.
     unfrozen = BigIntegerRangeField(null=True, editable=False)
-    # The same for the release before: the last person frozen so far. Drop when no run of that
-    # release is left.
-    frozen_through = models.BigIntegerField(null=True, editable=False)
     accepted = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
@@ -259,41 +243,6 @@ class Run(OfProject):
                 fields=["campaign", "occurrence"], condition=HOLDS, name="one_run_per_occurrence"
             ),
             models.CheckConstraint(condition=Q(state__in=KNOWN_STATES), name="a_run_state_we_know"),
-            # An older release knows of no first part, and would send to everybody at once.
-            models.CheckConstraint(
-                condition=Q(first_percent__isnull=True) | ~Q(state="sending") | Q(first_drawn=True),
-                name="a_first_part_is_drawn_first",
-            ),
-            models.CheckConstraint(
-                condition=~Q(winner_by__in=["opened", "goal"])
-                | ~Q(state="sending")
-                | Q(winner_drawn=True),
-                name="variants_are_tried_by_the_first",
-            ),
-            # An older release knows no clocks but its own, and would freeze it to be sent at once.
-            models.CheckConstraint(
-                condition=Q(hour__isnull=True) | ~Q(state="sending") | Q(assigned__isnull=False),
-                name="who_waits_for_an_hour_is_marked",
-            ),
-            # An older release would freeze it to be sent as fast as it may.
-            models.CheckConstraint(
-                condition=Q(spread_seconds__isnull=True)
-                | ~Q(state="sending")
-                | Q(assigned__isnull=False),
-                name="who_is_spread_is_marked",
-            ),
-            # So it would this one.
-            models.CheckConstraint(
-                condition=Q(opens_per_second__isnull=True)
-                | ~Q(state="sending")
-                | (Q(assigned__isnull=False) & Q(opens_rate__gt=0)),
-                name="who_keeps_to_opens_is_marked",
-            ),
-            # An older release would freeze whoever had it, too.
-            models.CheckConstraint(
-                condition=~Q(once_each=True) | ~Q(state="sending") | Q(assigned__isnull=False),
-                name="who_had_it_is_left_out",
-            ),
             models.CheckConstraint(
                 condition=~Q(kind="rehearsal") | Q(state__in=STATES_OF_REHEARSALS),
                 name="a_rehearsal_never_sends",
@@ -313,10 +262,6 @@ class Run(OfProject):
             models.CheckConstraint(
                 condition=~Q(state="finished") | Q(finished_at__isnull=False),
                 name="a_finished_run_has_an_end",
-            ),
-            models.CheckConstraint(
-                condition=~Q(state="finished") | Q(frozen_through__isnull=True),
-                name="a_finished_run_is_frozen_whole",
             ),
             models.CheckConstraint(
                 condition=~Q(state="finished") | Q(unfrozen__isnull=True),
@@ -411,7 +356,7 @@ class Run(OfProject):
     @property
     def tries_variants(self) -> bool:
         """The first part does, and the rest gets the one that did best."""
-        return self.winner_by not in (None, self.WinnerBy.OWN)
+        return self.winner_by != self.WinnerBy.OWN
 
     @property
     def asks_for_a_winner(self) -> bool:
@@ -429,8 +374,7 @@ class Run(OfProject):
         up: who is in was decided by the launch, not by how long somebody thought about it.
         """
         begun = self.state in (*LEAVING, Run.State.PAUSED)
-        whole = self.unfrozen is None and self.frozen_through is None
-        return begun and not whole and self.cause != Cause.BROKEN
+        return begun and self.unfrozen is not None and self.cause != Cause.BROKEN
 
     @property
     def own_rate(self) -> float | None:
@@ -459,7 +403,12 @@ class Run(OfProject):
 
     @property
     def detail(self) -> str:
-        return details.in_words(self.detail_code, self.detail_args, self.cause_detail)
+        return details.in_words(self.detail_code, self.detail_args)
+
+    @property
+    def detail_for_programs(self) -> dict[str, Any]:
+        text = details.in_english(self.detail_code, self.detail_args)
+        return {"code": self.detail_code, "args": self.detail_args, "text": text}
 
     def move_to(self, state: State, *, of_epoch: int | None = None, **values: Any) -> None:
         """One guarded UPDATE: of any number of processes that try, one moves the run."""
@@ -518,9 +467,12 @@ class Run(OfProject):
     def block(self, cause: Cause, detail: Detail | str) -> bool:
         """A day's messages wait for nobody: it is only said why none of them leaves just now.
         Whether that is news."""
-        why = {"cause": cause, **details.columns(detail)}
+        why = details.columns(detail)
         days = Run.every.filter(pk=self.pk, state=Run.State.OPEN)
-        return self._moved(days.exclude(cause=cause, cause_detail=why["cause_detail"]), why)
+        args = why["detail_args"]
+        same_args = Q(detail_args__isnull=True) if args is None else Q(detail_args=args)
+        other = days.exclude(same_args, cause=cause, detail_code=why["detail_code"])
+        return self._moved(other, {"cause": cause, **why})
 
     def unblock(self) -> None:
         days = Run.every.filter(pk=self.pk, state=Run.State.OPEN).exclude(cause="")

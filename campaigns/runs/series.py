@@ -59,11 +59,9 @@ def waiting(campaign_id: int | None) -> QuerySet[Run]:
 
 
 def left_out(run: Run) -> bool:
-    """Cancelled before it began, by us or by a person, while its series goes on: the row says so.
-
-    A detail without a cause says it; for the release before, its English, as that keeps no other.
-    """
-    alone = run.cause == "" and run.cause_detail != ""
+    """Cancelled before it began, by us or by a person, while its series goes on: a detail without a
+    cause says so."""
+    alone = run.cause == "" and run.detail_code != ""
     return run.state == Run.State.CANCELLED and run.started_at is None and alone
 
 
@@ -75,11 +73,7 @@ def on_their_way(campaign_id: int | None) -> datetime | None:
 
 
 def stopped(last: Run) -> bool:
-    """Whether somebody ended the series with its last run.
-
-    For the release before it is one cancelled before it began, and so it is for whoever cancels
-    an occurrence that none follows.
-    """
+    """Whether somebody ended the series with its last run, or cancelled that before it began."""
     unbegun = last.state == Run.State.CANCELLED and last.started_at is None
     return last.series_stopped_at is not None or (unbegun and not left_out(last))
 

@@ -44,11 +44,6 @@ class Breakdown(models.Model):
         """Whether it is whole, and of the end that the run has now."""
         return self.finished_at == run.finished_at and self.counted_through >= (run.planned or 0)
 
-    @property
-    def knows_who_reports(self) -> bool:
-        """An older release counts, and knows nothing of it."""
-        return bool(self.reporting.get("through", 0) == self.counted_through)
-
 
 @dataclass(frozen=True)
 class Totals:

@@ -58,7 +58,7 @@ class AuditEntry(models.Model):
     at = models.DateTimeField(auto_now_add=True)
     actor = models.CharField(max_length=200, help_text=_("user:NAME, key:PREFIX or carillon."))
     action = models.CharField(max_length=50)
-    # For the release before they may be empty, all three: its entries have the text alone.
+    # Empty, all three, where the subject is no row but a text.
     subject_kind = models.CharField(
         max_length=30, blank=True, editable=False, default="", db_default=""
     )
@@ -66,7 +66,13 @@ class AuditEntry(models.Model):
     subject_name = models.CharField(  # as it was then
         max_length=200, blank=True, editable=False, default="", db_default=""
     )
-    subject = models.CharField(max_length=100, help_text=_("What it was done to, e.g. run 81."))
+    subject = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("What it was done to, e.g. run 81."),
+    )
     address = models.GenericIPAddressField(
         "from", null=True, blank=True, help_text=_("Empty: a command on the server, or a worker.")
     )
@@ -84,12 +90,6 @@ class AuditEntry(models.Model):
                 fields=["subject_kind", "subject_id", "-id"],
                 condition=Q(subject_id__isnull=False),
                 name="audit_of_a_row",
-            ),
-            # For the release before: what it wrote of a row. The trail cannot be changed: it stays.
-            models.Index(
-                fields=["subject", "-id"],
-                condition=Q(subject_kind=""),
-                name="audit_of_a_text",
             ),
         ]
 
@@ -110,23 +110,12 @@ class AuditEntry(models.Model):
 
 
 def entries_of(*rows: Model) -> QuerySet[AuditEntry]:
-    """What was done to these. For the release before: what names them as they are called now."""
+    """What was done to these."""
     about = Q()
     for row in rows:
         subject = subjects.of(row)
         about |= Q(subject_kind=subject.kind, subject_id=subject.id)
-        about |= _of_the_release_before(row, subject)
     return AuditEntry.objects.filter(about)
-
-
-def _of_the_release_before(row: Model, subject: Subject) -> Q:
-    """Programs wrote the row's number, people its name: “audience 7” may be another's name."""
-    named, numbered = (f"{subject.kind} {one}"[:100] for one in (row, row.pk))
-    by_program = Q(actor__startswith="key:")
-    own = Q(subject=named) & ~by_program | Q(subject=numbered) & by_program
-    if subject.in_english == numbered:  # its name is not for the trail, or it has none of its own
-        own |= Q(subject=numbered)
-    return Q(subject_kind="", subject__in={named, numbered}) & own
 
 
 def record(
@@ -159,7 +148,6 @@ def _columns(subject: Subject | str) -> dict[str, Any]:
         "subject_kind": subject.kind,
         "subject_id": subject.id,
         "subject_name": subject.name[:200],
-        "subject": subject.in_english[:100],
     }
 
 

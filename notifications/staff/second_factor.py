@@ -2,8 +2,6 @@
 
 Optional for each person. The tables and the arithmetic are django-otp's; wrong codes are counted in
 `guessing.py`. The app's secret is sealed: a copy of the database alone shows nobody's codes.
-
-For the release before: what it left plain is sealed with the next right code.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ from notifications.keys import sealing
 CODES = 10
 SIX_DIGITS = re.compile(r"[0-9]{6}", re.ASCII)
 SECRET = 20  # bytes
-PLAIN = 2 * SECRET  # characters of hex, as django-otp keeps it; a sealed one has 72, and 80 fit
 
 
 def device_of(user: User) -> TOTPDevice | None:
@@ -93,7 +90,7 @@ def _shows(device: TOTPDevice, code: str) -> bool:
         app.time = time.time()
         if not app.verify(int(code), row.tolerance, row.last_t + 1):
             return False
-        row.last_t, row.drift, row.key = app.t(), app.drift, _sealed(secret, row.user)
+        row.last_t, row.drift = app.t(), app.drift
         row.set_last_used_timestamp(commit=False)
         row.save()
     return True
@@ -101,10 +98,7 @@ def _shows(device: TOTPDevice, code: str) -> bool:
 
 def secret_of(device: TOTPDevice) -> bytes:
     """Raises sealing.Unsealable."""
-    kept = bytes.fromhex(device.key)
-    if len(device.key) == PLAIN:
-        return kept
-    return sealing.unseal_secret(kept, about=_whose(device.user))
+    return sealing.unseal_secret(bytes.fromhex(device.key), about=_whose(device.user))
 
 
 def _opens(device: TOTPDevice) -> bool:

@@ -30,13 +30,6 @@ class Subject:
     id: int | None = None
     name: str = ""
 
-    @property
-    def in_english(self) -> str:
-        """For the release before, which shows it and looks for it."""
-        if self.name and not _owner(self.kind):
-            return f"{self.kind} {self.name}"
-        return f"{self.kind}s" if self.id is None else f"{self.kind} {self.id}"
-
     def __str__(self) -> str:
         """“run 12 of Spring sale”, in the reader's language."""
         model = _models().get(self.kind)

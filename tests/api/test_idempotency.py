@@ -215,7 +215,7 @@ def test_where_it_was_made_and_its_tag_are_said_again(alice: Caller) -> None:
     assert [again[name] for name in SAID_AGAIN] == [first[name] for name in SAID_AGAIN]
 
 
-def test_an_answer_that_the_release_before_kept_says_where_it_stands(alice: Caller) -> None:
+def test_an_answer_kept_without_headers_says_where_it_stands(alice: Caller) -> None:
     first = alice.post("audiences", {"name": "A", "rules": {"all": []}}, Idempotency_Key="k1")
     IdempotencyKey.objects.update(headers={})
     again = alice.post("audiences", {"name": "A", "rules": {"all": []}}, Idempotency_Key="k1")

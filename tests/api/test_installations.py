@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
-from importlib import import_module
 from time import sleep
-from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -21,7 +17,7 @@ from notifications.people.registry import Address, register_one
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
-from tests.given.builders import make_contact, make_device
+from tests.given.builders import make_contact
 from tests.given.importing import bring_in
 from tests.roles.people import logged_in
 
@@ -195,20 +191,3 @@ def test_a_phone_removed_after_a_sending_retired_it_does_not_come_back_with_the_
     old = Device.objects.get(address="phone:APA91b")
     assert (old.retired_reason, old.retired_by, old.retired_at) == ("removed", "", now)
     assert standing()["other:APA91b"] == ("bob", "")
-
-
-def test_pairs_of_before_become_one_by_the_upgrade(ours: Project) -> None:
-    ada, bob = (make_contact(ours) for _ in range(2))
-    long_ago = timezone.now() - timedelta(days=9)
-    retired: dict[str, Any] = {"retired_at": long_ago, "retired_reason": "removed"}
-    make_device(ada, TOKEN, registered_at=long_ago)
-    kept = make_device(bob, FID, kind="fid")
-    make_device(ada, NEWER, **retired)
-    make_device(ada, f"{FID[:-1]}B:APA91b")
-    make_device(bob, "a-short:APA91b")
-    make_device(bob, "a-short:APA91b-2")
-    step = import_module("notifications.migrations.0023_one_device_per_installation")
-    step.retire_older(apps, None)
-    reasons = dict(Device.objects.values_list("address", "retired_reason"))
-    assert reasons.pop(TOKEN) == "replaced" and reasons.pop(NEWER) == "removed"
-    assert set(reasons.values()) == {""} and kept.address in reasons

@@ -69,7 +69,7 @@ def test_a_retired_device_has_the_source_that_brought_it_back(alice: Caller) -> 
     assert kept() == "api"
 
 
-def test_a_device_of_the_release_before_has_no_source_until_the_app_says_it(
+def test_a_device_without_a_source_gets_one_when_the_app_registers_it(
     alice: Caller, ours: Project
 ) -> None:
     make_device(ours.contact_set.get(), "phone-1")

@@ -135,7 +135,7 @@ def test_what_the_app_said_receives_again_after_a_sending_retired_it_by_mistake(
     assert receiving("ada") == [NEW]
 
 
-def test_a_device_of_the_release_before_counts_as_anybodys_word(alice: Caller) -> None:
+def test_a_device_without_a_source_is_replaced_by_any_source(alice: Caller) -> None:
     make_device(make_contact(alice.project, external_id="ada"), OLD)
     say(alice, "file", {"ada": NEW})
     assert receiving("ada") == [NEW]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -170,18 +167,3 @@ def test_they_go_with_who_is_erased_and_none_comes_after(project: Project, ada: 
     ada.delete()
     tells(later)
     assert not Opens.objects.filter(pk=ada_id).exists()
-
-
-def test_what_was_told_before_there_were_hours_is_counted(project: Project, ada: Contact) -> None:
-    """By the migration, as it is counted since."""
-    at, lost = timezone.now() - 30 * AN_HOUR, make_contact(project, timezone="Mars/Base")
-    for phone_at in (at, at, None, at - 999 * A_DAY):
-        tells(sent(project, ada), phone_at)
-    tells(sent(project, lost), at)
-    before = (kept(ada), best_of(ada.pk), [*Opens.objects.values()])
-    Opens.objects.all().delete()
-    migration: Any = importlib.import_module("campaigns.migrations.0061_opens_until_now")
-    with connection.cursor() as cursor:
-        cursor.execute(migration.FILLED)
-    assert (kept(ada), best_of(ada.pk), [*Opens.objects.values()]) == before
-    assert kept(lost) == []

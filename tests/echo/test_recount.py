@@ -127,8 +127,9 @@ def test_of_two_who_count_the_same_one_puts_it_right(
     assert EchoSum.objects.get(run_id=run.pk, by="").count == 1
 
 
-def test_what_an_older_release_kept_is_counted_for_the_goal(shop: Project, ada: Contact) -> None:
-    """Its feed writes no touches, its web counts no events."""
+def test_receipts_and_events_without_touches_are_counted_for_the_goal(
+    shop: Project, ada: Contact
+) -> None:
     run = make_goal(shop)
     tells(run, 10)
     does(ada, 20, price=5)

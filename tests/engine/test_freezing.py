@@ -224,23 +224,10 @@ def test_no_device_can_be_in_a_run_twice(project: Project) -> None:
 
 
 def test_a_run_that_is_not_frozen_whole_cannot_be_called_finished(project: Project) -> None:
-    """As a worker of the release before might, which counts people and not devices."""
     make_people(project, 6)
     run = make_run(project)
     with pytest.raises(IntegrityError), transaction.atomic():
         run.move_to(Run.State.FINISHED, finished_at=timezone.now(), accepted=4)
-
-
-def test_what_the_release_before_began_by_person_ends_by_person(project: Project) -> None:
-    devices = make_people(project, 10)
-    run = make_run(project)
-    Run.objects.update(unfrozen=None, frozen_through=devices[3].contact_id)
-    run.refresh_from_db()
-
-    freeze(run)
-
-    assert frozen(run) == [(seq, device.pk) for seq, device in enumerate(devices, start=1)]
-    assert (run.planned, run.people) == (10, 10)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from campaigns.engine import counting, engine, freezing
@@ -75,17 +74,6 @@ def test_a_recipient_keeps_what_they_were_when_the_run_was_frozen(project: Proje
     kept = Recipient.objects.get(run_id=run.pk)
     assert (kept.platform, kept.locale) == ("ios", "de")
     assert (kept.timezone, kept.app_version) == ("Europe/Berlin", "4.1")
-
-
-def test_rows_of_the_release_before_name_no_such_column(project: Project) -> None:
-    run = frozen(project)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO campaigns_recipient_run_{run.pk} (run_id, seq, contact_id, device_id)"
-            " VALUES (%s, 1, 2, 3)",
-            [run.pk],
-        )
-    assert Recipient.objects.get(run_id=run.pk).platform is None
 
 
 def test_the_fingerprint_is_of_the_people_and_not_of_how_they_were_frozen(
@@ -187,12 +175,3 @@ def test_the_largest_of_very_many_values_are_kept_and_the_others_summed(
 
     assert kept.counts["app_version"] == {"a": [3, 0, 0, 0], "b": [2, 0, 0, 0]}
     assert kept.others["app_version"] == [2, 0, 0, 0]
-
-
-def test_a_run_frozen_by_the_release_before_is_not_counted(project: Project) -> None:
-    make_people(project, 2)
-    run = ended(frozen(project))
-    Run.objects.update(evaluated_at=None)
-
-    assert not counting.goes_on(run.pk)
-    assert engine.sweep(timezone.now()) == []

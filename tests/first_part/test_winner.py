@@ -7,7 +7,6 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +20,6 @@ from campaigns.first_part.first_part import FirstPart
 from campaigns.first_part.winner import Tried, best, chosen
 from campaigns.planning.campaign import Campaign
 from campaigns.results.variants.comparing import compared
-from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import REST
@@ -320,48 +318,6 @@ def test_the_review_says_who_tries_them_and_who_gets_the_best_one(
 
 def test_the_form_offers_by_what_the_variant_is_chosen() -> None:
     assert "winner_by" in CampaignForm.base_fields
-
-
-# --- The release before ---------------------------------------------------------------------------
-
-
-@pytest.mark.django_db
-def test_an_engine_that_shares_out_nothing_cannot_begin_a_trial(project: Project) -> None:
-    make_people(project, 10)
-    run = control.launch(make_trial(project), by="user:alice", now=timezone.now())
-    with (
-        pytest.raises(IntegrityError, match="variants_are_tried_by_the_first"),
-        transaction.atomic(),
-    ):
-        Run.objects.filter(pk=run.pk).update(
-            state="sending", planned=10, assigned=10, first_drawn=True
-        )
-
-
-@pytest.mark.django_db
-def test_who_knows_of_no_trial_lets_nobody_of_the_rest_go(project: Project, fcm: Fcm) -> None:
-    run = tried(project)
-    assert FirstPart.objects.filter(run=run).update(went_on_at=timezone.now(), decision="good") == 0
-    rest = run.chunks.get(follows=True)
-    rest_of = Chunk.objects.filter(pk=rest.pk)
-    rest_of.update(state="queued", not_before=None)
-    took = rest_of.update(state="leased", attempt=1, split_attempt=1, lease_until=timezone.now())
-    assert took == 0
-
-
-@pytest.mark.django_db
-def test_a_run_that_the_release_before_launches_is_a_trial_too(project: Project) -> None:
-    make_people(project, 10)
-    run = control.launch(make_trial(project), by="user:alice", now=timezone.now())
-    with connection.cursor() as cursor:  # as its INSERT: it names no such column
-        cursor.execute(
-            "INSERT INTO campaigns_run SELECT (jsonb_populate_record(NULL::campaigns_run,"
-            " to_jsonb(r) || jsonb_build_object("
-            "  'id', r.id + 1, 'occurrence', 'twice', 'winner_by', NULL))).*"
-            " FROM campaigns_run r WHERE id = %s",
-            [run.pk],
-        )
-    assert Run.objects.get(pk=run.pk + 1).winner_by == "opened"
 
 
 # --- Pure -----------------------------------------------------------------------------------------

@@ -6,17 +6,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from campaigns.audiences import reach
 from notifications.people.asked.device_health import health
 from notifications.people.device import Device
-from notifications.people.importing import staging
 from notifications.people.project import Project
 from notifications.people.registry import Address, register_one
 from tests.given.builders import make_contact, make_device, make_project
-from tests.given.importing import bring_in, check, mapped, merge, reasons, upload
+from tests.given.importing import bring_in, mapped, reasons, upload
 
 FILE = "id,token,platform\nada,t1,ios\n"
 SEEN = "id,token,platform,device_seen_at\n"
@@ -98,12 +96,3 @@ def test_a_time_that_is_none_or_ahead_is_refused(shop: Project) -> None:
 def test_the_column_needs_an_address(shop: Project) -> None:
     with pytest.raises(Exception, match="when it was last seen belong to a device"):
         mapped(upload(shop, "id,device_seen_at\nada,2025-01-01\n"))
-
-
-def test_rows_that_the_release_before_staged_are_merged(shop: Project) -> None:
-    """Its table has no column for when a phone was seen."""
-    one = check(mapped(upload(shop, FILE)))
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {staging.table_of(one)} DROP COLUMN seen_at")
-    assert merge(one).counts["created"] == 1
-    assert phone().seen_at is None

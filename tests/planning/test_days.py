@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, connection, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -214,24 +213,3 @@ def test_a_series_of_several_days_a_week_says_which_and_goes_on_on_them(
         "Repeats every week on Monday, Friday at 09:00 UTC, until somebody stops it."
     )
     assert the_one_after(run).scheduled_at == datetime(2031, 5, 12, 9, tzinfo=UTC), "a Monday"
-
-
-@pytest.mark.parametrize("days", [{"every": 2}, {"repeat": "weekly", "weekdays": "mon"}])
-def test_an_older_release_starts_no_run_on_a_day_that_it_does_not_know_of(
-    project: Project, days: dict[str, Any]
-) -> None:
-    """As it inserts the next run of a series: without our mark."""
-    plain, odd = make_daily(project), make_daily(project, **days)
-    for campaign in (plain, odd):
-        control.launch(campaign, by="user:alice", now=FIRST - DAY)
-    again = (
-        "INSERT INTO campaigns_run SELECT (r).* FROM (SELECT jsonb_populate_record(x, "
-        "jsonb_build_object('id', x.id + 1000, 'occurrence', 'next', 'knows_days', NULL)) AS r "
-        "FROM campaigns_run x WHERE campaign_id = %s) y"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(again, [plain.pk])
-        with pytest.raises(IntegrityError), transaction.atomic():
-            cursor.execute(again, [odd.pk])
-    assert Run.objects.filter(campaign=plain).count() == 2
-    assert Run.objects.filter(campaign=odd).count() == 1

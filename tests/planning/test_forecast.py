@@ -30,7 +30,7 @@ def ran(project: Project, *, messages: int, seconds: int, **values: object) -> R
     ended = timezone.now()
     counted = {"planned": messages, "accepted": messages, "state": Run.State.FINISHED}
     times = {"started_at": ended - timedelta(seconds=seconds), "finished_at": ended}
-    at_rest = {"unfrozen": None, "frozen_through": None}
+    at_rest = {"unfrozen": None}
     Run.objects.filter(pk=run.pk).update(**counted | times | at_rest | values)
     return run
 

@@ -210,17 +210,6 @@ def test_other_times_and_a_copy_begin_without_it(daily: Campaign) -> None:
     assert stopped.moved == {}
 
 
-def test_what_the_release_before_starts_is_due_where_it_was_moved(daily: Campaign) -> None:
-    move(daily, FIRST + DAY, FIRST + DAY + HOUR)
-    last = daily.runs.get()
-    names = [field.attname for field in Run._meta.concrete_fields if field.attname != "id"]
-    kept = {name: getattr(last, name) for name in names}
-    kept |= {"occurrence": series.name_of(FIRST + DAY), "scheduled_at": FIRST + DAY}
-    run = Run.objects.create(**{**kept, "knows_days": None})
-    run.refresh_from_db()
-    assert run.scheduled_at == FIRST + DAY + HOUR
-
-
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(-30, 30)), max_size=8))
 def test_whatever_is_moved_they_keep_their_order_and_none_is_lost(
     moves: list[tuple[int, int]],

@@ -33,7 +33,7 @@ DAYS = range(LAST + 1)
 def stopped_for_the_release_before(run: Run) -> bool:
     """As it reads the last run of a series."""
     unbegun = run.state == "cancelled" and run.started_at is None
-    return unbegun and not (run.cause == "" and run.cause_detail != "")
+    return unbegun and not (run.cause == "" and run.detail_code != "")
 
 
 class Series(RuleBasedStateMachine):

@@ -162,7 +162,7 @@ def test_one_on_its_way_around_the_earth_leaves_out_none(project: Project, nine:
     assert states[begin_of(nine + 2 * DAY)] == "preparing", "somebody may sleep for a day"
     fourth = begin_of(nine + 3 * DAY)
     assert states[fourth] == "cancelled", "the first ought to be over by then"
-    assert Run.objects.get(scheduled_at=fourth).cause_detail
+    assert Run.objects.get(scheduled_at=fourth).detail_code
 
 
 @given(
@@ -228,23 +228,6 @@ def test_the_planner_has_people_at_their_own_time_of_each_day(
     assert len({*seoul}) == 3
     ends = [one.ends_at for one in found]
     assert all(end and end > one.at + 18 * HOUR for one, end in zip(found, ends, strict=True))
-
-
-@pytest.mark.parametrize("best_hour", [False, True])
-def test_the_release_before_makes_its_runs_by_each_readers_clock_too(
-    project: Project, nine: datetime, *, best_hour: bool
-) -> None:
-    """It writes none of our columns; a trigger fills them."""
-    launched = launch(daily(project, nine, best_hour=best_hour, zoneless="campaign"))
-    again = (nine.astimezone(BERLIN) + DAY).astimezone(UTC)
-    names = ("project_id", "campaign_id", "content", "rules", "ttl_seconds", "launched_by")
-    run = Run.objects.create(
-        **{name: getattr(launched, name) for name in names}, occurrence=name_of(again),
-        scheduled_at=again, state="scheduled", max_lateness_seconds=900, on_unknown="resend",
-    )  # fmt: skip
-    run.refresh_from_db()
-    assert run.hour == local.hour_of(launched.campaign, again)
-    assert run.scheduled_at == launched.campaign.begins(again)
 
 
 def test_by_best_hours_it_goes_out_once_a_day_at_most(project: Project, nine: datetime) -> None:

@@ -60,8 +60,9 @@ def test_cancelling_the_last_of_all_ends_the_series(series: Campaign, first: dat
     assert launch(Campaign.objects.get()).scheduled_at == first, "it may be launched again"
 
 
-def test_what_the_release_before_stopped_stays_stopped(series: Campaign, first: datetime) -> None:
-    """It has no other word for it than cancelling the run that waits."""
+def test_a_series_whose_waiting_run_was_cancelled_stays_stopped(
+    series: Campaign, first: datetime
+) -> None:
     launch(series)
     Run.objects.update(state="cancelled", finished_at=first)
     engine.sweep(first + DAY)

@@ -1,5 +1,4 @@
-"""No code sends a rehearsal for real: not a slip of ours, and not the release before, which knows
-of no such run."""
+"""No code sends a rehearsal for real, not even a slip of ours."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ def test_the_database_refuses_a_campaigns_run_the_state_of_a_rehearsal(project: 
         Run.kept.filter(pk=run.pk).update(state="rehearsing")
 
 
-# What the release before asks before it claims a chunk, and before each window.
+# What a worker asks before it claims a chunk of a real run, and before each window.
 CLAIMS = """
 SELECT count(*) FROM campaigns_chunk c JOIN campaigns_run r ON r.id = c.run_id
 WHERE r.id = %s AND r.epoch = %s AND r.state = 'sending' AND c.state = 'queued'
@@ -65,13 +64,13 @@ def asked(sql: str, *values: Any) -> int:
     return found
 
 
-def test_the_release_before_claims_none_of_its_chunks(going: Rehearsal) -> None:
+def test_a_statement_for_real_runs_claims_none_of_its_chunks(going: Rehearsal) -> None:
     assert going.run.chunks.filter(state=Chunk.State.QUEUED).exists()
     assert asked(CLAIMS, going.pk, going.run.epoch) == 0
     assert asked(WANTS, going.pk, going.run.epoch) == 0
 
 
-def test_the_managers_of_the_release_before_do_not_know_it(going: Rehearsal) -> None:
+def test_the_managers_of_real_runs_do_not_know_it(going: Rehearsal) -> None:
     assert not Run.objects.filter(pk=going.pk).exists()
     assert not Run.every.filter(pk=going.pk).exists()
     campaign = going.run.campaign

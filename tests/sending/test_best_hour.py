@@ -225,20 +225,3 @@ def test_a_rehearsal_asks_for_everybody_at_once(project: Project, fcm: Fcm, here
     launched = launch(project, here, advanced=False)
     rehearsed = rehearse(launched.campaign).run
     assert (rehearsed.state, rehearsed.accepted) == ("finished", 1)
-
-
-def test_the_release_before_launches_it_by_best_hours_too(project: Project) -> None:
-    """It writes none of our columns; a trigger fills them."""
-    at = datetime(2031, 5, 7, 7, tzinfo=UTC)
-    launched = launch(project, "Europe/Berlin", at=at, advanced=False)
-    values = {
-        name: getattr(launched, name)
-        for name in ("project_id", "campaign", "state", "content", "rules", "ttl_seconds")
-    } | {"max_lateness_seconds": 900, "on_unknown": "resend", "launched_by": "user:alice"}
-    Run.objects.filter(pk=launched.pk).delete()
-    run = Run.objects.create(occurrence="once", scheduled_at=at, **values)
-    run.refresh_from_db()
-    assert (run.hour, run.scheduled_at) == (launched.hour, launched.scheduled_at)
-    assert run.hour == {
-        "at": "2031-05-07T09:00:00", "zone": "UTC", "passed": "next_day", "best": True
-    }  # fmt: skip

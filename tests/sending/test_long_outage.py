@@ -189,22 +189,6 @@ def test_nobodys_last_request_is_a_try_while_another_run_has_people_who_were_not
     assert (run.state, run.accepted) == ("finished", 5)
 
 
-def test_whoever_the_release_before_tried_once_may_try_before_a_last_request_is_spent(
-    project: Project, fcm: Fcm, clock: Clock
-) -> None:
-    make_people(project, 3)
-    run = make_run(project)
-    fcm.script("answer", answer="unavailable")
-    work_until([2] * 3, run, clock)
-    other = make_run(project)
-    work_until([1] * 3, other, clock)
-    Retry.objects.filter(run=other).update(copies=None)  # it keeps no count
-
-    work_for(5, run, clock)
-
-    assert (requests_each(run), run.unknown) == ([2] * 3, 0)
-
-
 def test_where_nobody_else_is_left_a_last_request_is_a_try_once_a_minute(
     project: Project, fcm: Fcm, clock: Clock
 ) -> None:

@@ -6,7 +6,7 @@ import json
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from campaigns import control, tasks
@@ -261,27 +261,7 @@ def test_at_most_so_many_people_are_the_same_ones_each_time(project: Project, fc
     assert [send(campaign).planned, send(campaign).planned] == [2, 0]
 
 
-# --- Beside the release before --------------------------------------------------------------------
-
-
-def test_what_the_release_before_launches_is_frozen_by_this_one(project: Project, fcm: Fcm) -> None:
-    person(project)
-    campaign = series(project)
-    run = send(campaign)
-    names = ("project_id", "campaign_id", "content", "rules", "on_unknown", "ttl_seconds",
-             "max_lateness_seconds", "scheduled_at", "launched_by")  # fmt: skip
-    kept = {name: getattr(run, name) for name in names}
-    again = Run.objects.create(
-        **kept, once_each=None, occurrence="2031-01-01T00:00:00+00:00", state="preparing"
-    )
-    again.refresh_from_db()
-    assert again.once_each
-    with pytest.raises(IntegrityError, match="who_had_it"), transaction.atomic():
-        Run.objects.filter(pk=again.pk).update(state="sending")
-    assert chosen(advance(again)) == []
-
-
-def test_a_run_that_the_release_before_ended_is_read_by_the_next_sweep(
+def test_a_run_whose_people_were_not_remembered_is_read_by_the_next_sweep(
     project: Project, fcm: Fcm
 ) -> None:
     person(project)

@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from campaigns import control
@@ -232,35 +231,6 @@ def test_a_new_text_that_fcm_refuses_for_everybody_stops_the_run_though_the_old_
 
     assert (run.state, run.cause) == ("paused", "refused_message")
     assert sums.totals_of(run).waiting == 300, "nobody pays for our text"
-
-
-def test_what_an_older_release_writes_is_of_the_first_text(project: Project, fcm: Fcm) -> None:
-    """It knows of no revisions, and sends what the launch froze: its rows say so."""
-    make_people(project, 2)
-    run = make_run(project)
-    change(run)
-    older = claiming.claim(run.pk, 1, run.epoch, task_id=None)
-    assert older is not None
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO campaigns_window (run_id, chunk_id, attempt, seqs, opened_at)"
-            " VALUES (%s, %s, 1, '{1}', now())",
-            [run.pk, older.chunk.pk],
-        )
-        cursor.execute(
-            "INSERT INTO campaigns_delivery (run_id, seq, device_id, status, reason, detail,"
-            " message_id, attempt, resent, at)"
-            " VALUES (%s, 1, 1, 'accepted', '', '', '', 1, FALSE, now())",
-            [run.pk],
-        )
-    run.chunks.update(accepted=1)
-    let_leases_lapse()
-    engine.advance(run.pk, now=timezone.now())
-    run.refresh_from_db()
-    run = work(run)
-
-    assert revisions(run) == {("accepted", 1): 1, ("accepted", 2): 1} == counted(run)
-    assert Window.objects.filter(run=run, revision=1).count() == 1
 
 
 def test_each_language_reads_its_own_changed_text(project: Project, fcm: Fcm) -> None:

@@ -8,15 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from config.stack.secret_values import read_assignments, secret_values
 from config.stack.servers.servers import start_servers
 from config.stack.state import claim
 from config.stack.supervision.logs import LogFolder
 from config.stack.supervision.supervisor import Supervisor
-from tests.stack.conftest import Launch, bare_environment, launcher
-from tests.upgrade import previous_release
+from tests.stack.conftest import Launch, bare_environment
 
 WHAT_IT_MAY = """
 import json, os, psycopg
@@ -89,34 +86,3 @@ def test_the_superusers_password_reaches_no_process(exec_beside: Launch, state: 
     secrets = read_assignments(state / "secrets")
     assert secrets["DATABASE_PASSWORD"] in shown  # in DATABASE_URL
     assert secrets["POSTGRES_PASSWORD"] not in shown
-
-
-@pytest.mark.skipif(bool(previous_release.missing()), reason=previous_release.missing())
-def test_what_the_release_before_made_as_a_superuser_goes_on_in_the_new_hands(
-    exec_beside: Launch, state: Path, tmp_path: Path
-) -> None:
-    before = previous_release.unpack(tmp_path)
-    made = subprocess.run(
-        launcher(state, "exec", "--", sys.executable, "manage.py", "migrate", "--no-input"),
-        cwd=before,
-        env=bare_environment(),
-        capture_output=True,
-        text=True,
-    )
-    assert made.returncode == 0, made.stderr
-
-    done = exec_beside(sys.executable, "-c", GROWN)
-
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 10
-    role, _ = json.loads(exec_beside(sys.executable, "-c", WHAT_IT_MAY).stdout)
-    assert role == [False, False, True, False, False, 0, ["carillon"]]
-
-    again = subprocess.run(
-        launcher(state, "exec", "--", sys.executable, "manage.py", "migrate", "--no-input"),
-        cwd=before,
-        env=bare_environment(),
-        capture_output=True,
-        text=True,
-    )
-    assert again.returncode == 0, again.stderr  # and back

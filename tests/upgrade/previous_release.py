@@ -1,6 +1,6 @@
-"""The release before this one, as it was: whoever upgrades machine by machine runs it beside ours.
+"""The previous release, unpacked from git: during an upgrade it runs beside this one.
 
-It runs on this release's packages, for there is one .venv.
+It runs on this release's packages, because there is one .venv.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Whatever git knows it by. To be changed with each release, to the tag of the one before it.
+# The commit or tag of the previous release: change it with each release.
 PREVIOUS = "3b5888a"
 
 
 @cache
-def missing() -> str:
+def missing(commit: str = PREVIOUS) -> str:
     """Why it cannot be had here; empty when it can."""
     try:
-        _git("cat-file", "-e", f"{PREVIOUS}^{{commit}}")
+        _git("cat-file", "-e", f"{commit}^{{commit}}")
     except (OSError, subprocess.CalledProcessError):
-        return f"{PREVIOUS} is not in this checkout: it takes a whole clone (git fetch --unshallow)"
+        return f"{commit} is not in this checkout: it takes a whole clone (git fetch --unshallow)"
     return ""
 
 
-def unpack(folder: Path) -> Path:
+def unpack(folder: Path, commit: str = PREVIOUS) -> Path:
     """Its files, into this folder."""
-    with tarfile.open(fileobj=io.BytesIO(_git("archive", PREVIOUS))) as archive:
+    with tarfile.open(fileobj=io.BytesIO(_git("archive", commit))) as archive:
         archive.extractall(folder, filter="data")
     return folder
 
@@ -43,11 +43,6 @@ def manage(checkout: Path, *arguments: str, **environment: str) -> None:
         env={**os.environ, **environment},
         check=True,
     )
-
-
-def make_its_own_tables(checkout: Path, database: str) -> None:
-    """Of apps that only it has: where it ran before, they are there."""
-    manage(checkout, "migrate", "axes", "--no-input", "-v", "0", DATABASE_URL=database)
 
 
 def _git(*words: str) -> bytes:

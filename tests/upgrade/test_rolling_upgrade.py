@@ -86,7 +86,6 @@ def columns_before(before: Path, transactional_db: None) -> Iterator[Columns]:
         cursor.execute(f'CREATE DATABASE "{name}"')
     try:
         url = f"{server}/{name}"
-        previous_release.make_its_own_tables(before, database_of_the_tests())
         previous_release.manage(before, "migrate", "--no-input", "-v", "0", DATABASE_URL=url)
         with psycopg.connect(url) as beside, beside.cursor() as cursor:
             yield columns_of(cursor)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
-from django.db import IntegrityError, connection, transaction
-from django.db.models import F
-from django.db.models.functions import Now
+from django.db import connection, transaction
 from django.utils import timezone
 
 from campaigns import control
@@ -15,8 +11,6 @@ from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.results import reports
 from campaigns.runs import claiming
-from campaigns.runs.chunk import LEASE, Chunk
-from campaigns.runs.policy import POLICY
 from campaigns.runs.run import Run
 from campaigns.runs.variants.variant import RunVariant
 from campaigns.sending import sending, settling
@@ -118,77 +112,3 @@ def test_a_variant_that_was_sent_is_never_changed(project: Project) -> None:
     run = launched(make_split(project))
     with pytest.raises(Exception, match="never changed"), transaction.atomic():
         RunVariant.objects.filter(run=run).update(content={})
-
-
-# --- Beside the release before --------------------------------------------------------------------
-
-
-def old_claim(run: Run) -> int:
-    """As the release before leases a chunk: it does not say that it knows of groups."""
-    queued = Chunk.objects.filter(run=run, number=1, state=Chunk.State.QUEUED)
-    return queued.update(state="leased", lease_until=Now() + LEASE, attempt=F("attempt") + 1)
-
-
-def test_an_old_worker_cannot_have_a_chunk_with_groups_and_ours_can(project: Project) -> None:
-    make_people(project, 10)
-    split, plain = launched(make_split(project)), launched(make_split(project, (1,)))
-    assert old_claim(split) == 0
-    split.chunks.get(state="queued", attempt=0)
-    assert claiming.claim(split.pk, 1, split.epoch, task_id=None) is not None
-    assert old_claim(plain) == 1
-
-
-def old_freeze(run: Run) -> int:
-    """As the release before ends a part: it counts the people it froze, and gives no groups."""
-    return Run.objects.filter(pk=run.pk).update(state="sending", planned=10, people=10)
-
-
-@pytest.mark.parametrize(("holdout", "weights"), [(0, (50, 50)), (10, (1,))])
-def test_an_old_control_worker_freezes_nobody_who_should_have_a_group(
-    project: Project, holdout: int, weights: tuple[int, ...]
-) -> None:
-    Project.objects.filter(pk=project.pk).update(holdout_percent=holdout)
-    run = control.launch(make_split(project, weights), by="user:alice", now=timezone.now())
-    assert old_freeze(run) == 0
-    plain = control.launch(
-        make_split(project, (1,), past_holdout=True), by="user:alice", now=timezone.now()
-    )
-    assert old_freeze(plain) == 1
-
-
-OLD_INSERT = """
-INSERT INTO campaigns_run (kind, campaign_id, project_id, occurrence, state, epoch, cause,
-    cause_detail, held_platforms, overruled, content, rules, on_unknown, ttl_seconds,
-    analytics_label, max_lateness_seconds, scheduled_at, launched_by, launched_at,
-    accepted, rejected, skipped, unknown)
-SELECT 'campaign', id, project_id, %s, 'scheduled', 0, '', '', '{}', '{}', '{"title": "A"}', '{}',
-    'resend', 60, '', 60, now(), 'user:old', now(), 0, 0, 0, 0
-FROM campaigns_campaign WHERE id = %s RETURNING id
-"""
-
-
-def old_insert(campaign_id: int, occurrence: str) -> Run:
-    with connection.cursor() as cursor:
-        cursor.execute(OLD_INSERT, [occurrence, campaign_id])
-        return Run.objects.get(pk=cursor.fetchone()[0])
-
-
-def test_an_old_page_cannot_launch_a_campaign_with_variants_or_a_control_group(
-    project: Project,
-) -> None:
-    for campaign in (make_split(project), make_split(project, (1,), control_percent=5)):
-        with pytest.raises(IntegrityError), transaction.atomic():
-            old_insert(campaign.pk, "once")
-    assert old_insert(make_split(project, (1,)).pk, "once").split == {}
-
-
-def test_a_series_that_an_old_control_worker_continues_keeps_its_groups(project: Project) -> None:
-    campaign = make_split(
-        project, schedule_kind="recurring", repeat="daily", control_percent=10,
-        at=datetime(2031, 5, 7, tzinfo=UTC),
-    )  # fmt: skip
-    first = control.launch(campaign, by="user:alice", now=timezone.now())
-    next_one = old_insert(campaign.pk, "2031-05-08T00:00:00+00:00")
-    assert next_one.control_percent == 10
-    assert next_one.split == {**first.split, "texts": first.pk}
-    assert "control_percent" in POLICY

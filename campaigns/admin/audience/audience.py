@@ -188,8 +188,6 @@ class AudiencePage(Page):
         if audience is not None:
             context["campaigns"] = audience.campaigns.order_by("-pk")[:10]
             context["naming"] = audience.named_by()
-            if before := audience.rules_before:
-                context["before"] = sentence(before, project_id=audience.project_id)
             context["broken"] = broken(audience.effective_rules)
             context["newest_of_mine"] = last_saved(audience, by=actor(request))
             if audience.kind == Audience.Kind.LIST:

@@ -94,17 +94,16 @@ class RunFunnel(ApiView):
         run = self.find(Run, pk)
         totals, kept = totals_of(run), breakdown.kept_of(run)
         found = funnel.funnel(run, totals, kept)
-        counted = kept if kept and kept.knows_who_reports else None
         return Response(
             {
                 "planned": totals.planned,
                 "accepted": totals.accepted,
                 "may_have": found.may_have,
-                "counted": counted is not None,
+                "counted": kept is not None,
                 "steps": [step_of(told, found.may_have) for told in found.steps],
                 "beside": _beside(found),
                 "goal": _goal(run, found.goal, found.may_have),
-                "groups": _groups(run, counted, by) if by and counted else None,
+                "groups": _groups(run, kept, by) if by and kept else None,
             }
         )
 

@@ -44,9 +44,7 @@ class TextCheck(OfProject):
 
     # PostgreSQL removes them with their campaign, for the sake of a release that does not know
     # them: the migration has the key.
-    campaign = models.ForeignKey(
-        Campaign, on_delete=models.CASCADE, db_constraint=False, related_name="text_checks"
-    )
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="text_checks")
     variant = models.SmallIntegerField(default=MAIN, db_default=MAIN)  # whose text it reads
     state = models.CharField(max_length=9, choices=State, default=State.WAITING)
     by = models.CharField(max_length=200)

@@ -154,9 +154,8 @@ def _lines(
     people, devices = numbers
     kept = breakdown.kept_of(run)
     kinds = {kind.value: kind for kind in breakdown.cut(kept, "variant").kinds} if kept else {}
-    able = kept if kept and kept.knows_who_reports else None
     groups = sorted(people, key=_place)
-    told = funnel.of_values(run, able, "variant", [str(group) for group in groups])
+    told = funnel.of_values(run, kept, "variant", [str(group) for group in groups])
     return [
         Line(
             group,

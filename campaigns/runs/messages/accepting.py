@@ -33,9 +33,9 @@ class Revoked(Exception):
     """The key may not send messages any more. Nothing was stored."""
 
 
-# A function of PostgreSQL's, see migration 0038: each session keeps its plan, behind PgBouncer too.
-# To plan it anew for each call cost more than to carry it out. Whoever changes it gives it another
-# name, as an older release calls this one.
+# A function in `accept_messages.sql`: each session keeps its plan, behind PgBouncer too, and
+# planning it for each call cost more than running it. A changed function gets another name, because
+# the previous release calls this one.
 ACCEPT = f"SELECT * FROM accept_messages(%(project)s, %(rows)s, EXISTS ({CONFIRMED}))"
 
 

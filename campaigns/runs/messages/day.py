@@ -1,7 +1,7 @@
 """A day: the run that a project's messages of one day are of. It ends when nothing of it is left.
 
-It is open from its first message on. `finished_at` is written at once, for the release before, so
-that it leaves a run alone whose state it does not know; and again at its end.
+It is open from its first message on. `finished_at` is written at once, so that whatever looks for
+unfinished runs leaves it alone; and again at its end.
 """
 
 from __future__ import annotations

@@ -11,11 +11,9 @@ from django.db import connection
 
 GATHERING = timedelta(milliseconds=200)
 
-# Of a chunk of such a day: whose retries are due, and whose worker died. The queued are
-# for the release before: it claims its chunks later than it takes them.
+# Of a chunk of such a day: whose retries are due, and whose worker died.
 TO_TRY_AGAIN = """(
     state = 'waiting' AND COALESCE(not_before, '-infinity') <= statement_timestamp()
-    OR state = 'queued' AND queued_at < statement_timestamp() - interval '15 s'
 )"""
 
 # What was due when somebody took last is ripe: it was too much for one chunk, or of another

@@ -6,7 +6,7 @@ by the project instead: the same people in every campaign, and more of them when
 
 What a run keeps, in `split`: {} where everybody gets the same text; else the seed, the weights of
 the variants, where their texts are kept, the holdout as it was when the freezing began and, once
-everybody is frozen, how many people and devices are in each group. NULL: an older release wrote it.
+everybody is frozen, how many people and devices are in each group.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def handed_on(run: Run) -> dict[str, Any]:
 def begun(run: Run) -> dict[str, Any]:
     """As the freezing begins: with the holdout that the project has at this moment."""
     share = holdout_of(run.project_id, run.category_kind, past_holdout=run.past_holdout)
-    kept = dict(run.split or {})
+    kept = dict(run.split)
     if not share:
         return kept
     seed = kept or {"seed": random.randrange(1, MOST_SEED), "weights": [1]}

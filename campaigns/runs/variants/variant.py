@@ -41,7 +41,7 @@ def as_launched(run: Run) -> dict[int, dict[str, Any]]:
     `revisions.revision.texts_of`."""
     if not has_variants(run):
         return {MAIN: run.content}
-    kept_at = (run.split or {}).get("texts", run.pk)
+    kept_at = run.split.get("texts", run.pk)
     others = RunVariant.objects.filter(run=kept_at).values_list("number", "content")
     return {MAIN: run.content, **dict(others)}
 
@@ -64,4 +64,4 @@ def read_by(run: Run, group: int | None) -> int:
 
 
 def has_variants(run: Run) -> bool:
-    return len((run.split or {}).get("weights", ())) > 1
+    return len(run.split.get("weights", ())) > 1

@@ -138,10 +138,6 @@ def _database_answers(port: int, secrets: Mapping[str, str], *, for_tests: bool)
             superusers_url(port, secrets, "postgres"), autocommit=True, connect_timeout=2
         ) as db:
             database_role.prepare(db, secrets["DATABASE_PASSWORD"], may_create_databases=for_tests)
-        with psycopg.connect(
-            superusers_url(port, secrets), autocommit=True, connect_timeout=2
-        ) as db:
-            database_role.take_over(db)
     except psycopg.OperationalError as error:
         if "password authentication failed" in str(error):
             raise StackError(

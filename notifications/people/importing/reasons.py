@@ -1,8 +1,7 @@
 """Reasons: why a row was refused, kept as a text of the catalogue and its values, so that each
 reader has it in their own language.
 
-A text that was reworded since is said in English. What an older release wrote is a sentence in the
-language of whoever checked the file, and is said as it is.
+A text that was reworded since is shown in English.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ Reason = tuple[str, Mapping[str, Any]]  # the text, and the values in it
 
 MOST = 500  # characters of all reasons of a row
 MOST_VALUE = 80
-BEGINS = '[["'
 
 
 def reasons_of(error: ValidationError) -> list[Reason]:
@@ -48,9 +46,7 @@ def _short(value: Any) -> Any:
 
 def in_words(kept: str) -> str:
     """In the reader's language."""
-    if not kept.startswith(BEGINS):
-        return kept
-    return " ".join(_in_words(text, values) for text, values in orjson.loads(kept))
+    return " ".join(_in_words(text, values) for text, values in orjson.loads(kept or "[]"))
 
 
 def _in_words(text: str, values: dict[str, Any]) -> str:

@@ -45,11 +45,6 @@ def create(one: Import) -> None:
     _do(TABLE.format(table=table_of(one)))
 
 
-def renew(one: Import) -> None:
-    """A table that an older worker made lacks what rows have since."""
-    _do(f"ALTER TABLE IF EXISTS {table_of(one)} ADD COLUMN IF NOT EXISTS seen_at timestamptz")
-
-
 def drop(one: Import) -> None:
     _do(f"DROP TABLE IF EXISTS {table_of(one)}")
 

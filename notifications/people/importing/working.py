@@ -64,7 +64,6 @@ def work_on(import_id: int, *, seconds: float, ended: Ended) -> bool:
 
 def _work(one: Import, *, until: float, ended: Ended) -> None:
     """Do parts one after the other, each committed; at least one."""
-    staging.renew(one)
     if staging.is_lost(one):
         _begin_anew(one)
     try:

@@ -88,30 +88,6 @@ def test_what_fcm_said_stays_as_it_said_it() -> None:
         assert run.detail == "Requested {entity} was not found."
 
 
-def test_a_row_of_the_release_before_says_its_english() -> None:
-    with translation.override("ko"):
-        assert Run(cause_detail="It was due 3 h ago.").detail == "It was due 3 h ago."
-
-
-def test_a_code_of_the_next_release_is_said_in_its_english() -> None:
-    run = Run(detail_code="tea_only", detail_args={"cups": 2}, cause_detail="2 cups of tea.")
-    with translation.override("ko"):
-        assert run.detail == "2 cups of tea."
-
-
-@pytest.mark.django_db
-def test_a_later_pause_by_the_release_before_is_not_said_in_our_earlier_words(
-    project: Project,
-) -> None:
-    make_people(project, 1)
-    run = make_run(project)
-    control.pause(run, by="user:ada")
-    theirs = {"cause": Cause.LATE, "cause_detail": "It was due 3 h ago."}
-    Run.objects.filter(pk=run.pk).update(**theirs)  # all the columns that it knows
-    run.refresh_from_db()
-    assert run.detail == "It was due 3 h ago."
-
-
 @pytest.mark.django_db
 def test_a_resumed_run_keeps_no_detail(project: Project) -> None:
     make_people(project, 1)
@@ -119,7 +95,7 @@ def test_a_resumed_run_keeps_no_detail(project: Project) -> None:
     control.pause(run, by="user:ada")
     control.resume(run, by="user:ada")
     run.refresh_from_db()
-    assert (run.detail_code, run.detail_args, run.cause_detail) == ("", None, "")
+    assert (run.detail_code, run.detail_args) == ("", None)
 
 
 @pytest.mark.django_db
@@ -127,7 +103,6 @@ def test_a_korean_page_says_who_paused_the_run(desk: Desk, project: Project) -> 
     make_people(project, 1)
     run = make_run(project)
     control.pause(run, by="user:sana.kim")
-    assert run.cause_detail == "It was user:sana.kim.", "the release before reads it"
     assert (run.detail_code, run.detail_args) == ("by_hand", {"who": "user:sana.kim"})
 
     desk.client.cookies["django_language"] = "ko"
@@ -213,17 +188,3 @@ def test_arguments_that_do_not_fit_their_code_leave_the_english(
     answer = Caller(project).get(f"runs/{run.pk}")
     assert english in said
     assert answer.status_code == 200 and answer.json()["reason"].endswith(english)
-
-
-@pytest.mark.parametrize(
-    ("english", "said"),
-    [
-        ("It was user:ada.", "It was ada."),
-        ("It was user:ada.l@example.com.", "It was ada.l@example.com."),
-        ("It was key:car_1234.", "It was the API key car_1234…."),
-        ("Left out by user:a; the series went on.", "Left out by a; the series went on."),
-        ("It was a bad request of user:ada.", "It was a bad request of user:ada."),
-    ],
-)
-def test_the_release_before_names_people_as_we_do(english: str, said: str) -> None:
-    assert Run(cause_detail=english).detail == said

@@ -6,17 +6,15 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from campaigns import control
 from campaigns.planning import moving
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
-from tests.given.builders import make_campaign, make_contact, make_device, make_run
+from tests.given.builders import make_campaign, make_contact, make_device
 
 pytestmark = pytest.mark.django_db
 NINE = datetime(2031, 5, 7, tzinfo=UTC)  # 09:00 in Seoul
@@ -265,32 +263,6 @@ def test_a_run_by_each_readers_clock_is_not_moved(seoul: Project) -> None:
     run = control.launch(by_the_clock(seoul), by="user:alice", now=timezone.now())
     later = run.scheduled_at + timedelta(days=1)
     assert "by each reader's clock" in moving.problem(run, later, timezone.now())
-
-
-def test_the_release_before_launches_it_by_each_readers_clock_too(seoul: Project) -> None:
-    """It writes none of our columns; what it would freeze is refused, and left to us."""
-    reads(seoul, "Asia/Seoul", 1)
-    Project.objects.update(timezone="Asia/Seoul")
-    campaign = by_the_clock(seoul, timezone="Europe/Berlin", passed="skip")
-    run = Run.objects.create(**_as_it_launches(campaign))
-    run.refresh_from_db()
-    assert run.hour == {"at": "2031-05-07T02:00:00", "zone": "Asia/Seoul", "passed": "skip"}
-    assert run.scheduled_at == datetime(2031, 5, 6, 12, tzinfo=UTC)
-    with pytest.raises(IntegrityError, match="who_waits_for_an_hour"), transaction.atomic():
-        Run.objects.filter(pk=run.pk).update(state="sending")
-
-
-def test_the_release_before_gets_no_chunk_of_it(seoul: Project) -> None:
-    for zone in WESTWARDS:
-        reads(seoul, zone, 1)
-    run = make_run(seoul, schedule_kind="at", at=timezone.now(), timezone="UTC", local_time=True)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE campaigns_chunk SET state = 'leased', attempt = attempt + 1,"
-            " lease_until = now() + interval '1 minute' WHERE run_id = %s",
-            [run.pk],
-        )
-        assert cursor.rowcount == 0
 
 
 def _as_it_launches(campaign: Campaign) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns.echo import opening
@@ -17,7 +17,7 @@ from notifications.pace.gate import Gate
 from notifications.pace.heard import Heard
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.admin.campaign.test_spread import _as_it_launches, rate_of
+from tests.admin.campaign.test_spread import rate_of
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign, make_people, make_run
@@ -148,21 +148,3 @@ def test_what_is_no_number_of_opens_is_refused(project: Project) -> None:
     assert alice.patch(path, {"opens_per_second": None}).json()["opens_per_second"] is None
     with pytest.raises(IntegrityError, match="opens_are_at_least_one"), transaction.atomic():
         Campaign.objects.update(opens_per_second=0)
-
-
-def test_what_the_release_before_launches_keeps_to_it_and_is_left_to_us(
-    project: Project, past: Run
-) -> None:
-    run = make_run(project, opens_per_second=2)
-    again = Run.objects.create(**_as_it_launches(run, occurrence="2031-01-01"))
-    again.refresh_from_db()
-    assert again.opens_per_second == 2
-    with pytest.raises(IntegrityError, match="who_keeps_to_opens"), transaction.atomic():
-        Run.objects.filter(pk=again.pk).update(state="sending")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE campaigns_chunk SET state = 'leased', attempt = attempt + 1,"
-            " lease_until = now() + interval '1 minute' WHERE run_id = %s",
-            [run.pk],
-        )
-        assert cursor.rowcount == 0

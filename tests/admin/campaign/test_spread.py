@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from campaigns import control
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.claiming import claim
@@ -130,41 +129,3 @@ def test_the_database_refuses_a_time_that_nothing_is_spread_over(
     campaign = make_campaign(project)
     with pytest.raises(IntegrityError, match="a_spread_in_range"), transaction.atomic():
         Campaign.objects.filter(pk=campaign.pk).update(spread_seconds=seconds)
-
-
-# --- Beside the release before --------------------------------------------------------------------
-
-
-def test_what_the_release_before_launches_is_spread_and_left_to_us(project: Project) -> None:
-    run = make_run(project, spread_seconds=120)
-    again = Run.objects.create(**_as_it_launches(run, occurrence="2031-01-01"))
-    again.refresh_from_db()
-    assert again.spread_seconds == 120
-    with pytest.raises(IntegrityError, match="who_is_spread"), transaction.atomic():
-        Run.objects.filter(pk=again.pk).update(state="sending")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE campaigns_chunk SET state = 'leased', attempt = attempt + 1,"
-            " lease_until = now() + interval '1 minute' WHERE run_id = %s",
-            [run.pk],
-        )
-        assert cursor.rowcount == 0
-
-
-def test_the_next_run_by_the_release_before_is_spread_as_the_last_one_was(
-    project: Project,
-) -> None:
-    run = make_run(project, spread_seconds=120)
-    last = repeated(run, timezone.now())
-    control.change_rate(last, 5, by="user:alice")
-    following = Run.objects.create(**_as_it_launches(run, occurrence="2031-01-01"))
-    following.refresh_from_db()
-    assert following.spread_seconds is None
-
-
-def _as_it_launches(run: Run, **values: object) -> dict[str, object]:
-    """What it writes: nothing of a spread."""
-    names = ("project_id", "campaign_id", "content", "rules", "on_unknown", "ttl_seconds",
-             "max_lateness_seconds", "scheduled_at", "launched_by")  # fmt: skip
-    kept = {name: getattr(run, name) for name in names}
-    return {**kept, "state": Run.State.SCHEDULED, **values}

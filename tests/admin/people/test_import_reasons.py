@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 from django.utils import translation
 
-from notifications.people.importing.model import Import, ImportRefusal
+from notifications.people.importing.model import Import
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.admin.people.import_steps import FILE, checked
@@ -55,14 +55,6 @@ def test_a_file_checked_in_korean_is_read_in_english(desk: Desk, project: Projec
     desk.client.cookies["django_language"] = "en"
     assert ENGLISH in desk.open("notifications_import_change", one.pk)
     assert ENGLISH in downloaded(desk, one)
-
-
-def test_a_reason_an_older_release_wrote_is_shown_as_it_is(desk: Desk, project: Project) -> None:
-    one = checked(desk, project, FILE)
-    for words in ("“Nowhere”은 시간대가 아닙니다.", "[[“x”] is what it says", "[“Nowhere”]"):
-        ImportRefusal.objects.update(reason=words)
-        assert words in desk.open("notifications_import_change", one.pk)
-        assert words in downloaded(desk, one)
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def ended(project: Project, *, seconds: float = 40, **counts: int) -> Run:
         **counts,
     )
     Run.objects.filter(pk=run.pk).update(
-        state=Run.State.FINISHED, planned=sum(counts.values()), unfrozen=None, frozen_through=None,
+        state=Run.State.FINISHED, planned=sum(counts.values()), unfrozen=None,
         started_at=now - timedelta(seconds=seconds), finished_at=now, **counts,
     )  # fmt: skip
     run.refresh_from_db()

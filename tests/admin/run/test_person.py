@@ -205,18 +205,6 @@ def test_a_person_who_lost_a_phone_is_found_in_the_run_it_was_in(project: Projec
     assert [sent.seq for sent in sent_to(people[7].pk, [run.pk])] == [8]
 
 
-def test_a_person_is_looked_for_in_runs_of_both_releases_at_once(project: Project) -> None:
-    contact = make_people(project, 5)[3].contact
-    before = make_run(project)
-    forget_index(before)
-    make_device(contact)
-    run = make_run(project)
-
-    found = [(sent.run_id, sent.seq) for sent in sent_to(contact.pk, [before.pk, run.pk])]
-
-    assert found == [(run.pk, 4), (run.pk, 6), (before.pk, 4)]
-
-
 def test_a_person_is_found_while_the_run_is_being_frozen(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -307,19 +307,6 @@ def test_the_page_asks_until_the_run_is_counted(desk: Desk, project: Project) ->
     assert "every" not in counted and "Android" in counted
 
 
-def test_a_run_of_the_release_before_is_not_said_to_be_counted(
-    desk: Desk, project: Project
-) -> None:
-    make_people(project, 2)
-    run = ended(make_run(project))
-    Breakdown.objects.all().delete()
-    Run.objects.update(evaluated_at=None)
-
-    part = html(desk.client, "run_breakdown", run)
-
-    assert "hidden" in part and "every" not in part
-
-
 def test_the_count_comes_to_the_page_that_saw_the_end(desk: Desk, project: Project) -> None:
     make_people(project, 2)
     run = ended(make_run(project))

@@ -128,14 +128,3 @@ def test_the_platform_of_a_device_that_was_removed_is_still_shown_and_found(
     rows = page.rpartition("When")[2]
 
     assert "iOS removed" in rows and "Android" not in rows
-
-
-def test_the_platform_in_rows_of_the_release_before_is_that_of_the_device(
-    desk: Desk, project: Project
-) -> None:
-    make_device(make_contact(project), platform="ios")
-    run = make_run(project)
-    Recipient.objects.update(platform=None)
-
-    assert "iOS" in desk.open("run_deliveries", run.pk, platform="ios").rpartition("When")[2]
-    assert "No recipient matches" in desk.open("run_deliveries", run.pk, platform="web")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from django.db import connection
@@ -50,14 +50,14 @@ def _no_sweep() -> None:
 @bug("a key is taken over by whoever comes", fault="F76")
 def _a_key_is_taken_over() -> None:
     """Each call with it makes a message of its own."""
-    from campaigns.runs.messages import accepting
+    from campaigns.runs.messages import accepting, message
 
-    made = import_module("campaigns.migrations.0038_accepting").ACCEPT
+    made = (Path(message.__file__).parent / "accept_messages.sql").read_text()
     alive = "WHERE known.until <= statement_timestamp()"
     assert alive in made
     wrong = made.replace(alive, "").replace("FUNCTION accept_m", "FUNCTION wrongly_accept_m")
     with connection.cursor() as cursor:
-        cursor.execute(wrong.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"))
+        cursor.execute(wrong)
     connection.close()  # it is planted before the workers fork
     patch(accepting, "ACCEPT", accepting.ACCEPT.replace("accept_m", "wrongly_accept_m"))
 

@@ -151,9 +151,7 @@ def test_a_text_that_stands_alone_is_counted_with_the_others() -> None:
     assert "there are 250,001" in str(rules.problems({"all": [long, {**long, "value": "y"}]})[0])
 
 
-def test_what_the_release_before_froze_may_have_twice_as_much_text(
-    caller: Caller, project: Project
-) -> None:
+def test_frozen_rules_may_have_twice_as_much_text(caller: Caller, project: Project) -> None:
     row = make_audience(project)
     ends = {}
     for characters in (500_000, 500_500):

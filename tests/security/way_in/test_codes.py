@@ -198,11 +198,6 @@ def test_an_owner_sets_their_own_password_no_other_way(grace: User, codes: list[
 # --- The secret ----------------------------------------------------------------------------------
 
 
-def plain(user: User, key: str = "00112233445566778899aabbccddeeff00112233") -> TOTPDevice:
-    """As the release before left it."""
-    return TOTPDevice.objects.create(user=user, name="app", confirmed=True, key=key)
-
-
 def test_the_table_does_not_hold_the_secret(grace: User, codes: list[str]) -> None:
     device = TOTPDevice.objects.get(user=grace)
     assert second_factor.secret_of(device).hex() not in device.key
@@ -219,15 +214,6 @@ def test_a_secret_is_sealed_for_one_person(grace: User, codes: list[str]) -> Non
     knock(client, "eve", PASSWORD)
     reply = answer(client, "123456")
     assert reply.status_code == 200 and "CREDENTIALS_KEY" in text_of(reply)
-
-
-def test_a_plain_secret_of_the_release_before_works_and_is_sealed_then(grace: User) -> None:
-    device = plain(grace)
-    client = entered()
-    assert answer(client, code_of(grace)).status_code == 302
-    device.refresh_from_db()
-    assert "00112233" not in device.key and is_open(client)
-    assert answer(entered(), code_of(grace, later=1)).status_code == 302
 
 
 def test_a_key_that_was_replaced_still_opens_it_and_a_lost_one_says_so(

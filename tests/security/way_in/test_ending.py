@@ -66,7 +66,7 @@ def test_logging_in_again_begins_anew(client: Client) -> None:
     assert client.session["began_at"] > time.time() - 60
 
 
-def test_a_session_of_the_release_before_begins_when_it_is_seen(client: Client) -> None:
+def test_a_session_without_a_begin_begins_when_it_is_seen(client: Client) -> None:
     session = client.session
     del session["began_at"]
     session.save()

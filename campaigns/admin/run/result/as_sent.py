@@ -33,19 +33,12 @@ LOOKED_AT = 5_000  # only the first recipients are read: a language none of them
 MOST = 6
 # A few recipients for each locale, and each revision or variant of the text, accepted ones first:
 # one of them may have been erased since.
-# What an older release froze has its language and platform elsewhere: such rows look it up.
 READERS = """
 SELECT * FROM (
     SELECT x.*, row_number() OVER (
         PARTITION BY locale, revision, variant ORDER BY status <> 'accepted', seq
     ) AS place FROM (
-        SELECT COALESCE(r.locale, (
-                SELECT c.locale FROM notifications_contact c WHERE c.id = r.contact_id
-            )) AS locale,
-            r.contact_id,
-            COALESCE(r.platform, (
-                SELECT v.platform FROM notifications_device v WHERE v.id = r.device_id
-            ), 'android') AS platform,
+        SELECT r.locale, r.contact_id, r.platform,
             COALESCE(d.status, '') AS status, r.seq, COALESCE(d.revision, %(newest)s) AS revision,
             COALESCE(r.variant, 0) AS variant
         FROM campaigns_recipient r

@@ -223,7 +223,7 @@ def _whom(run: Run) -> dict[str, Any]:
 
 def _left_out(run: Run) -> int:
     """Who waits, and will get nothing on purpose."""
-    devices: dict[str, int] = (run.split or {}).get("devices", {})
+    devices: dict[str, int] = run.split.get("devices", {})
     meant = sum(count for number, count in devices.items() if not gets_a_text(int(number)))
     gone = sum(reasons_of(run).get(reason, 0) for reason in (Reason.CONTROL, Reason.HOLDOUT))
     return max(0, meant - gone)

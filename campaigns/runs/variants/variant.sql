@@ -1,0 +1,9 @@
+-- What was sent stays what it was.
+CREATE OR REPLACE FUNCTION run_variants_stay() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'A variant of a run''s text is never changed: % is refused.', TG_OP
+        USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+CREATE OR REPLACE TRIGGER run_variants_stay BEFORE UPDATE ON campaigns_runvariant
+    FOR EACH ROW EXECUTE FUNCTION run_variants_stay();
