@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -24,7 +24,7 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.given.at_once import at_once
-from tests.given.builders import addresses, make_campaign, make_people, make_run
+from tests.given.builders import addresses, make_people, make_run
 from tests.given.by_hand import work
 from tests.servers.fcm import Fcm
 
@@ -103,15 +103,6 @@ def test_an_engine_that_knows_of_no_first_part_rings_nobody_of_the_rest(
 
     assert run.state == "sending"
     assert run.chunks.filter(not_before=HELD_UNTIL, state=Chunk.State.WAITING).count() == 1
-
-
-def test_an_engine_that_draws_nobody_cannot_begin_such_a_run(project: Project) -> None:
-    make_people(project, PEOPLE)
-    campaign = make_campaign(project, first_percent=10)
-    run = control.launch(campaign, by="user:alice", now=timezone.now())
-
-    with pytest.raises(IntegrityError, match="a_first_part_is_drawn_first"), transaction.atomic():
-        Run.objects.filter(pk=run.pk).update(state="sending", planned=PEOPLE)
 
 
 # --- Good enough ----------------------------------------------------------------------------------
