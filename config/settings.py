@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config.boot.database_address import database_address
+from config.boot.database_address import database_settings
 from config.boot.environment import (
     KEYS,
     env_address,
@@ -128,10 +127,9 @@ TEMPLATES: list[dict[str, Any]] = [
 
 # --- PostgreSQL: the truth -----------------------------------------------------------------------
 try:
-    DATABASE_URL = database_address(env_secret("DATABASE_URL"))
+    DATABASES = {"default": database_settings(env_secret("DATABASE_URL"))}
 except ValueError as error:
     raise ImproperlyConfigured(str(error)) from error
-DATABASES = {"default": environ.Env.db_url_config(DATABASE_URL)}
 DATABASES["default"] |= {
     "ENGINE": "config.postgresql",
     "CONN_MAX_AGE": 600,
@@ -139,7 +137,7 @@ DATABASES["default"] |= {
     # Behind PgBouncer the next fetch may reach another session. We read in pages anyway.
     "DISABLE_SERVER_SIDE_CURSORS": True,
 }
-DATABASES["default"].setdefault("OPTIONS", {}).update(
+DATABASES["default"]["OPTIONS"].update(
     # A row lock that is not granted in 2 s is somebody else's trouble: fail, and be called again.
     # Whoever vanishes in the middle of a write holds its rows until that is noticed: not for 2 h.
     options="-c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000"

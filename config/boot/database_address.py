@@ -1,10 +1,33 @@
-"""DATABASE_URL, looked at before anybody connects. Imports no Django: the launcher needs it too."""
+"""DATABASE_URL, checked and read before anything connects. Imports no Django: the launcher needs it
+too."""
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 SCHEMES = ("postgresql", "postgres", "psql", "pgsql")
+
+
+def database_settings(url: str) -> dict[str, Any]:
+    """An entry of Django's DATABASES. Raises ValueError as `database_address` does."""
+    parts = urlsplit(database_address(url))
+    credentials, _, servers = parts.netloc.rpartition("@")
+    user, _, password = credentials.partition(":")
+    hosts = [urlsplit(f"//{server}") for server in servers.split(",")]
+    host, name = ",".join(unquote(one.hostname or "") for one in hosts), unquote(parts.path[1:])
+    if name.startswith("/"):  # a folder of sockets: postgresql:////run/postgresql/carillon
+        host, _, name = name.rpartition("/")
+    ports = [str(one.port or "") for one in hosts]
+    options = dict(parse_qsl(parts.query))
+    return {
+        "NAME": name,
+        "USER": unquote(user),
+        "PASSWORD": unquote(password),
+        "HOST": host,
+        "PORT": ",".join(ports) if any(ports) else "",
+        "OPTIONS": {key: int(text) if text.isdecimal() else text for key, text in options.items()},
+    }
 
 
 def database_address(url: str) -> str:
