@@ -1,18 +1,20 @@
 # The commands to remember: make run, make test, make check, make bench, make chaos, make day.
 
-# Which Python makes .venv (3.11 or newer), for example: make run PYTHON=python3.12
+# Which Python makes .venv (3.11 to 3.14), for example: make run PYTHON=python3.12
 PYTHON ?= python3
 PY := .venv/bin/python
 # A command beside a PostgreSQL and a Valkey of its own, in var/test, gone when it ends.
 EXEC := $(PY) -m config.stack exec --
+# What is deployed, and what it takes beside that to run on one machine.
+RUNTIME := requirements.txt requirements-run.txt
 
 # The tests drive the system's Chromium; Playwright is never to fetch a browser of its own.
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
 # Hundreds of processes start in a test run: without bytecode each would compile the house anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check bench chaos day lock clean messages runtime development peers chromium pgbouncer \
-  python
+.PHONY: run test check pythons bench chaos day lock clean messages runtime development peers chromium \
+  pgbouncer python
 
 run: runtime
 	@$(PY) -m config.stack run
@@ -26,7 +28,11 @@ check: development
 	@$(EXEC) $(PY) -m mypy .
 	@$(PY) .venv/bin/lint-imports
 	@$(EXEC) $(PY) manage.py makemigrations --check --dry-run
-	@$(PY) -m tests.advisories requirements-bench.txt requirements-dev.txt requirements.txt
+	@$(PY) -m tests.advisories requirements*.txt
+
+# Starts the product with each Python from 3.11 to 3.14 that this machine has, and requirements.txt.
+pythons: development
+	@$(EXEC) $(PY) -m tests.pythons
 
 # Beside its peers, in five minutes. MESSAGES=400000 for a long run of the product; SCALE=1 for how
 # it grows, an hour in all; BENCH="--only soak --minutes 5" for some of that.
@@ -46,15 +52,16 @@ endif
 day: development
 	@$(PY) -m tests.day $(DAY)
 
-# Developers only: resolve requirements*.in again (needs uv).
+# Developers only: resolve requirements*.in again (needs uv). Each file keeps to the versions of those
+# before it, as one .venv holds several.
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+  --no-emit-index-url
 lock:
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url requirements.in -o requirements.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url -c requirements.txt requirements-dev.in -o requirements-dev.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url -c requirements.txt -c requirements-dev.txt \
-	  requirements-bench.in -o requirements-bench.txt
+	$(LOCK) requirements.in -o requirements.txt
+	$(LOCK) -c requirements.txt requirements-run.in -o requirements-run.txt
+	$(LOCK) -c requirements.txt -c requirements-run.txt requirements-dev.in -o requirements-dev.txt
+	$(LOCK) -c requirements.txt -c requirements-run.txt -c requirements-dev.txt requirements-bench.in \
+	  -o requirements-bench.txt
 
 # Developers only: gather what the pages say into locale/, and compile it (needs GNU gettext).
 # What is new stands there untranslated, or as a guess marked “fuzzy”: translate it, and repeat.
@@ -69,14 +76,14 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 runtime: python
-	@$(PYTHON) config/stack/bootstrap.py requirements.txt
+	@$(PYTHON) config/stack/bootstrap.py $(RUNTIME)
 
 development: python
-	@$(PYTHON) config/stack/bootstrap.py requirements-dev.txt
+	@$(PYTHON) config/stack/bootstrap.py $(RUNTIME) requirements-dev.txt
 
 # What Carillon is measured beside, on top of the runtime; only the benchmark needs it.
 peers: python
-	@$(PYTHON) config/stack/bootstrap.py requirements-bench.txt
+	@$(PYTHON) config/stack/bootstrap.py $(RUNTIME) requirements-bench.txt
 
 python:
 	@command -v $(PYTHON) >/dev/null || { \

@@ -1,4 +1,4 @@
-"""Makes .venv hold exactly a lock file's packages, or says in one line what this machine lacks.
+"""Installs lock files into .venv, or says in one line what this machine lacks.
 
 A plain script for whatever `python3` there is, so its syntax is Python 3.6's and it imports nothing
 of ours. An installation that was interrupted leaves no stamp and is simply done again.
@@ -12,16 +12,16 @@ import sys
 from pathlib import Path
 
 OLDEST = (3, 11)
-KNOWN = ("python3.13", "python3.12", "python3.11")
+KNOWN = ("python3.14", "python3.13", "python3.12", "python3.11")
 CHECKOUT = Path(__file__).resolve().parents[2]
 VENV = CHECKOUT / ".venv"
 PYTHON = VENV / "bin" / "python"
 
 
 def main() -> None:
-    lock = CHECKOUT / sys.argv[1]
-    wanted = hashlib.sha256(lock.read_bytes()).hexdigest()
-    stamp = VENV / f".{lock.stem}.installed"
+    locks = [CHECKOUT / name for name in sys.argv[1:]]
+    wanted = hashlib.sha256(b"".join(lock.read_bytes() for lock in locks)).hexdigest()
+    stamp = VENV / f".{locks[-1].stem}.installed"
     if stamp.is_file() and stamp.read_text() == wanted and _works(PYTHON):
         return
     _insist_on_writable(VENV if VENV.exists() else CHECKOUT)
@@ -29,14 +29,15 @@ def main() -> None:
         _insist_on_recent_python()
         _insist_on_venv()
         _run("making .venv", [sys.executable, "-m", "venv", "--clear", str(VENV)])
-    print(f"Installing {lock.name} into .venv (the first time takes a minute).", flush=True)
+    names = ", ".join(sys.argv[1:])
+    print(f"Installing {names} into .venv (the first time takes a minute).", flush=True)
     pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run("installing packages", [*pip, "--require-hashes", "-r", str(lock)])
+    _run("installing packages", [*pip, "--require-hashes", *(f"-r{lock}" for lock in locks)])
     stamp.write_text(wanted)
 
 
 def _works(python: Path) -> bool:
-    """Whether .venv's interpreter is still there: an upgrade of the system may have removed it."""
+    """Whether it starts and is new enough: an upgrade of the system may have removed .venv's."""
     question = f"import sys; sys.exit(sys.version_info < {OLDEST})"
     try:
         return subprocess.call([str(python), "-c", question], stderr=subprocess.DEVNULL) == 0
@@ -54,7 +55,7 @@ def _insist_on_recent_python() -> None:
         return
     for name in KNOWN:
         newer = shutil.which(name)
-        if newer:
+        if newer and _works(Path(newer)):  # pyenv's command for a version that is not chosen fails
             os.execv(newer, [newer, *sys.argv])
     sys.exit(too_old(sys.version_info[:3], sys.executable))
 

@@ -24,18 +24,24 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def bootstrap_on_a_machine_where(condition: str, checkout: Path) -> str:
+def run_where(
+    condition: str, checkout: Path, commands: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     program = (
         f"import runpy, sys; {condition}; sys.argv = ['bootstrap.py', 'lock.txt']; "
         f"runpy.run_path({str(checkout / SCRIPT)!r}, run_name='__main__')"
     )
-    ended = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", program],
-        env={"PATH": ""},
+        env={"PATH": str(commands or "")},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def bootstrap_on_a_machine_where(condition: str, checkout: Path) -> str:
+    ended = run_where(condition, checkout)
     assert ended.returncode == 1
     return ended.stderr
 
@@ -45,6 +51,18 @@ def test_an_old_python_is_told_what_is_needed(checkout: Path) -> None:
     assert told.startswith("carillon: Python 3.11 or newer is needed;")
     assert "is Python 3.9.2" in told
     assert "make run PYTHON=" in told
+
+
+def test_an_old_python_hands_over_to_the_newest_that_starts(checkout: Path) -> None:
+    commands = checkout / "bin"
+    commands.mkdir()
+    for name, runs in {"python3.14": "false", "python3.13": sys.executable}.items():
+        # pyenv has a command for each version, and fails where that is not chosen.
+        (commands / name).write_text(f'#!/bin/sh\nexec {runs} "$@"\n')
+        (commands / name).chmod(0o755)
+    ended = run_where(OLD_PYTHON, checkout, commands)
+    assert ended.returncode == 0, ended.stderr
+    assert (checkout / ".venv" / "bin" / "python").exists()
 
 
 def test_a_missing_venv_module_is_named_as_debians_package(checkout: Path) -> None:
@@ -61,6 +79,21 @@ def test_a_folder_of_somebody_else_is_named(checkout: Path) -> None:
     assert (
         told == f"carillon: {checkout} is not writable for you. Work in a checkout of your own.\n"
     )
+
+
+def test_a_change_in_any_of_several_lock_files_installs_them_all_again(checkout: Path) -> None:
+    (checkout / "more.txt").touch()
+
+    def bootstrap() -> str:
+        command = [sys.executable, str(checkout / SCRIPT), "lock.txt", "more.txt"]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    assert "Installing lock.txt, more.txt into .venv" in bootstrap()
+    assert bootstrap() == ""
+    for changed in ("lock.txt", "more.txt"):
+        (checkout / changed).write_text("# another\n")
+        assert "Installing lock.txt, more.txt into .venv" in bootstrap()
+    assert bootstrap() == ""
 
 
 def test_a_venv_is_made_once_and_made_again_when_its_interpreter_is_gone(checkout: Path) -> None:
