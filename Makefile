@@ -1,4 +1,4 @@
-# The commands to remember: make run, make test, make check, make bench, make chaos, make day.
+# `make help` lists the commands: each target with a text behind ##.
 
 # Which Python makes .venv (3.11 to 3.14), for example: make run PYTHON=python3.12
 PYTHON ?= python3
@@ -16,13 +16,13 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run test check pythons bench chaos day lock clean messages runtime development peers chromium \
   pgbouncer python
 
-run: runtime
+run: runtime ## Start everything: the product, demo people and a stand-in for FCM
 	@$(PY) -m config.stack run
 
-test: chromium pgbouncer check
+test: chromium pgbouncer check ## Run every check and every test
 	@$(EXEC) $(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-check: development
+check: development ## Lint, types, import contracts, missing migrations, known vulnerabilities
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(EXEC) $(PY) -m mypy .
@@ -31,17 +31,17 @@ check: development
 	@$(PY) -m tests.advisories requirements*.txt
 
 # Starts the product with each Python from 3.11 to 3.14 that this machine has, and requirements.txt.
-pythons: development
+pythons: development ## Start the product with each Python that this machine has
 	@$(EXEC) $(PY) -m tests.pythons
 
 # Beside its peers, in five minutes. MESSAGES=400000 for a long run of the product; SCALE=1 for how
 # it grows, an hour in all; BENCH="--only soak --minutes 5" for some of that.
-bench: peers
+bench: peers ## Measure a message beside other ways to send; SCALE=1, MESSAGES=…, BENCH="…"
 	@$(PY) -m bench $(if $(SCALE),scale) $(if $(MESSAGES),--messages $(MESSAGES)) $(BENCH)
 
 # Every fault, against real processes and servers of its own, then 500 stories of 50 steps each by the
 # state machine. CHAOS="--only F3 F21" for some of the faults alone.
-chaos: development
+chaos: development ## Play every fault against real processes; CHAOS="--only F3 F21"
 	@$(PY) -m tests.chaos $(CHAOS)
 ifndef CHAOS
 	@PROFILE=full $(EXEC) $(PY) -m pytest -q tests/engine/test_machine.py tests/api/test_crowd.py
@@ -49,14 +49,14 @@ endif
 
 # A day and a half of campaigns in thirty time zones, under a clock of its own, in a quarter of an hour:
 # who gets what when, held against what was foreseen. DAY="--people 10000" for fewer than 100,000.
-day: development
+day: development ## Play a day of campaigns and compare it with its forecast; DAY="--people 10000"
 	@$(PY) -m tests.day $(DAY)
 
 # Developers only: resolve requirements*.in again (needs uv). Each file keeps to the versions of those
 # before it, as one .venv holds several.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
   --no-emit-index-url
-lock:
+lock: ## Resolve requirements*.in again (needs uv)
 	$(LOCK) requirements.in -o requirements.txt
 	$(LOCK) -c requirements.txt requirements-run.in -o requirements-run.txt
 	$(LOCK) -c requirements.txt -c requirements-run.txt requirements-dev.in -o requirements-dev.txt
@@ -65,13 +65,13 @@ lock:
 
 # Developers only: gather what the pages say into locale/, and compile it (needs GNU gettext).
 # What is new stands there untranslated, or as a guess marked “fuzzy”: translate it, and repeat.
-messages: development
+messages: development ## Collect the words of the pages for translation (needs GNU gettext)
 	@$(EXEC) $(PY) manage.py makemessages --locale ko --no-wrap --no-obsolete --add-location file \
 	  --ignore tests --ignore bench --ignore emulator --ignore var --ignore docs
 	@$(EXEC) $(PY) manage.py compilemessages --locale ko --ignore .venv
 
 # Everything that can be made again. var/ (the data) stays.
-clean:
+clean: ## Remove what can be made again; the data in var/ stay
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -102,3 +102,8 @@ chromium:
 pgbouncer:
 	@command -v pgbouncer >/dev/null || [ "$$(id -u)" != 0 ] || \
 	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends pgbouncer; } || true
+
+.PHONY: help
+help: ## List the commands
+	@awk -F ' *## ' '/^[a-z]+:.* ## / { sub(/:.*/, "", $$1); printf "  make %-10s %s\n", $$1, $$2 }' \
+	  $(MAKEFILE_LIST)
