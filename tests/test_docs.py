@@ -1,4 +1,4 @@
-"""Links between documents lead somewhere: to a file that exists, and to a heading in it."""
+"""What documents link to or name is there: files, headings, pictures."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ PLACES = ("*.md", "docs/**/*.md", "bench/*.md", "emulator/*.md")
 PAGES = sorted(page for place in PLACES for page in ROOT.glob(place))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(
+    r"`((?:bench|campaigns|config|docs|emulator|notifications|static|templates|tests)/[\w./…-]*)`"
+)
 HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 IMAGES = ROOT / "docs" / "images"
 
@@ -37,6 +40,12 @@ def leads_somewhere(page: Path, link: str) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page: Path) -> None:
     assert broken(page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_that_is_named_exists(page: Path) -> None:
+    names = NAMED.findall(page.read_text())
+    assert [name for name in names if not any(ROOT.glob(name.replace("…", "*")))] == []
 
 
 def test_every_picture_is_shown_and_small() -> None:
