@@ -91,12 +91,12 @@ python:
 	  echo "          apt-get install python3 python3-venv"; exit 1; } >&2
 
 chromium:
-	@{ command -v chromium-headless-shell || command -v chromium; } >/dev/null || { [ "$$(id -u)" = 0 ] && \
-	  apt-get update -qq && { \
-	  apt-get install -y -qq --no-install-recommends chromium-headless-shell || \
-	  apt-get install -y -qq --no-install-recommends chromium; }; } || { \
+	@{ command -v chromium && command -v chromium-headless-shell; } >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq \
+	  --no-install-recommends chromium chromium-headless-shell; } || \
+	  command -v chromium >/dev/null || { \
 	  echo "carillon: the tests drive Chromium, and there is none. As root:"; \
-	  echo "          apt-get install chromium-headless-shell"; exit 1; } >&2
+	  echo "          apt-get install chromium chromium-headless-shell"; exit 1; } >&2
 
 # The tests that need it are skipped without, and say so.
 pgbouncer:

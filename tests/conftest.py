@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import shutil
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -17,7 +16,7 @@ from django.db.transaction import TransactionManagementError
 from django.test import TransactionTestCase
 from django.utils import translation
 from hypothesis import settings as hypothesis
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
@@ -32,18 +31,12 @@ from notifications.pace import share
 from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.forgetting import empty_tables, flush
+from tests.servers.chromium import HEADLESS_SHELL, launched
 from tests.servers.fcm import Fcm
 from tests.servers.feed import Feed
 from tests.servers.receiver import Receiver, receiving
 from tests.servers.workers import Workers, unheard
 
-# The headless shell is the same engine without a desktop's windows, for 60 % of the CPU.
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
-CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
-QUIET = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-]
 WITH_WORKERS = {"workers", "product"}
 # A cold machine is slow once: how long an example takes says nothing about what it shows.
 hypothesis.register_profile("carillon", deadline=None)
@@ -167,12 +160,7 @@ def project(db: None, fcm: Fcm) -> Iterator[Project]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A Chromium that asks nobody but the test's own server."""
-    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
-        # Playwright keeps an event loop in this thread; the ORM is not called from inside it.
-        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
+    yield from launched(HEADLESS_SHELL)
 
 
 @pytest.fixture

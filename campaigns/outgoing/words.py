@@ -66,8 +66,8 @@ def _said(
 def why(data: dict[str, Any]) -> str:
     """The cause of a pause, with its detail."""
     detail = data["detail"]
-    told = details.in_words(detail["code"], detail["args"], detail["text"])
-    return f"{cause_in_words(data['cause'])} {told}".strip()
+    what = details.in_words(detail["code"], detail["args"])
+    return f"{cause_in_words(data['cause'])} {what}".strip()
 
 
 def _counts(data: dict[str, Any]) -> list[tuple[str, str]]:

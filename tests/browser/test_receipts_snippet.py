@@ -17,6 +17,7 @@ from notifications.keys.receipt_id import receipt_id
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.given.waiting import eventually
+from tests.servers.chromium import CHROMIUM, launched
 from tests.servers.feed import Feed
 from tests.servers.site import serving
 from tests.servers.workers import CHECKOUT
@@ -68,6 +69,12 @@ class Shop:
 
     def _note(self, told: dict[str, Any]) -> None:
         self._registered += [each["registrationId"] for each in told["registrations"]]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A whole Chromium: the headless shell shows no notifications."""
+    yield from launched(CHROMIUM)
 
 
 @pytest.fixture
