@@ -61,7 +61,7 @@ class Stage:
         }
         marked = exported.marked(os.environ, state, {})
         self.postgres = self._process(
-            postgres.service(home, ports["postgres"], secrets, marked, for_tests=True)
+            postgres.service(home, ports["postgres"], secrets, marked, for_tests=False)
         )
         self.valkey = self._process(
             valkey.service(home, ports["valkey"], secrets["VALKEY_PASSWORD"], marked)

@@ -35,7 +35,8 @@ with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as db:
         "CREATE ROLE another", "ALTER SYSTEM SET work_mem = '64MB'",
         "SELECT * FROM pg_authid", "CREATE TABLE pg_catalog.mine ()",
     )}
-    print(json.dumps([role, refusals]))
+    fsync = db.execute("SHOW fsync").fetchone()[0]
+    print(json.dumps([role, refusals, fsync]))
 """
 GROWN = """
 import os, psycopg
@@ -64,11 +65,12 @@ def test_where_it_runs_the_role_is_nobody_special(state: Path) -> None:
         secrets = secret_values(state / "secrets", {})
         try:
             urls = start_servers(supervisor, claimed, secrets, {}, for_tests=False)
-            role, refusals = asked(bare_environment(**urls))
+            role, refusals, fsync = asked(bare_environment(**urls))
         finally:
             supervisor.stop()
     assert role == [False, False, False, False, False, 0, ["carillon"]]
     assert all(refusals.values()), refusals
+    assert fsync == "on"
     assert secrets["POSTGRES_PASSWORD"] not in urls["DATABASE_URL"]
 
 
@@ -76,7 +78,7 @@ def test_beside_tests_it_may_make_databases_and_is_nobody_special_else(
     exec_beside: Launch,
 ) -> None:
     done = exec_beside(sys.executable, "-c", WHAT_IT_MAY)
-    role, refusals = json.loads(done.stdout)
+    role, refusals, _ = json.loads(done.stdout)
     assert role == [False, False, True, False, False, 0, ["carillon"]]
     assert all(refusals.values()), refusals
 

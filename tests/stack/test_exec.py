@@ -31,6 +31,7 @@ print(json.dumps({
     "collation": db.execute(
         "SELECT datlocale FROM pg_database WHERE datname = 'carillon'"
     ).fetchone()[0],
+    "fsync": db.execute("SHOW fsync").fetchone()[0],
     **{name: settings[name] for name in ("appendonly", "maxmemory-policy", "bind")},
 }))
 """
@@ -66,10 +67,11 @@ def test_a_command_that_does_not_exist_is_named(exec_beside: Launch, given: dict
     assert ended.stderr.startswith("carillon: cannot run no-such-program")
 
 
-def test_both_servers_answer_and_are_configured_to_lose_nothing(exec_beside: Launch) -> None:
+def test_both_servers_answer_and_only_postgresql_does_without_the_disk(exec_beside: Launch) -> None:
     found = json.loads(exec_beside(sys.executable, "-c", INSPECT).stdout)
     assert found["postgres"] // 10_000 == 18
     assert found["collation"] == "C.UTF-8"
+    assert found["fsync"] == "off"
     assert found["appendonly"] == "yes"
     assert found["maxmemory-policy"] == "noeviction"
     assert found["bind"] == "127.0.0.1"

@@ -31,6 +31,12 @@ FOR_MILLIONS = {
     "max_wal_size": "4GB",
     "checkpoint_timeout": "15min",
 }
+# Tests make and drop databases all the time, and nothing of theirs has to outlive the machine.
+WITHOUT_DISK = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+# In a cluster that was made for tests: the boot of the machine that it was made in.
+MADE_FOR_TESTS = "made-for-tests"
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+ASIDE = ".initdb-"  # a folder that is being made, or that is to be removed
 
 
 def url(port: int, secrets: Mapping[str, str]) -> str:
@@ -59,11 +65,13 @@ def service(
 ) -> Service:
     """A cluster ready to start; made first when there is none. Tests make databases too."""
     cluster = quarters.data / "postgres"
+    disposable = is_disposable(cluster, for_tests=for_tests)
     if not (cluster / "PG_VERSION").is_file():
-        _create_cluster(quarters, secrets["POSTGRES_PASSWORD"])
+        _create_cluster(quarters, secrets["POSTGRES_PASSWORD"], disposable=disposable)
     refuse_foreign_version(cluster, _release(quarters))
     settings = {
         **FOR_MILLIONS,
+        **(WITHOUT_DISK if disposable else {}),
         "listen_addresses": "127.0.0.1",
         "unix_socket_directories": "",
         "max_connections": "200",
@@ -81,6 +89,20 @@ def service(
         when_orphaned=signal.SIGINT,
         serves_others=True,
     )
+
+
+def is_disposable(cluster: Path, *, for_tests: bool) -> bool:
+    """Whether this cluster, or the one to be made here, is for tests alone.
+
+    One that was open without fsync when the machine lost power may be damaged: once the machine has
+    started again, it is put aside. One that the product has used is kept.
+    """
+    mark = cluster / MADE_FOR_TESTS
+    if for_tests and mark.is_file() and mark.read_text() != _boot():
+        cluster.rename(tempfile.mkdtemp(dir=cluster.parent, prefix=ASIDE))
+    if not for_tests:
+        mark.unlink(missing_ok=True)
+    return for_tests and (mark.is_file() or not cluster.exists())
 
 
 def refuse_foreign_version(cluster: Path, release: str) -> None:
@@ -105,20 +127,25 @@ def _release(quarters: Quarters) -> str:
     return text.split()[-1].split(".")[0]
 
 
-def _create_cluster(quarters: Quarters, password: str) -> None:
+def _boot() -> str:
+    return BOOT.read_text() if BOOT.is_file() else ""
+
+
+def _create_cluster(quarters: Quarters, password: str, *, disposable: bool) -> None:
     """Made aside and renamed: a start that is interrupted here leaves no half-made cluster."""
     # The built-in locale sorts the same on every machine.
     locale = "--encoding=UTF8 --locale=C --locale-provider=builtin --builtin-locale=C.UTF-8"
-    for abandoned in quarters.data.glob(".initdb-*"):
+    for abandoned in quarters.data.glob(f"{ASIDE}*"):
         shutil.rmtree(abandoned)
-    with tempfile.TemporaryDirectory(dir=quarters.data, prefix=".initdb-") as folder:
+    with tempfile.TemporaryDirectory(dir=quarters.data, prefix=ASIDE) as folder:
         draft, password_file = Path(folder) / "cluster", Path(folder) / "password"
         password_file.write_text(password)
         for path in (Path(folder), password_file):
             quarters.account.own(path)
         made = subprocess.run(
             [_program(quarters, "initdb"), "-D", draft, "-U", SUPERUSER, "--auth=scram-sha-256",
-             f"--pwfile={password_file}", "--no-instructions", *locale.split()],
+             f"--pwfile={password_file}", "--no-instructions", *locale.split(),
+             *(["--no-sync"] if disposable else [])],
             cwd="/",
             start_new_session=True,
             check=False,
@@ -128,6 +155,8 @@ def _create_cluster(quarters: Quarters, password: str) -> None:
         )  # fmt: skip
         if made.returncode:
             raise StackError(f"PostgreSQL could not make its cluster:\n{made.stderr.strip()}")
+        if disposable:
+            (draft / MADE_FOR_TESTS).write_text(_boot())
         draft.rename(quarters.data / "postgres")
 
 
