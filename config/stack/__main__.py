@@ -10,6 +10,7 @@ from config.stack import CHECKOUT, StackError
 from config.stack.execute import execute
 from config.stack.run import run
 from config.stack.screen import complain
+from config.stack.servers import kept
 
 
 def main() -> int:
@@ -17,7 +18,12 @@ def main() -> int:
     try:
         if arguments.action == "run":
             return run(arguments.state or CHECKOUT / "var")
-        return execute(arguments.state or CHECKOUT / "var" / "test", arguments.command)
+        folder = arguments.state or CHECKOUT / "var" / "test"
+        if arguments.action == "exec":
+            return execute(folder, arguments.command, keep=arguments.keep)
+        if arguments.action == "keep":
+            return kept.keep(folder, complain)
+        return kept.stop(folder)
     except StackError as error:
         complain(str(error))
     except PermissionError as error:
@@ -30,8 +36,11 @@ def _arguments() -> argparse.Namespace:
     actions = parser.add_subparsers(dest="action", required=True)
     run_parser = actions.add_parser("run", help="start everything and keep it alive")
     exec_parser = actions.add_parser("exec", help="run a command beside PostgreSQL and Valkey")
+    exec_parser.add_argument("--keep", action="store_true", help="the two stay up, for the next")
     exec_parser.add_argument("command", nargs="+", metavar="COMMAND", help="after --")
-    for each in (run_parser, exec_parser):
+    keep_parser = actions.add_parser("keep", help="start the two, and keep them up for exec")
+    stop_parser = actions.add_parser("stop", help="end what is kept up for exec")
+    for each in (run_parser, exec_parser, keep_parser, stop_parser):
         each.add_argument("--state", type=Path, help="folder for data, logs and secrets")
     return parser.parse_args()
 

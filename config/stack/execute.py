@@ -1,6 +1,7 @@
 """`exec -- COMMAND`: the command with a PostgreSQL and a Valkey around it, and nothing left after.
 
-What tests and benchmarks stand on. The data stay in the state folder; its secrets too.
+What tests and benchmarks stand on. The data stay in the state folder; its secrets too. With
+`--keep` the two servers stay up as well.
 """
 
 from __future__ import annotations
@@ -14,15 +15,39 @@ from pathlib import Path
 from config.stack import StackError, exported
 from config.stack.screen import complain
 from config.stack.secret_values import secret_values
+from config.stack.servers import kept
 from config.stack.servers.servers import start_servers
-from config.stack.state import claim
-from config.stack.supervision.leftovers import end_leftovers
+from config.stack.state import State, claim
+from config.stack.supervision.leftovers import COMMAND, end_leftovers
 from config.stack.supervision.logs import LogFolder
 from config.stack.supervision.supervisor import StopRequested, Supervisor
 
 
-def execute(folder: Path, command: Sequence[str]) -> int:
-    """The command's exit code; 128 + the signal's number when a signal ended it."""
+def execute(folder: Path, command: Sequence[str], *, keep: bool = False) -> int:
+    """The command's exit code; 128 + the signal's number when a signal ended it.
+
+    Servers that are kept for this folder are used, and with `keep` they are, from now on.
+    """
+    if keep and kept.start(folder, os.environ):
+        complain(f"PostgreSQL and Valkey stay up in {folder}, at most an hour without use.")
+    with kept.used(folder, os.environ) as exports:
+        if exports:
+            return _beside_kept(State(folder.resolve()), command, exports)
+    return _beside_own(folder, command)
+
+
+def _beside_kept(state: State, command: Sequence[str], exports: dict[str, str]) -> int:
+    """Nothing is left of the command; another may be running."""
+    supervisor = Supervisor(LogFolder(state.logs), complain)
+    supervisor.listen()
+    name = str(os.getpid())
+    try:
+        return _attend(supervisor, command, _environment(state, exports) | {COMMAND: name})
+    finally:
+        end_leftovers(state.path, command=name)
+
+
+def _beside_own(folder: Path, command: Sequence[str]) -> int:
     with claim(folder) as state:
         end_leftovers(state.path)
         supervisor = Supervisor(LogFolder(state.logs), complain)
@@ -30,14 +55,17 @@ def execute(folder: Path, command: Sequence[str]) -> int:
         try:
             secrets = secret_values(state.path / "secrets", os.environ)
             urls = start_servers(supervisor, state, secrets, os.environ, for_tests=True)
-            exports = {"CARILLON_ENV": os.environ.get("CARILLON_ENV") or "test"}
-            exports |= exported.shared(secrets, urls)
-            return _attend(supervisor, command, exported.marked(os.environ, state, exports))
+            return _attend(supervisor, command, _environment(state, exported.shared(secrets, urls)))
         except StopRequested:
             return 128 + supervisor.last_signal
         finally:
             supervisor.stop()
             end_leftovers(state.path)
+
+
+def _environment(state: State, exports: dict[str, str]) -> dict[str, str]:
+    kind = {"CARILLON_ENV": os.environ.get("CARILLON_ENV") or "test"}
+    return exported.marked(os.environ, state, exports | kind)
 
 
 def _attend(supervisor: Supervisor, command: Sequence[str], env: dict[str, str]) -> int:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,14 +29,20 @@ def launcher(state: Path, action: str, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "config.stack", action, "--state", str(state), *arguments]
 
 
+@contextmanager
+def state_folder() -> Iterator[Path]:
+    """A state folder that the servers' account can enter (pytest's own folders are closed)."""
+    folder = Path(tempfile.mkdtemp(prefix="carillon-stack-")).resolve()
+    folder.chmod(0o755)
+    yield folder
+    end_leftovers(folder)
+    shutil.rmtree(folder)
+
+
 @pytest.fixture
 def state() -> Iterator[Path]:
-    """A state folder that the servers' account can enter (pytest's own folders are closed)."""
-    folder = Path(tempfile.mkdtemp(prefix="carillon-stack-"))
-    folder.chmod(0o755)
-    yield folder.resolve()
-    end_leftovers(folder.resolve())
-    shutil.rmtree(folder)
+    with state_folder() as folder:
+        yield folder
 
 
 @pytest.fixture

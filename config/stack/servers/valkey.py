@@ -18,8 +18,8 @@ from config.stack.supervision.service import Service
 CONFIGURATION = """\
 bind 127.0.0.1
 port {port}
-# Each of the tests' processes has eight of its own.
-databases 64
+# Each of the tests' processes has nine of its own.
+databases 128
 requirepass {password}
 dir {folder}
 appendonly yes

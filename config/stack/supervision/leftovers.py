@@ -1,7 +1,8 @@
 """Processes of an earlier launcher that was killed before it could end them.
 
-Every process of a stack inherits a mark in its environment that names the state folder. A pid is
-never enough to kill by: it may be somebody else's by now.
+Every process of a stack inherits a mark in its environment that names the state folder, and where
+several commands share its servers, one that names the command. A pid is never enough to kill by: it
+may be somebody else's by now.
 """
 
 from __future__ import annotations
@@ -9,33 +10,38 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 MARK = "CARILLON_STACK"
+COMMAND = "CARILLON_COMMAND"
 
 
-def processes_of(state: Path) -> list[int]:
-    """Pids that carry this state folder's mark (Linux; elsewhere nothing can be told)."""
-    mark = f"{MARK}={state}".encode()
-    return [pid for pid in _pids() if pid != os.getpid() and mark in _environ(pid)]
+def processes_of(state: Path, *, command: str = "") -> list[int]:
+    """Pids that carry this state folder's mark (Linux; elsewhere nothing can be told), or of those
+    one command's."""
+    marks = {f"{MARK}={state}".encode(), *([f"{COMMAND}={command}".encode()] if command else [])}
+    return [pid for pid in _pids() if pid != os.getpid() and marks <= _environ(pid)]
 
 
-def end_leftovers(state: Path, *, patience: float = 4.0) -> int:
-    """End what an earlier launcher left, and say how many processes that were.
+def end_leftovers(state: Path, *, command: str = "", patience: float = 4.0) -> int:
+    """End what an earlier launcher or this command left, and say how many processes that were.
 
     SIGINT because PostgreSQL then lets go of its clients, and everybody else takes it as "leave".
     """
-    found = processes_of(state)
+    find = partial(processes_of, state, command=command)
+    found = find()
     _signal(found, signal.SIGINT)
-    _signal(_still_there(state, patience), signal.SIGKILL)
-    _still_there(state, 2.0)
+    _signal(_still_there(find, patience), signal.SIGKILL)
+    _still_there(find, 2.0)
     return len(found)
 
 
-def _still_there(state: Path, patience: float) -> list[int]:
+def _still_there(find: Callable[[], list[int]], patience: float) -> list[int]:
     deadline = time.monotonic() + patience
-    while (left := processes_of(state)) and time.monotonic() < deadline:
+    while (left := find()) and time.monotonic() < deadline:
         time.sleep(0.05)
     return left
 
@@ -46,10 +52,10 @@ def _pids() -> list[int]:
     return []
 
 
-def _environ(pid: int) -> list[bytes]:
+def _environ(pid: int) -> set[bytes]:
     with suppress(OSError):
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    return []
+        return set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
+    return set()
 
 
 def _signal(pids: list[int], number: signal.Signals) -> None:
