@@ -104,7 +104,7 @@ def test_answers_that_come_while_postgresql_is_in_trouble_are_not_lost(
     make_people(project, 50)
     run = make_run(project)
     fcm.change(latency_ms=1_500)
-    troubled = threading.Thread(target=trouble, args=(lambda: fcm.counts()["requests"] > 0,))
+    troubled = threading.Thread(target=trouble, args=(lambda: fcm.counts()["requests"] == 50,))
     troubled.start()
 
     settled = sending.send(run.pk, 1, run.epoch)
