@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 from django.conf import LazySettings, settings
-from django.db import connection
 from django.db.models.sql.compiler import SQLCompiler
 from django.db.transaction import TransactionManagementError
 from django.test import TransactionTestCase
@@ -29,8 +28,10 @@ from notifications.keys import credentials
 from notifications.keys.credentials import ServiceAccount
 from notifications.pace import share
 from notifications.people.project import Project
+from tests import lanes
 from tests.given.builders import make_project
 from tests.given.forgetting import empty_tables, flush
+from tests.servers import databases
 from tests.servers.chromium import HEADLESS_SHELL, launched
 from tests.servers.fcm import Fcm
 from tests.servers.feed import Feed
@@ -104,12 +105,16 @@ def static_files_are_found_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """What dies with the tests need not be safe on a disk before the next statement."""
-    with django_db_blocker.unblock(), connection.cursor() as cursor:
-        name = connection.ops.quote_name(connection.settings_dict["NAME"])
-        cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
-    connection.close()  # who connects from now on
+def django_db_setup(
+    django_test_environment: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[None]:
+    """A database of this process's own, in place of pytest-django's, which would migrate each."""
+    with django_db_blocker.unblock():
+        databases.create_migrated(lanes.DATABASE)
+        databases.connect_to(lanes.DATABASE)
+    yield
+    with django_db_blocker.unblock():
+        databases.drop(lanes.DATABASE)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,18 +1,23 @@
-"""Test processes side by side: each has nine Redis databases of its own, as it has PostgreSQL's.
+"""Test processes side by side: each has a PostgreSQL database and nine Redis databases of its own.
 
-Loaded by `-p`, ahead of Django's settings. Three on two cores: a third of their time is waiting.
+Two runs may share their servers. Loaded by `-p`, ahead of Django's settings. Three lanes on two
+cores: a third of their time is waiting.
 """
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from config.boot.redis_address import redis_address
 
+LANES = 14
+CLAIMS = Path(__file__).parents[1] / "var" / "test" / "lanes"
 DATABASES = 9  # four for the tests, four for what runs apart from them, one where nobody listens
 # Half a minute each and more: begun last, one of them would leave the other lanes idle.
 LONG = (
@@ -40,10 +45,34 @@ LONG = (
     "browser/test_hostile_names.py",
 )
 
-if lane := os.environ.get("PYTEST_XDIST_WORKER"):
-    first = DATABASES * int(lane.removeprefix("gw"))
-    os.environ["REDIS_URL"] = redis_address(os.environ["REDIS_URL"], database=first)
+
+def _claim() -> tuple[int, IO[str]]:
+    """The first lane that no process has, ours until this one ends: the kernel lets go of it."""
+    CLAIMS.mkdir(parents=True, exist_ok=True)
+    for number in range(LANES):
+        file = (CLAIMS / str(number)).open("w")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+        else:
+            return number, file
+    raise pytest.UsageError(f"{LANES} test processes are running already. Wait for one to end.")
+
+
+NUMBER, _claimed = _claim()
+DATABASE = f"test_{NUMBER}"
+_given = os.environ["REDIS_URL"]
+os.environ["REDIS_URL"] = redis_address(_given, database=DATABASES * NUMBER)
+if "PYTEST_XDIST_WORKER" in os.environ:
     gc.disable()  # hardly anything of what is read until the first test becomes garbage
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Who only hands out tests to others needs no lane, and its children inherit none."""
+    if config.getoption("numprocesses", None):
+        _claimed.close()
+        os.environ["REDIS_URL"] = _given
 
 
 @pytest.hookimpl(trylast=True)  # after they were shuffled
