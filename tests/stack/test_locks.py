@@ -26,7 +26,7 @@ def pins(lock: str) -> dict[str, str]:
     return dict(PIN.findall((CHECKOUT / lock).read_text()))
 
 
-@pytest.mark.parametrize(("one", "other"), combinations((DEPLOYED, RUN, DEV, BENCH), 2))
+@pytest.mark.parametrize(("one", "other"), [*combinations((DEPLOYED, RUN, DEV, BENCH), 2)])
 def test_two_lock_files_agree_on_what_both_have(one: str, other: str) -> None:
     ours, theirs = pins(one), pins(other)
     assert ours

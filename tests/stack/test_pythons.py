@@ -9,8 +9,6 @@ import pytest
 
 from tests import pythons
 
-VERSION = f"3.{sys.version_info[1]}"
-
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -30,8 +28,9 @@ def install(path: Path, *, works: bool = True) -> str:
 
 
 def test_the_python_on_path_comes_first(machine: Path) -> None:
-    install(pythons.PYENV / f"{VERSION}.1" / "bin" / f"python{VERSION}")
-    assert pythons.find(VERSION) == install(machine / f"python{VERSION}")
+    install(pythons.PYENV / "3.14.1" / "bin" / "python3.14")
+    on_path = install(machine / "python3.14")
+    assert pythons.find("3.14") == on_path
 
 
 def test_pyenvs_newest_is_taken_where_the_one_on_path_does_not_start(machine: Path) -> None:
