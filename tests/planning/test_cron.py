@@ -12,12 +12,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from campaigns.planning.repeats import cron
-from campaigns.planning.repeats.cron import FIELDS, LONGEST, MONTHS, WEEKDAYS, Cron
+from campaigns.planning.repeats.cron import FIELDS, LONGEST, Cron
 
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 BERLIN, SEOUL = "Europe/Berlin", "Asia/Seoul"
 ZONES = [BERLIN, SEOUL, "America/New_York", "America/Nuuk", "Australia/Lord_Howe", "Asia/Kathmandu",
          "Africa/Cairo", "America/Havana", "Antarctica/Troll"]  # fmt: skip
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
 
 def due(text: str, begin: str, count: int, zone: str = SEOUL, **more: str) -> list[str]:
@@ -44,6 +46,7 @@ def due(text: str, begin: str, count: int, zone: str = SEOUL, **more: str) -> li
         ("0 9 29 2 *", ["2028-02-29 09:00", "2032-02-29 09:00", "2036-02-29 09:00"]),
         ("0 9 13 * fri", ["2027-01-01 09:00", "2027-01-08 09:00", "2027-01-13 09:00"]),
         ("0 9 */10 * fri", ["2027-01-01 09:00", "2027-05-21 09:00", "2027-06-11 09:00"]),
+        ("0 9 29 2 */7", ["2032-02-29 09:00", "2060-02-29 09:00", "2088-02-29 09:00"]),
     ],
 )
 def test_it_is_due_when_crontab_says(text: str, first_three: list[str]) -> None:
@@ -118,6 +121,14 @@ def test_what_is_never_due_is_found_out_and_ends() -> None:
         ("0 9 * * mon#1", "day of the week: “mon#1” is none"),
         ("0 */0 * * *", "hour: “*/0”: a step is a number from 1 to 99."),
         ("0 9/2 * * *", "hour: “9/2”: a step goes with * or a range."),
+        ("0 8-08/2 * * *", "hour: “8-08/2”: a step goes with * or a range."),
+        ("0 8-20/ * * *", "hour: “8-20/”: a step is a number from 1 to 99."),
+        ("0 */100 * * *", "hour: “*/100”: a step is a number from 1 to 99."),
+        ("0 008 * * *", "hour: “008” is none"),
+        ("0 9 LW * *", "day of the month: “lw” is none"),
+        ("0 9 * * 5L", "day of the week: “5l” is none"),
+        ("0 9 * * ſun", "day of the week: “ſun” is none"),
+        ("99 99 * * *", "minute: “99” is none"),
         ("0 9, * * *", "hour: “” is none"),
         ("0 -9 * * *", "hour: “-9” is none"),
         ("0 ٩ * * *", "hour: “٩” is none"),

@@ -1,15 +1,17 @@
 """Cron: what repeats at times that five fields describe, as in crontab(5), by the clocks of a zone.
 
-A parser of our own, with few words: Celery's takes “mon” for a minute, and Sunday only as 0.
+cronsim reads the fields and walks the wall clock. What it calls only “Bad hour” is explained here.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from cronsim import CronSim, CronSimError
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -17,48 +19,34 @@ from django.utils.translation import gettext_lazy
 from campaigns.planning.repeats.rhythm import END, first_showing
 
 LONGEST = 100
-A_DAY, AN_HOUR = timedelta(days=1), timedelta(hours=1)
-LOOKED_AHEAD = 9 * 366  # days: eight years lie between two 29th of February around 2100
-MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
-MOST_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+A_DAY, AN_HOUR, A_SECOND = timedelta(days=1), timedelta(hours=1), timedelta(seconds=1)
+WORD = re.compile(r"\d{1,2}|[a-z]{3}", re.ASCII)  # cronsim also takes “L” and “mon#1”
 
 
 @dataclass(frozen=True)
 class Field:
+    name: str  # as cronsim calls it
     words: str | Promise
     first: int
     last: int
-    names: dict[str, int]
+
+    def values(self, part: str) -> set[int]:
+        """What a part of this field stands for; nothing, if it cannot be read."""
+        alone = " ".join(part if field is self else "*" for field in FIELDS)
+        try:
+            found: set[int] = getattr(CronSim(alone, END), self.name)
+        except CronSimError:
+            return set()
+        return found
 
 
 FIELDS = (
-    Field(gettext_lazy("minute"), 0, 59, {}),
-    Field(gettext_lazy("hour"), 0, 23, {}),
-    Field(gettext_lazy("day of the month"), 1, 31, {}),
-    Field(gettext_lazy("month"), 1, 12, {name: n for n, name in enumerate(MONTHS, start=1)}),
-    Field(gettext_lazy("day of the week"), 0, 7, {name: n for n, name in enumerate(WEEKDAYS)}),
+    Field("minutes", gettext_lazy("minute"), 0, 59),
+    Field("hours", gettext_lazy("hour"), 0, 23),
+    Field("days", gettext_lazy("day of the month"), 1, 31),
+    Field("months", gettext_lazy("month"), 1, 12),
+    Field("weekdays", gettext_lazy("day of the week"), 0, 7),
 )
-
-
-@dataclass(frozen=True)
-class Expression:
-    minute: int
-    hours: frozenset[int]
-    days: frozenset[int]
-    months: frozenset[int]
-    weekdays: frozenset[int]  # 0 is Sunday
-    either: bool  # of the two kinds of days; else a day has to be both
-
-    def walls(self, day: date) -> list[datetime]:
-        """When it is due on a day, by the clock."""
-        if day.month not in self.months or not self._is_one(day):
-            return []
-        return [datetime.combine(day, time(hour, self.minute)) for hour in sorted(self.hours)]
-
-    def _is_one(self, day: date) -> bool:
-        of_month, of_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
-        return (of_month or of_week) if self.either else (of_month and of_week)
 
 
 @dataclass(frozen=True)
@@ -67,7 +55,7 @@ class Cron:
 
     first: datetime
     zone: str
-    expression: Expression
+    expression: str
     until: datetime | None = None
     days_off: frozenset[date] = frozenset()
 
@@ -77,30 +65,26 @@ class Cron:
     def after(self, moment: datetime) -> Iterator[datetime]:
         """Every occurrence later than `moment`. Where an hour is skipped, what falls into it is due
         when the clocks are set; less than an hour after that nothing follows."""
-        if max(moment, self.first) >= END:
+        start = max(moment, self.first)
+        if start >= END:
             return
         last, until = None, min(self.until or END, END)
-        day = max(moment, self.first).astimezone(ZoneInfo(self.zone)).date() - A_DAY
-        left_out = 0
-        while left_out <= LOOKED_AHEAD:
-            for instant in self._on(day):
-                if instant > until:
-                    return
-                if instant < self.first or (last is not None and instant < last + AN_HOUR):
-                    continue
-                last, left_out = instant, 0
-                if instant > moment:
-                    yield instant
-            day, left_out = day + A_DAY, left_out + 1
+        day = start.astimezone(ZoneInfo(self.zone)).date() - A_DAY
+        for wall in CronSim(self.expression, datetime.combine(day, time()) - A_SECOND):
+            instant = first_showing(wall, self.zone)
+            if instant > until:
+                return
+            too_soon = last is not None and instant < last + AN_HOUR
+            if wall.date() in self.days_off or instant < self.first or too_soon:
+                continue
+            last = instant
+            if instant > moment:
+                yield instant
 
     def meant(self, shown: datetime) -> datetime:
         """Its time on that day, whatever the clocks there show then: they may be set."""
-        walls = [wall for wall in self.expression.walls(shown.date()) if wall <= shown]
-        return walls[-1] if walls else shown
-
-    def _on(self, day: date) -> list[datetime]:
-        walls = [] if day in self.days_off else self.expression.walls(day)
-        return [first_showing(wall, self.zone) for wall in walls]
+        before = next(CronSim(self.expression, shown + A_SECOND, reverse=True), shown)
+        return before if before.date() == shown.date() else shown
 
 
 def read(
@@ -112,10 +96,11 @@ def read(
     days_off: frozenset[date] = frozenset(),
 ) -> Cron:
     """Raises ValueError; its words name the field."""
-    return Cron(first, zone, check(text), until, days_off)
+    check(text)
+    return Cron(first, zone, text, until, days_off)
 
 
-def check(text: str) -> Expression:
+def check(text: str) -> CronSim:
     """Raises ValueError; its words name the field."""
     written = text.lower().split() if len(text) <= LONGEST else []
     if len(written) != len(FIELDS):
@@ -123,56 +108,35 @@ def check(text: str) -> Expression:
             _("Write five fields with blanks between: minute, hour, day of the month, month, day "
             "of the week, such as “0 9 * * mon”.")
         )  # fmt: skip
-    minutes, hours, days, months, weekdays = map(_read, FIELDS, written)
-    if len(minutes) > 1:
+    for field, parts in zip(FIELDS, written, strict=True):
+        for part in parts.split(","):
+            _check_part(field, part)
+    try:
+        found = CronSim(text, END)
+    except CronSimError as error:
+        raise _wrong(FIELDS[2], _("there is no such day in these months.")) from error
+    if len(found.minutes) > 1:
         said = _("one minute of the hour, such as 0: at least an hour lies between two.")
         raise _wrong(FIELDS[0], said)
-    # As crontab(5) has it: of days that both fields restrict, either.
-    either = not written[2].startswith("*") and not written[4].startswith("*")
-    if not either and all(min(days) > MOST_DAYS[month - 1] for month in months):
-        raise _wrong(FIELDS[2], _("there is no such day in these months."))
-    of_week = frozenset(number % 7 for number in weekdays)
-    (minute,) = minutes
-    return Expression(minute, hours, days, months, of_week, either)
+    return found
 
 
-def _read(field: Field, written: str) -> frozenset[int]:
-    return frozenset(number for part in written.split(",") for number in _part(field, part))
-
-
-def _part(field: Field, part: str) -> range:
+def _check_part(field: Field, part: str) -> None:
     """“*”, “5”, “mon-fri”, “*/2” or “8-20/2”."""
     span, slash, step = part.partition("/")
-    begin, dash, end = span.partition("-")
-    if span == "*":
-        first, last = field.first, field.last - (field.last == 7)  # Sunday once
-    elif dash:
-        first, last = _number(field, begin, part), _number(field, end, part)
-    else:
-        first = last = _number(field, begin, part)
-    if last < first:
-        said = _("“%(part)s” ends before it begins.")
-        raise _wrong(field, said % {"part": part})
-    if slash and first == last:
-        raise _wrong(field, _("“%(part)s”: a step goes with * or a range.") % {"part": part})
-    return range(first, last + 1, _step(field, step, part) if slash else 1)
-
-
-def _number(field: Field, word: str, part: str) -> int:
-    if word in field.names:
-        return field.names[word]
-    number = int(word) if word.isascii() and word.isdecimal() and len(word) <= 2 else -1
-    if not field.first <= number <= field.last:
-        said = _("“%(part)s” is none; write a number from %(first)s to %(last)s.")
-        raise _wrong(field, said % {"part": part, "first": field.first, "last": field.last})
-    return number
-
-
-def _step(field: Field, word: str, part: str) -> int:
-    number = int(word) if word.isascii() and word.isdecimal() and len(word) <= 2 else 0
-    if not number:
+    if span != "*":
+        begin, dash, end = span.partition("-")
+        for word in (begin, end) if dash else (begin,):
+            if not WORD.fullmatch(word) or not field.values(word):
+                said = _("“%(part)s” is none; write a number from %(first)s to %(last)s.")
+                shown = {"part": part, "first": field.first, "last": field.last}
+                raise _wrong(field, said % shown)
+        if not field.values(span):
+            raise _wrong(field, _("“%(part)s” ends before it begins.") % {"part": part})
+        if slash and len(field.values(span)) == 1:
+            raise _wrong(field, _("“%(part)s”: a step goes with * or a range.") % {"part": part})
+    if slash and not (len(step) <= 2 and field.values(f"*/{step}")):
         raise _wrong(field, _("“%(part)s”: a step is a number from 1 to 99.") % {"part": part})
-    return number
 
 
 def _wrong(field: Field, said: str) -> ValueError:
