@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from icalendar.timezone import tzp
 
 from campaigns.planning.repeats import holidays
 
@@ -75,6 +78,9 @@ def test_several_days_over_new_year_are_taken_on_both_sides_of_it() -> None:
         "RRULE:FREQ=MONTHLY", "RRULE:FREQ=YEARLY;BYDAY=4TH", "RRULE:FREQ=YEARLY;BYMONTH=11",
         "RRULE:FREQ=YEARLY;COUNT=0", "RRULE:INTERVAL=1", "RDATE;VALUE=DATE:20311226",
         "RECURRENCE-ID;VALUE=DATE:20311225", "RRULE:FREQ=YEARLY\r\nRRULE:FREQ=YEARLY",
+        "RRULE:FREQ=SECONDLY", "RRULE:FREQ=YEARLY;COUNT=1,2", "RRULE:FREQ=YEARLY;BYMONTH=12L",
+        "RRULE:FREQ=YEARLY;COUNT=2;COUNT=3", "RRULE:FREQ=YEARLY;EVER", "RRULE:FREQ=NEVER",
+        "RRULE:FREQ=YEARLY;BYDAY=" + "MO," * 100_000 + "MO",
     ],
 )  # fmt: skip
 def test_what_repeats_in_another_way_is_refused_by_its_name(rule: str) -> None:
@@ -144,3 +150,35 @@ def test_lines_are_unfolded_and_alarms_hours_and_what_was_cancelled_are_left_out
 def test_what_cannot_be_taken_says_why(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         holidays.read(text, TODAY)
+
+
+BOMB = (
+    "BEGIN:VTIMEZONE\r\nTZID:Bomb\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n"
+    "TZOFFSETFROM:+0000\r\nTZOFFSETTO:+0000\r\nRRULE:FREQ=SECONDLY\r\nEND:STANDARD\r\n"
+    "END:VTIMEZONE"
+)
+
+
+def test_a_time_zone_without_an_end_is_not_worked_out() -> None:
+    inside = event("DTSTART;VALUE=DATE:20311225", BOMB)
+    assert [*holidays.read(calendar(BOMB, inside), TODAY)] == [date(2031, 12, 25)]
+    assert tzp.timezone("Bomb") is None
+
+
+PIECES = st.sampled_from([
+    "BEGIN:VEVENT", "END:VEVENT", "BEGIN:VALARM", "SUMMARY", "DTSTART", "DTEND", "DURATION",
+    "RRULE", "RDATE", "EXDATE", ";VALUE=DATE", ";VALUE=a,b", ";TZID=../x", ":", ",", ";", "=", '"',
+    "20311225", "20311225T000000Z", "20311225T000000Z/P1D", "99991231", "P9999999D", "P", "-P1D",
+    "FREQ=YEARLY", "UNTIL=", "COUNT=", "INTERVAL=9", "BYMONTH=", "9" * 5_000, "\r\n", "\n", "\r",
+    " ", "\\", "\0", "\ud800", "é",
+])  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=12).map("".join), st.lists(PIECES, max_size=12).map("".join))
+def test_whatever_stands_in_it_is_read_or_refused(before: str, inside: str) -> None:
+    text = calendar(before, event("DTSTART;VALUE=DATE:20311225", inside))
+    try:
+        assert holidays.read(text, TODAY)
+    except ValueError as error:
+        assert type(error) is ValueError
+        assert str(error)

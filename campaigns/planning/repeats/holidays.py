@@ -1,6 +1,8 @@
 """Holidays: the whole days that a calendar file (.ics) lists, as days off.
 
 RFC 5545, as far as calendars of holidays use it: whole days, several days, every year on its date.
+icalendar reads lines and values, not the whole file: it would keep a time zone that stands in it as
+long as the process lives, and search its rule from 1970 on, second by second if it says so.
 """
 
 from __future__ import annotations
@@ -9,29 +11,33 @@ import re
 from calendar import isleap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from typing import Any
 
 from django.utils.translation import gettext as _
+from icalendar import vDDDTypes, vRecur
+from icalendar.parser import Contentline, Contentlines
 
 from campaigns.planning.repeats import days_off
 
 LONGEST = 1_000_000  # characters
 MOST_EVENTS = 2_000
+LONGEST_RULE = 200
 EARLIEST_YEAR = 1900  # each year of each event is looked at
 YEARS_AHEAD = 5  # what is further away is typed by nobody, and may be given anew
 
-LINE = re.compile(r'([A-Za-z-]+)(?:;(?:[^:"]|"[^"]*")*+)?:(.*)', re.DOTALL)
-DAY = re.compile(r"\d{8}", re.ASCII)
-TIME = re.compile(r"\d{8}T\d{6}Z?", re.ASCII)
-LENGTH = re.compile(r"\+?P(\d{1,4})([DW])", re.ASCII)
-UNSAID = re.compile(r"\\[nN]|\\(.)")  # a comma, say, is written \,
+USED = "BEGIN|END|SUMMARY|STATUS|DTSTART|DTEND|DURATION|RRULE|RDATE|EXDATE|RECURRENCE-ID"
+IS_USED = re.compile(f"({USED})[;:]", re.IGNORECASE)
 # What else a rule may say: the event's own date once more, or nothing to a year.
 OF_A_RULE = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDAY"}
 
 
 @dataclass
 class Event:
+    """Its values by their names, as they are written."""
+
     said: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def one(self, name: str) -> str:
@@ -39,8 +45,7 @@ class Event:
 
     @property
     def called(self) -> str:
-        words = UNSAID.sub(lambda found: found[1] or " ", self.one("SUMMARY"))
-        return days_off.tidy(words[: days_off.LONGEST_NAME])
+        return days_off.tidy(self.one("SUMMARY")[: days_off.LONGEST_NAME])
 
     @property
     def name(self) -> str:
@@ -52,12 +57,13 @@ def read(text: str, today: date) -> dict[date, str]:
     wrong."""
     if len(text) > LONGEST:
         raise ValueError(_("This file is too large: at most 1 MB."))
-    lines = _lines(text)
-    if not lines or lines[0].upper() != "BEGIN:VCALENDAR":
+    whole = text.strip("\ufeff \t\r\n")
+    lines = Contentlines.from_ical(whole)
+    if lines[0].upper() != "BEGIN:VCALENDAR":
         raise ValueError(
             _("This is no calendar file (.ics): it does not begin with BEGIN:VCALENDAR.")
         )
-    if lines[-1].upper() != "END:VCALENDAR":
+    if not whole.upper().endswith("\nEND:VCALENDAR"):
         raise ValueError(_("This calendar file is cut off: it does not end with END:VCALENDAR."))
     first, last = today - timedelta(days=1), _years_after(today)  # it may be yesterday elsewhere
     found: dict[date, str] = {}
@@ -71,24 +77,15 @@ def read(text: str, today: date) -> dict[date, str]:
     return found
 
 
-def _lines(text: str) -> list[str]:
-    """A long one is folded: it goes on behind a blank."""
-    unfolded = re.sub(r"\r?\n[ \t]", "", text.lstrip("\ufeff"))
-    return [line for line in re.split(r"[\r\n]+", unfolded.strip()) if line]
-
-
 def _years_after(today: date) -> date:
     return date(today.year + YEARS_AHEAD, today.month, min(today.day, 28))
 
 
-def _events(lines: Iterable[str]) -> Iterator[Event]:
+def _events(lines: Iterable[Contentline]) -> Iterator[Event]:
     """With what each says itself: not what the alarms inside it say."""
     inside: list[str] = []
     event, number = Event(), 0
-    for line in lines:
-        if not (found := LINE.fullmatch(line)):
-            continue
-        name, value = found[1].upper(), found[2]
+    for name, value in _values(lines):
         if name == "BEGIN":
             inside.append(value.strip().upper())
             if inside[-1] == "VEVENT":
@@ -101,6 +98,14 @@ def _events(lines: Iterable[str]) -> Iterator[Event]:
             event.said[name].append(value)
 
 
+def _values(lines: Iterable[Contentline]) -> Iterator[tuple[str, str]]:
+    """Of the lines that matter here, and can be read."""
+    for line in filter(IS_USED.match, lines):
+        with suppress(ValueError):
+            name, _parameters, value = line.parts()
+            yield name.upper(), value
+
+
 def _expect_few(events: int) -> None:
     if events > MOST_EVENTS:
         said = _("There are too many events in this file; at most %(most)s.")
@@ -108,7 +113,8 @@ def _expect_few(events: int) -> None:
 
 
 def _days(event: Event, first: date, last: date) -> Iterator[date]:
-    if event.one("STATUS").upper() == "CANCELLED" or TIME.fullmatch(event.one("DTSTART")):
+    is_at_an_hour = isinstance(_read(event.one("DTSTART")), datetime)
+    if is_at_an_hour or event.one("STATUS").upper() == "CANCELLED":
         return
     begins = _date(event, event.one("DTSTART"))
     length = _length(event, begins)
@@ -119,12 +125,16 @@ def _days(event: Event, first: date, last: date) -> Iterator[date]:
             yield date.fromordinal(day)
 
 
+def _read(value: str) -> Any:
+    """A date, a time, a duration, …; None: nothing of the kind."""
+    with suppress(ValueError):
+        return vDDDTypes.from_ical(value)
+
+
 def _date(event: Event, value: str) -> date:
-    try:
-        if DAY.fullmatch(value) and int(value[:4]) >= EARLIEST_YEAR:
-            return date(int(value[:4]), int(value[4:6]), int(value[6:]))
-    except ValueError:
-        pass
+    day = _read(value)
+    if isinstance(day, date) and not isinstance(day, datetime) and day.year >= EARLIEST_YEAR:
+        return day
     said = _("“%(name)s”: “%(value)s” is no date of a calendar file from %(year)s on.")
     raise ValueError(said % {"name": event.name, "value": value[:40], "year": EARLIEST_YEAR})
 
@@ -138,10 +148,11 @@ def _length(event: Event, begins: date) -> int:
         return max(1, days)
     if not (lasts := event.one("DURATION")):
         return 1
-    if not (found := LENGTH.fullmatch(lasts)):
-        said = _("“%(name)s” lasts “%(value)s”: it has to be whole days.")
-        raise ValueError(said % {"name": event.name, "value": lasts[:40]})
-    return max(1, int(found[1]) * (7 if found[2] == "W" else 1))
+    length = _read(lasts)
+    if isinstance(length, timedelta) and length == timedelta(days=max(0, length.days)):
+        return max(1, length.days)
+    said = _("“%(name)s” lasts “%(value)s”: it has to be whole days.")
+    raise ValueError(said % {"name": event.name, "value": lasts[:40]})
 
 
 def _starts(event: Event, begins: date, first: date, last: date) -> Iterator[date]:
@@ -153,6 +164,7 @@ def _starts(event: Event, begins: date, first: date, last: date) -> Iterator[dat
         return
     without = {word.strip()[:8] for line in event.said["EXDATE"] for word in line.split(",")}
     every, most, until = _rule(event, begins)
+    # Not by dateutil: it looks at each day of each of these years.
     years = range(begins.year, min(last, until).year + 1, every)
     if (begins.month, begins.day) == (2, 29):
         there_are = [year for year in years if isleap(year)]
@@ -166,18 +178,21 @@ def _starts(event: Event, begins: date, first: date, last: date) -> Iterator[dat
 
 def _rule(event: Event, begins: date) -> tuple[int, int | None, date]:
     """Every so many years, so many times (None: any number), until that day."""
-    parts = [part.partition("=") for part in event.one("RRULE").upper().split(";") if part]
-    rule = {name: value for name, _is, value in parts}
-    own = {"FREQ": "YEARLY", "BYMONTH": str(begins.month), "BYMONTHDAY": str(begins.day)}
-    if any(rule.get(name, value).lstrip("0") != value for name, value in own.items()):
+    text = event.one("RRULE").strip(";")
+    try:
+        rule = vRecur.from_ical(text) if len(text) <= LONGEST_RULE else {}
+    except ValueError:
+        rule = {}
+    parts = {name: values[0] for name, values in rule.items() if len(values) == 1}
+    own = {"FREQ": "YEARLY", "BYMONTH": begins.month, "BYMONTHDAY": begins.day}
+    differs = any(str(parts.get(name, value)) != str(value) for name, value in own.items())
+    is_more = len(parts) != len(text.split(";")) or parts.keys() - OF_A_RULE
+    if "FREQ" not in parts or differs or is_more:
         raise _repeats_oddly(event)
-    if "FREQ" not in rule or rule.keys() - OF_A_RULE:
+    every, most, until = parts.get("INTERVAL", 1), parts.get("COUNT"), parts.get("UNTIL", date.max)
+    if every < 1 or (most is not None and most < 1):
         raise _repeats_oddly(event)
-    numbers = [rule.get(name, "1") for name in ("INTERVAL", "COUNT")]
-    if not all(re.fullmatch(r"[1-9]\d{0,3}", number, re.ASCII) for number in numbers):
-        raise _repeats_oddly(event)
-    until = _date(event, rule["UNTIL"][:8]) if "UNTIL" in rule else date.max
-    return int(numbers[0]), int(numbers[1]) if "COUNT" in rule else None, until
+    return every, most, until.date() if isinstance(until, datetime) else until
 
 
 def _repeats_oddly(event: Event) -> ValueError:
