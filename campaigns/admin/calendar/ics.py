@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from django.utils.translation import gettext as _
+from icalendar import Calendar, Event, vText
 
 from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entries, Entry
 from campaigns.runs.run import Run
@@ -14,7 +15,6 @@ from campaigns.runs.series import ONCE, instant_of
 from notifications.admin.furniture.page import page_url
 from notifications.values.moments import in_zone
 
-LONGEST = 75  # octets of a line; the rest goes on after a blank
 BREAK = re.compile("\r\n|[\n\v\f\r\x85\u2028\u2029]")
 CONTROL = re.compile(r"[\x00-\x09\x0e-\x1f\x7f-\x9f]")
 WALL = "%Y%m%dT%H%M%S"
@@ -28,15 +28,16 @@ STATUS = {
 
 def written(
     entries: Entries, labels: dict[str, str], absolute: Callable[[str], str], now: datetime
-) -> str:
+) -> bytes:
     """`labels`: what a state is called; `absolute`: the whole address of a page of ours."""
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Carillon//Calendar//EN"]
+    calendar = Calendar()
+    calendar.add("version", "2.0")
+    calendar.add("prodid", "-//Carillon//Calendar//EN")
     if missing := " ".join(_missing(entries)):
-        lines.append(f"X-WR-CALDESC:{_escaped(missing)}")
+        calendar.add("x-wr-caldesc", vText(missing))
     for entry, name in _named(entries):
-        lines += _event(entry, name, labels, absolute, now)
-    lines.append("END:VCALENDAR")
-    return "".join(f"{folded}\r\n" for line in lines for folded in _folded(line))
+        calendar.add_component(_event(entry, name, labels, absolute, now))
+    return calendar.to_ical()
 
 
 def _missing(entries: Entries) -> Iterator[str]:
@@ -56,18 +57,16 @@ def _event(
     labels: dict[str, str],
     absolute: Callable[[str], str],
     now: datetime,
-) -> Iterator[str]:
-    url = absolute(page_url(entry.run or entry.campaign))
-    summary = _escaped(f"{entry.campaign.name} ({labels[entry.state]})")
-    yield "BEGIN:VEVENT"
-    yield f"UID:{name}@{absolute('/').split('/')[2]}"
-    yield f"DTSTAMP:{_instant(now)}"
+) -> Event:
+    event = Event()
+    event.add("uid", f"{name}@{absolute('/').split('/')[2]}")
+    event.add("dtstamp", now)
     # Without a zone it is meant in all: so the format tells a time on each reader's own clock.
-    yield f"DTSTART:{entry.wall:{WALL}}" if entry.wall else f"DTSTART:{_instant(entry.at)}"
-    yield f"SUMMARY:{summary}"
-    yield f"URL:{url}"
-    yield f"STATUS:{STATUS.get(entry.state, 'CONFIRMED')}"
-    yield "END:VEVENT"
+    event.add("dtstart", entry.wall or entry.at.astimezone(UTC))
+    event.add("summary", plain(f"{entry.campaign.name} ({labels[entry.state]})"))
+    event.add("url", absolute(page_url(entry.run or entry.campaign)))
+    event.add("status", STATUS.get(entry.state, "CONFIRMED"))
+    return event
 
 
 def _named(entries: list[Entry]) -> Iterator[tuple[Entry, str]]:
@@ -99,18 +98,6 @@ def _instant(at: datetime) -> str:
     return f"{at.astimezone(UTC):{WALL}Z}"
 
 
-def _escaped(text: str) -> str:
-    plain = CONTROL.sub(" ", BREAK.sub("\n", text))
-    return re.sub(r"([\\;,])", r"\\\1", plain).replace("\n", "\\n")
-
-
-def _folded(line: str) -> Iterator[str]:
-    """Between letters: half of one would be none."""
-    part, size = "", 0
-    for letter in line:
-        octets = len(letter.encode())
-        if size + octets > LONGEST:
-            yield part
-            part, size = " ", 1
-        part, size = part + letter, size + octets
-    yield part
+def plain(text: str) -> str:
+    """Without characters that a calendar could take for the end of a line."""
+    return CONTROL.sub(" ", BREAK.sub("\n", text))
