@@ -17,6 +17,7 @@ from django.utils.translation import get_language, gettext, gettext_noop
 
 from notifications.people.importing import columns, sniffing, source, staging, upload, working
 from notifications.people.importing.columns import Column
+from notifications.people.importing.encodings import ENCODINGS
 from notifications.people.importing.merging import lanes
 from notifications.people.importing.model import UNFINISHED, Import
 from notifications.people.project import Project
@@ -39,26 +40,43 @@ def begin(project: Project, *, name: str, size: int, by: str) -> Import:
     return one
 
 
-def complete(one: Import) -> None:
+def complete(one: Import, *, encoding: str = "") -> None:
     """All parts are here: look at the file. It is ready then, or failed with a `problem`.
 
     Raises ValidationError while parts are missing.
     """
     upload.check_whole(one)
     try:
-        sniffed = sniffing.sniff(one)
+        looked_at = _looked_at(one, encoding)
     except source.Unusable as error:
         _fail(one, ("uploading",), str(error))
         return
+    one.move(("uploading",), state=Import.State.READY, **looked_at)
+
+
+def set_encoding(one: Import, encoding: str) -> None:
+    """Look at the file again, as one in this encoding; empty: in the detected one. What its columns
+    mean is guessed anew. Raises ValidationError."""
+    if encoding not in ("", *ENCODINGS):
+        said = gettext("Use one of %(known)s.") % {"known": ", ".join(ENCODINGS)}
+        raise ValidationError({"encoding": said})
+    try:
+        looked_at = _looked_at(one, encoding)
+    except source.Unusable as error:
+        raise ValidationError({"encoding": str(error)}) from error
+    _unread(one, **looked_at)
+
+
+def _looked_at(one: Import, encoding: str) -> dict[str, Any]:
+    """What there is to know of the file before it is read. Raises Unusable."""
+    sniffed = sniffing.sniff(one, encoding)
     head, rows = sniffed["head"], sniffed["rows"]
     guessed = columns.remembered(one.project_id, head) or columns.guess(head, rows)
-    one.move(
-        ("uploading",),
-        state=Import.State.READY,
-        sniffed={**sniffed, upload.LAST_PART: clock.now().isoformat()},
-        head_digest=columns.digest_of(head),
-        mapping=columns.written(columns.as_declared(guessed, one.project_id)),
-    )
+    return {
+        "sniffed": {**sniffed, upload.LAST_PART: clock.now().isoformat()},
+        "head_digest": columns.digest_of(head),
+        "mapping": columns.written(columns.as_declared(guessed, one.project_id)),
+    }
 
 
 def set_mapping(
@@ -73,15 +91,13 @@ def set_mapping(
         said = gettext("Use one of %(known)s.") % {"known": ", ".join(Import.Mode.values)}
         raise ValidationError({"mode": said})
     columns.validate_mapping(mapping, head=one.sniffed["head"], project_id=one.project_id)
+    _unread(one, mapping=columns.written(mapping), mode=mode, resubscribe=resubscribe)
+
+
+def _unread(one: Import, **values: Any) -> None:
+    """What was read of it is read again, with these values."""
     with transaction.atomic():
-        one.move(
-            ("ready", "checked"),
-            state=Import.State.READY,
-            mapping=columns.written(mapping),
-            mode=mode,
-            resubscribe=resubscribe,
-            **working.AFRESH,
-        )
+        one.move(("ready", "checked"), state=Import.State.READY, **values, **working.AFRESH)
         one.refusals.all().delete()
         staging.drop(one)
 

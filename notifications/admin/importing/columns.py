@@ -82,8 +82,25 @@ def form(one: Import) -> dict[str, Any]:
 
 def form_again(one: Import, posted: QueryDict, error: ValidationError) -> dict[str, Any]:
     """The form as it was sent, with the problem beside each column."""
+    return _sent(one, posted, _said(one, posted), problems_of(error))
+
+
+def in_another_encoding(one: Import, posted: QueryDict) -> dict[str, Any]:
+    """The form with the first rows in this encoding. A column that keeps its name keeps what was
+    set for it. Raises InvalidMove."""
+    said = {column.head: column for column in _said(one, posted)}
+    try:
+        imports.set_encoding(one, posted.get("encoding", ""))
+    except ValidationError as error:
+        return form_again(one, posted, error)
+    return _sent(one, posted, [said.get(each.head, each) for each in columns_of(one)], {})
+
+
+def _sent(
+    one: Import, posted: QueryDict, mapping: list[Column], wrong: dict[str, list[str]]
+) -> dict[str, Any]:
     return {
-        **_drawn(one, _said(one, posted), problems_of(error)),
+        **_drawn(one, mapping, wrong),
         "mode": posted.get("mode", one.mode),
         "resubscribe": "resubscribe" in posted,
     }
@@ -104,11 +121,13 @@ def _drawn(one: Import, mapping: list[Column], wrong: dict[str, list[str]]) -> d
     return {
         "columns": [_shown(place, column, rows, wrong) for place, column in enumerate(mapping)],
         "detected": detected.in_words(one),
+        "encodings": detected.encodings(one),
+        "encoding": one.sniffed.get("encoding", ""),
         "meanings": meanings(one.project_id),
         "answers": answers(one.project_id),
         "kinds": Type.choices,
         "modes": [(mode.value, mode.label, means) for mode, means in MODES],
-        "problems": [said for name in ("", "mode") for said in wrong.get(name, ())],
+        "problems": [said for name in ("", "mode", "encoding") for said in wrong.get(name, ())],
         "wrong": bool(wrong),
     }
 

@@ -1,10 +1,11 @@
-"""What was detected of a file, in a sentence: encoding, delimiter, head."""
+"""What was detected of a file: its encoding, as a choice, and the rest in a sentence."""
 
 from __future__ import annotations
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from notifications.people.importing.encodings import ENCODINGS
 from notifications.people.importing.model import Import
 
 DELIMITERS = {
@@ -13,12 +14,15 @@ DELIMITERS = {
     "\t": gettext_lazy("tabs"),
     "|": gettext_lazy("vertical bars"),
 }
-ENCODINGS = {
-    "utf-8": "UTF-8",
-    "utf-16-le": "UTF-16",
-    "utf-16-be": "UTF-16",
-    "cp1252": gettext_lazy("Latin-1 (Windows-1252)"),
-}
+
+
+def encodings(one: Import) -> list[tuple[str, str]]:
+    """The choices, the first of which is what was detected."""
+    found = {file.get("detected", file["encoding"]) for file in one.sniffed["files"]}
+    said = _("Detected for each file")
+    if len(found) == 1:
+        said = _("Detected: %(encoding)s") % {"encoding": ENCODINGS[found.pop()]}
+    return [("", said), *((name, str(label)) for name, label in ENCODINGS.items())]
 
 
 def in_words(one: Import) -> str:
@@ -29,8 +33,7 @@ def in_words(one: Import) -> str:
         "%(count)s columns, named in the first line.",
         len(head),
     )
-    said = _("Detected: %(encoding)s, cells between %(delimiter)s. %(columns)s") % {
-        "encoding": ENCODINGS.get(first["encoding"], first["encoding"]),
+    said = _("Cells between %(delimiter)s. %(columns)s") % {
         "delimiter": DELIMITERS.get(first["delimiter"], f"“{first['delimiter']}”"),
         "columns": counted % {"count": f"{len(head):,}"},
     }

@@ -77,6 +77,7 @@ class ImportPage(Page):
             ("<int:import_id>/finish/", upload.finish, "import_finish"),
             ("<int:import_id>/cancel/", upload.cancel, "import_cancel"),
             ("<int:import_id>/columns/", self.columns_view, "import_columns"),
+            ("<int:import_id>/encoding/", self.encoding_view, "import_encoding"),
             ("<int:import_id>/live/", self.live_view, "import_live"),
             ("<int:import_id>/refused.csv", refusals.csv_view, "import_refused"),
         ]
@@ -169,6 +170,18 @@ class ImportPage(Page):
         else:
             tasks.ring_import(one.pk)
         return HttpResponseRedirect(page_url(one))
+
+    def encoding_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
+        """Step 2 in another encoding, shown while nothing is checked."""
+        one = self._one(request, import_id)
+        if request.method != "POST":
+            return HttpResponseRedirect(page_url(one))
+        try:
+            form = columns.in_another_encoding(one, request.POST)
+        except Import.InvalidMove as error:
+            messages.error(request, str(error))
+            return HttpResponseClientRedirect(page_url(one))
+        return self.page_of(request, one, form=form)
 
     def live_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
         """Requested every second while a worker is busy with it."""

@@ -15,6 +15,7 @@ from django.utils import timezone
 from notifications import imports
 from notifications.management.projects import project_named
 from notifications.people.importing import columns, refused
+from notifications.people.importing.encodings import ENCODINGS
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
 
@@ -42,6 +43,12 @@ class Command(BaseCommand):
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--mode", choices=Import.Mode.values, default=Import.Mode.ADD)
         parser.add_argument(
+            "--encoding",
+            choices=ENCODINGS,
+            default="",
+            help="of the file, if it is detected wrong",
+        )
+        parser.add_argument(
             "--map",
             type=Path,
             metavar="FILE.json",
@@ -52,7 +59,7 @@ class Command(BaseCommand):
     def handle(self, *, file: Path, project: str, mode: str, **options: Any) -> None:
         owner, told = project_named(project), _map_of(options["map"])
         try:
-            one = _uploaded(owner, file)
+            one = _uploaded(owner, file, options["encoding"])
             if one.state == Import.State.FAILED:
                 raise CommandError(one.problem)
             self._map(one, told, mode)
@@ -130,7 +137,7 @@ def _ignored_again(one: Import) -> list[tuple[str, int]]:
     ]
 
 
-def _uploaded(project: Project, file: Path) -> Import:
+def _uploaded(project: Project, file: Path, encoding: str) -> Import:
     """If the process dies here: the upload stays for a week, and counts toward the limit of open
     ones for an hour. “Start over” on its page ends it."""
     try:
@@ -138,6 +145,7 @@ def _uploaded(project: Project, file: Path) -> Import:
             one = imports.begin(project, name=file.name, size=file.stat().st_size, by=BY)
             try:
                 _send(one, stream)
+                imports.complete(one, encoding=encoding)
             except BaseException:
                 imports.discard(one, by=BY)
                 raise
@@ -151,7 +159,6 @@ def _send(one: Import, stream: IO[bytes]) -> None:
     while content := stream.read(PART_BYTES):
         imports.add_part(one, number, content)
         number += 1
-    imports.complete(one)
 
 
 def _map_of(path: Path | None) -> dict[str, Any]:

@@ -134,7 +134,8 @@ def _column(column: Column, cells: Sequence[str], wrong: Problems, *, odd: bool)
 def _refuse_unreadable(cell: str) -> None:
     if any("\udc80" <= letter <= "\udcff" for letter in cell):
         said = gettext(
-            "It contains bytes that are not valid in the file's encoding. Save the file as UTF-8."
+            "It contains bytes that are not valid in the file's encoding. Choose another encoding, "
+            "or save the file as UTF-8."
         )
         raise ValidationError(said)
     if problem := unstorable(cell):

@@ -22,7 +22,6 @@ END_OF_LINE = re.compile("\r\n|\n|\r")
 END = "\x1fend of the text\x1f"
 LONGEST_LINE = 1024**2  # characters
 MOST_CELL = 10_000  # characters of a cell that are kept of a refused row
-ERRORS = {"utf-8": "surrogateescape", "cp1252": "surrogateescape"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +45,6 @@ class Block:
     used: int = 0
     lines: int = 0
     quote: int = 0
-
-
-def decoded(content: bytes, encoding: str, *, whole: bool) -> str:
-    """Decode a piece up to its last whole character. Invalid bytes become lone surrogates."""
-    if encoding.startswith("utf-16"):
-        content = content[: len(content) - len(content) % 2]
-        text = content.decode(encoding, "surrogatepass")
-        return text if whole or not text or not "\ud800" <= text[-1] <= "\udbff" else text[:-1]
-    text = content.decode(encoding, ERRORS[encoding])
-    if encoding != "utf-8" or whole:
-        return text
-    # Bytes at the end that may be the beginning of a character.
-    tail = next((n for n in range(1, min(4, len(content) + 1)) if content[-n] >= 0xC0), 0)
-    return content[: len(content) - tail].decode(encoding, ERRORS[encoding]) if tail else text
-
-
-def encoded_length(text: str, encoding: str) -> int:
-    if text.isascii() and not encoding.startswith("utf-16"):
-        return len(text)
-    errors = "surrogatepass" if encoding.startswith("utf-16") else ERRORS[encoding]
-    return len(text.encode(encoding, errors))
 
 
 def parse(text: str, *, delimiter: str, width: int | None, line: int, whole: bool) -> Block:

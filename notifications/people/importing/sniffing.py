@@ -11,8 +11,9 @@ from django.utils.translation import gettext
 
 from notifications.people.importing.cells import is_number
 from notifications.people.importing.columns import KNOWN
+from notifications.people.importing.encodings import ENCODINGS, decoded, likely
 from notifications.people.importing.model import Import
-from notifications.people.importing.reading import ERRORS, decoded, parse
+from notifications.people.importing.reading import parse
 from notifications.people.importing.refused import came_back
 from notifications.people.importing.source import File, Unusable, files_of, opened
 from notifications.values.spreadsheet import read_back
@@ -24,23 +25,21 @@ MOST_COLUMNS = 250
 FIRST_ROWS = 10
 LONGEST_SHOWN = 200
 DELIMITERS = ",;\t|"
-MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+MARKS = {"utf-8": b"\xef\xbb\xbf", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
 UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+BETWEEN_CELLS = re.compile(rb"[\t\r\n,;]+")  # not “|”, which may be half of a letter
 WORDS_OF_PROSE = 6
 SURROGATES = re.compile("[\ud800-\udfff]")
-ENCODINGS = {
-    "utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16 (big endian)",
-    "cp1252": "Latin-1 (Windows-1252)",
-}  # fmt: skip
 
 
-def sniff(one: Import) -> dict[str, Any]:
-    """{"head", "rows", "files": [{"name", "size", "encoding", "delimiter", "start"}]}, as JSON.
+def sniff(one: Import, encoding: str = "") -> dict[str, Any]:
+    """{"head", "rows", "encoding", "files": [{"name", "size", "encoding", "detected", "delimiter",
+    "start"}]}, as JSON. `encoding`: to be used whatever is detected.
 
     Raises Unusable.
     """
     found = files_of(one)
-    looks = [_look(one, file, LOOKED_AT // len(found)) for file in found]
+    looks = [_look(one, file, LOOKED_AT // len(found), encoding) for file in found]
     heads = [look.pop("head") for look in looks]
     firsts = [look.pop("rows") for look in looks]
     for file, head in zip(found, heads, strict=True):
@@ -52,20 +51,23 @@ def sniff(one: Import) -> dict[str, Any]:
     rows = [row for first in firsts for row in first][:FIRST_ROWS]
     if not rows and all(look["size"] <= SAMPLE for look in looks):
         raise Unusable(gettext("The file has a header but no rows: there is nobody to import."))
-    return {"head": heads[0], "rows": rows, "files": looks}
+    return {"head": heads[0], "rows": rows, "encoding": encoding, "files": looks}
 
 
-def _look(one: Import, file: File, most: int) -> dict[str, Any]:
+def _look(one: Import, file: File, most: int, encoding: str) -> dict[str, Any]:
     with opened(one, file) as stream:
         content = stream.read(SAMPLE)
-        encoding, start = _encoding(content, stream, most)
+        detected = _encoding(content, stream, most)
+        encoding = encoding or detected
         whole = len(content) >= file.size
-        if not whole and content.count(b"\n") == 1 and encoding in ERRORS:
+        if not whole and content.count(b"\n") == 1 and not encoding.startswith("utf-16"):
             content = _past_a_long_row(content, stream, most)
+    mark = MARKS.get(encoding, b"")
+    start = len(mark) if content.startswith(mark) else 0
     text = decoded(content[start:], encoding, whole=whole)
     if not text.strip():
         raise Unusable(gettext("The file is empty."))
-    _refuse_noise(text)
+    _refuse_noise(text, encoding if encoding != detected else "")
     delimiter = _delimiter(text, file.name or one.name)
     records = _records(text, delimiter, whole=whole)
     head, rows = _head_and_rows(records)
@@ -74,6 +76,7 @@ def _look(one: Import, file: File, most: int) -> dict[str, Any]:
         "size": file.size,
         "start": start,
         "encoding": encoding,
+        "detected": detected,
         "delimiter": delimiter,
         "head": head,
         "rows": rows,
@@ -90,11 +93,14 @@ def _past_a_long_row(content: bytes, stream: IO[bytes], most: int) -> bytes:
     return content
 
 
-def _refuse_noise(text: str) -> None:
+def _refuse_noise(text: str, chosen: str) -> None:
     """A stray NUL makes one row invalid; but if one character in twenty is a control character, it
-    is not a text file."""
+    is not a text file, or not one in the chosen encoding."""
     if len(UNREADABLE.findall(text)) * 20 <= len(text):
         return
+    if chosen:
+        said = gettext("The file is not in the encoding %(encoding)s. Choose another one.")
+        raise Unusable(said % {"encoding": ENCODINGS[chosen]})
     said = gettext(
         "This is not a table of people: it holds characters that no text has. Save it as CSV."
     )
@@ -116,16 +122,13 @@ def _refuse_prose(records: list[list[str]]) -> None:
     raise Unusable(said)
 
 
-def _encoding(content: bytes, stream: Any, most: int) -> tuple[str, int]:
-    """The encoding, and how many bytes its byte order mark takes."""
+def _encoding(content: bytes, stream: Any, most: int) -> str:
     if content.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
         raise Unusable(gettext("The file is UTF-32. Save it as UTF-8."))
-    for mark, encoding in MARKS:
+    for encoding, mark in MARKS.items():
         if content.startswith(mark):
-            return encoding, len(mark)
-    if wide := _utf_16(content):
-        return wide, 0
-    return _utf_8_or_latin_1(content, stream, most), 0
+            return encoding
+    return _utf_16(content) or _utf_8_or_older(content, stream, most)
 
 
 def _utf_16(content: bytes) -> str:
@@ -137,18 +140,21 @@ def _utf_16(content: bytes) -> str:
     return "utf-16-le" if odd > even else "utf-16-be"
 
 
-def _utf_8_or_latin_1(content: bytes, stream: Any, most: int) -> str:
-    """Whichever explains more of the non-ASCII bytes: one wrong byte does not make a file
-    Latin-1."""
+def _utf_8_or_older(content: bytes, stream: Any, most: int) -> str:
+    """UTF-8, unless more of the non-ASCII bytes are wrong in it than right: one wrong byte does not
+    make a file another."""
     good = bad = looked = 0
+    odd: list[bytes] = []
     while content and looked < most and good + bad < ENOUGH:
         text = decoded(content, "utf-8", whole=False)
         wrong = len(SURROGATES.findall(text))
         bad += wrong
         good += 0 if text.isascii() else sum(not letter.isascii() for letter in text) - wrong
         looked += len(content)
+        if wrong:
+            odd += (cell for cell in BETWEEN_CELLS.split(content) if not cell.isascii())
         content = stream.read(SAMPLE)
-    return "cp1252" if bad > good else "utf-8"
+    return likely(odd) if bad > good else "utf-8"
 
 
 def _delimiter(text: str, name: str) -> str:

@@ -40,7 +40,7 @@ def test_the_columns_are_shown_with_what_was_guessed(desk: Desk, project: Projec
     one = uploaded(desk, project)
     reply = desk.client.get(reverse("admin:notifications_import_change", args=[one.pk]))
     text, html = text_of(reply), reply.content.decode()
-    assert "Detected: UTF-8, cells between commas. 3 columns" in text
+    assert "Detected: UTF-8" in text and "Cells between commas. 3 columns" in text
     assert "Nowhere" in text and 'value="first_name"' in html
     assert '<option value="external_id" selected>' in html
 
@@ -68,6 +68,38 @@ def test_an_error_stands_beside_its_column_and_nothing_is_checked(
     assert 'value="first name"' in html, "what was typed is still there"
     one.refresh_from_db()
     assert one.state == Import.State.READY
+
+
+def test_another_encoding_shows_the_first_rows_in_it_and_keeps_what_was_set(
+    desk: Desk, project: Project
+) -> None:
+    one = uploaded(desk, project, "id,이름,city\nu1,김민준,서울\n".encode("cp949"))
+    text = desk.open("notifications_import_change", one.pk)
+    assert "Detected: Korean (CP949, EUC-KR)" in text and "김민준" in text
+    sent = mapped(one, **{"name-2": "town", "mode": "replace"})
+
+    html = post(desk.client, "import_encoding", one.pk, **sent, encoding="cp1252").content.decode()
+    assert '<option value="cp1252" selected>' in html
+    assert "±è¹ÎÁØ" in html and "김민준" not in html
+    assert 'value="town"' in html and 'value="replace" checked' in html
+
+    html = post(desk.client, "import_encoding", one.pk, **sent, encoding="").content.decode()
+    assert '<option value="" selected>Detected: Korean' in html and "김민준" in html
+    one.refresh_from_db()
+    assert one.state == Import.State.READY and not one.rows
+
+
+def test_an_encoding_that_does_not_fit_says_so_and_changes_nothing(
+    desk: Desk, project: Project
+) -> None:
+    one = uploaded(desk, project)
+    for encoding, said in (("utf-16-le", "no rows"), ("rot13", "Use one of utf-8, ")):
+        reply = post(desk.client, "import_encoding", one.pk, **mapped(one), encoding=encoding)
+        assert reply.status_code == 200 and said in text_of(reply)
+    assert one.sniffed == Import.objects.get().sniffed
+    post(desk.client, "import_columns", one.pk, **mapped(one))
+    reply = post(desk.client, "import_encoding", one.pk, **mapped(one), encoding="cp949")
+    assert reply["HX-Redirect"], "it is being checked"
 
 
 def test_a_mapping_without_an_external_id_says_so_above_the_form(
