@@ -259,6 +259,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "automations/<int:pk>/archive": {"POST": Scope.LAUNCH},
     "backpressure": dict.fromkeys(("GET", "POST"), Scope.RUNS),
     "deliveries": {"GET": Scope.RUNS},
+    "holidays": {"GET": Scope.RUNS},
     "quota": {"GET": Scope.RUNS},
     "lists": dict.fromkeys(("GET", "POST"), Scope.AUDIENCES),
     "lists/<int:pk>": dict.fromkeys(("GET", "DELETE"), Scope.AUDIENCES),

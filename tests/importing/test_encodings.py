@@ -65,7 +65,7 @@ def test_what_is_part_of_another_encoding_is_read_as_that(
     words = [
         word
         for word in PEOPLE.get(found, PEOPLE["utf-8"]).split()
-        if word.encode(saved_as, "ignore").decode(found, "ignore") == word
+        if saved_as == "utf-16" or word.encode(saved_as, "ignore").decode(found, "ignore") == word
     ]
     one = bring_in(shop, table(words).encode(saved_as))
     assert one.sniffed["files"][0]["encoding"] == found

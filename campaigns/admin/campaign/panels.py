@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -21,7 +22,7 @@ from django_htmx.http import trigger_client_event
 
 from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.calendar import span as calendar_span
-from campaigns.admin.campaign import form, when
+from campaigns.admin.campaign import form, holidays, when
 from campaigns.admin.campaign.foretold import chart, left_out
 from campaigns.admin.campaign.in_place import MAKE
 from campaigns.admin.campaign.variants import fields as variants
@@ -183,13 +184,21 @@ class Panels:
         return render(request, f"{FOLDER}/when_panel.html", context)
 
     def holidays_view(self, request: HttpRequest) -> HttpResponse:
-        """The days off as they stand in the form, with those of a calendar file."""
-        typed = request.POST.get("days_off", "")
+        """The days off as they stand in the form, with those of a calendar file or a country."""
+        today, posted = timezone.now().date(), request.POST
         context: dict[str, Any] = {"holidays_file": form.holidays_file()}
+        if "public" in posted or holidays.OPENED in posted:
+            context["public"] = public = holidays.Public.read(posted, today)
         try:
-            taken = when.holidays_in(request.FILES.get("holidays"), timezone.now())
-            context["days_off"] = form.days_off_again(when.with_holidays(typed, taken))
-            context["taken"] = days_off.in_lines(taken).splitlines()
+            taken: dict[date, str] = {}
+            if posted.get("public") == "add":
+                taken = public.days()
+            elif "public" not in posted:
+                taken = holidays.of_file(request.FILES.get("holidays"), today)
+            if taken:
+                written = holidays.beside(posted.get("days_off", ""), taken)
+                context["days_off"] = form.days_off_again(written)
+                context["taken"] = days_off.in_lines(taken).splitlines()
         except ValidationError as error:
             context["wrong"] = error.messages[0]
         reply = render(request, f"{FOLDER}/holidays.html", context)

@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating, reach
@@ -26,7 +25,7 @@ from campaigns.planning.campaign import (
 )
 from campaigns.planning.course import forecast
 from campaigns.planning.launch_check import clocks, quiet, skipped
-from campaigns.planning.repeats import days_off, holidays, moved, repeating
+from campaigns.planning.repeats import days_off, moved, repeating
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.moved import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
@@ -208,30 +207,6 @@ def _on_days(posted: Any, every: int) -> str:
     for problem in repeating.days_problems(posted["repeat"], every, on_days).values():
         raise ValidationError(problem)
     return on_days
-
-
-def holidays_in(file: UploadedFile[Any] | None, now: datetime) -> dict[date, str]:
-    """The whole days of a calendar file, and their names. Raises ValidationError."""
-    if file is None:
-        raise ValidationError(_("Choose a calendar file (.ics)."))
-    try:
-        # Of one that is too large, enough to be refused.
-        text = file.read(holidays.LONGEST + 1).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValidationError(_("This is no calendar file (.ics): it is no UTF-8 text.")) from error
-    try:
-        return holidays.read(text, now.date())
-    except ValueError as error:
-        raise ValidationError(str(error)) from error
-
-
-def with_holidays(typed: str, taken: dict[date, str]) -> str:
-    try:
-        days = days_off.beside(days_off.named(typed), taken)
-        days_off.count(days)
-    except ValueError as error:
-        raise ValidationError(str(error)) from error
-    return days_off.in_lines(days)
 
 
 def _rate(posted: Any) -> int | None:

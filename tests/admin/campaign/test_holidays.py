@@ -36,9 +36,7 @@ def give(desk: Desk, content: bytes, typed: str = "") -> HttpResponse:
 
 def test_the_days_of_a_file_stand_beside_those_that_were_typed(desk: Desk) -> None:
     reply = give(desk, FILE.encode(), typed="2031-12-25\n2031-10-02 Family")
-    assert "2 days were taken from the file: 2031-10-01 Chuseok, 2031-10-02 Chuseok." in text_of(
-        reply
-    )
+    assert "2 days were added: 2031-10-01 Chuseok, 2031-10-02 Chuseok." in text_of(reply)
     field = reply.content.decode().partition("<textarea")[2].partition("</textarea>")[0]
     assert field.split(">")[1].strip().splitlines() == [
         "2031-10-01 Chuseok", "2031-10-02 Family", "2031-12-25",
@@ -90,3 +88,48 @@ def test_their_names_are_kept_shown_and_taken_out_again(desk: Desk, project: Pro
 
 def test_nothing_chosen_is_asked_for(desk: Desk) -> None:
     assert "Choose a calendar file" in text_of(desk.post("campaign_holidays", days_off=""))
+
+
+def test_the_public_holidays_of_a_country_stand_beside_those_that_were_typed(desk: Desk) -> None:
+    closed = desk.post("campaign_holidays", days_off="").content.decode()
+    assert "Add public holidays" in closed and "public_country" not in closed
+    opened = desk.post("campaign_holidays", public="show", timezone="Europe/Berlin")
+    html = opened.content.decode()
+    assert '<option value="DE" selected>Germany</option>' in html and "Bayern" in html
+    assert '<option value="2032" selected>2031–2032</option>' in html
+    assert "<textarea" not in html, "nothing is added yet"
+
+    chosen = {"public_country": "KR", "public_part": "", "public_until": "2031"}
+    added = desk.post(
+        "campaign_holidays", public="add", days_off="2031-12-25 Office party\n2031-12-31", **chosen
+    )
+    field = added.content.decode().partition("<textarea")[2].partition("</textarea>")[0]
+    lines = field.split(">")[1].strip().splitlines()
+    assert lines[-2:] == ["2031-12-25 Office party", "2031-12-31"], "what was typed is kept"
+    assert "2031-05-06 Children&#x27;s Day" not in lines and "2031-06-06 Memorial Day" in lines
+    assert f"{len(lines) - 1} days were added: " in text_of(added)
+    assert '<option value="KR" selected>' in added.content.decode(), "for another country"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"public_country": ""}, "Choose a country."),
+        ({"public_country": "XX"}, "“XX” is no country with known holidays"),
+        ({"public_country": "KR", "public_part": "BY"}, "“BY” is no part of KR"),
+        ({"public_country": "KR", "public_until": "1999"}, "Choose a year from 2031 to 2036."),
+        ({"public_country": "KR", "days_off": "Xmas"}, "“Xmas” is no date"),
+    ],
+)
+def test_holidays_that_cannot_be_chosen_say_why(
+    desk: Desk, chosen: dict[str, str], said: str
+) -> None:
+    reply = desk.post("campaign_holidays", public="add", **chosen)
+    assert said in text_of(reply) and "<textarea" not in reply.content.decode()
+
+
+def test_a_file_leaves_the_choice_of_a_country_as_it_is(desk: Desk) -> None:
+    file = SimpleUploadedFile("holidays.ics", FILE.encode())
+    reply = desk.post("campaign_holidays", holidays=file, days_off="", public_country="JP")
+    assert '<option value="JP" selected>' in reply.content.decode()
+    assert "2 days were added" in text_of(reply)

@@ -1,0 +1,94 @@
+"""Public holidays: of a country, or of a part of it, as days off.
+
+What is known of each country stands in the library `holidays`. It is imported where it is asked,
+because most processes never ask.
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from functools import cache
+from unicodedata import combining, normalize
+
+from babel import Locale
+from babel.core import get_global
+from django.utils.translation import get_language, to_locale
+from django.utils.translation import gettext as _
+
+from campaigns.planning.repeats import days_off
+from campaigns.planning.repeats.holidays import YEARS_AHEAD
+
+ENGLISH = "en_US"
+
+
+@cache
+def _countries() -> frozenset[str]:
+    from holidays.registry import EntityLoader
+
+    return frozenset(EntityLoader.get_country_codes(include_aliases=False))
+
+
+def countries() -> list[tuple[str, str]]:
+    """Code (ISO 3166) and name of each, in the reader's language, by name."""
+    names = Locale.parse(to_locale(get_language() or "en")).territories
+    return sorted(((code, names.get(code, code)) for code in _countries()), key=_by_name)
+
+
+def parts(country: str) -> list[tuple[str, str]]:
+    """Code and name of each part of a country that has holidays of its own, by name."""
+    from holidays import country_holidays
+
+    if country not in _countries():
+        return []
+    found = country_holidays(country)
+    names = {code: name for name, code in reversed(found.subdivisions_aliases.items())}
+    return sorted(((code, names.get(code, code)) for code in found.subdivisions), key=_by_name)
+
+
+def _by_name(one: tuple[str, str]) -> str:
+    """Å beside A."""
+    return "".join(letter for letter in normalize("NFKD", one[1]) if not combining(letter))
+
+
+def country_of(zone: str) -> str:
+    """Where the clocks of this zone are; empty: no country, or one of which nothing is known."""
+    country = get_global("zone_territories").get(zone, "")
+    return country if country in _countries() else ""
+
+
+def years(today: date) -> list[int]:
+    """Up to the end of which of these can be asked for."""
+    return [today.year + ahead for ahead in range(YEARS_AHEAD + 1)]
+
+
+def problems(country: str, part: str, until: int, today: date) -> dict[str, str]:
+    """Why they cannot be read, by what was chosen wrong."""
+    if country not in _countries():
+        said = _("“%(country)s” is no country with known holidays. Use its code, such as KR.")
+        return {"country": said % {"country": country[:40]}}
+    if part not in ("", *(code for code, _name in parts(country))):
+        said = _("“%(part)s” is no part of %(country)s with holidays of its own.")
+        return {"part": said % {"part": part[:40], "country": country}}
+    if until not in years(today):
+        first, *_others, last = years(today)
+        said = _("Choose a year from %(first)s to %(last)s.")
+        return {"until": said % {"first": first, "last": last}}
+    return {}
+
+
+def read(country: str, part: str, until: int, today: date, language: str) -> dict[date, str]:
+    """With their names, from today to the end of a year; of choices without problems. The names are
+    English where they are not known in this language."""
+    from holidays import country_holidays
+
+    known = country_holidays(country).supported_languages
+    tongue = next((one for one in (to_locale(language), ENGLISH) if one in known), None)
+    first = today - timedelta(days=1)  # it may be yesterday elsewhere
+    years_asked = range(first.year, until + 1)
+    found = country_holidays(country, subdiv=part or None, years=years_asked, language=tongue)
+    return {day: _short(name) for day, name in sorted(found.items()) if day >= first}
+
+
+def _short(name: str) -> str:
+    short = days_off.tidy(days_off.tidy(name)[: days_off.LONGEST_NAME])
+    return short if days_off.is_name(short) else ""
