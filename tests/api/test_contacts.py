@@ -153,7 +153,7 @@ def test_erasing_takes_the_devices_and_leaves_a_nameless_trace(
     assert list(Device.objects.all()) == [stays]
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.action) == (f"key:{alice.row.prefix}", "erased")
-    assert "ada" not in f"{entry.subject}{entry.detail}"
+    assert "ada" not in f"{entry.about}{entry.detail}"
     assert alice.delete("contacts/ada@example.com").status_code == 404
 
 

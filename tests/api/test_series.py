@@ -65,7 +65,7 @@ def test_a_stop_answers_with_the_last_run_and_none_follows(
     assert states(daily) == [(first, "cancelled")]
     by = f"key:{alice.row.prefix}"
     entry = AuditEntry.objects.get(action="stopped the series of")
-    assert (entry.actor, entry.subject) == (by, "campaign Daily")
+    assert (entry.actor, entry.about) == (by, "campaign Daily")
 
 
 def test_a_stopped_series_is_not_stopped_again_but_launched_again(

@@ -120,7 +120,7 @@ def test_who_did_it_is_kept_and_the_run_is_looked_at(
     assert answer.json()["id"] == run.pk
     assert len(rung) == 1
     entry = AuditEntry.objects.get(action=RECORDED[verb])
-    assert (entry.actor, entry.subject) == (f"key:{alice.row.prefix}", f"run {run.pk}")
+    assert (entry.actor, entry.subject_id) == (f"key:{alice.row.prefix}", run.pk)
 
 
 @pytest.mark.parametrize("verb", PATHS)

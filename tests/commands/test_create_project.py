@@ -53,7 +53,7 @@ def test_the_next_two_commands_are_said_and_take_it() -> None:
 def test_who_made_it_is_kept() -> None:
     create(*SHOP)
     entry = AuditEntry.objects.get()
-    assert (entry.actor, entry.action, entry.subject) == ("carillon", "created", "project shop")
+    assert (entry.actor, entry.action, entry.about) == ("carillon", "created", "project shop")
     assert entry.project == Project.objects.get()
 
 

@@ -89,7 +89,7 @@ def test_stopping_leaves_what_is_sending_and_cancels_all_that_wait(
     engine.sweep(first + 3 * DAY)
     assert len(runs()) == 3
     entry = AuditEntry.objects.get(action="stopped the series of")
-    assert (entry.actor, entry.subject) == ("user:alice", "campaign Daily")
+    assert (entry.actor, entry.about) == ("user:alice", "campaign Daily")
 
 
 def test_a_series_is_stopped_in_the_moment_in_which_nothing_waits(

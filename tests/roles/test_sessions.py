@@ -69,7 +69,7 @@ def test_after_ten_wrong_passwords_the_page_says_for_how_long(db: None) -> None:
     right = client.post(reverse(LOGIN), {"username": "bob", "password": "a long pass phrase"})
     assert right.status_code == 429
     entry = AuditEntry.objects.filter(action="locked out").latest("pk")
-    assert (entry.subject, entry.address) == ("user bob", "127.0.0.1")
+    assert (entry.about, entry.address) == ("user bob", "127.0.0.1")
 
 
 def test_the_lock_holds_for_one_address_and_not_for_the_whole_team(db: None) -> None:

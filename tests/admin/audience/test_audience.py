@@ -51,7 +51,7 @@ def test_saving_rules_keeps_them_and_says_who_did_it(desk: Desk, project: Projec
     audience = Audience.objects.get()
     assert (audience.project, audience.rules) == (project, {"all": [PRO]})
     entry = AuditEntry.objects.get()
-    assert (entry.actor, entry.action, entry.subject) == ("user:ada", "created", "audience VIPs")
+    assert (entry.actor, entry.action, entry.about) == ("user:ada", "created", "audience VIPs")
 
 
 def test_empty_rules_mean_everyone(desk: Desk, project: Project) -> None:

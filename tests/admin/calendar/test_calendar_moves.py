@@ -172,7 +172,7 @@ def test_moving_moves_the_run_and_its_campaign_and_leaves_a_trace(
     assert (run.scheduled_at, run.state) == (later, "scheduled")
     assert run.campaign.at == later
     entry = AuditEntry.objects.get(action="moved")
-    assert (entry.actor, entry.subject) == ("user:ada", f"run {run.pk}")
+    assert (entry.actor, entry.subject_kind, entry.subject_id) == ("user:ada", "run", run.pk)
     assert [datetime.fromisoformat(at) for at in entry.changes["scheduled_at"]] == [noon, later]
     said = [f"{day.day} {day:%b %Y}, 12:00 Asia/Seoul" for day in (noon, later)]
     assert f"moved it: {' → '.join(said)}" in desk.open("campaigns_run_change", run.pk)

@@ -163,7 +163,7 @@ def test_launching_makes_one_run_and_goes_to_it(desk: Desk, project: Project) ->
     run = Run.objects.get()
     assert reply["HX-Redirect"] == f"/admin/campaigns/run/{run.pk}/change/"
     assert (run.launched_by, run.state) == ("user:ada", "preparing")
-    assert AuditEntry.objects.filter(subject=f"run {run.pk}", action="launched").exists()
+    assert AuditEntry.objects.filter(subject_id=run.pk, action="launched").exists()
 
     buttons = desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/change/").content
     assert b"/launch/" not in buttons and b"/duplicate/" in buttons

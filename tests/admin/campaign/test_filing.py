@@ -138,7 +138,7 @@ def test_an_archived_campaign_leaves_the_list_and_comes_back(desk: Desk, project
     assert b"/bring_back/" in page and b"/archive/" not in page
     desk.confirm("campaigns_campaign_bring_back", done.pk)
     assert names(desk) == {"Done", "Other"}
-    actions = AuditEntry.objects.filter(subject="campaign Done").order_by("pk")
+    actions = AuditEntry.objects.filter(subject_kind="campaign", subject_name="Done").order_by("pk")
     assert [entry.action for entry in actions] == ["archived", "brought back"]
     assert not other.archived_at
 

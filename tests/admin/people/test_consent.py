@@ -337,4 +337,4 @@ def test_a_suppressed_person_is_found_by_the_start_of_their_id_and_taken_off_aft
     assert not Suppression.objects.filter(pk=ada.pk).exists()
     entry = AuditEntry.objects.get(action="deleted")
     assert (entry.subject_kind, entry.subject_name) == ("suppression", "")
-    assert "ada" not in entry.subject
+    assert "ada" not in entry.about

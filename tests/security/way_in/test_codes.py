@@ -109,7 +109,7 @@ def test_wrong_codes_are_in_the_trail(grace: User, codes: list[str]) -> None:
     for _ in range(3):
         answer(client, "000000")
     rows = AuditEntry.objects.filter(action="refused a wrong code for")
-    assert [(row.subject, row.address) for row in rows] == [("user grace", HERE)]
+    assert [(row.about, row.address) for row in rows] == [("user grace", HERE)]
 
 
 def test_a_wrong_code_does_not_make_the_next_one_wait(grace: User, codes: list[str]) -> None:

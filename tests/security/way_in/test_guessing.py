@@ -224,7 +224,7 @@ def test_nothing_kept_of_an_unknown_name_can_be_read(bob: User) -> None:
 
 def trail(action: str) -> list[tuple[Any, ...]]:
     rows = AuditEntry.objects.filter(action=action).order_by("pk")
-    return list(rows.values_list("actor", "subject", "address"))
+    return [(row.actor, row.about, row.address) for row in rows]
 
 
 def test_wrong_passwords_of_an_account_are_in_the_trail_once_in_a_quarter_of_an_hour(
