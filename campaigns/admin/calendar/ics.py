@@ -37,7 +37,7 @@ def written(
         calendar.add("x-wr-caldesc", vText(missing))
     for entry, name in _named(entries):
         calendar.add_component(_event(entry, name, labels, absolute, now))
-    return calendar.to_ical()
+    return bytes(calendar.to_ical())
 
 
 def _missing(entries: Entries) -> Iterator[str]:

@@ -90,21 +90,6 @@ def test_wrong_rules_are_refused_with_place_and_fix_and_given_back(
     assert not Audience.objects.exists()
 
 
-def test_rules_an_upgrade_rewrote_say_so_until_somebody_saves_them(
-    desk: Desk, project: Project
-) -> None:
-    audience = make_audience(project, name="VIPs")
-    before = {"field": "attributes.likes", "op": "contains", "value": "sport"}
-    has = {**before, "op": "has"}
-    Audience.objects.filter(pk=audience.pk).update(rules=has, rules_before=before)
-    page = desk.open("campaigns_audience_change", audience.pk)
-    assert "An upgrade rewrote these rules. Before: likes contains sport." in page
-    desk.save("campaigns_audience_change", audience.pk, **form(rules=json.dumps(has)))
-    audience.refresh_from_db()
-    assert (audience.rules, audience.rules_before) == (has, None)
-    assert "An upgrade" not in desk.open("campaigns_audience_change", audience.pk)
-
-
 def test_a_second_audience_of_the_same_name_is_refused_not_a_crash(
     desk: Desk, project: Project
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.db import connection
+
 from tests.chaos.bug import bug, patch
 
 
@@ -71,7 +73,29 @@ def _keeps_the_part() -> None:
 @bug("parts follow the people", fault="F68m")
 def _parts_follow_the_people() -> None:
     """A device that moves between two parts is in both, or in neither."""
+    from campaigns.audiences.happened.kind import Sql
     from campaigns.engine import freezing
+    from campaigns.runs.run import Run
 
-    patch(freezing, "BY_DEVICE", freezing.BY_PERSON)
-    patch(freezing, "_end_of_devices", lambda run: freezing.LAST_ID)
+    found = freezing._found
+    contacts = "SELECT id FROM notifications_contact WHERE project_id = %s AND id >= %s"
+
+    def by_person(run: Run, ids: range) -> Sql:
+        sql = found(run, ids)
+        return Sql(
+            sql.sql.replace("d.id >=", "d.contact_id >=").replace("d.id <", "d.contact_id <"),
+            sql.params,
+        )
+
+    def begin_of_next(run: Run, ids: range) -> int | None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"{contacts} ORDER BY id OFFSET %s LIMIT 1",
+                [run.project_id, ids.start, freezing.DEVICES_AT_ONCE],
+            )
+            row = cursor.fetchone()
+        return row[0] if row else None
+
+    patch(freezing, "_found", by_person)
+    patch(freezing, "_begin_of_next", begin_of_next)
+    patch(freezing, "_end_of_devices", lambda run: 2**63 - 1)
