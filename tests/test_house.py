@@ -21,7 +21,6 @@ NAMED_BY_DJANGO = ROOT / "config" / "postgresql" / "base.py"
 ROOMS = sorted({path.parent for path in OF_THE_PRODUCT})
 OWN_SIZE = [room for room in ROOMS if room.name not in FOR_DJANGO]
 A_DOZEN = 12
-ENDING = "release before"  # what stands only for it, the next one drops
 IMPORTS = (ast.Import, ast.ImportFrom)
 A_REASON = re.compile("# (?!noqa)")
 WHO_ENTERS = re.compile(r"\benters?\b")

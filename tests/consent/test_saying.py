@@ -142,7 +142,7 @@ def test_the_history_cannot_be_changed_and_goes_with_the_person(project: Project
     said(project, no(contact))
     with pytest.raises(Error), transaction.atomic():
         ConsentChange.objects.update(wanted=True)
-    # As the release before erases somebody: its models know no history.
+    # As code that does not know the history erases somebody.
     Contact.objects.filter(pk=contact.pk)._raw_delete("default")
     assert not ConsentChange.objects.exists()
 

@@ -123,7 +123,7 @@ def test_what_was_personal_goes_with_the_person_and_what_is_shared_stays(project
     store(project.pk, [new(ada, "own", content={"title": "Hello Ada"}, article="Of Ada")])
     store(project.pk, [new(ada), new(ben)])
 
-    # As the release before erases people, who knows of no inboxes.
+    # As code that does not know of inboxes erases people.
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM notifications_contact WHERE id = %s", [ada.pk])
 

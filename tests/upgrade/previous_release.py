@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # The commit or tag of the previous release: change it with each release.
-PREVIOUS = "3b5888a"
+PREVIOUS = "ea5970b9"  # 0.1.0
 
 
 @cache

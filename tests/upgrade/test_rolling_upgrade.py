@@ -1,4 +1,4 @@
-"""The release before works beside this one, on this release's tables: expand now, contract later.
+"""The previous release works beside this one, on this release's tables: expand now, contract later.
 
 Machines are upgraded one by one: in the middle of a run, workers of both releases take its chunks.
 """
@@ -42,7 +42,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The release before, unpacked."""
+    """The previous release, unpacked."""
     return previous_release.unpack(tmp_path_factory.mktemp("previous-release"))
 
 
@@ -105,7 +105,7 @@ def test_what_the_release_before_writes_and_reads_is_still_there(columns_before:
     assert not stricter, "another type, or it insists on a value"
     added = [name for name in now if name[0] in tables and name not in columns_before]
     unfilled = [name for name in added if not (now[name]["nullable"] or now[name]["filled"])]
-    assert not unfilled, "give it db_default: the release before knows no such column"
+    assert not unfilled, "give it db_default: the previous release knows no such column"
 
 
 def takes_less(column: dict[str, Any], was: dict[str, Any]) -> bool:
