@@ -39,7 +39,9 @@ POOLS = ("bulk", "control")
 TROUBLE = ("Traceback", " ERROR ", "unregistered task")
 
 
-@fault("F70", "the previous release, on this one's tables", people=6_000, workers=POOLS, patience=90)
+@fault(
+    "F70", "the previous release, on this one's tables", people=6_000, workers=POOLS, patience=90
+)
 def the_release_before(scene: Scene) -> None:
     """Its workers take a run over in the middle, and this release's take it back."""
     if reason := previous_release.missing():
