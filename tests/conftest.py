@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import sys
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -15,14 +16,12 @@ from django.db.transaction import TransactionManagementError
 from django.test import TransactionTestCase
 from django.utils import translation
 from hypothesis import settings as hypothesis
-from playwright.sync_api import Browser, expect
 from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 
 from config.boot.outgoing import Places
 from config.celery import app
-from config.pages import downtime, operations
 from notifications import dispatch
 from notifications.keys import credentials
 from notifications.keys.credentials import ServiceAccount
@@ -32,18 +31,18 @@ from tests import lanes
 from tests.given.builders import make_project
 from tests.given.forgetting import empty_tables, flush
 from tests.servers import databases
-from tests.servers.chromium import HEADLESS_SHELL, launched
 from tests.servers.fcm import Fcm
 from tests.servers.feed import Feed
 from tests.servers.receiver import Receiver, receiving
 from tests.servers.workers import Workers, unheard
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 WITH_WORKERS = {"workers", "product"}
 # A cold machine is slow once: how long an example takes says nothing about what it shows.
 hypothesis.register_profile("carillon", deadline=None)
 hypothesis.load_profile("carillon")
-# Nor how long a page takes; who waits for what comes waits no longer for it.
-expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -165,6 +164,8 @@ def project(db: None, fcm: Fcm) -> Iterator[Project]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A Chromium that asks nobody but the test's own server."""
+    from tests.servers.chromium import HEADLESS_SHELL, launched  # a tenth of a process's start
+
     yield from launched(HEADLESS_SHELL)
 
 
@@ -210,8 +211,9 @@ def nobody_is_waited_for_in_vain(
 ) -> None:
     """Pages that ask workers wait a second for each answer; here that is only for who runs any."""
     if not WITH_WORKERS & set(request.fixturenames):
-        monkeypatch.setattr(operations, "ANSWER_WITHIN", 0.05)
-        monkeypatch.setattr(downtime, "ANSWER_WITHIN", 0.05)
+        for name in ("config.pages.operations", "config.pages.downtime"):
+            if module := sys.modules.get(name):  # to load the pages takes a tenth of a second
+                monkeypatch.setattr(module, "ANSWER_WITHIN", 0.05)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 # The same engine without a desktop's windows and notifications, for 60 % of the CPU.
@@ -18,6 +18,8 @@ QUIET = [
 
 
 def launched(executable: str | None) -> Iterator[Browser]:
+    # How long a page takes says nothing: a test that waits for something goes on when it is there.
+    expect.set_options(timeout=20_000)
     with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
         # Playwright keeps an event loop in this thread; the ORM is not called from inside it.
         environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
