@@ -13,14 +13,23 @@ export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
 # Hundreds of processes start in a test run: without bytecode each would compile the house anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check pythons bench chaos day lock clean messages runtime development peers chromium \
-  pgbouncer python
+.PHONY: run test quick quick-stop check pythons bench chaos day lock clean messages runtime development \
+  peers chromium pgbouncer python
 
 run: runtime ## Start everything: the product, demo people and a stand-in for FCM
 	@$(PY) -m config.stack run
 
 test: chromium pgbouncer check ## Run every check and every test
 	@$(EXEC) $(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+
+# What a change is likely to break, on servers that stay up: what was changed since main, what
+# depends on it, and ruff. IN=campaigns/audiences for what a folder or a file concerns,
+# IN=tests/audiences for a folder of tests, IN=tests/test_house.py for a file or one test of it.
+quick: development ## Run the tests that a change is likely to break (IN=campaigns/audiences)
+	@$(PY) -m tests.quick $(IN)
+
+quick-stop: development ## Stop the servers that `make quick` keeps up
+	@$(PY) -m config.stack stop
 
 check: development ## Lint, types, import contracts, missing migrations, known vulnerabilities
 	@$(PY) -m ruff check .
@@ -72,6 +81,7 @@ messages: development ## Collect the words of the pages for translation (needs G
 
 # Everything that can be made again. var/ (the data) stays.
 clean: ## Remove what can be made again; the data in var/ stay
+	[ ! -x $(PY) ] || $(PY) -m config.stack stop
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -15,6 +15,7 @@ from typing import IO
 import pytest
 
 from config.boot.redis_address import redis_address
+from tests import quick
 
 LANES = 14
 CLAIMS = Path(__file__).parents[1] / "var" / "test" / "lanes"
@@ -60,6 +61,7 @@ def _claim() -> tuple[int, IO[str]]:
     raise pytest.UsageError(f"{LANES} test processes are running already. Wait for one to end.")
 
 
+_took: dict[str, float] = {}
 NUMBER, _claimed = _claim()
 DATABASE = f"test_{NUMBER}"
 _given = os.environ["REDIS_URL"]
@@ -76,8 +78,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(trylast=True)  # after they were shuffled
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The long files first, the longest of them ahead."""
+    if listed := os.environ.get(quick.LEFT_OUT):
+        names = set(Path(listed).read_text().splitlines())
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
+        items[:] = [item for item in items if item.nodeid not in names]
     turns = {Path(__file__).parent / file: turn for turn, file in enumerate(LONG)}
     items.sort(key=lambda item: turns.get(item.path, len(LONG)))
 
@@ -88,3 +94,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000)
     gc.enable()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _took[report.nodeid] = _took.get(report.nodeid, 0.0) + report.duration
+
+
+def pytest_sessionfinish() -> None:
+    """What each test took now and the time before, for who has to choose some of them."""
+    if "PYTEST_XDIST_WORKER" not in os.environ and _took:
+        quick.remember(_took)
