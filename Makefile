@@ -19,8 +19,8 @@ unexport PYTHONDONTWRITEBYTECODE
 run: runtime ## Start everything: the product, demo people and a stand-in for FCM
 	@$(PY) -m config.stack run
 
-test: chromium pgbouncer check ## Run every check and every test
-	@$(EXEC) $(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+test: chromium pgbouncer development ## Run all tests, and the checks beside them
+	@$(EXEC) $(PY) -m tests.checks -- $(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # What a change is likely to break, on servers that stay up: what was changed since main, what
 # depends on it, and ruff. IN=campaigns/audiences for what a folder or a file concerns,
@@ -31,13 +31,8 @@ quick: development ## Run the tests that a change is likely to break (IN=campaig
 quick-stop: development ## Stop the servers that `make quick` keeps up
 	@$(PY) -m config.stack stop
 
-check: development ## Lint, types, import contracts, missing migrations, known vulnerabilities
-	@$(PY) -m ruff check .
-	@$(PY) -m ruff format --check .
-	@$(EXEC) $(PY) -m mypy .
-	@$(PY) .venv/bin/lint-imports
-	@$(EXEC) $(PY) manage.py makemigrations --check --dry-run
-	@$(PY) -m tests.advisories requirements*.txt
+check: development ## Check lint, format, types, imports, migrations and known vulnerabilities
+	@$(EXEC) $(PY) -m tests.checks
 
 # Starts the product with each Python from 3.11 to 3.14 that this machine has, and requirements.txt.
 pythons: development ## Start the product with each Python that this machine has

@@ -61,7 +61,7 @@ class Map:
 
     @cached_property
     def _dependents(self) -> dict[Path, list[Path]]:
-        asked = [TOOLS / "ruff", "analyze", "graph", "--quiet", "--direction", "dependents"]
+        asked = [str(TOOLS / "ruff"), "analyze", "graph", "--quiet", "--direction", "dependents"]
         told = subprocess.check_output([*asked, "--detect-string-imports", "."], cwd=ROOT)
         return {
             ROOT / file: [ROOT / one for one in near] for file, near in json.loads(told).items()
