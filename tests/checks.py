@@ -15,7 +15,7 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = Path(sys.executable).parent
-LOCKS = ("requirements-bench.txt", "requirements-dev.txt", "requirements.txt")
+LOCKS = sorted(path.name for path in ROOT.glob("requirements*.txt"))
 CHECKS = {
     "lint": (f"{TOOLS}/ruff", "check", "."),
     "format": (f"{TOOLS}/ruff", "format", "--check", "."),
