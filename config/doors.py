@@ -184,6 +184,7 @@ PAGES: dict[str, Door] = {
     "import_finish": Door(EDITOR, EDITOR),
     "import_cancel": Door(EDITOR, EDITOR),
     "import_columns": Door(VIEWER, EDITOR),
+    "import_encoding": Door(VIEWER, EDITOR),
     "import_live": LOOK,
     "import_refused": Door(EDITOR, EDITOR),  # whole rows of people leave the house
     "import_list": Door(EDITOR, EDITOR),

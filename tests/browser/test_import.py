@@ -83,6 +83,17 @@ def cancel(page: Page, path: Path) -> None:
     page.unroute("**/part/*/")
 
 
+def read_in_another_encoding(page: Page) -> None:
+    """Without leaving the field, or losing what was set."""
+    encoding = page.get_by_label("Encoding")
+    expect(encoding.locator("[selected]")).to_have_text("Detected: UTF-8")
+    encoding.focus()
+    encoding.select_option("Korean (CP949, EUC-KR)")
+    expect(encoding.locator("[selected]")).to_have_text("Korean (CP949, EUC-KR)")
+    expect(encoding).to_be_focused()
+    expect(page.get_by_label("home", exact=True)).to_have_value("timezone")
+
+
 def check(page: Page) -> None:
     page.get_by_role("button", name="Check the file").click()
     expect(page.get_by_role("heading", name="Reading the file")).to_be_visible()
@@ -130,6 +141,7 @@ def test_a_file_with_bad_rows_becomes_people_and_a_list(
     assert Import.objects.get().parts.count() == -(-file.stat().st_size // 2_000)
     expect(page.get_by_text("cells between semicolons")).to_be_visible()
     page.get_by_label("home", exact=True).select_option("Time zone")
+    read_in_another_encoding(page)
     assert complaints(page) == []
     page.set_viewport_size({"width": 1360, "height": 900})
     check(page)

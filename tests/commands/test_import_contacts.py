@@ -53,6 +53,14 @@ def test_the_command_imports_and_says_what_became_of_the_rows(shop: Project) -> 
     assert [entry.action for entry in trail] == ["began to upload", "started", "finished"]
 
 
+def test_an_encoding_that_is_guessed_wrong_is_told(shop: Project) -> None:
+    Path("p.csv").write_bytes("id,city\nu1,深圳\n".encode("gb18030"))
+    run("p.csv", "--encoding", "gb18030")
+    assert Contact.objects.get().attributes == {"city": "深圳"}
+    with pytest.raises(CommandError, match="invalid choice: 'rot13'"):
+        run("p.csv", "--encoding", "rot13")
+
+
 def test_the_refused_rows_come_back_once_they_are_mended(shop: Project) -> None:
     said = run(write("p.csv", 'id,city\nu1,"=cmd()"\nbulk,"=2+3"\n'))
     path = said.rpartition("reasons: ")[2].strip()

@@ -81,7 +81,7 @@ def holidays_file() -> str:
         "form": "",
         "hx-post": reverse("admin:campaign_holidays"),
         "hx-encoding": "multipart/form-data",
-        "hx-include": "#holidays select",
+        "hx-include": "#holidays",
         "hx-target": "#holidays",
         "hx-swap": "outerHTML",
         "hx-disabled-elt": "[name=_go]",  # a save meanwhile would be one without its days

@@ -43,9 +43,20 @@ def test_while_a_file_is_read_nothing_is_saved_and_then_the_next_times_are_witho
 
     expect(save).to_be_enabled()
     expect(times).not_to_contain_text("2 Oct 2031")
+    page.unroute("**/when/holidays/")
+    page.get_by_role("button", name="Add public holidays …").click()
+    country = page.get_by_label("Country")
+    country.select_option("Germany")
+    expect(country.locator("[selected]")).to_have_text("Germany")
+    page.get_by_label("Region").select_option("Bayern")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("#holidays")).to_contain_text("days were added")
+    expect(page.get_by_label("Region")).to_have_value("BY")
+
     save.click()
     page.wait_for_url("**saved=1")
     campaign.refresh_from_db()
-    assert campaign.days_off.split() == ["2031-10-01", "2031-10-02"]
+    assert campaign.days_off.split()[-2:] == ["2031-10-01", "2031-10-02"]
+    assert {"Chuseok", "Epiphany"} <= set(campaign.holiday_names.values())
     assert troubles == []
     page.close()
