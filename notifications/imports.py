@@ -17,9 +17,9 @@ from django.utils.translation import get_language, gettext, gettext_noop
 
 from notifications.people.importing import columns, sniffing, source, staging, upload, working
 from notifications.people.importing.columns import Column
-from notifications.people.importing.encodings import ENCODINGS
 from notifications.people.importing.merging import lanes
 from notifications.people.importing.model import UNFINISHED, Import
+from notifications.people.importing.reading import ENCODINGS
 from notifications.people.project import Project
 from notifications.postgres import clock
 from notifications.staff import audit

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from notifications import imports
 from notifications.people.contact import Contact
 from notifications.people.importing import sniffing
-from notifications.people.importing.encodings import ENCODINGS, decoded, encoded_length
 from notifications.people.importing.model import Import
+from notifications.people.importing.reading import ENCODINGS, decoded, encoded_length
 from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.importing import bring_in, check, mapped, merge, reasons, upload
@@ -110,7 +110,7 @@ def test_a_wrong_byte_refuses_its_row_alone(shop: Project, encoding: str) -> Non
 
 
 def test_a_file_in_utf_8_costs_no_detection(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sniffing, "likely", lambda lines: pytest.fail("asked"))
+    monkeypatch.setattr(sniffing, "_likely", lambda cells: pytest.fail("asked"))
     content = table(PEOPLE["utf-8"].split()).encode() + b"bad,Z\xfcrich\n"
     assert upload(shop, content).sniffed["files"][0]["encoding"] == "utf-8"
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from notifications import imports
 from notifications.people.contact import Contact
 from notifications.people.importing import working
-from notifications.people.importing.encodings import decoded, encoded_length
 from notifications.people.importing.model import Import
-from notifications.people.importing.reading import fitting, parse
+from notifications.people.importing.reading import decoded, encoded_length, fitting, parse
 from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.importing import bring_in, mapped, merge, reasons, upload

@@ -22,7 +22,7 @@ from django_htmx.http import trigger_client_event
 
 from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.calendar import span as calendar_span
-from campaigns.admin.campaign import form, holidays, when
+from campaigns.admin.campaign import form, when
 from campaigns.admin.campaign.foretold import chart, left_out
 from campaigns.admin.campaign.in_place import MAKE
 from campaigns.admin.campaign.variants import fields as variants
@@ -187,16 +187,16 @@ class Panels:
         """The days off as they stand in the form, with those of a calendar file or a country."""
         today, posted = timezone.now().date(), request.POST
         context: dict[str, Any] = {"holidays_file": form.holidays_file()}
-        if "public" in posted or holidays.OPENED in posted:
-            context["public"] = public = holidays.Public.read(posted, today)
+        if "public" in posted or when.PUBLIC in posted:
+            context["public"] = public = when.PublicHolidays.read(posted, today)
         try:
             taken: dict[date, str] = {}
             if posted.get("public") == "add":
                 taken = public.days()
             elif "public" not in posted:
-                taken = holidays.of_file(request.FILES.get("holidays"), today)
+                taken = when.holidays_of_file(request.FILES.get("holidays"), today)
             if taken:
-                written = holidays.beside(posted.get("days_off", ""), taken)
+                written = when.with_holidays(posted.get("days_off", ""), taken)
                 context["days_off"] = form.days_off_again(written)
                 context["taken"] = days_off.in_lines(taken).splitlines()
         except ValidationError as error:

@@ -10,6 +10,8 @@ from itertools import islice
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating, reach
@@ -25,7 +27,7 @@ from campaigns.planning.campaign import (
 )
 from campaigns.planning.course import forecast
 from campaigns.planning.launch_check import clocks, quiet, skipped
-from campaigns.planning.repeats import days_off, moved, repeating
+from campaigns.planning.repeats import days_off, holidays, moved, public_holidays, repeating
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.moved import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
@@ -38,6 +40,7 @@ from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, 
 from notifications.values.zones import unknown, zone_of
 
 TIMES_SHOWN = 10
+PUBLIC = "public_country"  # the name of a field that stands there once it is asked for
 
 
 @dataclass
@@ -207,6 +210,73 @@ def _on_days(posted: Any, every: int) -> str:
     for problem in repeating.days_problems(posted["repeat"], every, on_days).values():
         raise ValidationError(problem)
     return on_days
+
+
+@dataclass(frozen=True)
+class PublicHolidays:
+    """Which public holidays are chosen: of a country or a part of it, to the end of a year."""
+
+    today: date
+    country: str
+    part: str
+    until: int
+
+    @classmethod
+    def read(cls, posted: Any, today: date) -> PublicHolidays:
+        """At first, of the country whose clocks the campaign goes by, this year and next."""
+        zone = zone_of(posted.get("timezone", ""))
+        until = posted.get("public_until", "")
+        return cls(
+            today,
+            posted.get(PUBLIC) or public_holidays.country_of(zone),
+            posted.get("public_part", ""),
+            int(until) if until.isdecimal() and len(until) == 4 else today.year + 1,
+        )
+
+    def countries(self) -> list[tuple[str, str]]:
+        return public_holidays.countries()
+
+    def parts(self) -> list[tuple[str, str]]:
+        return public_holidays.parts(self.country)
+
+    def years(self) -> list[tuple[int, str]]:
+        first, *others = public_holidays.years(self.today)
+        return [(first, str(first)), *((last, f"{first}–{last}") for last in others)]
+
+    def days(self) -> dict[date, str]:
+        """Raises ValidationError."""
+        if not self.country:
+            raise ValidationError(_("Choose a country."))
+        choice = self.country, self.part, self.until, self.today
+        for problem in public_holidays.problems(*choice).values():
+            raise ValidationError(problem)
+        return public_holidays.read(*choice, get_language() or "en")
+
+
+def holidays_of_file(file: UploadedFile[Any] | None, today: date) -> dict[date, str]:
+    """The whole days of a calendar file, and their names. Raises ValidationError."""
+    if file is None:
+        raise ValidationError(_("Choose a calendar file (.ics)."))
+    try:
+        # Of one that is too large, enough to be refused.
+        text = file.read(holidays.LONGEST + 1).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        said = _("This is no calendar file (.ics): it is no UTF-8 text. Save it as UTF-8.")
+        raise ValidationError(said) from error
+    try:
+        return holidays.read(text, today)
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
+
+
+def with_holidays(typed: str, taken: dict[date, str]) -> str:
+    """What was typed, with these days among it. Raises ValidationError."""
+    try:
+        days = days_off.beside(days_off.named(typed), taken)
+        days_off.count(days)
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
+    return days_off.in_lines(days)
 
 
 def _rate(posted: Any) -> int | None:

@@ -1,7 +1,6 @@
 """Public holidays: of a country, or of a part of it, as days off.
 
-What is known of each country stands in the library `holidays`. It is imported where it is asked,
-because most processes never ask.
+What is known of each country stands in the library `holidays`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ ENGLISH = "en_US"
 
 @cache
 def _countries() -> frozenset[str]:
-    from holidays.registry import EntityLoader
+    from holidays.registry import EntityLoader  # 7 MB, and few processes ever ask
 
     return frozenset(EntityLoader.get_country_codes(include_aliases=False))
 
@@ -36,7 +35,7 @@ def countries() -> list[tuple[str, str]]:
 
 def parts(country: str) -> list[tuple[str, str]]:
     """Code and name of each part of a country that has holidays of its own, by name."""
-    from holidays import country_holidays
+    from holidays import country_holidays  # 7 MB, and few processes ever ask
 
     if country not in _countries():
         return []
@@ -79,7 +78,7 @@ def problems(country: str, part: str, until: int, today: date) -> dict[str, str]
 def read(country: str, part: str, until: int, today: date, language: str) -> dict[date, str]:
     """With their names, from today to the end of a year; of choices without problems. The names are
     English where they are not known in this language."""
-    from holidays import country_holidays
+    from holidays import country_holidays  # 7 MB, and few processes ever ask
 
     known = country_holidays(country).supported_languages
     tongue = next((one for one in (to_locale(language), ENGLISH) if one in known), None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notifications.people.importing.encodings import ENCODINGS
 from notifications.people.importing.model import Import
+from notifications.people.importing.reading import ENCODINGS
 
 DELIMITERS = {
     ",": gettext_lazy("commas"),

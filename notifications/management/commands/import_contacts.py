@@ -15,8 +15,8 @@ from django.utils import timezone
 from notifications import imports
 from notifications.management.projects import project_named
 from notifications.people.importing import columns, refused
-from notifications.people.importing.encodings import ENCODINGS
 from notifications.people.importing.model import Import
+from notifications.people.importing.reading import ENCODINGS
 from notifications.people.project import Project
 
 BY = "carillon"

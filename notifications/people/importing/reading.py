@@ -7,12 +7,15 @@ line.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from notifications.people.importing.reasons import kept
@@ -22,6 +25,18 @@ END_OF_LINE = re.compile("\r\n|\n|\r")
 END = "\x1fend of the text\x1f"
 LONGEST_LINE = 1024**2  # characters
 MOST_CELL = 10_000  # characters of a cell that are kept of a refused row
+# A text is written back in each of them to as many bytes as it was read from.
+ENCODINGS: dict[str, str | Promise] = {
+    "utf-8": "UTF-8",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": _("UTF-16 (big endian)"),
+    "cp949": _("Korean (CP949, EUC-KR)"),
+    "cp932": _("Japanese (Shift-JIS)"),
+    "gb18030": _("Simplified Chinese (GB18030)"),
+    "cp950": _("Traditional Chinese (Big5)"),
+    "cp1251": _("Cyrillic (Windows-1251)"),
+    "cp1252": _("Western European (Windows-1252)"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +60,25 @@ class Block:
     used: int = 0
     lines: int = 0
     quote: int = 0
+
+
+def decoded(content: bytes, encoding: str, *, whole: bool) -> str:
+    """Decode a piece up to its last whole character. Invalid bytes become lone surrogates."""
+    if encoding.startswith("utf-16"):
+        content = content[: len(content) - len(content) % 2]
+    if whole:
+        return content.decode(encoding, _errors(encoding))
+    return codecs.getincrementaldecoder(encoding)(_errors(encoding)).decode(content)
+
+
+def encoded_length(text: str, encoding: str) -> int:
+    if text.isascii() and not encoding.startswith("utf-16"):
+        return len(text)
+    return len(text.encode(encoding, _errors(encoding)))
+
+
+def _errors(encoding: str) -> str:
+    return "surrogatepass" if encoding.startswith("utf-16") else "surrogateescape"
 
 
 def parse(text: str, *, delimiter: str, width: int | None, line: int, whole: bool) -> Block:

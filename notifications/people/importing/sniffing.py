@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterable
+from itertools import accumulate
 from typing import IO, Any
 
 from django.utils.translation import gettext
 
 from notifications.people.importing.cells import is_number
 from notifications.people.importing.columns import KNOWN
-from notifications.people.importing.encodings import ENCODINGS, decoded, likely
 from notifications.people.importing.model import Import
-from notifications.people.importing.reading import parse
+from notifications.people.importing.reading import ENCODINGS, decoded, parse
 from notifications.people.importing.refused import came_back
 from notifications.people.importing.source import File, Unusable, files_of, opened
 from notifications.values.spreadsheet import read_back
@@ -27,6 +28,10 @@ LONGEST_SHOWN = 200
 DELIMITERS = ",;\t|"
 MARKS = {"utf-8": b"\xef\xbb\xbf", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
 UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+OLDER = ("cp1252", "cp949", "cp932", "gb18030", "cp950", "cp1251")  # encodings than Unicode
+MOST_JUDGED = 64 * 1024  # bytes of cells in one of them
+# No word is both Latin and Cyrillic: “Zoë” is not “Zoл”.
+TWO_SCRIPTS = re.compile(rb"[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]")
 BETWEEN_CELLS = re.compile(rb"[\t\r\n,;]+")  # not “|”, which may be half of a letter
 WORDS_OF_PROSE = 6
 SURROGATES = re.compile("[\ud800-\udfff]")
@@ -154,7 +159,38 @@ def _utf_8_or_older(content: bytes, stream: Any, most: int) -> str:
         if wrong:
             odd += (cell for cell in BETWEEN_CELLS.split(content) if not cell.isascii())
         content = stream.read(SAMPLE)
-    return likely(odd) if bad > good else "utf-8"
+    return _likely(odd) if bad > good else "utf-8"
+
+
+def _likely(cells: Iterable[bytes]) -> str:
+    """Which of the older ones these cells are written in, which are neither ASCII nor UTF-8.
+
+    One wrong byte, or half of a letter at the end of a piece, rules an encoding out for
+    charset-normalizer. So it gets the cells that are valid in each encoding that fits most.
+    """
+    from charset_normalizer import from_bytes  # here, because few processes ever need it
+
+    different = [*dict.fromkeys(cells)]
+    sizes = accumulate(map(len, different))
+    few = [cell for cell, size in zip(different, sizes, strict=True) if size <= MOST_JUDGED]
+    valid = {name: {cell for cell in few if _is_valid(cell, name)} for name in OLDER}
+    most = max(map(len, valid.values()))
+    names = [name for name in OLDER if len(valid[name]) * 5 >= most * 4]
+    judged = sorted(set.intersection(*(valid[name] for name in names)))
+    best = from_bytes(b"\n".join(judged), cp_isolation=names).best()
+    if best is not None and best.encoding in names:
+        return best.encoding
+    return max(names, key=lambda name: len(valid[name]))
+
+
+def _is_valid(cell: bytes, encoding: str) -> bool:
+    if encoding == "cp1251" and TWO_SCRIPTS.search(cell):
+        return False
+    try:
+        cell.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _delimiter(text: str, name: str) -> str:

@@ -16,12 +16,19 @@ from django.db import transaction
 from django.utils import translation
 
 from notifications.people.importing import columns, refused, staging
-from notifications.people.importing.encodings import decoded, encoded_length
 from notifications.people.importing.judging import Judge
 from notifications.people.importing.merging import lanes
 from notifications.people.importing.merging.lanes import Ended
 from notifications.people.importing.model import Fenced, Import, claim, keep, release
-from notifications.people.importing.reading import LONGEST_LINE, Block, fitting, parse, too_long
+from notifications.people.importing.reading import (
+    LONGEST_LINE,
+    Block,
+    decoded,
+    encoded_length,
+    fitting,
+    parse,
+    too_long,
+)
 from notifications.people.importing.source import File, opened
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE
