@@ -12,6 +12,7 @@ from celery.signals import (
     beat_init,
     celeryd_after_setup,
     task_prerun,
+    worker_before_create_process,
     worker_init,
     worker_process_init,
 )
@@ -72,11 +73,18 @@ def keep_the_connection_while_it_works(sender: Task[Any, Any], **signal: Any) ->
         close_old_connections()
 
 
-@worker_process_init.connect
-def spare_what_lives_for_ever(**signal: Any) -> None:
-    """Python looks for garbage after every 700 new objects, ten of which make a request; now and
-    then it goes through all half a million that Django made. That was a third of a message's cost.
+@worker_before_create_process.connect
+def share_memory_with_children(**signal: Any) -> None:
+    """A child shares its parent's memory until one of them writes to it, and looking for garbage
+    writes to every object. Frozen ones are left alone: 13 MB of a child are its own instead of 60.
     """
     gc.collect()
     gc.freeze()
+
+
+@worker_process_init.connect
+def look_for_garbage_less_often(**signal: Any) -> None:
+    """Python looks for it after every 700 new objects, ten of which make a request. That was a
+    third of a message's cost.
+    """
     gc.set_threshold(50_000, 20, 100)
