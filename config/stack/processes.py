@@ -37,7 +37,7 @@ def one_off(name: str, env: Mapping[str, str], *arguments: str) -> Service:
 
 
 def _web(env: Mapping[str, str]) -> Service:
-    argv = front.command(port=env["PORT"], environ=env)
+    argv = front.command(port=env["PORT"])
     return Service("web", argv, env, answers=http(f"http://127.0.0.1:{env['PORT']}/readyz"))
 
 
@@ -48,7 +48,7 @@ def _feed(env: Mapping[str, str]) -> Service:
 
 def _metrics(env: Mapping[str, str]) -> Service:
     port = env["METRICS_PORT"]
-    argv = front.command(application=front.INSIDE, port=port, processes=1, environ=env)
+    argv = front.command(application=front.INSIDE, port=port, processes=1)
     return Service("metrics", argv, env, answers=http(f"http://127.0.0.1:{port}/healthz"))
 
 

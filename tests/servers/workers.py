@@ -57,9 +57,7 @@ class Workers:
         """The pages and the API on a port of their own; the address."""
         (port,) = free_ports(1)
         url = f"http://127.0.0.1:{port}"
-        ours = command.command(
-            application=application, port=str(port), processes=1, environ=self.environment
-        )[2:]
+        ours = command.command(application=application, port=str(port), processes=1)[2:]
         before = (*BEFORE_THE_FRONT, "--port", str(port))
         self._spawn("web", *(ours if self.checkout == CHECKOUT else before))
         eventually("the web answers", http(f"{url}/healthz"), seconds=60)

@@ -1,0 +1,58 @@
+"""The web server's processes, forked once the application is there: they share its memory."""
+
+from __future__ import annotations
+
+import gc
+import json
+import multiprocessing
+import os
+from importlib import import_module
+from pathlib import Path
+
+from granian import Granian
+from granian.constants import HTTPModes, Interfaces
+from granian.errors import FatalError
+from granian.http import HTTP1Settings
+
+AS_JSON = Path(__file__).with_name("log.json")  # the server's own lines
+CONNECTIONS = 4096  # idle ones too, of each process. Who comes later waits in the kernel
+
+
+def serve(application: str, *, host: str, port: int, processes: int) -> None:
+    """Until SIGTERM. Imported, an application has no socket, no thread and no event loop yet."""
+    import_module(application.partition(":")[0])
+    # Looking for garbage writes to every object, and what is written to is no longer shared.
+    gc.collect()
+    gc.freeze()
+    multiprocessing.set_start_method("fork", force=True)  # from Python 3.14 on not the default
+    server = Granian(
+        application,
+        host,
+        port,
+        interface=Interfaces.ASGINL,
+        websockets=False,
+        workers=processes,
+        # While it guesses the version, a connection that says nothing is waited for without end.
+        # HTTP/2 is the proxy's.
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(
+            header_read_timeout=10_000,
+            # The longest head; it is held for each connection that is slow in sending it.
+            max_buffer_size=32_768,
+        ),
+        backlog=CONNECTIONS,
+        backpressure=CONNECTIONS,
+        # What runs is finished; whoever is slow does not hold up a deploy. Containers have 10 s.
+        workers_kill_timeout=9,
+        log_dictconfig=_log_config(),
+    )
+    try:
+        server.serve()
+    except FatalError as error:
+        raise SystemExit(1) from error
+
+
+def _log_config() -> dict[str, object] | None:
+    if os.environ.get("LOG_FORMAT") != "json":
+        return None
+    return dict(json.loads(AS_JSON.read_text()))
