@@ -49,6 +49,12 @@ def start_only_when_safe(**signal: Any) -> None:
         raise SystemExit(f"carillon: the start cannot be checked: {error}") from error
 
 
+@beat_init.connect
+def tick_at_once(sender: Any, **signal: Any) -> None:
+    """A new schedule begins with a wait, and `/readyz` would wait with it."""
+    sender.scheduler.apply_entry(sender.scheduler.schedule["sweep"])
+
+
 @celeryd_after_setup.connect
 def say_which_way_messages_take(instance: Any, **signal: Any) -> None:
     """Once for each worker, before its processes are there."""

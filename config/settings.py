@@ -30,6 +30,9 @@ from config.boot.proxy import env_no_proxy, env_proxy
 from config.boot.public_address import public_address
 from config.boot.redis_address import redis_databases
 from config.cache import in_redis
+
+# Tasks find their application through this import, in the web process as in the workers.
+from config.celery import app as celery_app  # noqa: F401
 from config.pages.unfold import UNFOLD as UNFOLD
 from notifications.requests.lines import FORMATS
 

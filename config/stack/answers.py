@@ -6,8 +6,6 @@ import socket
 import urllib.request
 from collections.abc import Callable
 
-from celery import Celery
-
 Probe = Callable[[], bool]
 
 
@@ -37,6 +35,8 @@ def celery_worker(broker_url: str, node: str) -> Probe:
     """Celery's own ping: true once the worker consumes, which is later than that it runs."""
 
     def answers() -> bool:
+        from celery import Celery  # 20 MB, which only `make run` needs
+
         with Celery(broker=broker_url, set_as_current=False) as app:
             return bool(app.control.ping(destination=[node], timeout=0.5))
 

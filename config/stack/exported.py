@@ -43,4 +43,6 @@ def _emulators(state: State, port: int) -> dict[str, str]:
 
 def marked(environ: Mapping[str, str], state: State, exported: Mapping[str, str]) -> dict[str, str]:
     """A child's whole environment; the mark stays out of var/env, which people read into shells."""
-    return {**environ, **exported, "PYTHONUNBUFFERED": "1", MARK: str(state.path)}
+    # A process that gives itself a title writes it over its environment, and so over the mark.
+    own = {"PYTHONUNBUFFERED": "1", "SPT_NOENV": "1", MARK: str(state.path)}
+    return {**environ, **exported, **own}

@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 
 from config.feed import command as feed
 from config.front import command as front
@@ -19,7 +20,8 @@ WORKER_FLAGS = ("--without-gossip", "--without-mingle", "-E", "-l", "INFO")
 
 
 def processes(state: State, env: Mapping[str, str]) -> list[Service]:
-    return [
+    """The product's own, which share what they import."""
+    services = [
         _web(env),
         _feed(env),
         _worker("bulk", env["WORKERS"], env),
@@ -27,13 +29,14 @@ def processes(state: State, env: Mapping[str, str]) -> list[Service]:
         _worker("control", "1", env),
         _worker("outgoing", "1", env),
         _beat(state, env),
-        _flower(env),
         *([_metrics(env)] if env.get("METRICS_PORT") else []),
     ]
+    return [replace(service, forks=True) for service in services]
 
 
 def one_off(name: str, env: Mapping[str, str], *arguments: str) -> Service:
-    return Service(name, (PYTHON, "manage.py", *arguments), env, answers=nothing_to_ask)
+    argv = (PYTHON, "-m", "manage", *arguments)
+    return Service(name, argv, env, answers=nothing_to_ask, forks=True)
 
 
 def _web(env: Mapping[str, str]) -> Service:
@@ -59,11 +62,9 @@ def _worker(queue: str, processes: str, env: Mapping[str, str]) -> Service:
     """
     node = f"{queue}@{socket.gethostname()}"
     argv = ("worker", "-n", node, "-Q", queue, "-c", processes, *WORKER_FLAGS)
-    # On a machine that is full, pages, calls and single messages come before a campaign.
-    gives_way = ("nice", "-n", "5") if queue == "bulk" else ()
     return Service(
         name=queue,
-        argv=(*gives_way, PYTHON, "-m", "celery", "-A", "config", *argv),
+        argv=(PYTHON, "-m", "celery", "-A", "config", *argv),
         env=env,
         answers=celery_worker(env["REDIS_URL"], node),
         # SIGTERM lets it finish its windows; SIGQUIT hands the tasks back to the broker and goes.
@@ -71,6 +72,8 @@ def _worker(queue: str, processes: str, env: Mapping[str, str]) -> Service:
         # Without a launcher the servers end too, and a worker that leaves politely waits for its
         # broker without end. Its children see the closed pipe and go.
         when_orphaned=signal.SIGKILL,
+        # On a machine that is full, pages, calls and single messages come before a campaign.
+        nice=5 if queue == "bulk" else 0,
     )
 
 
@@ -79,7 +82,7 @@ def _beat(state: State, env: Mapping[str, str]) -> Service:
     return Service("beat", (PYTHON, "-m", "celery", "-A", "config", *argv), env, nothing_to_ask)
 
 
-def _flower(env: Mapping[str, str]) -> Service:
+def flower(env: Mapping[str, str]) -> Service:
     argv = (
         *("flower", "--address=127.0.0.1", f"--port={env['FLOWER_PORT']}"),
         # 6 kB a task. 2,000 are a quarter of an hour at full rate; its default, 100,000, is 640 MB.

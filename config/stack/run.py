@@ -11,10 +11,10 @@ from pathlib import Path
 
 from config.stack import StackError, exported, stand_in
 from config.stack.ports import public_ports
-from config.stack.processes import emulator, one_off, processes
+from config.stack.processes import emulator, flower, one_off, processes
 from config.stack.screen import Console, screen
 from config.stack.secret_values import assignments, secret_values
-from config.stack.servers.servers import start_servers
+from config.stack.servers.servers import addresses, start_servers
 from config.stack.state import State, claim, write_private
 from config.stack.supervision.leftovers import end_leftovers
 from config.stack.supervision.logs import LogFolder
@@ -56,14 +56,17 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     ports = public_ports(environ, emulator=not foreign)
     secrets = secret_values(state.path / "secrets", environ)
 
-    console.say("Starting PostgreSQL and Valkey.")
-    urls = start_servers(supervisor, state, secrets, environ, for_tests=False)
+    urls = addresses(state, secrets, environ)
     exports = exported.shared(secrets, urls) | exported.of_a_run(state, environ, ports)
     env = exported.marked(environ, state, exports)
+    supervisor.preload(env)  # which takes as long as the servers need
+
+    console.say("Starting PostgreSQL and Valkey.")
+    start_servers(supervisor, state, secrets, environ, for_tests=False)
 
     console.say("Preparing the database and the demo project.")
     fcm = [] if foreign else [emulator(state, env)]
-    supervisor.start(fcm)
+    supervisor.start([*fcm, flower(env)])
     supervisor.run_to_end(one_off("migrate", env, "migrate", "--no-input"))
     # Ours makes the demo's service account.
     supervisor.await_answers([service.name for service in fcm], seconds=30)
@@ -75,6 +78,6 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     names = [service.name for service in services]
     console.say(f"Starting {', '.join(names)}.")
     supervisor.start(services)
-    supervisor.await_answers(names, seconds=90)
+    supervisor.await_answers([*names, "flower"], seconds=90)
     console.say("Everything answers.")
     return screen(state, env, {name: not environ.get(name) for name in urls})

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import urllib.request
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from config.stack import CHECKOUT
+from config.stack.memory import name_of
 from config.stack.secret_values import read_assignments
+from config.stack.state import State
 from config.stack.supervision.leftovers import processes_of
 from tests.servers.ports import free_ports
 from tests.stack.conftest import bare_environment, launcher
@@ -72,6 +75,8 @@ def test_everything_answers_returns_after_a_kill_and_leaves_nothing(stack: Runni
     assert set(stack.ports) | {"DATABASE_URL", "REDIS_URL", "WORKERS"} <= values.keys()
 
     _assert_no_secret_is_shown(stack.state)
+    _assert_that_no_two_share_a_socket(stack.state)
+    _assert_that_memory_is_shown(stack.state)
 
     os.kill(_main_process_of("bulk", stack.state), signal.SIGKILL)
     stack.read_until("bulk (pid")
@@ -86,13 +91,33 @@ def test_everything_answers_returns_after_a_kill_and_leaves_nothing(stack: Runni
 
 
 def _main_process_of(name: str, state: Path) -> int:
-    """Of a worker and its children the one that leads their session; or Flower."""
-    its_words = {f"{name}@{socket.gethostname()}".encode(), f"config.{name}".encode()}
+    """Of those that write into its log the one that leads their session."""
     for pid in processes_of(state):
-        command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        if its_words & set(command) and os.getsid(pid) == pid:
+        if name_of(pid, State(state)) == name and os.getsid(pid) == pid:
             return pid
     raise AssertionError(f"no {name} runs")
+
+
+def _assert_that_no_two_share_a_socket(state: Path) -> None:
+    """A main process and its children may, and share their session."""
+    sessions = defaultdict(set)
+    for pid in processes_of(state):
+        for file in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):  # closed meanwhile
+                if str(file.readlink()).startswith("socket:"):
+                    sessions[file.readlink()].add(os.getsid(pid))
+    assert sessions
+    assert not {socket for socket, holders in sessions.items() if len(holders) > 1}
+
+
+def _assert_that_memory_is_shown(state: Path) -> None:
+    shown = subprocess.check_output(launcher(state, "memory"), cwd=CHECKOUT, text=True)
+    rows = {name: rest for name, *rest in map(str.split, shown.splitlines()[1:])}
+    assert {"launcher", "postgres", "valkey", "emulator", "flower", "beat"} <= rows.keys()
+    assert {"web", "feed", "metrics", "bulk", "urgent", "control", "outgoing"} <= rows.keys()
+    count, megabytes = map(int, rows.pop("sum"))
+    assert count == sum(int(row[0]) for row in rows.values()) > 20
+    assert 300 < megabytes < 900
 
 
 def _assert_no_secret_is_shown(state: Path) -> None:

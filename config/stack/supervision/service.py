@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -36,27 +37,37 @@ class Service:
     farewell: tuple[signal.Signals, ...] = (signal.SIGTERM,)
     when_orphaned: signal.Signals = signal.SIGTERM
     serves_others: bool = False
+    nice: int = 0
+    forks: bool = False  # if there is a process that has imported the product (forking.py)
 
 
-def spawn(service: Service, log: Path) -> subprocess.Popen[bytes]:
+def spawn(
+    service: Service, log: Path, *, stdin: int | socket.socket = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
     """Start a service. Main thread only: the kernel ties the death signal to the thread."""
     with log.open("ab") as output:
         return subprocess.Popen(
             service.argv,
             env=service.env,
             cwd="/" if service.account.identity else CHECKOUT,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=partial(_follow_the_launcher, os.getpid(), service.when_orphaned),
+            preexec_fn=partial(_begin, os.getpid(), service),
             **service.account.identity,
         )
 
 
-def _follow_the_launcher(launcher: int, last_signal: signal.Signals) -> None:
+def follow(parent: int, last_signal: signal.Signals) -> None:
+    """Have the kernel send this process a signal when its parent ends."""
     if LIBC is None:
         return
     LIBC.prctl(PR_SET_PDEATHSIG, last_signal, 0, 0, 0)
-    if os.getppid() != launcher:  # it died before we asked to be told
+    if os.getppid() != parent:  # it died before we asked to be told
         os._exit(1)
+
+
+def _begin(launcher: int, service: Service) -> None:
+    os.nice(service.nice)
+    follow(launcher, service.when_orphaned)

@@ -10,12 +10,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from config.stack import StackError
+from config.stack.supervision.forking import Forked, ForkServer
 from config.stack.supervision.logs import LogFolder
 from config.stack.supervision.service import Service, spawn
 
@@ -34,7 +37,7 @@ class StopRequested(Exception):
 @dataclass
 class Child:
     service: Service
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Forked
     started_at: float
     pause: float = 1.0
     restart_at: float | None = None
@@ -54,6 +57,7 @@ class Supervisor:
         self.logs = logs
         self.say = say
         self.children: dict[str, Child] = {}
+        self.fork_server: ForkServer | None = None
         self.stop_requests = 0
         self.last_signal = 0
 
@@ -66,10 +70,18 @@ class Supervisor:
         ):  # nohup means to outlive the terminal
             signal.signal(signal.SIGHUP, self._note_stop)
 
+    def preload(self, env: Mapping[str, str]) -> None:
+        """Import the product, for the services that fork. Elsewhere than on Linux they are started,
+        as libraries of the system do not survive a fork there."""
+        if sys.platform == "linux":
+            self.fork_server = ForkServer(env, self.logs.fresh("preloaded"))
+
     def start(self, services: Iterable[Service]) -> None:
         for service in services:
             log = self.logs.fresh(service.name)
-            self.children[service.name] = Child(service, spawn(service, log), time.monotonic())
+            self.children[service.name] = Child(
+                service, self._begin(service, log), time.monotonic()
+            )
 
     def await_answers(self, names: Sequence[str], *, seconds: float) -> None:
         """Return when every named service has answered once; name the one that does not."""
@@ -125,6 +137,8 @@ class Supervisor:
                 child.end_session()
                 child.process.wait()
         self.children.clear()
+        if self.fork_server:
+            self.fork_server.stop()
 
     def _await_end(self, children: list[Child], seconds: float, *, hurry: bool) -> None:
         deadline = time.monotonic() + seconds
@@ -132,6 +146,11 @@ class Supervisor:
             if hurry and self.stop_requests > 1:
                 return
             time.sleep(TICK / 2)
+
+    def _begin(self, service: Service, log: Path) -> subprocess.Popen[bytes] | Forked:
+        if service.forks and self.fork_server:
+            return self.fork_server.fork(service, log)
+        return spawn(service, log)
 
     def _note_stop(self, number: int, frame: object) -> None:
         self.stop_requests += 1
@@ -150,12 +169,12 @@ class Supervisor:
 
     def _restart(self, child: Child, now: float) -> None:
         log = self.logs.path(child.service.name)
-        child.process = spawn(child.service, log)
+        child.process = self._begin(child.service, log)
         child.started_at, child.restart_at = now, None
         self.say(f"{child.service.name} runs again (pid {child.process.pid}).")
 
     def _obituary(self, child: Child) -> str:
-        code = child.process.returncode
+        code = child.process.returncode or 0
         how = (
             f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         )

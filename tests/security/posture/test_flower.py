@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from config.stack.processes import processes
+from config.stack import processes
 from config.stack.secret_values import secret_values
-from config.stack.state import State
 from tests.config.test_settings import ROOT
 from tests.given.waiting import eventually
 from tests.servers.ports import free_ports
@@ -101,6 +100,6 @@ def test_make_run_gives_it_no_key_and_no_database(tmp_path: Path) -> None:
     secrets = secret_values(tmp_path / "secrets", {})
     names = ("REDIS_URL", "DATABASE_URL", "WORKERS", "PORT", "FEED_PORT", "FLOWER_PORT")
     env = {**secrets, **dict.fromkeys(names, "1")}
-    (flower,) = [each for each in processes(State(tmp_path), env) if each.name == "flower"]
-    assert not {"SECRET_KEY", "CREDENTIALS_KEY", "DATABASE_URL", "ADMIN_PASSWORD"} & set(flower.env)
-    assert flower.env["FLOWER_BASIC_AUTH"] == f"flower:{secrets['FLOWER_PASSWORD']}"
+    given = processes.flower(env).env
+    assert not {"SECRET_KEY", "CREDENTIALS_KEY", "DATABASE_URL", "ADMIN_PASSWORD"} & set(given)
+    assert given["FLOWER_BASIC_AUTH"] == f"flower:{secrets['FLOWER_PASSWORD']}"
