@@ -102,7 +102,7 @@ def start_product(python: str, version: str) -> None:
         _run((ours, *pip, "--require-hashes", "-r", "requirements.txt"), environment)
         _run((ours, "-c", PREPARE), environment)
         (port,) = free_ports(1)
-        web = front.command(port=str(port), processes=1, environ=environment)[1:]
+        web = front.command(port=str(port), processes=1)[1:]
         control = (*CELERY, "worker", "-n", f"python{version}@%h", "-Q", "control", "-c", "1")
         beat = (*CELERY, "beat", "--pidfile=", "-s", str(folder / "schedule"))
         with ExitStack() as running, (folder / "log").open("w") as log:

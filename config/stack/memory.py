@@ -6,7 +6,7 @@ In proportional shares (PSS): what several processes share counts once in the su
 from __future__ import annotations
 
 import fcntl
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,16 +18,16 @@ PROC = Path("/proc")
 
 def memory(folder: Path) -> int:
     state = State(folder.resolve())
-    megabytes, processes = Counter[str](), Counter[str]()
+    megabytes, processes = defaultdict[str, float](float), Counter[str]()
     for pid in family(launcher_of(state)):
         with suppress(OSError):  # it has just ended
             name = name_of(pid, state)
             megabytes[name] += _pss_kb(pid) / 1024
             processes[name] += 1
     print(f"{'':<12}{'processes':>10}{'PSS, MB':>10}")
-    for name, size in megabytes.most_common():
+    for name, size in sorted(megabytes.items(), key=lambda each: -each[1]):
         print(f"{name:<12}{processes[name]:>10}{size:>10.0f}")
-    print(f"{'sum':<12}{processes.total():>10}{megabytes.total():>10.0f}")
+    print(f"{'sum':<12}{processes.total():>10}{sum(megabytes.values()):>10.0f}")
     return 0
 
 

@@ -12,6 +12,7 @@ from config.celery import app, tick_at_once
 def test_beat_ticks_as_soon_as_it_starts(tmp_path: Path) -> None:
     beat = Service(app=app, schedule_filename=str(tmp_path / "schedule"))
     with app.connection() as broker:
-        before = broker.default_channel._size("control")
+        control = broker.SimpleQueue("control")
+        before = control.qsize()
         tick_at_once(sender=beat)
-        assert broker.default_channel._size("control") == before + 1
+        assert control.qsize() == before + 1

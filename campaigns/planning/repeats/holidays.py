@@ -58,7 +58,7 @@ def read(text: str, today: date) -> dict[date, str]:
     if len(text) > LONGEST:
         raise ValueError(_("This file is too large: at most 1 MB."))
     whole = text.strip("\ufeff \t\r\n")
-    lines = Contentlines.from_ical(whole)
+    lines = Contentlines.from_ical(whole)  # type: ignore[no-untyped-call]
     if lines[0].upper() != "BEGIN:VCALENDAR":
         raise ValueError(
             _("This is no calendar file (.ics): it does not begin with BEGIN:VCALENDAR.")

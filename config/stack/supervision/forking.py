@@ -61,7 +61,9 @@ class ForkServer:
     def _start(self) -> None:
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self.process: subprocess.Popen[bytes] = spawn(self.service, self.log, stdin=theirs)
+            self.process: subprocess.Popen[bytes] = spawn(
+                self.service, self.log, stdin=theirs.fileno()
+            )
         self.begun: list[int] = []
         self.ended: dict[int, int] = {}
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -42,7 +41,7 @@ class Service:
 
 
 def spawn(
-    service: Service, log: Path, *, stdin: int | socket.socket = subprocess.DEVNULL
+    service: Service, log: Path, *, stdin: int = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
     """Start a service. Main thread only: the kernel ties the death signal to the thread."""
     with log.open("ab") as output:
