@@ -9,13 +9,12 @@ from django.test import Client
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_project
+from tests.given.log_in import log_in
 
 
 @pytest.fixture
 def desk(client: Client, db: None) -> Desk:
-    client.force_login(
-        User.objects.create_superuser("ada", "ada@example.com", "a long pass phrase")
-    )
+    log_in(client, User.objects.create_superuser("ada", "ada@example.com", "a long pass phrase"))
     return Desk(client)
 
 

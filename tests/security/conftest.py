@@ -15,6 +15,7 @@ from django.test import Client
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
+from tests.given.log_in import log_in
 from tests.security import asking
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
@@ -28,7 +29,7 @@ def caller(project: Project) -> Caller:
 @pytest.fixture
 def desk(project: Project) -> Desk:
     client = Client(raise_request_exception=False)
-    client.force_login(User.objects.create_superuser("ada", "ada@example.com", "a long phrase"))
+    log_in(client, User.objects.create_superuser("ada", "ada@example.com", "a long phrase"))
     return Desk(client)
 
 
