@@ -31,6 +31,7 @@ admin.site.extra_urls = lambda: [  # type: ignore[attr-defined]
 ]  # fmt: skip
 admin.site.search = search.search  # type: ignore[attr-defined]
 admin.site.password_change = own_password.page  # type: ignore[method-assign]
+admin.site.get_app_list = navigation.no_app_list  # type: ignore[method-assign]
 admin.site.app_index = navigation.app_page  # type: ignore[method-assign, assignment]
 
 handler400 = "config.middleware.unavailable.refusal"

@@ -45,6 +45,11 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [group for group in groups if group["items"]]
 
 
+def no_app_list(request: HttpRequest, app_label: str | None = None) -> list[Any]:
+    """Django would list every table, for each page; our pages show `navigation` instead."""
+    return []
+
+
 def app_page(request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:
     """Instead of Django's list of an app's tables."""
     page = FIRST_PAGES.get(app_label, "")
