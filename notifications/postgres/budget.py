@@ -93,9 +93,7 @@ def within(*, seconds: float) -> Iterator[None]:
     milliseconds = max(1, round(min(seconds, there_is) * 1000))
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT current_setting('statement_timeout')")
-            before: str = cursor.fetchone()[0]
-            _allow(cursor, str(milliseconds))
+            before = _allow(cursor, str(milliseconds))
             yield
             _allow(cursor, before)
     except OperationalError as error:
@@ -118,5 +116,9 @@ def in_all(*, seconds: float) -> Iterator[None]:
         yield
 
 
-def _allow(cursor: Any, time: str) -> None:
-    cursor.execute("SELECT set_config('statement_timeout', %s, true)", [time])
+def _allow(cursor: Any, time: str) -> str:
+    """What was allowed before."""
+    setting = "current_setting('statement_timeout')"
+    cursor.execute(f"SELECT {setting}, set_config('statement_timeout', %s, true)", [time])
+    before: str = cursor.fetchone()[0]
+    return before
