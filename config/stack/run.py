@@ -14,7 +14,7 @@ from config.stack.ports import public_ports
 from config.stack.processes import emulator, flower, one_off, processes
 from config.stack.screen import Console, screen
 from config.stack.secret_values import assignments, secret_values
-from config.stack.servers.servers import addresses, start_servers
+from config.stack.servers.servers import start_servers
 from config.stack.state import State, claim, write_private
 from config.stack.supervision.leftovers import end_leftovers
 from config.stack.supervision.logs import LogFolder
@@ -56,13 +56,11 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     ports = public_ports(environ, emulator=not foreign)
     secrets = secret_values(state.path / "secrets", environ)
 
-    urls = addresses(state, secrets, environ)
+    console.say("Starting PostgreSQL and Valkey.")
+    urls = start_servers(supervisor, state, secrets, environ, for_tests=False)
     exports = exported.shared(secrets, urls) | exported.of_a_run(state, environ, ports)
     env = exported.marked(environ, state, exports)
-    supervisor.preload(env)  # which takes as long as the servers need
-
-    console.say("Starting PostgreSQL and Valkey.")
-    start_servers(supervisor, state, secrets, environ, for_tests=False)
+    supervisor.preload(env)
 
     console.say("Preparing the database and the demo project.")
     fcm = [] if foreign else [emulator(state, env)]

@@ -99,7 +99,10 @@ def _main_process_of(name: str, state: Path) -> int:
 
 
 def _assert_that_no_two_share_a_socket(state: Path) -> None:
-    """A main process and its children may, and share their session."""
+    """A main process and its children may, and share their session. A thread is shared by nobody:
+    what it holds at a fork stays held."""
+    forker = Path(f"/proc/{_main_process_of('preloaded', state)}/status").read_text()
+    assert "Threads:\t1\n" in forker
     sessions = defaultdict(set)
     for pid in processes_of(state):
         for file in Path(f"/proc/{pid}/fd").iterdir():

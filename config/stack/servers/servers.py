@@ -18,29 +18,13 @@ from config.stack.servers import postgres, valkey
 from config.stack.state import State
 from config.stack.supervision.account import quarters
 from config.stack.supervision.leftovers import MARK
+from config.stack.supervision.service import Service
 from config.stack.supervision.supervisor import Supervisor
 
 HINTS = {
     "DATABASE_URL": "Start that server, correct the address, or unset DATABASE_URL",
     "REDIS_URL": "Start that server, correct the address, or unset REDIS_URL",
 }
-
-
-def addresses(
-    state: State, secrets: Mapping[str, str], environ: Mapping[str, str]
-) -> dict[str, str]:
-    """DATABASE_URL and REDIS_URL: those that are given, and where ours are going to answer."""
-    given = {name: environ[name] for name in HINTS if environ.get(name)}
-    if "REDIS_URL" in given:
-        given["REDIS_URL"] = _with_tls(given["REDIS_URL"], environ.get("REDIS_CA_FILE", ""))
-    if len(given) == len(HINTS):
-        return given
-    ports = embedded_ports(state.path / "ports.json")
-    ours = {
-        "DATABASE_URL": postgres.url(ports["postgres"], secrets),
-        "REDIS_URL": valkey.url(ports["valkey"], secrets["VALKEY_PASSWORD"]),
-    }
-    return ours | given
 
 
 def start_servers(
@@ -51,22 +35,41 @@ def start_servers(
     *,
     for_tests: bool,
 ) -> dict[str, str]:
-    """Start what is not given, and wait until both answer; their addresses."""
-    urls = addresses(state, secrets, environ)
-    ours = {name: urlsplit(urls[name]).port or 0 for name in HINTS if not environ.get(name)}
-    for name in HINTS.keys() - ours.keys():
-        _insist_on_answer(name, urls[name])
-    if not ours:
-        return urls
-    home, env = quarters(state.path), dict(environ) | {MARK: str(state.path)}
-    services = []
-    if port := ours.get("DATABASE_URL"):
-        services.append(postgres.service(home, port, secrets, env, for_tests=for_tests))
-    if port := ours.get("REDIS_URL"):
-        services.append(valkey.service(home, port, secrets["VALKEY_PASSWORD"], env))
+    """Start what is not provided, wait until both answer; DATABASE_URL and REDIS_URL."""
+    given = {name: environ[name] for name in HINTS if environ.get(name)}
+    if "REDIS_URL" in given:
+        given["REDIS_URL"] = _with_tls(given["REDIS_URL"], environ.get("REDIS_CA_FILE", ""))
+    for name, address in given.items():
+        _insist_on_answer(name, address)
+    marked = dict(environ) | {MARK: str(state.path)}
+    services, urls = _embedded(state, secrets, marked, given, for_tests=for_tests)
     supervisor.start(services)
     supervisor.await_answers([service.name for service in services], seconds=60)
-    return urls
+    return given | urls
+
+
+def _embedded(
+    state: State,
+    secrets: Mapping[str, str],
+    env: Mapping[str, str],
+    given: Mapping[str, str],
+    *,
+    for_tests: bool,
+) -> tuple[list[Service], dict[str, str]]:
+    if len(given) == len(HINTS):
+        return [], {}
+    home = quarters(state.path)
+    ports = embedded_ports(state.path / "ports.json")
+    services, urls = [], {}
+    if "DATABASE_URL" not in given:
+        port = ports["postgres"]
+        services.append(postgres.service(home, port, secrets, env, for_tests=for_tests))
+        urls["DATABASE_URL"] = postgres.url(port, secrets)
+    if "REDIS_URL" not in given:
+        port, password = ports["valkey"], secrets["VALKEY_PASSWORD"]
+        services.append(valkey.service(home, port, password, env))
+        urls["REDIS_URL"] = valkey.url(port, password)
+    return services, urls
 
 
 def _with_tls(address: str, ca_file: str) -> str:

@@ -49,8 +49,8 @@ class Forked:
 
 
 class ForkServer:
-    """Begins to import at once; the first fork waits for the end of that. If it is killed, its
-    processes end with it, and the next fork starts another.
+    """Begins to import at once. If it is killed, its processes end with it, and the next fork
+    starts another one.
     """
 
     def __init__(self, env: Mapping[str, str], log: Path) -> None:
@@ -64,6 +64,7 @@ class ForkServer:
             self.process: subprocess.Popen[bytes] = spawn(
                 self.service, self.log, stdin=theirs.fileno()
             )
+        self.has_imported = False
         self.begun: list[int] = []
         self.ended: dict[int, int] = {}
 
@@ -73,11 +74,17 @@ class ForkServer:
             self.stop()
             self._start()
         order = {"argv": service.argv[2:], "log": str(log), "nice": service.nice}
-        self.socket.send(json.dumps({**order, "orphaned": service.when_orphaned}).encode())
+        with suppress(ConnectionError):  # it has just ended, and says nothing more
+            self.socket.send(json.dumps({**order, "orphaned": service.when_orphaned}).encode())
         while not self.begun:
             if not self._take_message():
                 raise StackError(f"{service.name} could not be forked. Log: {self.log}")
         return Forked(self, self.begun.pop())
+
+    def answers(self) -> bool:
+        """Whether a fork need not wait."""
+        self.hear()
+        return self.has_imported or self.process.poll() is not None
 
     def hear(self) -> None:
         """Who has ended meanwhile."""
@@ -95,8 +102,9 @@ class ForkServer:
             told: dict[str, Any] = json.loads(message)
             if "code" in told:
                 self.ended[told["pid"]] = told["code"]
-            else:
+            elif "pid" in told:
                 self.begun.append(told["pid"])
+            self.has_imported = True
         return bool(message)
 
     def stop(self) -> None:

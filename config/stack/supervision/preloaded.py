@@ -1,7 +1,7 @@
 """`python -m config.stack.supervision.preloaded`: imports the product, then forks its processes.
 
 Its standard input is a socket to the launcher (forking.py): an order to fork comes in, and out go
-the pid, and the exit code once that process has ended. Beside this socket it has no connection, no
+the pid, and the exit code once that process has ended. When it forks it has no other connection, no
 thread and no event loop that a process could share.
 """
 
@@ -27,7 +27,9 @@ from config.stack.supervision.service import follow
 def main() -> None:
     # Looking for garbage finds none in modules, and writes to the memory that is to be shared.
     gc.disable()
-    with suppress(Exception):  # the process that needs it meets the error too, and its log says so
+    with suppress(
+        Exception, SystemExit
+    ):  # the process that needs it meets the error too, and its log says so
         import_module("config.preload")
     gc.collect()
     gc.freeze()
@@ -48,6 +50,7 @@ def serve(launcher: socket.socket) -> dict[str, Any] | None:
     def tell(**what: int) -> None:
         launcher.send(json.dumps(what).encode())
 
+    tell()
     signal.signal(signal.SIGCHLD, report)
     while order := launcher.recv(LONGEST):
         if pid := os.fork():

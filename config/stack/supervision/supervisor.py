@@ -149,6 +149,8 @@ class Supervisor:
 
     def _begin(self, service: Service, log: Path) -> subprocess.Popen[bytes] | Forked:
         if service.forks and self.fork_server:
+            while not self.fork_server.answers():
+                self.wait()
             return self.fork_server.fork(service, log)
         return spawn(service, log)
 
