@@ -58,7 +58,7 @@ class AuditEntry(models.Model):
     at = models.DateTimeField(auto_now_add=True)
     actor = models.CharField(max_length=200, help_text=_("user:NAME, key:PREFIX or carillon."))
     action = models.CharField(max_length=50)
-    # Empty, all three, where the subject is no row but a text.
+    # Empty, all three, where the subject is only a text.
     subject_kind = models.CharField(
         max_length=30, blank=True, editable=False, default="", db_default=""
     )
@@ -148,6 +148,7 @@ def _columns(subject: Subject | str) -> dict[str, Any]:
         "subject_kind": subject.kind,
         "subject_id": subject.id,
         "subject_name": subject.name[:200],
+        "subject": subject.search_text[:100],
     }
 
 

@@ -30,6 +30,13 @@ class Subject:
     id: int | None = None
     name: str = ""
 
+    @property
+    def search_text(self) -> str:
+        """“run 12”, in English: what the trail is searched by."""
+        if self.name and not _owner(self.kind):
+            return f"{self.kind} {self.name}"
+        return f"{self.kind}s" if self.id is None else f"{self.kind} {self.id}"
+
     def __str__(self) -> str:
         """“run 12 of Spring sale”, in the reader's language."""
         model = _models().get(self.kind)

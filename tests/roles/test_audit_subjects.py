@@ -230,17 +230,6 @@ def test_what_was_done_to_one_row_is_asked_of_an_index(desk: Desk, project: Proj
     assert "audit_of_a_row" in (said := plan(sql)) and "Sort" not in said
 
 
-def test_what_was_done_to_one_row_is_not_said_of_another_that_is_named_like_its_number(
-    project: Project,
-) -> None:
-    one = make_audience(project, name="One")
-    like_it = make_audience(project, name=str(one.pk))
-    for actor in ("user:bob", "key:car_1"):  # of a page by its name, of the API by its number
-        audit.record(actor, "changed", f"audience {one.pk}", project=project)
-    found = [audit.entries_of(row).values_list("actor", flat=True) for row in (one, like_it)]
-    assert [list(actors) for actors in found] == [["key:car_1"], ["user:bob"]]
-
-
 def test_a_list_asks_once_for_each_kind(desk: Desk, project: Project) -> None:
     for number in range(5):
         audit.record("user:ada", "changed", make_audience(project, name=f"A{number}"),

@@ -17,9 +17,7 @@ import psycopg
 import pytest
 from celery import Celery
 from django.db import connection
-from django.utils import timezone
 
-from campaigns.engine import engine
 from campaigns.results import reports
 from campaigns.runs import sums
 from campaigns.runs.run import Run
@@ -28,7 +26,6 @@ from tests.chaos.door import Door
 from tests.given.builders import make_campaign, make_people
 from tests.given.forgetting import flush
 from tests.given.waiting import eventually
-from tests.rehearsals.rehearsing import ask
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers, database_of_the_tests, redis_apart
 from tests.upgrade import previous_release
@@ -185,40 +182,6 @@ def test_a_run_that_one_release_began_is_finished_by_the_other(
     for workers in (first, second):
         for name in ("web", *POOLS):
             assert not trouble_in(workers, name)
-
-
-def test_the_release_before_never_sends_a_rehearsal(
-    releases: Releases, project: Project, fcm: Fcm
-) -> None:
-    """It is rung for each chunk, as if a doorbell of ours had come to its worker."""
-    make_people(project, 300)
-    for name in POOLS:
-        releases.theirs.start(name)
-    releases.theirs.wait_until_ready()
-    rehearsal = ask(make_campaign(project))
-    run = rehearsal.run
-    ring = engine.advance(run.pk, now=timezone.now())
-    assert ring is not None and ring.chunks
-    with Celery(broker=releases.ours.broker, set_as_current=False) as celery:
-        for number in ring.chunks:
-            asked = {"run_id": run.pk, "number": number, "epoch": ring.epoch}
-            celery.send_task("campaigns.tasks.send_chunk", kwargs=asked, queue="bulk")
-        celery.send_task("campaigns.tasks.advance", kwargs={"run_id": run.pk}, queue="control")
-    releases.sweep()
-    taken = "succeeded in"
-    eventually("they have heard", lambda: releases.theirs.log("bulk").count(taken) >= 1)
-    time.sleep(1)
-    assert sums.totals_of(run).settled == 0
-    assert fcm.witness() == [] and fcm.counts()["requests"] == 0
-    assert not trouble_in(releases.theirs, "bulk")
-
-    for name in POOLS:
-        releases.ours.start(name)
-    releases.ours.wait_until_ready()
-    releases.theirs.stop(*POOLS)
-    eventually("ours ends it", lambda: swept_to_the_end(run, releases), seconds=60)
-    assert (run.state, run.accepted) == (Run.State.FINISHED, 300)
-    assert fcm.witness() == []
 
 
 def swept_to_the_end(run: Run, releases: Releases) -> bool:
