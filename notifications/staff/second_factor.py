@@ -90,7 +90,7 @@ def _shows(device: TOTPDevice, code: str) -> bool:
         app.time = time.time()
         if not app.verify(int(code), row.tolerance, row.last_t + 1):
             return False
-        row.last_t, row.drift = app.t(), app.drift
+        row.last_t, row.drift, row.key = app.t(), app.drift, _sealed(secret, row.user)
         row.set_last_used_timestamp(commit=False)
         row.save()
     return True
