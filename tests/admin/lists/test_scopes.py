@@ -21,7 +21,7 @@ SENT = "what is to be sent"
 # What a sentence calls a door.
 IN_WORDS = {
     "contacts": "people", "campaigns": SENT, "automations": SENT, "rehearsals": "runs",
-    "backpressure": "how busy your servers are",
+    "backpressure": "how busy your servers are", "holidays": SENT,
 }  # fmt: skip
 MADE = {  # said by what it makes
     "runs/<int:pk>/list": "lists",
