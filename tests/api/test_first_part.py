@@ -144,4 +144,3 @@ def test_the_next_run_of_a_series_has_a_first_part_of_its_own(ours: Project) -> 
     make_people(ours, 200)
     one, other = make_run(ours, **FIRST), make_run(ours, **FIRST)
     assert FirstPart.objects.filter(run__in=[one, other]).count() == 2
-    assert Run.objects.filter(first_drawn=True).count() == 2

@@ -45,7 +45,7 @@ NAMES = re.compile(
     r"Firebase( Cloud Messaging)?( API)?( Admin)?|Google Cloud|Google Authenticator|FCM|APNs|API|"
     r"car_[\w-]{8}…?|"
     r"Kotlin|Swift|Slack(: Apps)?|Incoming Webhooks?|"
-    r"JSON|CSV|Redis|PostgreSQL|Prometheus|Flower|Carillon|English|Android|iOS|UTC|Asia/\w+|[Bb]eat\b|"
+    r"Shift-JIS|Windows-125\d|JSON|CSV|Redis|PostgreSQL|Prometheus|Flower|Carillon|English|Android|iOS|UTC|Asia/\w+|[Bb]eat\b|"
     r"(?:attributes|notifications|campaigns)\.\w+|[a-z]+_[a-z_]+|https?\S*|\{\{?[^}]*\}\}?|"
     r"APA91b|Aegis|1Password|\bID\b|\bURL\b|QR|manage\.py \w+|user:\w+|\w+@[\w.]+|run \d+|"
     r"all / any / not|all, any, not|field, op, value|"
