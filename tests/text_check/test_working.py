@@ -153,13 +153,10 @@ def test_a_new_report_takes_the_place_of_the_last(project: Project) -> None:
     assert TextCheck.objects.count() == 1
 
 
-def test_the_campaign_takes_its_checks_along_even_for_who_does_not_know_them(
-    project: Project,
-) -> None:
+def test_a_deleted_campaign_takes_its_checks_along(project: Project) -> None:
     campaign = make_campaign(project, template=LACKS)
     read(campaign)
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM campaigns_campaign WHERE id = %s", [campaign.pk])
+    campaign.delete()
     assert not TextCheck.objects.exists()
 
 
