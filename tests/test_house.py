@@ -16,11 +16,8 @@ OWN = [
     if "migrations" not in path.parts
 ]
 OF_THE_PRODUCT = [path for path in OWN if path.relative_to(ROOT).parts[0] in PRODUCT]
-FOR_DJANGO = {"management", "commands", "templatetags"}  # it finds what lies in them by name
 NAMED_BY_DJANGO = ROOT / "config" / "postgresql" / "base.py"
 ROOMS = sorted({path.parent for path in OF_THE_PRODUCT})
-OWN_SIZE = [room for room in ROOMS if room.name not in FOR_DJANGO]
-A_DOZEN = 12
 IMPORTS = (ast.Import, ast.ImportFrom)
 A_REASON = re.compile("# (?!noqa)")
 WHO_ENTERS = re.compile(r"\benters?\b")
@@ -53,12 +50,6 @@ def test_a_room_says_what_it_is_for_and_who_may_enter() -> None:
             silent.append(named(room))
     assert ROOMS
     assert silent == []
-
-
-def test_a_room_holds_at_most_a_dozen_files() -> None:
-    files = {room: [p for p in room.glob("*.py") if p.stem != "__init__"] for room in OWN_SIZE}
-    assert files
-    assert [named(room) for room, held in files.items() if len(held) > A_DOZEN] == []
 
 
 def test_an_import_inside_a_function_says_why() -> None:

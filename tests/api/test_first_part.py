@@ -13,7 +13,6 @@ from campaigns.first_part.first_part import FirstPart
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import quiet
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.api.checking import checked
