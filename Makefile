@@ -16,7 +16,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run test quick quick-stop check pythons bench chaos day lock clean messages runtime development \
   peers chromium pgbouncer python
 
-run: runtime ## Start everything: the product, demo people and a stand-in for FCM
+# SMALL=1 for a machine of 1 GB: fewer processes, less for PostgreSQL, no Flower.
+run: runtime ## Start everything: the product, demo people and a stand-in for FCM; SMALL=1
 	@$(PY) -m config.stack run
 
 test: chromium pgbouncer development ## Run all tests, and the checks beside them

@@ -9,10 +9,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 OLDEST = (3, 11)
 KNOWN = ("python3.14", "python3.13", "python3.12", "python3.11")
+# How pip begins the lines that name a package.
+LOOKED_AT = ("Collecting ", "Processing ", "Requirement already satisfied: ")
 CHECKOUT = Path(__file__).resolve().parents[2]
 VENV = CHECKOUT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -31,8 +34,7 @@ def main() -> None:
         _run("making .venv", [sys.executable, "-m", "venv", "--clear", str(VENV)])
     names = ", ".join(sys.argv[1:])
     print(f"Installing {names} into .venv (the first time takes a minute).", flush=True)
-    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run("installing packages", [*pip, "--require-hashes", *(f"-r{lock}" for lock in locks)])
+    _install(locks)
     stamp.write_text(wanted)
 
 
@@ -81,8 +83,48 @@ def _insist_on_venv() -> None:
         )
 
 
+def _install(locks: list) -> None:  # type: ignore[type-arg]
+    """pip names each package that it fetches, and installs all of them without a word."""
+    wanted = {line.split("==")[0] for lock in locks for line in lock.open() if "==" in line}
+    pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off"]
+    command = [*pip, "--require-hashes", *(f"-r{lock}" for lock in locks)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, universal_newlines=True)
+    assert process.stdout is not None
+    before, fetched, missing = _installed(), 0, 0
+    for line in process.stdout:
+        if line.startswith(LOOKED_AT):
+            fetched += 1
+            _show("Fetched", fetched, len(wanted))
+        elif line.startswith("Installing collected packages: "):
+            missing = line.count(",") + 1
+            break
+    while process.poll() is None:
+        _show("Installed", _installed() - before, missing)
+        time.sleep(0.2)
+    _show_nothing_more()
+    _insist("installing packages", process.returncode)
+
+
+def _installed() -> int:
+    return len(list(VENV.glob("lib/*/site-packages/*.dist-info")))
+
+
+def _show(what: str, count: int, of: int) -> None:
+    """On a terminal; a log would keep every step."""
+    if sys.stdout.isatty():
+        print(f"\r{what} {min(count, of)} of {of} packages.", end="\033[K", flush=True)
+
+
+def _show_nothing_more() -> None:
+    if sys.stdout.isatty():
+        print("\r", end="\033[K", flush=True)
+
+
 def _run(what: str, command: list) -> None:  # type: ignore[type-arg]
-    code = subprocess.call(command)
+    _insist(what, subprocess.call(command))
+
+
+def _insist(what: str, code: int) -> None:
     if code:
         sys.exit(f"carillon: {what} failed (see above); `make` tries again from where it stopped.")
 

@@ -22,7 +22,8 @@ def of_a_run(state: State, environ: Mapping[str, str], ports: Mapping[str, int])
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
     defaults = {
         "CARILLON_ENV": "development",
-        "WORKERS": str(2 * cores),  # each waits for FCM half of its time
+        # Each waits for FCM half of its time.
+        "WORKERS": str(1 if environ.get("SMALL") else 2 * cores),
         "CONNECTIONS": "250",
         "METRICS_DIR": str(state.path / "measures"),
     }

@@ -25,9 +25,7 @@ def processes(state: State, env: Mapping[str, str]) -> list[Service]:
         _web(env),
         _feed(env),
         _worker("bulk", env["WORKERS"], env),
-        _worker("urgent", "2", env),
-        _worker("control", "1", env),
-        _worker("outgoing", "1", env),
+        *_other_workers(env),
         _beat(state, env),
         *([_metrics(env)] if env.get("METRICS_PORT") else []),
     ]
@@ -40,7 +38,7 @@ def one_off(name: str, env: Mapping[str, str], *arguments: str) -> Service:
 
 
 def _web(env: Mapping[str, str]) -> Service:
-    argv = front.command(port=env["PORT"])
+    argv = front.command(port=env["PORT"], processes=1 if is_small(env) else 2)
     return Service("web", argv, env, answers=http(f"http://127.0.0.1:{env['PORT']}/readyz"))
 
 
@@ -55,15 +53,31 @@ def _metrics(env: Mapping[str, str]) -> Service:
     return Service("metrics", argv, env, answers=http(f"http://127.0.0.1:{port}/healthz"))
 
 
-def _worker(queue: str, processes: str, env: Mapping[str, str]) -> Service:
-    """One queue per worker: a full bulk queue delays no single message.
+def is_small(env: Mapping[str, str]) -> bool:
+    """`make run SMALL=1`: for a machine with 1 GB."""
+    return bool(env.get("SMALL"))
 
-    `urgent` sends these only: two of it, as one may be waiting for FCM's answers.
+
+def _other_workers(env: Mapping[str, str]) -> list[Service]:
+    """One queue per worker: a full queue delays no single message.
+
+    `urgent` sends these only: two of it, as one may be waiting for FCM's answers. A small stack has
+    one worker for all queues but `bulk`: a single message may wait for three slow tasks.
     """
-    node = f"{queue}@{socket.gethostname()}"
-    argv = ("worker", "-n", node, "-Q", queue, "-c", processes, *WORKER_FLAGS)
+    if is_small(env):
+        return [_worker("urgent", "3", env, queues="urgent,control,outgoing")]
+    return [
+        _worker("urgent", "2", env),
+        _worker("control", "1", env),
+        _worker("outgoing", "1", env),
+    ]
+
+
+def _worker(name: str, processes: str, env: Mapping[str, str], queues: str = "") -> Service:
+    node = f"{name}@{socket.gethostname()}"
+    argv = ("worker", "-n", node, "-Q", queues or name, "-c", processes, *WORKER_FLAGS)
     return Service(
-        name=queue,
+        name=name,
         argv=(PYTHON, "-m", "celery", "-A", "config", *argv),
         env=env,
         answers=celery_worker(env["REDIS_URL"], node),
@@ -73,7 +87,7 @@ def _worker(queue: str, processes: str, env: Mapping[str, str]) -> Service:
         # broker without end. Its children see the closed pipe and go.
         when_orphaned=signal.SIGKILL,
         # On a machine that is full, pages, calls and single messages come before a campaign.
-        nice=5 if queue == "bulk" else 0,
+        nice=5 if name == "bulk" else 0,
     )
 
 

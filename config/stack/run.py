@@ -11,7 +11,7 @@ from pathlib import Path
 
 from config.stack import StackError, exported, stand_in
 from config.stack.ports import public_ports
-from config.stack.processes import emulator, flower, one_off, processes
+from config.stack.processes import emulator, flower, is_small, one_off, processes
 from config.stack.screen import Console, screen
 from config.stack.secret_values import assignments, secret_values
 from config.stack.servers.servers import start_servers
@@ -64,7 +64,8 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
 
     console.say("Preparing the database and the demo project.")
     fcm = [] if foreign else [emulator(state, env)]
-    supervisor.start([*fcm, flower(env)])
+    for_operators = [] if is_small(env) else [flower(env)]
+    supervisor.start([*fcm, *for_operators])
     supervisor.run_to_end(one_off("migrate", env, "migrate", "--no-input"))
     # Ours makes the demo's service account.
     supervisor.await_answers([service.name for service in fcm], seconds=30)
@@ -73,9 +74,8 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     write_private(state.env_file, assignments(exports))
 
     services = processes(state, env)
-    names = [service.name for service in services]
-    console.say(f"Starting {', '.join(names)}.")
+    console.say(f"Starting {', '.join(service.name for service in services)}.")
     supervisor.start(services)
-    supervisor.await_answers([*names, "flower"], seconds=90)
+    supervisor.await_answers([each.name for each in (*services, *for_operators)], seconds=90)
     console.say("Everything answers.")
     return screen(state, env, {name: not environ.get(name) for name in urls})

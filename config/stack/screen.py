@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 
 from config.stack import stand_in
+from config.stack.processes import is_small
 from config.stack.servers.servers import without_password
 from config.stack.state import State
 from config.stack.supervision.account import data_folders
@@ -40,8 +41,7 @@ def screen(state: State, env: Mapping[str, str], embedded: Mapping[str, bool]) -
         ("Live inbox", f"http://127.0.0.1:{env['FEED_PORT']}/api/v1/me/inbox/stream"),
         ("Demo phones", f"{app}/demo/phone"),
         ("Health", f"{app}/readyz   {_metrics(env)}/metrics"),
-        ("Flower", f"http://127.0.0.1:{env['FLOWER_PORT']}/"),
-        ("  log-in", f"{env['FLOWER_USER']} / {env['FLOWER_PASSWORD']}"),
+        *_flower(env),
         _fcm(env),
         ("PostgreSQL", _server(env["DATABASE_URL"], embedded["DATABASE_URL"], state)),
         ("Valkey", _server(env["REDIS_URL"], embedded["REDIS_URL"], state)),
@@ -60,6 +60,15 @@ Carillon rings.
         In a second shell: .venv/bin/python manage.py report --help
   Ctrl-C ends every process; the data stay in {data}.
 {support}"""
+
+
+def _flower(env: Mapping[str, str]) -> list[tuple[str, str]]:
+    if is_small(env):
+        return [("Flower", "not started (SMALL=1)")]
+    return [
+        ("Flower", f"http://127.0.0.1:{env['FLOWER_PORT']}/"),
+        ("  log-in", f"{env['FLOWER_USER']} / {env['FLOWER_PASSWORD']}"),
+    ]
 
 
 def _fcm(env: Mapping[str, str]) -> tuple[str, str]:

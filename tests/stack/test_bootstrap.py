@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import os
+import pty
 import shutil
 import subprocess
 import sys
+import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -106,3 +109,36 @@ def test_a_venv_is_made_once_and_made_again_when_its_interpreter_is_gone(checkou
     (checkout / ".venv" / "bin" / "python").unlink()
     assert "Installing lock.txt" in bootstrap()
     assert os.access(checkout / ".venv" / "bin" / "python", os.X_OK)
+
+
+def test_a_terminal_shows_how_many_packages_are_there(checkout: Path) -> None:
+    (checkout / "lock.txt").write_text(
+        "".join(
+            f"{name}==1 --hash=sha256:{make_package(checkout, name)}\n"
+            for name in ("bell", "tower")
+        )
+    )
+    leader, follower = pty.openpty()
+    ended = subprocess.run(
+        [sys.executable, str(checkout / SCRIPT), "lock.txt"],
+        env={"PATH": "", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(checkout)},
+        stdout=follower,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    screen = os.read(leader, 100_000).decode()
+    assert "Fetched 1 of 2 packages." in screen and "Fetched 2 of 2 packages." in screen
+    assert "Installed " in screen
+    assert list(checkout.glob(".venv/lib/*/site-packages/tower-1.dist-info"))
+
+
+def make_package(folder: Path, name: str) -> str:
+    """A wheel with nothing in it but its description; its hash."""
+    path, about = folder / f"{name}-1-py3-none-any.whl", f"{name}-1.dist-info"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr(f"{about}/RECORD", "")
+    return sha256(path.read_bytes()).hexdigest()

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.defaults import server_error
 from pytest_django import DjangoAssertNumQueries
 
+from config.middleware.idle import NOTED_EVERY, SEEN
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_people, make_run
@@ -57,6 +58,9 @@ def test_a_database_that_takes_no_writes_is_no_error_of_the_page(
 
 def test_a_session_that_cannot_be_kept_is_no_error_of_the_page(desk: Desk) -> None:
     """Django says then that somebody has logged out meanwhile."""
+    session = desk.client.session
+    session[SEEN] -= NOTED_EVERY  # so the next page notes anew that somebody is there
+    session.save()
     with no_writes(desk):
         reply = desk.client.get(reverse("admin:campaigns_run_changelist"))
     assert reply.status_code == 503
