@@ -18,7 +18,7 @@ from tests.servers.workers import Workers
 pytestmark = pytest.mark.django_db(transaction=True)
 RATE, PEOPLE, SPREAD = 300, 3_000, 10
 A_STEP = RATE // 4
-ON_THE_WAY = 0.25  # of a second: rendering, a commit, the network, on a busy machine
+ON_THE_WAY = 1.0  # second: rendering, a commit, the network, on a busy machine
 
 
 def launch(project: Project, **asked: int) -> Run:

@@ -8,6 +8,7 @@ import pytest
 
 from config.stack import StackError
 from config.stack.ports import embedded_ports, is_free, public_ports
+from tests.servers.ports import free_ports
 
 
 @pytest.fixture
@@ -17,8 +18,9 @@ def taken() -> Iterator[int]:
 
 
 def test_a_taken_port_is_named_together_with_its_variable(taken: int) -> None:
+    web, emulator = map(str, free_ports(2))
     with pytest.raises(StackError, match=rf"Port {taken} is taken.* FLOWER_PORT"):
-        public_ports({"PORT": "18000", "FLOWER_PORT": str(taken), "EMULATOR_PORT": "19099"})
+        public_ports({"PORT": web, "FLOWER_PORT": str(taken), "EMULATOR_PORT": emulator})
 
 
 @pytest.mark.parametrize("value", ["abc", "80", "70000", "-1", "8000.5"])
@@ -28,8 +30,9 @@ def test_a_port_that_is_no_port_is_refused(value: str) -> None:
 
 
 def test_two_services_may_not_share_a_port() -> None:
-    with pytest.raises(StackError, match="PORT and EMULATOR_PORT are both 18001"):
-        public_ports({"PORT": "18001", "FLOWER_PORT": "18002", "EMULATOR_PORT": "18001"})
+    both, flower = map(str, free_ports(2))
+    with pytest.raises(StackError, match=f"PORT and EMULATOR_PORT are both {both}"):
+        public_ports({"PORT": both, "FLOWER_PORT": flower, "EMULATOR_PORT": both})
 
 
 def test_embedded_servers_keep_their_ports_until_one_is_taken(tmp_path: Path) -> None:
