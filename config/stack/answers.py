@@ -38,7 +38,7 @@ def celery_worker(broker_url: str, node: str) -> Probe:
         from celery import Celery  # 20 MB, which only `make run` needs
 
         with Celery(broker=broker_url, set_as_current=False) as app:
-            return bool(app.control.ping(destination=[node], timeout=0.5))
+            return bool(app.control.ping([node], timeout=0.5, limit=1))
 
     return answers
 

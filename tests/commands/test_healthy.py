@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +17,7 @@ from django.core.management import CommandError, call_command
 from tests.given.forgetting import flush
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm
-from tests.servers.workers import CHECKOUT, Workers, redis_apart
+from tests.servers.workers import Workers, redis_apart
 
 
 @pytest.fixture
@@ -32,11 +30,7 @@ def apart(emulator: Fcm, db: None) -> Iterator[Workers]:
 
 def healthy(workers: Workers, *arguments: str) -> tuple[int, str]:
     """As a probe does it: exit code, and what was said."""
-    done = subprocess.run(
-        [sys.executable, "manage.py", "healthy", *arguments],
-        cwd=CHECKOUT, env=workers.environment, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    return done.returncode, done.stdout + done.stderr
+    return workers.manage("healthy", *arguments)
 
 
 def test_a_worker_is_healthy_until_it_is_frozen_or_killed(apart: Workers) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
@@ -18,8 +17,9 @@ from urllib.parse import quote
 from config.feed.command import command
 from config.stack.answers import http
 from tests.given.waiting import eventually
+from tests.servers.forked import fork
 from tests.servers.ports import free_ports
-from tests.servers.workers import CHECKOUT, database_of_the_tests
+from tests.servers.workers import database_of_the_tests
 
 STREAM = "/api/v1/me/inbox/stream"
 PATIENCE = 30.0  # seconds for what has to come
@@ -30,15 +30,11 @@ class Feed:
         self.port = port or free_ports(1)[0]
         database = {"DATABASE_URL": database_of_the_tests()}
         self.log = Path(tempfile.mkdtemp(prefix="carillon-feed-")) / "feed.log"
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                command(port=str(self.port)),
-                env={**os.environ, **database, **(different or {})},
-                cwd=CHECKOUT,
-                stdout=log,
-                stderr=log,
-            )
-        eventually("the feed answers", http(f"http://127.0.0.1:{self.port}/healthz"), seconds=60)
+        environment = {**os.environ, **database, **(different or {})}
+        self.process = fork(
+            *command(port=str(self.port))[2:], environment=environment, log=self.log
+        )
+        eventually("the feed answers", http(f"http://127.0.0.1:{self.port}/healthz"))
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from socket import gethostname
 
 from celery import Celery
 from django.conf import settings
@@ -19,11 +19,11 @@ from config.front import command
 from config.stack.answers import http
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm
+from tests.servers.forked import CHECKOUT, Forked, fork, fork_bare
 from tests.servers.ports import free_ports
 
 APART = 4  # Redis databases on from a lane's own: what runs there meets nobody else's doorbells
 UNHEARD = 8  # the one where nobody listens
-CHECKOUT = Path(__file__).resolve().parents[2]
 BEFORE_THE_FRONT = ("granian", "--interface", "wsgi", "config.wsgi:application")
 
 
@@ -44,7 +44,7 @@ class Workers:
             **(different or {}),
         }
         self.checkout = checkout
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, Forked] = {}
         self.logs = Path(tempfile.mkdtemp(prefix="carillon-workers-"))
         self.broker = redis_address(
             self.environment["REDIS_URL"], ca_file=self.environment.get("REDIS_CA_FILE", "")
@@ -68,19 +68,30 @@ class Workers:
         return (self.logs / f"{name}.log").read_text(errors="replace")
 
     def _spawn(self, name: str, *arguments: str) -> None:
-        log = (self.logs / f"{name}.log").open("ab")
-        self.processes[name] = subprocess.Popen(
-            [sys.executable, "-m", *arguments],
-            env=self.environment,
-            cwd=self.checkout,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,  # so that a kill takes the pool's children too
-        )
+        log = self.logs / f"{name}.log"
+        if self.checkout == CHECKOUT:
+            self.processes[name] = fork(*arguments, environment=self.environment, log=log)
+        else:
+            self.processes[name] = fork_bare(
+                *arguments, environment=self.environment, log=log, checkout=self.checkout
+            )
+
+    def manage(self, *arguments: str) -> tuple[int, str]:
+        """A command in their environment: its exit code, and what it said."""
+        log = self.logs / "manage.log"
+        log.unlink(missing_ok=True)
+        command = fork("manage", *arguments, environment=self.environment, log=log)
+        return command.wait(), self.log("manage")
 
     def wait_until_ready(self, *names: str) -> None:
-        wanted = set(names or ("bulk", "control"))
-        eventually(f"{sorted(wanted)} answer", lambda: wanted <= self._answering(), seconds=60)
+        nodes = [f"{name}@{gethostname()}" for name in names or ("bulk", "control")]
+        with Celery(broker=self.broker, set_as_current=False) as celery:
+
+            def answer() -> bool:
+                pongs = celery.control.ping(nodes, timeout=0.5, limit=len(nodes))
+                return len(pongs or []) == len(nodes)
+
+            eventually(f"{nodes} answer", answer)
 
     def kill(self, name: str) -> None:
         """As a power cut would: the main process and its children at once, without a word."""
@@ -95,11 +106,6 @@ class Workers:
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-
-    def _answering(self) -> set[str]:
-        with Celery(broker=self.broker, set_as_current=False) as celery:
-            pongs = celery.control.ping(timeout=0.5) or []
-        return {host.partition("@")[0] for pong in pongs for host in pong}
 
 
 def _arguments(name: str, folder: Path) -> tuple[str, ...]:

@@ -57,6 +57,13 @@ def test_its_exit_code_and_its_last_words_are_kept(nest: Nest) -> None:
     assert "no such file" in nest.log()
 
 
+def test_its_standard_input_is_there_and_empty(nest: Nest) -> None:
+    empty = "import os; assert os.path.samestat(os.fstat(0), os.stat(os.devnull))"
+    forked = nest.fork("timeit", "-n1", "-r1", empty)
+    forked.wait()
+    assert forked.returncode == 0, nest.log()
+
+
 def test_it_leads_a_session_has_its_name_and_ends_by_a_signal(nest: Nest) -> None:
     forked = nest.serve()
     assert forked.poll() is None

@@ -50,7 +50,7 @@ def _worker(node: str) -> str:
     name = node if "@" in node else f"{node}@{socket.gethostname()}"
     try:
         redis.Redis.from_url(settings.BROKER_URL, socket_timeout=2, socket_connect_timeout=2).ping()
-        answers = current_app.control.ping(destination=[name], timeout=ANSWER_WITHIN)
+        answers = current_app.control.ping([name], timeout=ANSWER_WITHIN, limit=1)
     except (redis.RedisError, OperationalError) as error:  # the latter is kombu's word for it
         return f"{name} cannot be asked, for Redis is in trouble: {error}"
     if not answers:

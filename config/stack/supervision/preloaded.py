@@ -35,7 +35,8 @@ def main() -> None:
     gc.freeze()
     gc.enable()
     server = os.getpid()
-    if order := serve(socket.socket(fileno=sys.stdin.fileno())):
+    # At another number: whoever is forked closes it, and no file of his is to become his stdin.
+    if order := serve(socket.socket(fileno=os.dup(sys.stdin.fileno()))):
         become(order, server)
 
 

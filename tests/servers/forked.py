@@ -1,0 +1,162 @@
+"""Processes of the product beside the tests, forked as `make run` forks them: from one that has
+imported it already, in the same environment. Another one has imported the packages of others, and
+is the parent of all; what runs once in its environment is forked from there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+LONGEST = 64 * 1024
+KEPT = 3  # environments for which the product stays imported
+HERE, CHECKOUT = Path(__file__).parent, Path(__file__).resolve().parents[2]
+
+
+class Forked:
+    """What is asked of it here, by the names that `subprocess.Popen` has for it."""
+
+    def __init__(self, server: Server, pid: int) -> None:
+        self._server, self.pid = server, pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            self.returncode = self._server.code_of(self.pid)
+        return self.returncode
+
+    def wait(self, seconds: float = 60) -> int:
+        deadline = time.monotonic() + seconds
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(str(self.pid), seconds)
+            time.sleep(0.01)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+class Server:
+    """This process's end of one that forks (packages.py, config/stack/supervision/preloaded.py)."""
+
+    def __init__(self, start: Callable[[socket.socket], object]) -> None:
+        self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self.process = start(theirs)
+        self.begun: list[int] = []
+        self.ended: dict[int, int] = {}
+        self.running = 0
+
+    def fork(self, order: Mapping[str, Any], stdin: int | None = None) -> Forked:
+        said = json.dumps(order).encode()
+        if stdin is None:
+            self.socket.send(said)
+        else:
+            socket.send_fds(self.socket, [said], [stdin])
+        while not self.begun:
+            assert self._take(), "the process that forks has ended"
+        self.running += 1
+        return Forked(self, self.begun.pop())
+
+    def hear(self) -> None:
+        """Who has ended meanwhile."""
+        with suppress(BlockingIOError):
+            while self._take(socket.MSG_DONTWAIT):
+                pass
+
+    def code_of(self, pid: int) -> int | None:
+        self.hear()
+        return self.ended.pop(pid, None)
+
+    def _take(self, flags: int = 0) -> bool:
+        told: dict[str, int] = json.loads(self.socket.recv(LONGEST, flags) or "null")
+        if told is None:
+            return False
+        if "code" in told:
+            self.ended[told["pid"]] = told["code"]
+            self.running -= 1
+        elif "pid" in told:
+            self.begun.append(told["pid"])
+        return True
+
+
+def fork(*arguments: str, environment: Mapping[str, str], log: Path) -> Forked:
+    """`python -m ARGUMENTS` by one that has imported the product in this environment."""
+    log.touch()
+    order = {"argv": arguments, "log": str(log), "nice": 0, "orphaned": signal.SIGKILL}
+    return _product(environment).fork(order)
+
+
+def fork_bare(
+    *arguments: str, environment: Mapping[str, str], log: Path, checkout: Path = CHECKOUT
+) -> Forked:
+    """`python -m ARGUMENTS`, for once, or in another checkout: it imports that product itself."""
+    log.touch()
+    order = {"argv": arguments, "log": str(log)}
+    return _from_packages({**order, "environment": dict(environment), "checkout": str(checkout)})
+
+
+def run_bare(
+    *arguments: str, environment: Mapping[str, str], checkout: Path = CHECKOUT
+) -> tuple[int, str]:
+    """The same to its end: the exit code, and what it said."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        code = fork_bare(*arguments, environment=environment, log=log, checkout=checkout).wait(300)
+        return code, log.read_text(errors="replace")
+
+
+def _from_packages(order: Mapping[str, Any], stdin: socket.socket | None = None) -> Forked:
+    with open(os.devnull) as nothing:  # noqa: PTH123
+        return _packages().fork(order, (stdin or nothing).fileno())
+
+
+@cache
+def _packages() -> Server:
+    command = [sys.executable, str(HERE / "packages.py")]
+    return Server(lambda stdin: subprocess.Popen(command, stdin=stdin.fileno()))
+
+
+_products: dict[frozenset[tuple[str, str]], Server] = {}
+
+
+def _product(environment: Mapping[str, str]) -> Server:
+    """The one that has imported it in this environment; those longest not asked may go."""
+    key = frozenset(environment.items())
+    server = _products.pop(key, None) or Server(partial(_import_product, environment))
+    _products[key] = server
+    for old, other in [*_products.items()][:-KEPT]:
+        other.hear()
+        if not other.running:
+            other.socket.close()
+            del _products[old]
+    return server
+
+
+def _import_product(environment: Mapping[str, str], stdin: socket.socket) -> Forked:
+    order = {
+        "argv": ["config.stack.supervision.preloaded"],
+        "log": str(Path(tempfile.mkdtemp(prefix="carillon-preloaded-")) / "log"),
+        "environment": dict(environment),
+        "checkout": str(CHECKOUT),
+    }
+    return _from_packages(order, stdin)
