@@ -10,31 +10,31 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.forked import Ended, run_bare
+
 ROOT = Path(__file__).resolve().parents[2]
 FCM = ("FCM_ENDPOINT", "FCM_TOKEN_URI", "FCM_CA_FILE")
 
 
-def check(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def check(*arguments: str, **environment: str) -> Ended:
+    """`manage.py check` in this environment."""
     inherited = {name: value for name, value in os.environ.items() if name not in FCM}
-    return subprocess.run(
-        [sys.executable, "manage.py", "check", *arguments],
-        cwd=ROOT,
-        env={**inherited, "SECRET_KEY": secrets.token_urlsafe(50), **environment},
-        capture_output=True,
-        text=True,
+    fresh = {"SECRET_KEY": secrets.token_urlsafe(50)}
+    return run_bare(
+        "manage", "check", *arguments, environment={**inherited, **fresh, **environment}
     )
 
 
 def test_production_passes_djangos_deployment_check_without_a_warning() -> None:
     done = check("--deploy", "--fail-level", "WARNING", CARILLON_ENV="production")
-    assert done.returncode == 0, done.stderr
-    assert "no issues" in done.stdout
+    assert done.returncode == 0, done.said
+    assert "no issues" in done.said
 
 
 def test_staging_is_as_guarded_as_production_and_may_send_to_a_stand_in() -> None:
     stand_in = {"CARILLON_ENV": "staging", "FCM_ENDPOINT": "https://127.0.0.1:9099"}
     done = check("--deploy", "--fail-level", "WARNING", **stand_in)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.said
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_staging_is_as_guarded_as_production_and_may_send_to_a_stand_in() -> Non
 def test_a_wrong_value_is_named_with_its_fix(environment: dict[str, str], complaint: str) -> None:
     done = check(**environment)
     assert done.returncode != 0
-    assert complaint in done.stderr
+    assert complaint in done.said
 
 
 def test_a_secret_can_come_from_a_file(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_secret_can_come_from_a_file(tmp_path: Path) -> None:
     assert check(CREDENTIALS_KEY_FILE=str(path), CREDENTIALS_KEY="").returncode == 0
 
 
-def without(*names: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def without(*names: str, **environment: str) -> Ended:
     """`manage.py check` where these are not set."""
     return check(**dict.fromkeys(names, ""), CARILLON_ENV="production", **environment)
 
@@ -96,9 +96,9 @@ KEYS = ("SECRET_KEY", "CREDENTIALS_KEY")
 
 def test_a_process_that_opens_nothing_can_be_left_without_the_keys() -> None:
     done = without(*KEYS, CARILLON_WITHOUT_KEYS="true")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.said
     refused = without(*KEYS)
-    assert "Not set: SECRET_KEY, CREDENTIALS_KEY" in refused.stderr
+    assert "Not set: SECRET_KEY, CREDENTIALS_KEY" in refused.said
 
 
 @pytest.mark.parametrize("name", KEYS)
@@ -106,7 +106,7 @@ def test_keys_and_the_word_that_there_are_none_contradict_each_other(name: str) 
     (other,) = {*KEYS} - {name}
     done = without(other, CARILLON_WITHOUT_KEYS="true", **{name: secrets.token_urlsafe(48)})
     assert done.returncode != 0
-    assert f"CARILLON_WITHOUT_KEYS is set, and {name} too. Unset one of them." in done.stderr
+    assert f"CARILLON_WITHOUT_KEYS is set, and {name} too. Unset one of them." in done.said
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from config.celery import start_only_when_safe
 from config.stack.servers.valkey import answers
 from config.workers import celery_settings
 from tests.given.waiting import eventually
+from tests.servers.forked import run_bare
 from tests.servers.ports import free_ports
 
 pytestmark = pytest.mark.django_db
@@ -48,12 +48,10 @@ def test_nothing_starts_beside_a_redis_that_evicts(
     program: str, tmp_path: Path, evicting_redis: str
 ) -> None:
     arguments = program.format(folder=tmp_path).split()
-    done = subprocess.run(
-        [sys.executable, "-m", "celery", "-A", "config", *arguments],
-        capture_output=True, text=True, timeout=60, env={**os.environ, "REDIS_URL": evicting_redis},
-    )  # fmt: skip
+    environment = {**os.environ, "REDIS_URL": evicting_redis}
+    done = run_bare("celery", "-A", "config", *arguments, environment=environment)
     assert done.returncode != 0
-    assert "Set maxmemory-policy noeviction" in done.stdout + done.stderr
+    assert "Set maxmemory-policy noeviction" in done.said
 
 
 def test_a_chunk_must_not_outlast_the_visibility_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,12 +128,11 @@ def test_a_redis_that_lacks_a_database_is_refused_and_not_ready(
 def test_nothing_starts_that_cannot_be_checked(
     program: str, environment: dict[str, str], words: str, tmp_path: Path
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "celery", "-A", "config", *program.format(folder=tmp_path).split()],
-        capture_output=True, text=True, timeout=60, env={**os.environ, **environment},
-    )  # fmt: skip
+    arguments = program.format(folder=tmp_path).split()
+    theirs = {**os.environ, **environment}
+    done = run_bare("celery", "-A", "config", *arguments, environment=theirs)
     assert done.returncode != 0
-    assert words in done.stdout + done.stderr
+    assert words in done.said
 
 
 def test_a_check_that_fails_ends_the_start_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_project, make_run
 from tests.servers.fcm import Fcm
+from tests.servers.forked import run_bare
 from tests.servers.ports import free_ports
 from tests.servers.workers import database_of_the_tests
 
@@ -40,16 +39,11 @@ WORDS = "CREDENTIALS_KEY (id {ours}) opens none of the stored service accounts"
 )
 def test_nothing_starts_with_another_key(project: Project, program: str, tmp_path: Path) -> None:
     arguments = program.format(folder=tmp_path, port=free_ports(1)[0]).split()
-    done = subprocess.run(
-        [sys.executable, "-m", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "DATABASE_URL": database_of_the_tests(), "CREDENTIALS_KEY": "another"},
-    )
+    theirs = {"DATABASE_URL": database_of_the_tests(), "CREDENTIALS_KEY": "another"}
+    done = run_bare(*arguments, environment={**os.environ, **theirs})
     assert done.returncode != 0
-    assert "opens none of the stored service accounts" in done.stdout + done.stderr
-    assert "manage.py set_firebase_credentials" in done.stdout + done.stderr
+    assert "opens none of the stored service accounts" in done.said
+    assert "manage.py set_firebase_credentials" in done.said
 
 
 @pytest.mark.django_db

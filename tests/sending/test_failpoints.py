@@ -42,4 +42,4 @@ def test_only_the_armed_point_strikes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_outside_test_an_armed_failpoint_stops_the_start(environment: str) -> None:
     done = check(CARILLON_ENV=environment, CARILLON_FAILPOINT="sweep:kill:1")
     assert done.returncode != 0
-    assert "CARILLON_FAILPOINT makes processes die on purpose" in done.stderr
+    assert "CARILLON_FAILPOINT makes processes die on purpose" in done.said

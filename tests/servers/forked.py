@@ -17,11 +17,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 LONGEST = 64 * 1024
 KEPT = 3  # environments for which the product stays imported
 HERE, CHECKOUT = Path(__file__).parent, Path(__file__).resolve().parents[2]
+
+
+class Ended(NamedTuple):
+    returncode: int
+    said: str  # on standard output and standard error
 
 
 class Forked:
@@ -115,14 +120,12 @@ def fork_bare(
     return _from_packages({**order, "environment": dict(environment), "checkout": str(checkout)})
 
 
-def run_bare(
-    *arguments: str, environment: Mapping[str, str], checkout: Path = CHECKOUT
-) -> tuple[int, str]:
-    """The same to its end: the exit code, and what it said."""
+def run_bare(*arguments: str, environment: Mapping[str, str], checkout: Path = CHECKOUT) -> Ended:
+    """The same to its end."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         code = fork_bare(*arguments, environment=environment, log=log, checkout=checkout).wait(300)
-        return code, log.read_text(errors="replace")
+        return Ended(code, log.read_text(errors="replace"))
 
 
 def _from_packages(order: Mapping[str, Any], stdin: socket.socket | None = None) -> Forked:

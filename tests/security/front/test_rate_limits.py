@@ -161,7 +161,7 @@ def test_nought_turns_a_limit_off(settings: LazySettings, ours: Project) -> None
 )
 def test_a_limit_that_is_no_number_stops_the_start(name: str) -> None:
     done = check(**{name: "many"})
-    assert done.returncode != 0 and f"{name} must be a whole number" in done.stderr
+    assert done.returncode != 0 and f"{name} must be a whole number" in done.said
 
 
 def test_the_schema_promises_it_of_every_operation() -> None:

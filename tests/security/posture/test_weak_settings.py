@@ -38,27 +38,27 @@ def test_a_weak_value_stops_the_start_without_being_shown(
 ) -> None:
     done = check(CARILLON_ENV=environment, **weak)
     assert done.returncode != 0
-    assert complaint in done.stderr
-    assert RECIPE in done.stderr or "DEBUG" in weak
-    assert not [value for value in weak.values() if len(value) > 40 and value in done.stderr]
+    assert complaint in done.said
+    assert RECIPE in done.said or "DEBUG" in weak
+    assert not [value for value in weak.values() if len(value) > 40 and value in done.said]
 
 
 def test_all_that_is_weak_is_said_at_once() -> None:
     done = check(CARILLON_ENV="production", SECRET_KEY="x", CREDENTIALS_KEY="x", DEBUG="true")
     for name in ("SECRET_KEY", "CREDENTIALS_KEY", "DEBUG"):
-        assert f"{name} " in done.stderr
-    assert "manage.py reseal" in done.stderr  # what a short CREDENTIALS_KEY has sealed
+        assert f"{name} " in done.said
+    assert "manage.py reseal" in done.said  # what a short CREDENTIALS_KEY has sealed
 
 
 @pytest.mark.parametrize("environment", ["development", "demo", "test"])
 def test_on_ones_own_machine_a_short_key_will_do(environment: str) -> None:
     done = check(CARILLON_ENV=environment, SECRET_KEY="x", CREDENTIALS_KEY="y", DEBUG="true")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.said
 
 
 def test_a_weak_key_may_stay_behind_a_strong_one_until_nothing_is_sealed_with_it() -> None:
     done = check(CARILLON_ENV="production", CREDENTIALS_KEY=f"{STRONG}, weak")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.said
 
 
 def test_the_recipe_of_the_compose_file_makes_keys_that_are_taken() -> None:
@@ -69,7 +69,7 @@ def test_the_recipe_of_the_compose_file_makes_keys_that_are_taken() -> None:
         for _ in range(2)
     ]
     done = check(CARILLON_ENV="production", SECRET_KEY=made[0], CREDENTIALS_KEY=made[1])
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.said
 
 
 def test_the_image_collects_its_files_as_production_with_keys_of_one_moment(
