@@ -69,6 +69,7 @@ class Stage:
         self.fcm = Fcm(state.emulator, latency_ms=LATENCY_MS)
         given = {"CARILLON_ENV": "test", "WORKERS": "2", "CONNECTIONS": CONNECTIONS}
         given |= {**exported.shared(secrets, urls), **self.fcm.environment}
+        given["DJANGO_SETTINGS_MODULE"] = "config.settings"
         self.environment = exported.marked(os.environ, state, given)
         self.workers: dict[str, Process] = {}
         self._different: dict[str, Mapping[str, str]] = {}
