@@ -6,7 +6,6 @@ And calm, under the policy without eval: one walk asks everything that each page
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
@@ -65,7 +64,8 @@ JUDGE = """async ([without, wcag]) => {
 }"""
 # What follows the window's size may be a moment late.
 SIDEWAYS = """async () => {
-    const wide = () => document.documentElement.scrollWidth - innerWidth, until = Date.now() + 2000;
+    const wide = () => document.documentElement.scrollWidth - innerWidth;
+    const until = Date.now() + 10_000;
     while (wide() > 0 && Date.now() < until) await new Promise(requestAnimationFrame);
     return wide();
 }"""
@@ -105,13 +105,12 @@ MOVING = """() => [...document.querySelectorAll("*")].filter((box) => {
 
 
 @pytest.fixture
-def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
+def page(browser: Browser, live_server: LiveServer) -> Page:
     """Less motion: nothing fades while its colours are measured."""
     context = browser.new_context(viewport=DESK, base_url=live_server.url, reduced_motion="reduce")
     context.add_init_script(AXE)
     context.add_init_script(WATCH)
-    yield context.new_page()
-    context.close()
+    return context.new_page()
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from notifications.keys.receipt_id import receipt_id
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.given.waiting import eventually
-from tests.servers.chromium import CHROMIUM, launched
+from tests.servers import chromium
 from tests.servers.feed import Feed
 from tests.servers.site import serving
 from tests.servers.workers import CHECKOUT
@@ -71,10 +71,10 @@ class Shop:
         self._registered += [each["registrationId"] for each in told["registrations"]]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+@pytest.fixture
+def browser() -> Browser:
     """A whole Chromium: the headless shell shows no notifications."""
-    yield from launched(CHROMIUM)
+    return chromium.opened(chromium.CHROMIUM)
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_from_log_in_to_a_finished_run_that_balances(
     dialog.get_by_role("button", name=re.compile("Launch")).click()
 
     expect(page).to_have_url(re.compile("/admin/campaigns/run/"))
-    expect(page.locator("#run-live .c-state-finished")).to_be_visible(timeout=30_000)
+    expect(page.locator("#run-live .c-state-finished")).to_be_visible()
     balance = "42 planned = 41 accepted + 1 rejected + 0 skipped + 0 unknown + 0 waiting"
     expect(page.get_by_text(balance)).to_be_visible()
     assert len(fcm.witness()) == 41
@@ -104,5 +104,5 @@ def test_pausing_and_resuming_by_hand(
     Run.objects.update(rate_per_second=None)
     page.get_by_text("Resume", exact=True).first.click()
     page.get_by_role("dialog").get_by_role("button", name=re.compile("Resume")).click()
-    expect(page.locator("#run-live .c-state-finished")).to_be_visible(timeout=45_000)
+    expect(page.locator("#run-live .c-state-finished")).to_be_visible()
     assert Run.objects.get().accepted == 41

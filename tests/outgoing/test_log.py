@@ -62,7 +62,6 @@ def test_each_column_of_the_log_is_in_sight(
     for at in range(cells.count()):
         box = cells.nth(at).bounding_box()
         assert box and box["x"] + box["width"] <= right + 1, cells.nth(at).inner_text()
-    page.close()
 
 
 def test_what_waits_says_until_when_and_nothing_that_has_passed(
@@ -117,4 +116,3 @@ def test_what_only_a_webhook_takes_is_put_away_for_slack(
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url("**/admin/notifications/endpoint/")
     assert Endpoint.objects.get().kinds == ["run.finished", "alert.raised", "alert.ended"]
-    page.close()

@@ -48,7 +48,6 @@ def test_the_preview_follows_the_typing(
     page.fill("#id_body", "Coffee, {{ first_name | shout }}?")
     expect(page.locator("#preview")).to_contain_text("there is no filter “shout”")
     assert troubles == []
-    page.close()
 
 
 # htmx settles a dialog before Alpine shows it then, and what is hidden takes no focus.
@@ -77,4 +76,3 @@ def test_a_dialog_takes_the_focus_and_gives_it_back_to_what_opened_it(
         expect(page.locator("#dialog")).to_be_hidden()
         expect(page.locator("#verb-pause")).to_be_focused()
     assert troubles == []
-    page.close()

@@ -49,4 +49,3 @@ def test_a_campaign_is_found_and_a_project_chosen_without_a_mouse(
     expect(page.locator(".n-project summary")).to_contain_text("Museum")
     expect(page.get_by_text("Launch “Spring at night”")).to_be_visible()
     assert troubles == []
-    page.close()

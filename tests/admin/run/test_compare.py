@@ -243,4 +243,3 @@ def test_all_runs_side_by_side_are_in_sight_and_told_apart(
             "cells => cells.map(cell => getComputedStyle(cell, '::before').content)"
         )
         assert f'"run {runs[1].pk} · Autumn run 1: runners first · ru"' in heads
-    page.close()

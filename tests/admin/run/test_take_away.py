@@ -76,7 +76,6 @@ def test_numbers_are_taken_away_as_plain_ones_and_never_as_formulas(
     _, versions = taken(page, "echo-app_version", "csv")
     assert versions.splitlines()[1].startswith("'=1+1,")
     assert troubles == []
-    page.close()
 
 
 def test_runs_side_by_side_have_a_head_with_number_and_name_and_no_dash_for_nothing(
@@ -89,7 +88,6 @@ def test_runs_side_by_side_have_a_head_with_number_and_name_and_no_dash_for_noth
     assert name == f"run-{run.pk}-side-by-side.csv"
     assert f",run {other.pk} · Winter gloves," in text.splitlines()[0]
     assert "–" not in text
-    page.close()
 
 
 @pytest.mark.parametrize("what", ["funnel", "opened-numbers"])
@@ -116,7 +114,6 @@ def test_a_picture_stands_by_itself_in_any_program(
     )
     bars = [each for each in picture.iter(f"{SVG}rect") if each.get("fill", "").startswith("#")]
     assert len(bars) > 3, "each in the colour that it has on the page"
-    page.close()
 
 
 def test_what_a_goal_asks_for_is_shown_once_it_has_an_event(
@@ -129,4 +126,3 @@ def test_what_a_goal_asks_for_is_shown_once_it_has_an_event(
     expect(value).to_be_hidden()
     page.get_by_label("Goal", exact=True).fill("bought")
     expect(value).to_be_visible()
-    page.close()

@@ -39,4 +39,3 @@ def test_they_are_read_as_json_and_corrected(
     audience.refresh_from_db()
     assert audience.rules == LEAF
     assert troubles == []
-    page.close()

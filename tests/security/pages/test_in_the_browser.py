@@ -48,7 +48,6 @@ def page(browser: Browser, live_server: LiveServer, upset: list[str]) -> Iterato
     """Whoever complains, fails: the console (Alpine warns there), an error, the policy."""
     context = browser.new_context(base_url=live_server.url)
     context.add_init_script(WATCH)
-    context.set_default_timeout(10_000)
     page = context.new_page()
     page.on("pageerror", lambda error: upset.append(str(error)))
     page.on(
@@ -213,7 +212,7 @@ def expect_refused(page: Page, directive: str) -> None:
     refused = page.evaluate(
         """async (directive) => {
             const found = () => window.refused.some((said) => said.startsWith(directive));
-            for (const until = Date.now() + 5000; !found() && Date.now() < until;)
+            for (const until = Date.now() + 60000; !found() && Date.now() < until;)
                 await new Promise(requestAnimationFrame);
             return found();
         }""",
