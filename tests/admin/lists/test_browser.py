@@ -17,9 +17,13 @@ from tests.given.log_in import log_in as enter
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def log_in(browser: Browser, server: LiveServer, troubles: list[str], *, width: int) -> Page:
+def log_in(
+    browser: Browser, server: LiveServer, troubles: list[str], *, width: int, dark: bool = False
+) -> Page:
     """A page where somebody is logged in, and which has not been anywhere yet."""
-    page = browser.new_page(viewport={"width": width, "height": 900})
+    page = browser.new_page(
+        viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
+    )
 
     def listen(message: ConsoleMessage) -> None:
         # A page that is left while it asks for news says so.
