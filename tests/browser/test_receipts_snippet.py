@@ -77,6 +77,13 @@ def browser() -> Browser:
     return chromium.opened(chromium.CHROMIUM)
 
 
+@pytest.fixture(scope="module")
+def feed(django_db_setup: None) -> Iterator[Feed]:
+    feed = Feed()
+    yield feed
+    feed.kill()
+
+
 @pytest.fixture
 def shop(browser: Browser, feed: Feed) -> Iterator[Shop]:
     """Its service worker tells this feed."""
@@ -136,12 +143,9 @@ def test_what_could_not_be_told_goes_with_the_next(shop: Shop, feed: Feed, run: 
     feed.kill()
     shop.push(notification={"title": "First"}, data=carried(run, 1))
     eventually("it is shown", shop.shows_one)
-    again = Feed(port=feed.port)
-    try:
-        shop.push(notification={"title": "Second"}, data=carried(run, 2))
-        eventually("both are told", lambda: told(run, of=1) == told(run, of=2) != set())
-    finally:
-        again.kill()
+    feed.process = Feed(port=feed.port).process
+    shop.push(notification={"title": "Second"}, data=carried(run, 2))
+    eventually("both are told", lambda: told(run, of=1) == told(run, of=2) != set())
 
 
 def test_a_message_that_asks_for_nothing_is_shown(shop: Shop, run: Run) -> None:
