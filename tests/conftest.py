@@ -161,12 +161,24 @@ def project(db: None, fcm: Fcm) -> Iterator[Project]:
     dispatch.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def browser() -> Iterator[Browser]:
-    """A Chromium that asks nobody but the test's own server."""
-    from tests.servers.chromium import HEADLESS_SHELL, launched  # a tenth of a process's start
+    """A Chromium that asks nobody but the test's own server, and remembers no other test."""
+    from tests.servers import chromium  # a tenth of a process's start
 
-    yield from launched(HEADLESS_SHELL)
+    browser = chromium.opened(chromium.HEADLESS_SHELL)
+    yield browser
+    for context in browser.contexts:
+        context.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """One Chromium serves all tests with a browser that follow each other."""
+    yield
+    chromium = sys.modules.get("tests.servers.chromium")
+    if chromium and "browser" not in getattr(nextitem, "fixturenames", ()):
+        chromium.close()
 
 
 @pytest.fixture

@@ -28,7 +28,6 @@ LONG = (
     "upgrade/test_rolling_upgrade.py",
     "sending/test_faithful.py",
     "stack/test_run.py",
-    "security/pages/test_in_the_browser.py",
     "sending/test_long_outage.py",
     "roles/test_matrix.py",
     "browser/test_story.py",
@@ -41,7 +40,6 @@ LONG = (
     "engine/test_machine.py",
     "commands/test_healthy.py",
     "stack/test_stand_in.py",
-    "admin/lists/test_browser.py",
     "browser/test_peoples_walk.py",
     "browser/test_hostile_names.py",
 )
@@ -79,13 +77,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # after they were shuffled
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The long files first, the longest of them ahead."""
+    """The long files first, the longest of them ahead; then those that share a browser."""
     if listed := os.environ.get(quick.LEFT_OUT):
         names = set(Path(listed).read_text().splitlines())
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
         items[:] = [item for item in items if item.nodeid not in names]
     turns = {Path(__file__).parent / file: turn for turn, file in enumerate(LONG)}
-    items.sort(key=lambda item: turns.get(item.path, len(LONG)))
+    driven = {item.path for item in items if "browser" in getattr(item, "fixturenames", ())}
+
+    def turn(item: pytest.Item) -> tuple[int, int]:
+        group = 1 if item.path in driven else 0 if item.path in turns else 2
+        return group, turns.get(item.path, len(LONG))
+
+    items.sort(key=turn)
 
 
 def pytest_collection_finish() -> None:

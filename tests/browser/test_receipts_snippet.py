@@ -17,7 +17,7 @@ from notifications.keys.receipt_id import receipt_id
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.given.waiting import eventually
-from tests.servers.chromium import CHROMIUM, launched
+from tests.servers import chromium
 from tests.servers.feed import Feed
 from tests.servers.site import serving
 from tests.servers.workers import CHECKOUT
@@ -71,10 +71,17 @@ class Shop:
         self._registered += [each["registrationId"] for each in told["registrations"]]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+@pytest.fixture
+def browser() -> Browser:
     """A whole Chromium: the headless shell shows no notifications."""
-    yield from launched(CHROMIUM)
+    return chromium.opened(chromium.CHROMIUM)
+
+
+@pytest.fixture(scope="module")
+def feed(django_db_setup: None) -> Iterator[Feed]:
+    feed = Feed()
+    yield feed
+    feed.kill()
 
 
 @pytest.fixture
@@ -136,12 +143,9 @@ def test_what_could_not_be_told_goes_with_the_next(shop: Shop, feed: Feed, run: 
     feed.kill()
     shop.push(notification={"title": "First"}, data=carried(run, 1))
     eventually("it is shown", shop.shows_one)
-    again = Feed(port=feed.port)
-    try:
-        shop.push(notification={"title": "Second"}, data=carried(run, 2))
-        eventually("both are told", lambda: told(run, of=1) == told(run, of=2) != set())
-    finally:
-        again.kill()
+    feed.process = Feed(port=feed.port).process
+    shop.push(notification={"title": "Second"}, data=carried(run, 2))
+    eventually("both are told", lambda: told(run, of=1) == told(run, of=2) != set())
 
 
 def test_a_message_that_asks_for_nothing_is_shown(shop: Shop, run: Run) -> None:

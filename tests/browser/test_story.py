@@ -142,7 +142,7 @@ def launch(page: Page) -> None:
 
 
 def expect_state(page: Page, state: str) -> None:
-    expect(page.locator(f"#run-live .c-state-{state}")).to_be_visible(timeout=45_000)
+    expect(page.locator(f"#run-live .c-state-{state}")).to_be_visible()
 
 
 def download(page: Page) -> list[dict[str, str]]:
@@ -167,7 +167,7 @@ def test_from_a_second_factor_to_the_exported_result(
     launch_them_together(page)
 
     accepted = page.locator("#run-live .c-stat", has=page.locator(".c-dot.c-accepted"))
-    expect(accepted.locator("dd")).not_to_have_text("0", timeout=20_000)
+    expect(accepted.locator("dd")).not_to_have_text("0")
     confirm(page, "Pause")
     expect_state(page, "paused")
     assert Run.objects.get().state == Run.State.PAUSED

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.emulator.running import RunningEmulator
 from tests.given.waiting import eventually
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium",
-            args=["--no-sandbox", "--disable-gpu", "--ignore-certificate-errors"],
-        )
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def page(browser: Browser, emulator: RunningEmulator) -> Iterator[Page]:
-    page = browser.new_page(viewport={"width": 390, "height": 800})
+def page(browser: Browser, emulator: RunningEmulator) -> Page:
+    page = browser.new_page(viewport={"width": 390, "height": 800}, ignore_https_errors=True)
     page.goto(emulator.url)
     expect(page.get_by_text("Counting since")).to_be_visible()
-    yield page
-    page.close()
+    return page
 
 
 def test_a_person_scripts_a_fault_watches_it_and_removes_it(

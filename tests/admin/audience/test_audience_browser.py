@@ -72,7 +72,6 @@ def test_an_audience_is_built_and_saved_without_a_mouse(
     page.wait_for_url("**/campaigns/audience/")
     assert Audience.objects.get().rules == {"all": [PRO]}
     assert troubles == []
-    page.close()
 
 
 def test_a_list_is_asked_by_what_it_has_and_a_number_in_it_stays_one(
@@ -103,7 +102,6 @@ def test_a_list_is_asked_by_what_it_has_and_a_number_in_it_stays_one(
     page.get_by_label("Comparison").select_option("has")
     assert rules_in(page) == {"all": [{"field": "attributes.likes", "op": "has", "value": "sport"}]}
     assert troubles == []
-    page.close()
 
 
 def test_looking_at_rules_changes_nothing_and_json_comes_back_as_blocks(
@@ -145,7 +143,6 @@ def test_looking_at_rules_changes_nothing_and_json_comes_back_as_blocks(
     page.get_by_role("button", name="Ungroup, and keep the rules").press("Enter")
     assert rules_in(page) == {"any": [only_five, platform]}
     assert troubles == []
-    page.close()
 
 
 def test_the_menu_in_the_head_of_a_phones_page_lies_over_the_page(
@@ -176,4 +173,3 @@ def test_a_rule_about_absent_devices_warns_and_asks_the_person_after_one_click(
     assert rules_in(page) == {"all": [device, {"not": person}]}
     expect(ask_person).to_have_count(0)
     expect_focus_on(page, "What the rule is about")
-    page.context.close()

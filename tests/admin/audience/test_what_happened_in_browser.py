@@ -120,7 +120,6 @@ def test_rules_on_what_happened_are_built_counted_and_explained_before_they_are_
     rule_at(page, 5).get_by_role("button", name="Remove this rule").press("Enter")
 
     assert troubles == []
-    page.close()
 
 
 def test_such_rules_come_back_as_blocks_on_a_phone_too(
@@ -137,7 +136,6 @@ def test_such_rules_come_back_as_blocks_on_a_phone_too(
     assert rules_in(page) == BUILT
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert troubles == []
-    page.close()
 
 
 def test_the_focus_stays_in_a_dialog_and_goes_back_where_it_was(
@@ -165,7 +163,6 @@ def test_the_focus_stays_in_a_dialog_and_goes_back_where_it_was(
     dialog.get_by_role("button", name="Make the campaign").press("Enter")
     page.wait_for_url("**/campaigns/campaign/*/change/**")
     expect(page.locator("body")).to_contain_text("goes to 1 person")
-    page.close()
 
 
 def test_while_a_rule_is_unfinished_the_page_says_so_and_each_hint_once(
@@ -212,4 +209,3 @@ def test_who_has_not_opened_it_is_asked_of_those_alone_whose_phones_can_tell(
     expect(page.locator("#count-said")).to_have_text("2 people, 2 devices.")
     assert rules_in(page)["all"][0]["value"] == {"outcome": "opened", "run": "last"}
     assert troubles == []
-    page.close()

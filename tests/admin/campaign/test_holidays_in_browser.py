@@ -59,4 +59,3 @@ def test_while_a_file_is_read_nothing_is_saved_and_then_the_next_times_are_witho
     assert campaign.days_off.split()[-2:] == ["2031-10-01", "2031-10-02"]
     assert {"Chuseok", "Epiphany"} <= set(campaign.holiday_names.values())
     assert troubles == []
-    page.close()

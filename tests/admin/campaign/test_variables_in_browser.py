@@ -43,7 +43,6 @@ def test_a_variable_is_put_into_a_text_written_in_a_campaign(
     width_of = "document.documentElement.scrollWidth"
     assert page.evaluate(width_of) <= width
     assert troubles == []
-    page.close()
 
 
 def test_a_value_is_inserted_in_the_way_it_is_to_be_written(
@@ -64,4 +63,3 @@ def test_a_value_is_inserted_in_the_way_it_is_to_be_written(
     page.locator("#t-insert-do").click()
     expect(page.locator("#preview")).to_contain_text("Until 12월 5일")
     assert troubles == []
-    page.close()

@@ -22,6 +22,7 @@ def test_a_campaign_is_found_and_a_project_chosen_without_a_mouse(
     make_campaign(make_project(name="Museum"), name="Spring at night")
     troubles: list[str] = []
     page = log_in(browser, live_server, troubles, width=1360)
+    page.goto(f"{live_server.url}/admin/")
 
     page.keyboard.press("Control+k")
     find = page.locator("#find")
@@ -49,4 +50,3 @@ def test_a_campaign_is_found_and_a_project_chosen_without_a_mouse(
     expect(page.locator(".n-project summary")).to_contain_text("Museum")
     expect(page.get_by_text("Launch “Spring at night”")).to_be_visible()
     assert troubles == []
-    page.close()

@@ -60,7 +60,6 @@ def test_the_categories_follow_all_marketing_and_come_back_as_they_were(
     assert contact.subscribed is True
     assert [name for name, said in contact.preferences.items() if not said["wanted"]] == ["offers"]
     assert troubles == []
-    page.close()
 
 
 def test_what_is_known_of_a_person_is_whole_on_a_phone(
@@ -78,4 +77,3 @@ def test_what_is_known_of_a_person_is_whole_on_a_phone(
     )
     assert 0 <= left < right <= 390
     assert about.evaluate("one => getComputedStyle(one).whiteSpace") == "normal"
-    page.close()

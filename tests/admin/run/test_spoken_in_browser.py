@@ -33,11 +33,10 @@ def test_an_old_share_does_not_stay_beside_the_new_one(
     settle(run, accepted=1)
 
     spoken = page.locator("#run-spoken")
-    expect(spoken).to_have_text("Sending: 12.5 % done.", timeout=15_000)
+    expect(spoken).to_have_text("Sending: 12.5 % done.")
     expect(page.locator(".r-totals")).to_contain_text("12.5 % done")
-    expect(spoken).to_have_text(re.compile("^$"), timeout=15_000)
+    expect(spoken).to_have_text(re.compile("^$"))
     assert troubles == []
-    page.close()
 
 
 def test_a_page_has_one_number_of_the_accepted_and_keeps_open_what_was_opened(
@@ -57,7 +56,7 @@ def test_a_page_has_one_number_of_the_accepted_and_keeps_open_what_was_opened(
 
     page.route("**/echo/**", lambda route: None)  # the funnel does not come
     settle(run, accepted=3)
-    expect(page.locator(".r-totals")).to_contain_text("37.5 % done", timeout=15_000)
+    expect(page.locator(".r-totals")).to_contain_text("37.5 % done")
     expect(page.locator("#echo-accepted")).to_have_text("3")
     expect(page.locator("#echo-planned")).to_have_text("8")
 
@@ -65,7 +64,6 @@ def test_a_page_has_one_number_of_the_accepted_and_keeps_open_what_was_opened(
     page.reload()
     numbers.locator("summary").click()
     keep([Report(run.pk, 2, Event.RECEIVED, None)])
-    expect(page.locator("#funnel")).to_contain_text(re.compile(r"Received\s+2"), timeout=15_000)
+    expect(page.locator("#funnel")).to_contain_text(re.compile(r"Received\s+2"))
     expect(numbers).to_have_attribute("open", "")
     assert troubles == []
-    page.close()

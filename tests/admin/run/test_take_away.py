@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree
 
 import pytest
@@ -76,7 +77,6 @@ def test_numbers_are_taken_away_as_plain_ones_and_never_as_formulas(
     _, versions = taken(page, "echo-app_version", "csv")
     assert versions.splitlines()[1].startswith("'=1+1,")
     assert troubles == []
-    page.close()
 
 
 def test_runs_side_by_side_have_a_head_with_number_and_name_and_no_dash_for_nothing(
@@ -89,16 +89,22 @@ def test_runs_side_by_side_have_a_head_with_number_and_name_and_no_dash_for_noth
     assert name == f"run-{run.pk}-side-by-side.csv"
     assert f",run {other.pk} · Winter gloves," in text.splitlines()[0]
     assert "–" not in text
-    page.close()
 
 
-@pytest.mark.parametrize("what", ["funnel", "opened-numbers"])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_a_picture_stands_by_itself_in_any_program(
-    browser: Browser, live_server: LiveServer, run: Run, what: str, dark: bool
+def test_a_picture_stands_by_itself_in_any_program_by_light_and_in_the_dark(
+    browser: Browser, live_server: LiveServer, run: Run
 ) -> None:
-    page = log_in(browser, live_server, [], width=1360, dark=dark)
-    page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/change/")
+    page = log_in(browser, live_server, [], width=1360)
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme)
+        page.goto(f"{live_server.url}/admin/campaigns/run/{run.pk}/change/")
+        expect(page.locator("html.dark")).to_have_count(1 if scheme == "dark" else 0)
+        for what in ("funnel", "opened-numbers"):
+            expect_a_whole_picture(page, run, what)
+
+
+def expect_a_whole_picture(page: Page, run: Run, what: str) -> None:
     name, text = taken(page, what, "svg")
     picture = ElementTree.fromstring(text)
     said = [each.text for each in picture.iter(f"{SVG}text")]
@@ -116,7 +122,6 @@ def test_a_picture_stands_by_itself_in_any_program(
     )
     bars = [each for each in picture.iter(f"{SVG}rect") if each.get("fill", "").startswith("#")]
     assert len(bars) > 3, "each in the colour that it has on the page"
-    page.close()
 
 
 def test_what_a_goal_asks_for_is_shown_once_it_has_an_event(
@@ -129,4 +134,3 @@ def test_what_a_goal_asks_for_is_shown_once_it_has_an_event(
     expect(value).to_be_hidden()
     page.get_by_label("Goal", exact=True).fill("bought")
     expect(value).to_be_visible()
-    page.close()

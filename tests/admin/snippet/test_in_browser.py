@@ -39,7 +39,6 @@ def test_a_snippet_is_written_in_two_languages_and_read_beside_the_form(
     said = {"text": "Shop for {{ first_name }}", "locales": {"ko": {"text": "샵"}}}
     assert Snippet.objects.get().says() == said
     assert troubles == []
-    page.close()
 
 
 def test_the_picker_puts_a_snippet_into_a_title_and_offers_none_for_a_link(
@@ -68,7 +67,6 @@ def test_the_picker_puts_a_snippet_into_a_title_and_offers_none_for_a_link(
     page.wait_for_url("**/admin/campaigns/template/")
     assert Template.objects.get().title == "Hi {{ snippet.footer }}"
     assert troubles == []
-    page.close()
 
 
 def test_translations_are_taken_out_and_brought_in_on_the_pages(
@@ -93,4 +91,3 @@ def test_translations_are_taken_out_and_brought_in_on_the_pages(
     template.refresh_from_db()
     assert template.locales == {"ko": {"title": "{{ first_name }}님"}}
     assert troubles == []
-    page.close()

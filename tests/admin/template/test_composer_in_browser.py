@@ -49,7 +49,6 @@ def test_an_emoji_is_put_in_and_what_is_cut_is_told_while_one_writes(
         "23 characters · 69 bytes · cut on Android"
     )
     assert troubles == []
-    page.close()
 
 
 def test_a_message_gets_an_image_and_buttons_whatever_is_wrong_elsewhere(
@@ -94,7 +93,6 @@ def test_a_message_gets_an_image_and_buttons_whatever_is_wrong_elsewhere(
     assert template.locales == {"ko": {"buttons": {"open": "열기"}}}
     assert template.image == made.address
     assert troubles == []
-    page.close()
 
 
 def test_an_image_that_is_there_is_taken_and_one_that_is_refused_says_why(
@@ -124,7 +122,6 @@ def test_an_image_that_is_there_is_taken_and_one_that_is_refused_says_why(
     expect(page.locator("#id_image")).to_have_value(Image.objects.get().address)
     expect(page.locator("#id_image")).to_be_focused()
     assert [one for one in troubles if "400" not in one] == []
-    page.close()
 
 
 @pytest.mark.parametrize("page_name", ["template", "campaign"])
@@ -157,4 +154,3 @@ def test_on_a_phone_the_preview_stands_above_what_one_writes(
     expect(page.locator(".c-columns > .c-side")).to_be_visible()
     assert phone.evaluate("one => !!one.closest('aside')")
     assert troubles == []
-    page.close()

@@ -8,6 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.texts.template import Template
 from notifications.people.project import Project
+from tests.admin.campaign.test_draft_in_browser import end_the_session, log_in_again
 from tests.admin.lists import test_browser
 from tests.given.builders import make_contact, make_template
 
@@ -47,7 +48,6 @@ def test_a_variable_goes_where_the_cursor_was_by_keyboard_alone(
     template.refresh_from_db()
     assert template.title == 'Hi{{ first_name | default: "there\'s you" }}'
     assert troubles == []
-    page.close()
 
 
 def test_another_language_is_a_tab_that_shows_its_mistakes(
@@ -80,7 +80,6 @@ def test_another_language_is_a_tab_that_shows_its_mistakes(
     template.refresh_from_db()
     assert template.locales == {"ko": {"title": "안녕 {{ city }}"}}
     assert troubles == []
-    page.close()
 
 
 def test_a_language_typed_another_way_is_the_tab_that_is_there(
@@ -97,7 +96,6 @@ def test_a_language_typed_another_way_is_the_tab_that_is_there(
     template.refresh_from_db()
     assert template.locales == {"pt-BR": {"title": "Oi"}, "zh-Hant": {"title": "繁體"}}
     assert troubles == []
-    page.close()
 
 
 def test_options_and_data_are_fields_and_rows(
@@ -117,7 +115,6 @@ def test_options_and_data_are_fields_and_rows(
     assert template.options == {"ios": {"badge": 3, "relevance_score": 0.5}}
     assert template.data == {"screen": "offers", "event": "autumn"}
     assert troubles == []
-    page.close()
 
 
 def test_what_was_typed_when_the_session_ended_is_offered_again(
@@ -127,11 +124,9 @@ def test_what_was_typed_when_the_session_ended_is_offered_again(
     page = open_editor(browser, live_server, troubles, f"{template.pk}/change/", width=1360)
     page.locator("#t-tab-ko").click()
     page.fill("#t-in-title", "길게 쓴 글")
-    page.context.clear_cookies(name="sessionid")
+    end_the_session(page)
     page.get_by_role("button", name="Save", exact=True).click()
-    page.fill("#id_username", "ada")
-    page.fill("#id_password", "a long pass phrase")
-    page.click("button[type=submit]")
+    log_in_again(page)
     page.get_by_role("button", name="Bring it back").click()
     page.locator("#t-tab-ko").click()
     expect(page.locator("#t-in-title")).to_have_value("길게 쓴 글")
@@ -141,7 +136,6 @@ def test_what_was_typed_when_the_session_ended_is_offered_again(
     expect(page.locator("#draft")).to_be_hidden()
     template.refresh_from_db()
     assert template.locales == {"ko": {"title": "길게 쓴 글"}}
-    page.close()
 
 
 def test_json_that_cannot_be_read_stays_as_it_was_typed(
@@ -160,7 +154,6 @@ def test_json_that_cannot_be_read_stays_as_it_was_typed(
     expect(page.locator("#t-tab-ko")).to_be_visible()
     assert not Template.objects.exists()
     assert troubles == []
-    page.close()
 
 
 def test_what_the_server_refuses_of_languages_data_and_options_stands_beside_them(
@@ -186,4 +179,3 @@ def test_what_the_server_refuses_of_languages_data_and_options_stands_beside_the
     assert {word.evaluate(first) for word in shown.all()} == {"none"}
     template.refresh_from_db()
     assert template.data == {} and template.locales == {}
-    page.close()

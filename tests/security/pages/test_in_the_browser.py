@@ -1,4 +1,7 @@
-"""Under the policy without eval: every page, and whatever on it Alpine and htmx move, by hand."""
+"""Under the policy without eval: whatever Alpine and htmx move on a page, by hand.
+
+That no page asks for any when it is opened: test_accessible.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,11 @@ from campaigns.engine import engine
 from notifications.people.project import Project
 from tests.admin.run.test_run import settle
 from tests.browser.settled import wait_until_settled
-from tests.browser.test_accessible import log_in, logged_in_again, whole_pages
-from tests.browser.test_hostile_names import WATCH
+from tests.browser.test_accessible import WATCH, log_in, logged_in_again
 from tests.given.builders import make_audience, make_contact, make_people, make_run
 from tests.roles.test_matrix import rows as rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
-STEPS = ("who", "what", "when", "review")
 # One leaf for each way to type a value, so that each is drawn.
 EVERY_WAY = {
     "all": [
@@ -37,21 +38,6 @@ EVERY_WAY = {
 }
 
 
-# What Alpine's CSP build cannot read, or may not reach: what runs only at a click is found so too.
-BEYOND_ALPINE = r"""() => {
-    const words = "new|typeof|if|return|await|document|localStorage|JSON|valueOf|toString";
-    const beyond = RegExp("=>|`|[?][?]|[?][.]|;\\s*\\S|\\b(" + words + ")\\b");
-    const directive = /^(x-(on|bind|show|text|model|if|for|init|data|effect)\b|@|:)/;
-    const inside = (root) => [...root.querySelectorAll("*")].flatMap((one) =>
-        one instanceof HTMLTemplateElement ? [one, ...inside(one.content)] : [one]);
-    return inside(document)
-        .flatMap((one) => one.getAttributeNames().map((name) => [name, one.getAttribute(name)]))
-        .filter(([name, value]) => directive.test(name)
-            && beyond.test(value.replace(/'[^']*'|"[^"]*"/g, "''")))
-        .map((found) => found.join("="));
-}"""
-
-
 @pytest.fixture
 def upset() -> list[str]:
     return []
@@ -62,7 +48,6 @@ def page(browser: Browser, live_server: LiveServer, upset: list[str]) -> Iterato
     """Whoever complains, fails: the console (Alpine warns there), an error, the policy."""
     context = browser.new_context(base_url=live_server.url)
     context.add_init_script(WATCH)
-    context.set_default_timeout(10_000)
     page = context.new_page()
     page.on("pageerror", lambda error: upset.append(str(error)))
     page.on(
@@ -81,16 +66,6 @@ def open_whole(page: Page, path: str) -> None:
 
 def expect_calm(page: Page, upset: list[str]) -> None:
     assert upset + page.evaluate("window.refused") == [], page.url
-
-
-def test_no_page_asks_for_eval(page: Page, upset: list[str], rows: dict[str, int]) -> None:
-    paths = whole_pages(rows)
-    assert len(paths) > 25, "the walk has lost its way"
-    steps = reverse("admin:campaigns_campaign_change", args=[rows["campaigns_campaign"]])
-    for path in [*paths, *(f"{steps}?step={step}" for step in STEPS), "/api/docs/"]:
-        open_whole(page, path)
-        expect_calm(page, upset)
-        assert page.evaluate(BEYOND_ALPINE) == [], path
 
 
 def test_every_rule_of_the_builder_is_drawn_and_changed(
@@ -237,7 +212,7 @@ def expect_refused(page: Page, directive: str) -> None:
     refused = page.evaluate(
         """async (directive) => {
             const found = () => window.refused.some((said) => said.startsWith(directive));
-            for (const until = Date.now() + 5000; !found() && Date.now() < until;)
+            for (const until = Date.now() + 60000; !found() && Date.now() < until;)
                 await new Promise(requestAnimationFrame);
             return found();
         }""",
