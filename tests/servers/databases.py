@@ -6,6 +6,8 @@ A template is named after the migrations that made it, and stays until there are
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,18 @@ def create_migrated(name: str) -> None:
 def drop(name: str) -> None:
     with _server() as server:
         _order(server, "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+
+
+@contextmanager
+def created(name: str, *, template: str = "template1") -> Iterator[str]:
+    """The address of a database that is there for so long."""
+    drop(name)
+    with _server() as server:
+        _order(server, "CREATE DATABASE {} TEMPLATE {}", name, template)
+    try:
+        yield f"{os.environ['DATABASE_URL'].rpartition('/')[0]}/{name}"
+    finally:
+        drop(name)
 
 
 def connect_to(name: str) -> str:

@@ -99,16 +99,30 @@ class Server:
         return True
 
 
-def fork(
+def fork(*arguments: str, environment: Mapping[str, str], log: Path) -> Forked:
+    """`python -m ARGUMENTS` by one that has imported the product in this environment."""
+    log.touch()
+    order = {"argv": arguments, "log": str(log), "nice": 0, "orphaned": signal.SIGKILL}
+    return _product(environment).fork(order)
+
+
+def fork_bare(
     *arguments: str, environment: Mapping[str, str], log: Path, checkout: Path = CHECKOUT
 ) -> Forked:
-    """`python -m ARGUMENTS` in this checkout."""
+    """`python -m ARGUMENTS`, for once, or in another checkout: it imports that product itself."""
     log.touch()
     order = {"argv": arguments, "log": str(log)}
-    if checkout == CHECKOUT:
-        more = {"nice": 0, "orphaned": signal.SIGKILL}
-        return _product(environment).fork({**order, **more})
     return _from_packages({**order, "environment": dict(environment), "checkout": str(checkout)})
+
+
+def run_bare(
+    *arguments: str, environment: Mapping[str, str], checkout: Path = CHECKOUT
+) -> tuple[int, str]:
+    """The same to its end: the exit code, and what it said."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        code = fork_bare(*arguments, environment=environment, log=log, checkout=checkout).wait(300)
+        return code, log.read_text(errors="replace")
 
 
 def _from_packages(order: Mapping[str, Any], stdin: socket.socket | None = None) -> Forked:

@@ -19,7 +19,7 @@ from config.front import command
 from config.stack.answers import http
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm
-from tests.servers.forked import CHECKOUT, Forked, fork
+from tests.servers.forked import CHECKOUT, Forked, fork, fork_bare
 from tests.servers.ports import free_ports
 
 APART = 4  # Redis databases on from a lane's own: what runs there meets nobody else's doorbells
@@ -69,9 +69,12 @@ class Workers:
 
     def _spawn(self, name: str, *arguments: str) -> None:
         log = self.logs / f"{name}.log"
-        self.processes[name] = fork(
-            *arguments, environment=self.environment, log=log, checkout=self.checkout
-        )
+        if self.checkout == CHECKOUT:
+            self.processes[name] = fork(*arguments, environment=self.environment, log=log)
+        else:
+            self.processes[name] = fork_bare(
+                *arguments, environment=self.environment, log=log, checkout=self.checkout
+            )
 
     def manage(self, *arguments: str) -> tuple[int, str]:
         """A command in their environment: its exit code, and what it said."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 import io
 import os
 import subprocess
-import sys
 import tarfile
 from functools import cache
 from pathlib import Path
+
+from tests.servers.forked import run_bare
 
 ROOT = Path(__file__).resolve().parents[2]
 # The commit or tag of the previous release: change it with each release.
@@ -35,14 +36,13 @@ def unpack(folder: Path, commit: str = PREVIOUS) -> Path:
     return folder
 
 
-def manage(checkout: Path, *arguments: str, **environment: str) -> None:
-    """Its manage.py."""
-    subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=checkout,
-        env={**os.environ, **environment},
-        check=True,
+def manage(checkout: Path, *arguments: str, url: str) -> str:
+    """Its manage.py on this database; what it said."""
+    code, said = run_bare(
+        "manage", *arguments, environment={**os.environ, "DATABASE_URL": url}, checkout=checkout
     )
+    assert code == 0, said
+    return said
 
 
 def _git(*words: str) -> bytes:

@@ -6,19 +6,18 @@ The release after 0.1.0 deletes this file.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
 from django.db import connection
+from pytest_django import DjangoDbBlocker
 
 from campaigns.management.commands.migrate import LAST_COMMIT_BEFORE, TOO_OLD
+from tests.servers import databases
+from tests.servers.forked import run_bare
 from tests.servers.workers import database_of_the_tests
 from tests.upgrade import previous_release
-from tests.upgrade.previous_release import ROOT
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -62,27 +61,27 @@ def catalog_of(url: str) -> Catalog:
 
 
 @pytest.fixture(scope="module")
-def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled(
+    tmp_path_factory: pytest.TempPathFactory,
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[str]:
+    """A database that the last commit before 0.1.0 made and filled."""
     folder = tmp_path_factory.mktemp("before-0-1-0")
-    return previous_release.unpack(folder, LAST_COMMIT_BEFORE)
+    before = previous_release.unpack(folder, LAST_COMMIT_BEFORE)
+    with django_db_blocker.unblock():
+        name = f"before_0_1_0_{connection.settings_dict['NAME']}"
+        with databases.created(name) as url:
+            for command in (("migrate", "--no-input"), ("shell", "-c", FILLED)):
+                previous_release.manage(before, *command, "-v", "0", url=url)
+            yield name
 
 
 @pytest.fixture
-def url(before: Path, transactional_db: None) -> Iterator[str]:
-    """The address of a database that the last commit before 0.1.0 made and filled."""
-    name = f"before_0_1_0_{connection.settings_dict['NAME']}"
-    drop = f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'
-    with connection.cursor() as cursor:
-        cursor.execute(drop)
-        cursor.execute(f'CREATE DATABASE "{name}"')
-    address = f"{database_of_the_tests().rpartition('/')[0]}/{name}"
-    try:
-        previous_release.manage(before, "migrate", "--no-input", "-v", "0", DATABASE_URL=address)
-        previous_release.manage(before, "shell", "-v", "0", "-c", FILLED, DATABASE_URL=address)
-        yield address
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(drop)
+def url(filled: str, transactional_db: None) -> Iterator[str]:
+    """The address of a copy of it."""
+    with databases.created(f"copy_of_{filled}", template=filled) as url:
+        yield url
 
 
 FILLED = """
@@ -102,23 +101,17 @@ print(Run.objects.get().state, run.chunks.count())
 """
 
 
-def ours(*arguments: str, url: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": url},
-        capture_output=True,
-        text=True,
-    )
+def ours(*arguments: str, url: str) -> tuple[int, str]:
+    return run_bare("manage", *arguments, environment={**os.environ, "DATABASE_URL": url})
 
 
 def test_it_has_the_tables_of_a_new_database_and_its_runs_go_on(url: str) -> None:
-    assert ours("migrate", "--plan", url=url).returncode == 0
+    assert ours("migrate", "--plan", url=url)[0] == 0
     for _ in range(2):
-        assert ours("migrate", "--no-input", url=url).returncode == 0
+        assert ours("migrate", "--no-input", url=url)[0] == 0
     assert catalog_of(url) == catalog_of(database_of_the_tests())
-    went_on = ours("shell", "-v", "0", "-c", RESUMED, url=url)
-    assert went_on.stdout.splitlines() == ["It was ada. 3 False {}", "sending 1"], went_on.stderr
+    _, went_on = ours("shell", "-v", "0", "-c", RESUMED, url=url)
+    assert went_on.splitlines() == ["It was ada. 3 False {}", "sending 1"]
 
 
 def test_an_older_one_is_refused_and_left_as_it_is(url: str) -> None:
@@ -126,6 +119,6 @@ def test_an_older_one_is_refused_and_left_as_it_is(url: str) -> None:
         beside.execute("DELETE FROM django_migrations WHERE name = '0070_holiday_names'")
     was = catalog_of(url)
     for question in ((), ("--plan",), ("--check",)):
-        refused = ours("migrate", *question, url=url)
-        assert refused.returncode == 1 and TOO_OLD in refused.stderr
+        code, said = ours("migrate", *question, url=url)
+        assert code == 1 and TOO_OLD in said
     assert catalog_of(url) == was

@@ -26,8 +26,9 @@ from tests.chaos.door import Door
 from tests.given.builders import make_campaign, make_people
 from tests.given.forgetting import flush
 from tests.given.waiting import eventually
+from tests.servers import databases
 from tests.servers.fcm import Fcm
-from tests.servers.workers import Workers, database_of_the_tests, redis_apart
+from tests.servers.workers import Workers, redis_apart
 from tests.upgrade import previous_release
 from tests.upgrade.previous_release import ROOT
 
@@ -76,19 +77,10 @@ def columns_of(cursor: Any) -> Columns:
 @pytest.fixture
 def columns_before(before: Path, transactional_db: None) -> Iterator[Columns]:
     """Of tables that its own migrations made."""
-    name = f"before_{connection.settings_dict['NAME']}"
-    server = database_of_the_tests().rpartition("/")[0]
-    with connection.cursor() as cursor:
-        cursor.execute(f'DROP DATABASE IF EXISTS "{name}"')
-        cursor.execute(f'CREATE DATABASE "{name}"')
-    try:
-        url = f"{server}/{name}"
-        previous_release.manage(before, "migrate", "--no-input", "-v", "0", DATABASE_URL=url)
+    with databases.created(f"before_{connection.settings_dict['NAME']}") as url:
+        previous_release.manage(before, "migrate", "--no-input", "-v", "0", url=url)
         with psycopg.connect(url) as beside, beside.cursor() as cursor:
             yield columns_of(cursor)
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(f'DROP DATABASE "{name}"')
 
 
 def test_what_the_release_before_writes_and_reads_is_still_there(columns_before: Columns) -> None:
