@@ -133,7 +133,9 @@ def _from_packages(order: Mapping[str, Any], stdin: socket.socket | None = None)
 @cache
 def _packages() -> Server:
     command = [sys.executable, str(HERE / "packages.py")]
-    return Server(lambda stdin: subprocess.Popen(command, stdin=stdin.fileno()))
+    return Server(
+        lambda stdin: subprocess.Popen(command, stdin=stdin.fileno(), start_new_session=True)
+    )
 
 
 _products: dict[frozenset[tuple[str, str]], Server] = {}
