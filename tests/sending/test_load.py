@@ -84,6 +84,6 @@ def test_the_rate_at_fcm_follows_each_report(
 
 def a_second(fcm: Fcm) -> float:
     """Messages that arrive, for three seconds from now."""
-    before = fcm.counts()["accepted"]
+    before = int(fcm.counts()["accepted"])
     time.sleep(3)
-    return (fcm.counts()["accepted"] - before) / 3
+    return (int(fcm.counts()["accepted"]) - before) / 3
