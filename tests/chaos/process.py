@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -12,10 +13,21 @@ from pathlib import Path
 
 from config.stack.supervision.service import Service, spawn
 from tests.given.waiting import eventually
+from tests.servers.forked import Forked, fork
 
 
 def is_running(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
+
+
+# What is loaded with it, or changes the product before it is imported.
+NOT_FORKED = {"LD_PRELOAD", "CHAOS_PLANTED"}
+
+
+def _begin(service: Service, log: Path) -> subprocess.Popen[bytes] | Forked:
+    if service.argv[:2] != (sys.executable, "-m") or NOT_FORKED & service.env.keys():
+        return spawn(service, log)
+    return fork(*service.argv[2:], environment=service.env, log=log)
 
 
 class Process:
@@ -24,7 +36,7 @@ class Process:
     def __init__(self, service: Service, log: Path, *, ready: str = "") -> None:
         """`ready`: it answers once it has said these words since its start."""
         self.service, self.log, self.ready = service, log, ready
-        self.popen: subprocess.Popen[bytes] | None = None
+        self.popen: subprocess.Popen[bytes] | Forked | None = None
         self._said_before = 0
 
     @property
@@ -48,7 +60,7 @@ class Process:
     def start_only(self, *more: str) -> None:
         self._said_before = self.said(self.ready) if self.ready else 0
         argv = (*self.service.argv, *more)
-        self.popen = spawn(replace(self.service, argv=argv), self.log)
+        self.popen = _begin(replace(self.service, argv=argv), self.log)
 
     def wait_until_it_answers(self) -> None:
         eventually(f"{self.name} answers", self._answers, seconds=60)

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 
-
 # As `make chaos` starts it: pytest's own settings are not there.
 BARE = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
 

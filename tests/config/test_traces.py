@@ -19,7 +19,7 @@ from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run
 from tests.given.waiting import eventually
-from tests.servers.collector import Told, collecting
+from tests.servers.collector import Collector, Told, collecting
 from tests.servers.fcm import Fcm
 from tests.servers.workers import CHECKOUT, Workers, redis_apart
 
@@ -45,6 +45,19 @@ def traced(fcm: Fcm, endpoint: str, *names: str) -> Iterator[Workers]:
         workers.stop()
 
 
+@pytest.fixture(scope="module")
+def a_collector() -> Iterator[Collector]:
+    """At the same address for all: in one environment the product is imported once."""
+    with collecting() as collector:
+        yield collector
+
+
+@pytest.fixture
+def collector(a_collector: Collector) -> Collector:
+    a_collector.spans.clear()
+    return a_collector
+
+
 def launch(web: str, project: Project, *, parent: str) -> None:
     _, key = ApiKey.issue(project, "shop")
     campaign = make_campaign(project)
@@ -67,9 +80,11 @@ def path_of(span: Told, spans: list[Told]) -> list[str]:
     return names
 
 
-def test_a_launch_is_one_trace_from_the_request_to_fcm(project: Project, fcm: Fcm) -> None:
+def test_a_launch_is_one_trace_from_the_request_to_fcm(
+    project: Project, fcm: Fcm, collector: Collector
+) -> None:
     make_people(project, ["", "", "dead-1:APA91b"])
-    with collecting() as collector, traced(fcm, collector.url, "bulk", "control") as workers:
+    with traced(fcm, collector.url, "bulk", "control") as workers:
         launch(workers.start_web(), project, parent=THEIRS)
         eventually(
             "the callback is told of",
@@ -90,9 +105,9 @@ def test_a_launch_is_one_trace_from_the_request_to_fcm(project: Project, fcm: Fc
     assert goes_on.trace != settle.trace, "a campaign has a thousand waves"
 
 
-def test_what_is_told_names_nobody(project: Project, fcm: Fcm) -> None:
+def test_what_is_told_names_nobody(project: Project, fcm: Fcm, collector: Collector) -> None:
     people = make_people(project, 2)
-    with collecting() as collector, traced(fcm, collector.url, "bulk", "control") as workers:
+    with traced(fcm, collector.url, "bulk", "control") as workers:
         web = workers.start_web()
         person = people[0].contact.external_id
         _, key = ApiKey.issue(project, "shop")
@@ -107,11 +122,13 @@ def test_what_is_told_names_nobody(project: Project, fcm: Fcm) -> None:
     assert not any(name in told for name in (person, people[0].address, key))
 
 
-def test_what_the_clock_rings_begins_a_trace_with_a_link(project: Project, fcm: Fcm) -> None:
+def test_what_the_clock_rings_begins_a_trace_with_a_link(
+    project: Project, fcm: Fcm, collector: Collector
+) -> None:
     """Beat, in a trace of its own, finds a run whose doorbell was lost."""
     make_people(project, 2)
     run = make_run(project, advanced=False)
-    with collecting() as collector, traced(fcm, collector.url, "control", "bulk", "beat"):
+    with traced(fcm, collector.url, "control", "bulk", "beat"):
         eventually("it is sent", lambda: Delivery.objects.count() == 2, seconds=60)
         eventually("it is told of", lambda: bool(collector.named("settle")))
     sweeps = {span.trace for span in collector.named("sweep")}
@@ -124,11 +141,13 @@ def test_what_the_clock_rings_begins_a_trace_with_a_link(project: Project, fcm: 
     assert first.what["carillon.run"] == run.pk
 
 
-def test_a_message_by_express_is_linked_to_its_caller(project: Project, fcm: Fcm) -> None:
+def test_a_message_by_express_is_linked_to_its_caller(
+    project: Project, fcm: Fcm, collector: Collector
+) -> None:
     make_device(make_contact(project, external_id="ada"), "live1:APA91b")
     _, key = ApiKey.issue(project, "shop")
     said = {"to": {"contact": "ada"}, "content": {"title": "Hello", "body": "x"}}
-    with collecting() as collector, traced(fcm, collector.url, "urgent") as workers:
+    with traced(fcm, collector.url, "urgent") as workers:
         web = workers.start_web()
         for number in (1, 2):  # the first one makes the key known
             asked = urllib.request.Request(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -17,7 +15,6 @@ from tests.api.own_app import OwnApp
 from tests.feed.conftest import send
 from tests.given.waiting import eventually
 from tests.servers.feed import STREAM, Ear, Feed
-from tests.servers.workers import CHECKOUT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HALF = f"GET {STREAM} HTTP/1.1\r\nHost: x\r\nX-A: ".encode()
@@ -115,11 +112,8 @@ def test_a_feed_ends_within_seconds_of_being_told_and_tells_its_streams(
 def test_it_is_healthy_while_it_answers_and_its_numbers_are_among_the_others(
     feed: Feed, ear: Ear, ada: Contact
 ) -> None:
-    said = subprocess.run(
-        [sys.executable, "manage.py", "healthy", "feed", "--port", str(feed.port)],
-        cwd=CHECKOUT, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert (said.returncode, "answers" in said.stdout) == (0, True)
+    code, said = feed.healthy()
+    assert (code, "answers" in said) == (0, True)
     send(ada)
     ear.items(1)
     eventually("its numbers are there", lambda: _number("carillon_feed_streams", feed) >= 1)
@@ -129,12 +123,9 @@ def test_it_is_healthy_while_it_answers_and_its_numbers_are_among_the_others(
 def test_it_is_not_healthy_when_it_hangs(transactional_db: None) -> None:
     feed = Feed()
     feed.process.send_signal(signal.SIGSTOP)
-    said = subprocess.run(
-        [sys.executable, "manage.py", "healthy", "feed", "--port", str(feed.port)],
-        cwd=CHECKOUT, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+    code, said = feed.healthy()
     feed.kill()
-    assert (said.returncode, "does not answer" in said.stderr) == (1, True)
+    assert (code, "does not answer" in said) == (1, True)
 
 
 def _number(name: str, feed: Feed) -> float:

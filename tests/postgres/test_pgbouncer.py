@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,7 +25,8 @@ from tests.given.forgetting import flush
 from tests.given.waiting import eventually
 from tests.servers.bouncer import PROGRAM, Bouncer
 from tests.servers.fcm import Fcm
-from tests.servers.workers import CHECKOUT, Workers, database_of_the_tests, redis_apart
+from tests.servers.ports import free_ports
+from tests.servers.workers import Workers, database_of_the_tests, redis_apart
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -36,9 +35,15 @@ pytestmark = [
 WHAT_A_POOLER_DROPS = {"lock_timeout": "2s", "idle_in_transaction_session_timeout": "30s"}
 
 
+@pytest.fixture(scope="module")
+def port() -> int:
+    """The same for all: in one environment the product is imported once."""
+    return free_ports(1)[0]
+
+
 @pytest.fixture
-def bouncer(transactional_db: None, tmp_path: Path) -> Iterator[Bouncer]:
-    bouncer = Bouncer(tmp_path, database_of_the_tests())
+def bouncer(transactional_db: None, tmp_path: Path, port: int) -> Iterator[Bouncer]:
+    bouncer = Bouncer(tmp_path, database_of_the_tests(), port)
     yield bouncer
     bouncer.stop()
 
@@ -68,12 +73,9 @@ def alter(what: str, *values: sql.Composable) -> None:
 
 
 def test_a_worker_refuses_to_wait_for_locks_without_end(behind: Workers) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "celery", "-A", "config", "worker", "-Q", "control", "-c", "1"],
-        cwd=CHECKOUT, env=behind.environment, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode != 0
-    assert "a pooler in between drops lock_timeout. Once: ALTER ROLE" in done.stdout + done.stderr
+    behind.start("control")
+    assert behind.processes["control"].wait() != 0
+    assert "a pooler in between drops lock_timeout. Once: ALTER ROLE" in behind.log("control")
 
 
 @pytest.mark.parametrize("cap", [None, 2], ids=["without-caps", "with-caps"])

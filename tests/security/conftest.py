@@ -54,13 +54,14 @@ class Web:
 
 
 Start = Callable[..., Web]
+HURRIED = "tests.security.front.hurried:application"
 
 
 @pytest.fixture
 def start(transactional_db: None, fcm: Fcm, tmp_path: Path) -> Iterator[Start]:
     started: list[Workers] = []
 
-    def web(application: str = "tests.security.front.hurried:application", **limits: Any) -> Web:
+    def web(application: str = HURRIED, **limits: Any) -> Web:
         different = {"HURRIED": json.dumps(limits), "TMPDIR": str(tmp_path)}
         workers = Workers(fcm, different)
         started.append(workers)

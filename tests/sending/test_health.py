@@ -43,14 +43,14 @@ def test_the_rate_at_fcm_follows_the_address_also_after_a_kill(
     campaign = make_campaign(project, rate_per_second=400)
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     tasks.ring(run.pk)
-    eventually("it sends", lambda: len(fcm.witness()) > 400, seconds=30)
+    eventually("it sends", lambda: fcm.counts()["accepted"] > 400)
     receiver.says = b'{"level": 1}'
     eventually("it keeps to the floor", lambda: a_second(fcm) <= AT_THE_FLOOR)
     assert a_second(fcm) > 0
     askers.kill("bulk")
     before = Load.objects.get().reported_at
     askers.start("bulk")
-    eventually("another asks", lambda: Load.objects.get().reported_at > before, seconds=60)
+    eventually("another asks", lambda: Load.objects.get().reported_at > before)
     receiver.pages.clear()  # silent from now on
     assert max(a_second(fcm), a_second(fcm)) <= AT_THE_FLOOR
     receiver.pages["/hooks?of=us"], receiver.says = 200, b'{"level": 0}'

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 import psycopg
 
 from tests.given.waiting import eventually
-from tests.servers.ports import free_ports
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "operating.md").read_text()
@@ -35,9 +34,9 @@ max_client_conn = 200
 class Bouncer:
     """`url`: the same database, through it."""
 
-    def __init__(self, folder: Path, database_url: str) -> None:
+    def __init__(self, folder: Path, database_url: str, port: int) -> None:
         assert PROGRAM is not None
-        server, (port,) = urlsplit(database_url), free_ports(1)
+        server = urlsplit(database_url)
         there = {"host": server.hostname, "server_port": server.port}
         whose = {"user": server.username, "password": server.password}
         configuration = folder / "pgbouncer.ini"

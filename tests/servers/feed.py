@@ -17,7 +17,7 @@ from urllib.parse import quote
 from config.feed.command import command
 from config.stack.answers import http
 from tests.given.waiting import eventually
-from tests.servers.forked import fork
+from tests.servers.forked import Forked, fork
 from tests.servers.ports import free_ports
 from tests.servers.workers import database_of_the_tests
 
@@ -29,12 +29,19 @@ class Feed:
     def __init__(self, different: Mapping[str, str] | None = None, *, port: int = 0) -> None:
         self.port = port or free_ports(1)[0]
         database = {"DATABASE_URL": database_of_the_tests()}
-        self.log = Path(tempfile.mkdtemp(prefix="carillon-feed-")) / "feed.log"
-        environment = {**os.environ, **database, **(different or {})}
-        self.process = fork(
-            *command(port=str(self.port))[2:], environment=environment, log=self.log
-        )
+        self.logs = Path(tempfile.mkdtemp(prefix="carillon-feed-"))
+        self.log = self.logs / "feed.log"
+        self.environment = {**os.environ, **database, **(different or {})}
+        self.process = self._fork("feed.log", *command(port=str(self.port))[2:])
         eventually("the feed answers", http(f"http://127.0.0.1:{self.port}/healthz"))
+
+    def healthy(self) -> tuple[int, str]:
+        """What a probe says: exit code and words."""
+        probe = self._fork("probe.log", "manage", "healthy", "feed", "--port", str(self.port))
+        return probe.wait(), (self.logs / "probe.log").read_text()
+
+    def _fork(self, log: str, *arguments: str) -> Forked:
+        return fork(*arguments, environment=self.environment, log=self.logs / log)
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)

@@ -112,12 +112,24 @@ def fork(*arguments: str, environment: Mapping[str, str], log: Path) -> Forked:
 
 
 def fork_bare(
-    *arguments: str, environment: Mapping[str, str], log: Path, checkout: Path = CHECKOUT
+    *arguments: str,
+    environment: Mapping[str, str],
+    log: Path,
+    checkout: Path = CHECKOUT,
+    stdin: socket.socket | None = None,
 ) -> Forked:
     """`python -m ARGUMENTS`, for once, or in another checkout: it imports that product itself."""
     log.touch()
-    order = {"argv": arguments, "log": str(log)}
-    return _from_packages({**order, "environment": dict(environment), "checkout": str(checkout)})
+    order = {
+        "argv": arguments,
+        "log": str(log),
+        "environment": dict(environment),
+        "checkout": str(checkout),
+    }
+    if stdin:
+        return _packages().fork(order, stdin.fileno())
+    with open(os.devnull) as nothing:  # noqa: PTH123
+        return _packages().fork(order, nothing.fileno())
 
 
 def run_bare(*arguments: str, environment: Mapping[str, str], checkout: Path = CHECKOUT) -> Ended:
@@ -128,15 +140,12 @@ def run_bare(*arguments: str, environment: Mapping[str, str], checkout: Path = C
         return Ended(code, log.read_text(errors="replace"))
 
 
-def _from_packages(order: Mapping[str, Any], stdin: socket.socket | None = None) -> Forked:
-    with open(os.devnull) as nothing:  # noqa: PTH123
-        return _packages().fork(order, (stdin or nothing).fileno())
-
-
 @cache
 def _packages() -> Server:
     command = [sys.executable, str(HERE / "packages.py")]
-    return Server(lambda stdin: subprocess.Popen(command, stdin=stdin.fileno()))
+    return Server(
+        lambda stdin: subprocess.Popen(command, stdin=stdin.fileno(), start_new_session=True)
+    )
 
 
 _products: dict[frozenset[tuple[str, str]], Server] = {}
@@ -156,10 +165,7 @@ def _product(environment: Mapping[str, str]) -> Server:
 
 
 def _import_product(environment: Mapping[str, str], stdin: socket.socket) -> Forked:
-    order = {
-        "argv": ["config.stack.supervision.preloaded"],
-        "log": str(Path(tempfile.mkdtemp(prefix="carillon-preloaded-")) / "log"),
-        "environment": dict(environment),
-        "checkout": str(CHECKOUT),
-    }
-    return _from_packages(order, stdin)
+    log = Path(tempfile.mkdtemp(prefix="carillon-preloaded-")) / "log"
+    return fork_bare(
+        "config.stack.supervision.preloaded", environment=environment, log=log, stdin=stdin
+    )

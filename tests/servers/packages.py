@@ -34,6 +34,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # who ends it needs no traceback
     gc.disable()
     for name in PACKAGES:
         with suppress(Exception):  # some want settings at last, and have imported the rest
@@ -83,6 +84,7 @@ def become(order: dict[str, Any], server: int) -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != server:
         os._exit(1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(order["environment"])
     time.tzset()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
-import sys
+import socket
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,7 @@ from notifications.keys import shared_token
 from notifications.keys.minting import AccountKey, TokenUnavailable
 from notifications.keys.tokens import AccessTokens
 from tests.servers.fcm import Fcm
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.servers.forked import fork_bare
 
 
 class Sender:
@@ -33,25 +32,32 @@ class Sender:
             "endpoint": fcm.url,
             "lock_seconds": lock_seconds,
         }
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.servers.sender"],
-            cwd=ROOT,
-            env={**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **environment},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self.log = Path(tempfile.mkdtemp(prefix="carillon-sender-")) / "log"
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.process = fork_bare(
+                "tests.servers.sender",
+                environment={
+                    **os.environ,
+                    "DJANGO_SETTINGS_MODULE": "config.settings",
+                    **environment,
+                },
+                log=self.log,
+                stdin=theirs,
+            )
+        self.wire = ours.makefile("rw")
+        ours.close()  # with the file, that is
         self.tell(json.dumps(told))
         assert self.hear() == "ready"
 
     def tell(self, order: str) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(order + "\n")
-        self.process.stdin.flush()
+        self.wire.write(order + "\n")
+        self.wire.flush()
 
     def hear(self) -> Any:
-        assert self.process.stdout
-        return json.loads(self.process.stdout.readline())
+        answer = self.wire.readline()
+        assert answer, self.log.read_text()
+        return json.loads(answer)
 
     def ask(self, order: str) -> Any:
         self.tell(order)
@@ -59,7 +65,7 @@ class Sender:
 
     def stop(self) -> None:
         self.process.kill()
-        self.process.communicate()
+        self.wire.close()
 
 
 async def token(tokens: AccessTokens, gateway: FcmGateway, _: str) -> str:
@@ -98,7 +104,8 @@ ORDERS: dict[str, Any] = {"token": token, "send": send, "until_new": until_new}
 
 
 async def main() -> None:
-    told = json.loads(sys.stdin.readline())
+    wire = socket.socket(fileno=0).makefile("rw")
+    told = json.loads(wire.readline())
     shared_token.LOCK_SECONDS = told["lock_seconds"]
     tokens = AccessTokens(AccountKey(told["account"], ca_file=told["ca_file"]))
     gateway = AiohttpGateway(
@@ -110,10 +117,13 @@ async def main() -> None:
             ca_file=told["ca_file"],
         )
     )
-    print('"ready"', flush=True)
-    while line := await asyncio.to_thread(sys.stdin.readline):
+    answer: Any = "ready"
+    while True:
+        print(json.dumps(answer), file=wire, flush=True)
+        if not (line := await asyncio.to_thread(wire.readline)):
+            return
         order, _, argument = line.strip().partition(" ")
-        print(json.dumps(await ORDERS[order](tokens, gateway, argument)), flush=True)
+        answer = await ORDERS[order](tokens, gateway, argument)
 
 
 if __name__ == "__main__":

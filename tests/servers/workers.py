@@ -19,7 +19,8 @@ from config.front import command
 from config.stack.answers import http
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm
-from tests.servers.forked import CHECKOUT, Forked, fork, fork_bare
+from tests.servers.forked import CHECKOUT as CHECKOUT
+from tests.servers.forked import Forked, fork, fork_bare
 from tests.servers.ports import free_ports
 
 APART = 4  # Redis databases on from a lane's own: what runs there meets nobody else's doorbells
