@@ -215,6 +215,8 @@ def tried(client: Client, page: URLPattern, url: str, role: Role) -> Iterator[st
         headers = headers_of(page)
         if lacking := [name for name, value in headers.items() if reply.get(name) != value]:
             yield f"{method} {page.name}: {reply.status_code} without {', '.join(lacking)}"
+        if method == "GET" and "no-store" not in reply.get("Cache-Control", ""):
+            yield f"GET {page.name} may be kept by the browser"
         if reply.status_code >= 500:
             yield f"{method} {page.name}: {reply.status_code}"
         if "/login/" in reply.get("Location", ""):
@@ -224,7 +226,7 @@ def tried(client: Client, page: URLPattern, url: str, role: Role) -> Iterator[st
 
 
 @pytest.mark.parametrize("role", list(Role))
-def test_each_page_opens_for_its_roles_and_for_no_other(
+def test_each_page_opens_for_its_roles_and_for_no_other_and_is_not_kept(
     role: Role, rows: Mapping[str, int | str]
 ) -> None:
     client = logged_in(role)
