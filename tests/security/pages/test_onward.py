@@ -17,8 +17,6 @@ from tests.api.conftest import alice as alice
 from tests.api.conftest import ours as ours
 from tests.given.builders import make_people, make_run
 from tests.roles.people import logged_in
-from tests.roles.test_matrix import address, pages
-from tests.roles.test_matrix import rows as rows
 
 pytestmark = pytest.mark.django_db
 FOREIGN = (
@@ -85,19 +83,6 @@ def test_a_log_in_with_a_foreign_next_ends_on_a_page_of_ours(db: None) -> None:
             {"username": "owner-person", "password": "a long pass phrase", "next": wanted},
         )
         assert reply.status_code == 302 and reply["Location"].startswith("/admin/"), wanted
-
-
-def test_no_page_is_kept(rows: dict[str, int]) -> None:
-    client = logged_in(Role.OWNER)
-    kept = []
-    for page in pages():
-        url = None if page.name == "logout" else address(page, rows)
-        if url is None:
-            continue
-        reply = client.get(url)
-        if "no-store" not in reply.get("Cache-Control", ""):
-            kept.append(url)
-    assert kept == []
 
 
 def test_no_answer_of_the_api_is_kept_and_an_etag_still_guards_a_change(
