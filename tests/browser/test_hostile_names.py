@@ -36,6 +36,7 @@ from tests.given.builders import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+UNBROKEN = "W" * 70 + "alert(1)"  # nowhere to break a line
 # Each breaks out of another place: text, an attribute, a script, JSON, Alpine, htmx, a template.
 CORPUS = (
     "<script data-xss>alert(1)</script>",
@@ -52,7 +53,7 @@ CORPUS = (
     "{% load l10n %}{{ 7|add:'<b data-xss>' }}{{ request.user.password }}",
     "\u202e\u2067<b data-xss> alert(1) \u2066",  # written from right to left
     "👩\u200d👩\u200d👧\u200d👦🔔" * 4 + "alert(1)",
-    "W" * 70 + "alert(1)",  # nowhere to break a line
+    UNBROKEN,
 )
 HOSTILE = " ".join(CORPUS)
 ADDRESS = '"><img/data-xss/src=x/onerror=alert(1)>'  # an address has no space
@@ -217,6 +218,10 @@ def test_no_dialog_and_no_answer_takes_one_either(
     page.locator("input[name=person]").fill(piece(0))
     page.locator("input[name=person]").press("Enter")
     page.locator("#person").get_by_text("alert(1)").first.wait_for()
+    page.goto(f"{live_server.url}/admin/campaigns/template/{run.campaign.template_id}/change/")
+    page.fill("#preview-person", UNBROKEN)
+    page.locator("#preview strong", has_text=UNBROKEN).wait_for()
+    assert page.evaluate(SIDEWAYS) <= 0
     assert page.evaluate("window.refused") == []
     assert page.locator("[data-xss]").count() == 0
     assert upset == []
