@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from tests import lanes, quick
-from tests.quick import ROOT, TESTS, Map, Unit, mirror, split, units
+from tests.quick import ROOT, TESTS, Map, Unit, is_test, mirror, split, units
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,11 @@ def test_a_conftest_concerns_all_tests_below_it() -> None:
 def test_a_test_that_was_changed_comes_first_and_one_that_is_gone_does_not() -> None:
     here = Path(__file__)
     assert Map().of([here, here.with_name("test_gone.py")]) == {here: 0}
+
+
+def test_the_core_that_any_change_runs_is_there() -> None:
+    assert [name for name in quick.CORE if not is_test(TESTS / name)] == []
+    assert [name for name in quick.CORE if not (TESTS / name).is_file()] == []
 
 
 def test_the_nearest_come_first_and_of_those_the_quickest() -> None:
