@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from config.stack import stand_in
+from config.stack.small import is_small
 from config.stack.state import State
 from config.stack.supervision.leftovers import MARK
 
@@ -23,7 +24,7 @@ def of_a_run(state: State, environ: Mapping[str, str], ports: Mapping[str, int])
     defaults = {
         "CARILLON_ENV": "development",
         # Each waits for FCM half of its time.
-        "WORKERS": str(1 if environ.get("SMALL") else 2 * cores),
+        "WORKERS": str(1 if is_small(environ) else 2 * cores),
         "CONNECTIONS": "250",
         "METRICS_DIR": str(state.path / "measures"),
     }

@@ -11,6 +11,7 @@ from dataclasses import replace
 from config.feed import command as feed
 from config.front import command as front
 from config.stack.answers import celery_worker, http, nothing_to_ask, tcp
+from config.stack.small import is_small
 from config.stack.state import State
 from config.stack.supervision.service import Service
 
@@ -53,16 +54,11 @@ def _metrics(env: Mapping[str, str]) -> Service:
     return Service("metrics", argv, env, answers=http(f"http://127.0.0.1:{port}/healthz"))
 
 
-def is_small(env: Mapping[str, str]) -> bool:
-    """`make run SMALL=1`: for a machine with 1 GB."""
-    return bool(env.get("SMALL"))
-
-
 def _other_workers(env: Mapping[str, str]) -> list[Service]:
     """One queue per worker: a full queue delays no single message.
 
-    `urgent` sends these only: two of it, as one may be waiting for FCM's answers. A small stack has
-    one worker for all queues but `bulk`: a single message may wait for three slow tasks.
+    `urgent` has two processes, because one may be waiting for FCM's answers. A small stack has one
+    worker for all queues except `bulk`: a single message may wait behind three slow tasks.
     """
     if is_small(env):
         return [_worker("urgent", "3", env, queues="urgent,control,outgoing")]

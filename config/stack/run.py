@@ -11,10 +11,11 @@ from pathlib import Path
 
 from config.stack import StackError, exported, stand_in
 from config.stack.ports import public_ports
-from config.stack.processes import emulator, flower, is_small, one_off, processes
+from config.stack.processes import emulator, flower, one_off, processes
 from config.stack.screen import Console, screen
 from config.stack.secret_values import assignments, secret_values
 from config.stack.servers.servers import start_servers
+from config.stack.small import is_small
 from config.stack.state import State, claim, write_private
 from config.stack.supervision.leftovers import end_leftovers
 from config.stack.supervision.logs import LogFolder

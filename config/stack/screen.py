@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping
 
 from config.stack import stand_in
-from config.stack.processes import is_small
 from config.stack.servers.servers import without_password
+from config.stack.small import is_small
 from config.stack.state import State
 from config.stack.supervision.account import data_folders
 

@@ -115,7 +115,7 @@ def page(browser: Browser, live_server: LiveServer) -> Page:
 
 @pytest.fixture
 def upset(page: Page) -> list[str]:
-    """Whoever complains, fails: the console (Alpine warns there), an error."""
+    """Any console warning (Alpine logs its errors there) or script error fails the test."""
     said: list[str] = []
 
     def listen(message: ConsoleMessage) -> None:
@@ -187,7 +187,7 @@ def test_every_page_can_be_used_by_everybody_is_calm_and_asks_for_no_eval(
         open_at_a_desk(page, path)
         if wrong := [*complaints(page), *unrest(page, upset)]:
             found[path] = wrong
-    open_at_a_desk(page, "/api/docs/")  # drawn by somebody else's code
+    open_at_a_desk(page, "/api/docs/")  # rendered by a third-party script
     assert found == {} and unrest(page, upset) == []
 
 

@@ -145,7 +145,7 @@ def test_what_could_not_be_told_goes_with_the_next(shop: Shop, feed: Feed, run: 
     eventually("it is shown", shop.shows_one)
     feed.process = Feed(port=feed.port).process
     shop.push(notification={"title": "Second"}, data=carried(run, 2))
-    eventually("both are told", lambda: told(run, of=1) == told(run, of=2) != set())
+    eventually("both messages were reported", lambda: told(run, of=1) == told(run, of=2) != set())
 
 
 def test_a_message_that_asks_for_nothing_is_shown(shop: Shop, run: Run) -> None:

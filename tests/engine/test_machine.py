@@ -172,9 +172,9 @@ class Life(RuleBasedStateMachine):
     )
     def send(self, which: int, twice: bool, stale: int, seed: int) -> None:
         """A doorbell may ring twice, and late."""
-        rung = self.chunks() if twice else self.chunks("queued")
-        if rung:
-            self._send(rung[which % len(rung)], stale, seed)
+        chunks = self.chunks() if twice else self.chunks("queued")
+        if chunks:
+            self._send(chunks[which % len(chunks)], stale, seed)
 
     def _send(self, number: int, stale: int, seed: int) -> None:
         flush_gate()  # a closed one would let nobody through, and this is not about the pace
@@ -189,8 +189,8 @@ class Life(RuleBasedStateMachine):
 
     @rule(which=ONE_OF_THEM, reached=st.booleans())
     def die_in_flight(self, which: int, reached: bool) -> None:
-        if rung := self.chunks("queued"):
-            self._die_in_flight(rung[which % len(rung)], reached)
+        if queued := self.chunks("queued"):
+            self._die_in_flight(queued[which % len(queued)], reached)
 
     def _die_in_flight(self, number: int, reached: bool) -> bool:
         """A worker claims, opens a window, perhaps sends it, and is never heard of again."""
@@ -211,8 +211,8 @@ class Life(RuleBasedStateMachine):
 
     @rule(which=ONE_OF_THEM, reached=st.booleans(), seed=st.integers(0, 2**32))
     def another_takes_over(self, which: int, reached: bool, seed: int) -> None:
-        rung = self.chunks("queued")
-        if rung and self._die_in_flight(number := rung[which % len(rung)], reached):
+        queued = self.chunks("queued")
+        if queued and self._die_in_flight(number := queued[which % len(queued)], reached):
             self.leases_lapse()
             self.look_after(self.now)
             self._send(number, 0, seed)

@@ -198,17 +198,17 @@ def headers_of(page: URLPattern) -> dict[str, str]:
 
 
 def named(template: Template, context: Context) -> str:
-    """In place of drawing it: the view has run, and the client is told which one it is."""
+    """Instead of rendering: the view has run, and the test client learns the template’s name."""
     template_rendered.send(sender=template, template=template, context=context)
     return ""
 
 
 def tried(client: Client, page: URLPattern, url: str, role: Role) -> Iterator[str]:
-    """What went otherwise than the table says. Pages are drawn as those see them who may do least
-    and most; a refusal, which is one page for all doors, once and for all by its own test."""
+    """What differs from the table. Pages are rendered for the viewer and the owner; the page that
+    refuses is the same everywhere and has its own test."""
     for method in ("GET", "POST"):
-        drawn = role in (Role.VIEWER, Role.OWNER) and may(role, str(page.name), method)
-        with nullcontext() if drawn else mock.patch.object(Template, "_render", named):
+        rendered = role in (Role.VIEWER, Role.OWNER) and may(role, str(page.name), method)
+        with nullcontext() if rendered else mock.patch.object(Template, "_render", named):
             reply: Any = client.generic(method, url)
         # A page may refuse everybody, with Django's own 403: nobody edits the audit trail.
         turned_away = any(used.name == "admin/no_entry.html" for used in reply.templates)

@@ -1,6 +1,7 @@
-"""Processes of the product beside the tests, forked as `make run` forks them: from one that has
-imported it already, in the same environment. Another one has imported the packages of others, and
-is the parent of all; what runs once in its environment is forked from there.
+"""Processes of the product, forked as `make run` forks them, because starting Python costs seconds.
+
+`fork` takes a process that has imported the product in the same environment. `fork_bare` takes one
+that has imported third-party packages only: for a command that runs once in its environment.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 LONGEST = 64 * 1024
-KEPT = 3  # environments for which the product stays imported
+KEPT = 3  # processes that keep the product imported, one for each environment
 HERE, CHECKOUT = Path(__file__).parent, Path(__file__).resolve().parents[2]
 
 
@@ -30,7 +31,7 @@ class Ended(NamedTuple):
 
 
 class Forked:
-    """What is asked of it here, by the names that `subprocess.Popen` has for it."""
+    """The part of `subprocess.Popen` that the tests use."""
 
     def __init__(self, server: Server, pid: int) -> None:
         self._server, self.pid = server, pid
@@ -61,7 +62,7 @@ class Forked:
 
 
 class Server:
-    """This process's end of one that forks (packages.py, config/stack/supervision/preloaded.py)."""
+    """The client of a process that forks: fork_server.py, or preloaded.py of `make run`."""
 
     def __init__(self, start: Callable[[socket.socket], object]) -> None:
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -142,7 +143,7 @@ def run_bare(*arguments: str, environment: Mapping[str, str], checkout: Path = C
 
 @cache
 def _packages() -> Server:
-    command = [sys.executable, str(HERE / "packages.py")]
+    command = [sys.executable, str(HERE / "fork_server.py")]
     return Server(
         lambda stdin: subprocess.Popen(command, stdin=stdin.fileno(), start_new_session=True)
     )

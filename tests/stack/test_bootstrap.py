@@ -37,7 +37,7 @@ def empty_venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def with_venv(checkout: Path, empty_venv: Path) -> Path:
-    """A clone whose .venv holds nothing but pip: to make one takes four seconds."""
+    """A checkout with an empty .venv. Creating one takes four seconds, so it is copied."""
     shutil.copytree(empty_venv, checkout / ".venv", symlinks=True, copy_function=os.link)
     return checkout
 

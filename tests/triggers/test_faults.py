@@ -83,7 +83,7 @@ def test_a_call_rings_the_fast_lane_which_decides_and_sends(
     urgent.start("urgent")
     urgent.wait_until_ready("urgent")
     tell(call, *map(did, WHO))
-    eventually("everybody is rung", lambda: fcm.counts()["accepted"] == MANY)
+    eventually("everybody was sent to", lambda: fcm.counts()["accepted"] == MANY)
     assert_each_rang_once(automation, fcm)
 
 
@@ -100,7 +100,7 @@ def test_a_worker_that_dies_before_the_commit_has_decided_nothing(
 
     urgent.start("urgent")
     urgent.wait_until_ready("urgent")
-    eventually("everybody is rung", lambda: swept_until_all_rang(fcm), seconds=60)
+    eventually("everybody was sent to", lambda: swept_until_all_rang(fcm), seconds=60)
     assert_each_rang_once(automation, fcm)
 
 
@@ -117,7 +117,7 @@ def test_a_worker_that_dies_after_the_commit_has_decided_for_good(
 
     urgent.start("urgent")
     urgent.wait_until_ready("urgent")
-    eventually("everybody is rung", lambda: swept_until_all_rang(fcm), seconds=60)
+    eventually("everybody was sent to", lambda: swept_until_all_rang(fcm), seconds=60)
     assert_each_rang_once(automation, fcm)
 
 
@@ -129,7 +129,7 @@ def test_an_emptied_redis_costs_only_time(
     flush_ours()
     urgent.start("urgent")
     urgent.wait_until_ready("urgent")
-    eventually("everybody is rung", lambda: swept_until_all_rang(fcm), seconds=60)
+    eventually("everybody was sent to", lambda: swept_until_all_rang(fcm), seconds=60)
     assert_each_rang_once(automation, fcm)
 
 

@@ -18,6 +18,7 @@ import psycopg
 
 from config.stack import StackError
 from config.stack.servers import database_role
+from config.stack.small import is_small
 from config.stack.supervision.account import Quarters
 from config.stack.supervision.service import Service
 
@@ -72,7 +73,7 @@ def service(
         _create_cluster(quarters, secrets["POSTGRES_PASSWORD"], disposable=disposable)
     refuse_foreign_version(cluster, _release(quarters))
     settings = {
-        **(FOR_THOUSANDS if env.get("SMALL") else FOR_MILLIONS),
+        **(FOR_THOUSANDS if is_small(env) else FOR_MILLIONS),
         **(WITHOUT_DISK if disposable else {}),
         "listen_addresses": "127.0.0.1",
         "unix_socket_directories": "",

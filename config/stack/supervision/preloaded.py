@@ -35,7 +35,7 @@ def main() -> None:
     gc.freeze()
     gc.enable()
     server = os.getpid()
-    # At another number: whoever is forked closes it, and no file of his is to become his stdin.
+    # A copy, so that file 0 stays open in a forked process after it has closed this socket.
     if order := serve(socket.socket(fileno=os.dup(sys.stdin.fileno()))):
         become(order, server)
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def log_in(
     browser: Browser, server: LiveServer, troubles: list[str], *, width: int, dark: bool = False
 ) -> Page:
-    """A page where somebody is logged in, and which has not been anywhere yet."""
+    """A new page with a logged-in session. It has not loaded anything yet."""
     page = browser.new_page(
         viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
     )

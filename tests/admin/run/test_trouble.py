@@ -59,7 +59,7 @@ def test_a_database_that_takes_no_writes_is_no_error_of_the_page(
 def test_a_session_that_cannot_be_kept_is_no_error_of_the_page(desk: Desk) -> None:
     """Django says then that somebody has logged out meanwhile."""
     session = desk.client.session
-    session[SEEN] -= NOTED_EVERY  # so the next page notes anew that somebody is there
+    session[SEEN] -= NOTED_EVERY  # so that the next request saves the session
     session.save()
     with no_writes(desk):
         reply = desk.client.get(reverse("admin:campaigns_run_changelist"))

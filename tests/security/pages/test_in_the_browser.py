@@ -45,7 +45,7 @@ def upset() -> list[str]:
 
 @pytest.fixture
 def page(browser: Browser, live_server: LiveServer, upset: list[str]) -> Iterator[Page]:
-    """Whoever complains, fails: the console (Alpine warns there), an error, the policy."""
+    """Any console warning, script error or policy violation fails the test."""
     context = browser.new_context(base_url=live_server.url)
     context.add_init_script(WATCH)
     page = context.new_page()

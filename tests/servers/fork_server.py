@@ -1,8 +1,8 @@
-"""A process that has imported what others wrote, and forks processes that begin with it.
+"""A process that has imported third-party packages, and forks processes that already have them.
 
-Run as a file (forked.py): it imports nothing of ours, for each process that it forks reads its own
-checkout under its own environment. Its standard input is a socket to who asks: an order and what
-is to be its standard input come in, and out go the pid, and the exit code once that has ended.
+It imports nothing of ours, because each forked process reads its own checkout and environment. Its
+standard input is a socket to the client (forked.py). An order and a file for the new process's
+standard input come in; its pid goes out, and later its exit code.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # who ends it needs no traceback
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
     gc.disable()
     for name in PACKAGES:
-        with suppress(Exception):  # some want settings at last, and have imported the rest
+        with suppress(Exception):  # some need settings in the end; the rest is imported
             import_module(name)
     gc.collect()
     gc.freeze()
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def serve(asker: socket.socket) -> dict[str, Any] | None:
-    """In each process that is forked, its order; in the server nothing, when the asker ends."""
+    """Returns the order in a forked process, and None in the server when the client has ended."""
 
     def report(*_: object) -> None:
         with suppress(ChildProcessError):
