@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from django.conf import LazySettings, settings
 from django.db.models.sql.compiler import SQLCompiler
 from django.db.transaction import TransactionManagementError
 from django.test import TransactionTestCase
-from django.utils import translation
+from django.utils import timezone, translation
 from hypothesis import settings as hypothesis
 from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -30,6 +31,7 @@ from notifications.people.project import Project
 from tests import lanes
 from tests.given.builders import make_project
 from tests.given.forgetting import empty_tables, flush
+from tests.given.series import make_series
 from tests.servers import databases
 from tests.servers.fcm import Fcm
 from tests.servers.feed import Feed
@@ -37,7 +39,10 @@ from tests.servers.receiver import Receiver, receiving
 from tests.servers.workers import Workers, unheard
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
+    from pytest_django.live_server_helper import LiveServer
+
+    from campaigns.planning.campaign import Campaign
 
 WITH_WORKERS = {"workers", "product"}
 # A cold machine is slow once: how long an example takes says nothing about what it shows.
@@ -170,6 +175,34 @@ def browser() -> Iterator[Browser]:
     yield browser
     for context in browser.contexts:
         context.close()
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: LiveServer) -> Page:
+    """A page at a desk that can be judged: nothing fades while its colours are measured."""
+    from tests.browser.accessibility import calm_page
+
+    return calm_page(browser, live_server)
+
+
+@pytest.fixture
+def rows(project: Project) -> Mapping[str, int | str]:
+    """One row of every kind, so that a page that may be seen is really drawn."""
+    from tests.roles.every_page import make_rows  # with the addresses of all pages
+
+    return make_rows(project)
+
+
+@pytest.fixture
+def first(db: None) -> datetime:
+    """When the first run of a series is due."""
+    return (timezone.now() + timedelta(hours=2)).replace(second=0, microsecond=0)
+
+
+@pytest.fixture
+def series(first: datetime) -> Campaign:
+    """A campaign that is sent every day."""
+    return make_series(first)
 
 
 @pytest.hookimpl(wrapper=True)

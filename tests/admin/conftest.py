@@ -28,3 +28,11 @@ def project(db: None) -> Project:
 def museum(project: Project) -> Project:
     """Beside the project “Shop”, which is older and thus the one a person starts in."""
     return make_project(name="Museum", timezone="Europe/Oslo")
+
+
+@pytest.fixture
+def bob(project: Project) -> Desk:
+    """Another person, at another desk."""
+    client = Client()
+    log_in(client, User.objects.create_superuser("bob", "b@example.com", "a long pass phrase"))
+    return Desk(client)

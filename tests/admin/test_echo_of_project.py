@@ -11,8 +11,8 @@ from campaigns.runs.run import Run
 from notifications.fcm_data.day import Asking, FcmDay, Trouble
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.admin.run.test_result import ended
 from tests.given.builders import make_people, make_run
+from tests.given.runs import ended
 
 pytestmark = pytest.mark.django_db
 APP = "1:1234567890:android:321abc456def7890"

@@ -24,9 +24,9 @@ from notifications.people.figures import figure
 from notifications.people.figures.days import DEAD, midnight
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.admin.run.test_result import ended
 from tests.given.alerts import change, ended_with, look, look_again, paused_by_itself, worked_on
 from tests.given.builders import make_people, make_project, make_run
+from tests.given.runs import ended
 
 pytestmark = pytest.mark.django_db
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,19 +14,11 @@ from playwright._impl._driver import compute_driver_executable
 
 from notifications.keys import inbox_secret
 from notifications.people.project import Project
+from tests.api.documented import shown
 from tests.api.own_app import OwnApp
 from tests.given.builders import make_contact
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 NAMES = ["ada", "a/b.c", "아다 🔔", 'quo"te\\', "x" * 200]
-
-
-def shown(language: str, word: str) -> str:
-    """The one example in this language that has this word."""
-    text = DOCS.read_text()
-    blocks = re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    (found,) = [block for block in blocks if word in block]
-    return str(found)
 
 
 def signed_in_python(secret: str, folder: Path) -> list[str]:

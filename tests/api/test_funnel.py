@@ -15,9 +15,9 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.events import writing
 from notifications.people.project import Project
-from tests.admin.run.test_result import ended
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_contact, make_device, make_people, make_run
+from tests.given.runs import ended
 
 
 @pytest.fixture

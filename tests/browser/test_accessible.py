@@ -6,14 +6,12 @@ And calm, under the policy without eval: one walk asks everything that each page
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, expect
+from playwright.sync_api import ConsoleMessage, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns import control, tasks
@@ -24,56 +22,20 @@ from campaigns.runs.run import Run
 from campaigns.test_sends.sent_test import SentTest
 from notifications.people.project import Project
 from notifications.staff.team import Role
-from tests.admin.run.test_run import settle
+from tests.browser.accessibility import DESK, LEFT, complaints, looked_at, open_at_a_desk
+from tests.browser.sessions import logged_in_again, share_session
 from tests.browser.settled import wait_until_settled
 from tests.given.alerts import make_alert
 from tests.given.builders import make_campaign, make_people, make_run, make_template
-from tests.roles.people import logged_in, somebody
-from tests.roles.test_matrix import address, pages, rows
+from tests.given.runs import settle
+from tests.roles.every_page import address, pages
+from tests.roles.people import logged_in
 from tests.test_sends.trying import make_tester
 
 pytestmark = pytest.mark.django_db(transaction=True)
-rows = rows  # a fixture, used here too
 
 # Their forms are the same when empty.
 ADDED_LIKE_CHANGED = ("audience", "template", "contact", "device", "project")
-AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
-WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-DESK, PHONE = ViewportSize(width=1360, height=900), ViewportSize(width=390, height=844)
-# Said on the console by a page that is left while it asks for news.
-LEFT = ("htmx:sendAbort", "htmx:afterRequest")
-# By light and in the dark, and what there must be one of: all in one question, which is quicker.
-JUDGE = """async ([without, wcag]) => {
-    const asked = async (only) => (await axe.run({exclude: without},
-            {resultTypes: ["violations"], runOnly: only})).violations
-        .filter(found => ["serious", "critical"].includes(found.impact))
-        .map(({id, nodes}) => `${id}: ${nodes.map(node => node.html.slice(0, 160)).join(" + ")}`);
-    const wrong = await asked({type: "tag", values: wcag});
-    const still = new CSSStyleSheet();  // every colour is at once what it is on its way to
-    still.replaceSync("*, ::before, ::after { transition: none !important }");
-    document.adoptedStyleSheets = [...document.adoptedStyleSheets, still];
-    document.documentElement.classList.toggle("dark");  // what the switch does
-    const contrast = {type: "rule", values: ["color-contrast", "link-in-text-block"]};
-    wrong.push(...(await asked(contrast)).map(found => `dark: ${found}`));
-    for (const only of ["main", "h1"]) {
-        const count = document.querySelectorAll(only).length;
-        if (count !== 1) wrong.push(`${count} <${only}>`);
-    }
-    if (!document.title.trim() || /Select .* to/.test(document.title)) wrong.push(document.title);
-    return wrong;
-}"""
-# What follows the window's size may be a moment late.
-SIDEWAYS = """async () => {
-    const wide = () => document.documentElement.scrollWidth - innerWidth;
-    const until = Date.now() + 10_000;
-    while (wide() > 0 && Date.now() < until) await new Promise(requestAnimationFrame);
-    return wide();
-}"""
-WATCH = """
-window.refused = [];
-document.addEventListener('securitypolicyviolation', event =>
-    window.refused.push(`${event.violatedDirective} ${event.sample || event.blockedURI}`));
-"""
 # What Alpine's CSP build cannot read, or may not reach: what runs only at a click is found so too.
 BEYOND_ALPINE = r"""() => {
     const words = "new|typeof|if|return|await|document|localStorage|JSON|valueOf|toString";
@@ -105,15 +67,6 @@ MOVING = """() => [...document.querySelectorAll("*")].filter((box) => {
 
 
 @pytest.fixture
-def page(browser: Browser, live_server: LiveServer) -> Page:
-    """Less motion: nothing fades while its colours are measured."""
-    context = browser.new_context(viewport=DESK, base_url=live_server.url, reduced_motion="reduce")
-    context.add_init_script(AXE)
-    context.add_init_script(WATCH)
-    return context.new_page()
-
-
-@pytest.fixture
 def upset(page: Page) -> list[str]:
     """Any console warning (Alpine logs its errors there) or script error fails the test."""
     said: list[str] = []
@@ -125,38 +78,6 @@ def upset(page: Page) -> list[str]:
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("console", listen)
     return said
-
-
-def log_in(page: Page, live_server: LiveServer, client: Client) -> None:
-    session = client.cookies["sessionid"].value
-    page.context.clear_cookies()
-    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-
-
-def complaints(page: Page) -> list[str]:
-    """What is wrong with the page that is open: at a desk, in the dark, and on a phone.
-
-    The navigation is the same everywhere and the slowest to judge: the overview's is enough.
-    """
-    without = [] if page.url.endswith("/admin/") else [["#nav-sidebar"]]
-    page.set_viewport_size(DESK)
-    wait_until_settled(page)
-    wrong: list[str] = page.evaluate(JUDGE, [without, WCAG])
-    if (wide := page.evaluate(SIDEWAYS)) > 0:
-        wrong.append(f"{wide} px too wide for a desk")
-    page.set_viewport_size(PHONE)
-    if (wide := page.evaluate(SIDEWAYS)) > 0:
-        wrong.append(f"{wide} px too wide for a phone")
-    return wrong
-
-
-def looked_at(page: Page, paths: list[str]) -> dict[str, list[str]]:
-    found = {}
-    for path in paths:
-        open_at_a_desk(page, path)
-        if wrong := complaints(page):
-            found[path] = wrong
-    return found
 
 
 def whole_pages(rows: dict[str, int]) -> list[str]:
@@ -181,7 +102,7 @@ def test_every_page_can_be_used_by_everybody_is_calm_and_asks_for_no_eval(
     paths += [f"{steps}?step={step}" for step in ("who", "what", "when", "review")]
     paths += [reverse("admin:campaigns_audience_delete", args=[rows["campaigns_audience"]])]
 
-    log_in(page, live_server, logged_in_again())
+    share_session(page, live_server, logged_in_again())
     found = {}
     for path in paths:
         open_at_a_desk(page, path)
@@ -191,23 +112,12 @@ def test_every_page_can_be_used_by_everybody_is_calm_and_asks_for_no_eval(
     assert found == {} and unrest(page, upset) == []
 
 
-def open_at_a_desk(page: Page, path: str) -> None:
-    page.set_viewport_size(DESK)
-    page.goto(path)
-
-
 def unrest(page: Page, upset: list[str]) -> list[str]:
     """What the page that is open made the browser say, and what only a click would."""
     wait_until_settled(page)
     said = [*upset, *page.evaluate("window.refused"), *page.evaluate(BEYOND_ALPINE)]
     upset.clear()
     return said
-
-
-def logged_in_again() -> Client:
-    client = Client()
-    client.force_login(somebody(Role.OWNER, "olga"))
-    return client
 
 
 def test_a_run_in_trouble_and_a_result_can_too(
@@ -221,7 +131,7 @@ def test_a_run_in_trouble_and_a_result_can_too(
     finished.chunks.update(state=Chunk.State.CLOSED)
     for _ in ("ends", "is counted"):
         engine.advance(finished.pk, now=timezone.now())
-    log_in(page, live_server, logged_in(Role.OWNER))
+    share_session(page, live_server, logged_in(Role.OWNER))
     runs = [reverse("admin:campaigns_run_change", args=[run.pk]) for run in (sending, paused)]
     ended = [
         reverse(f"admin:{name}", args=[finished.pk])
@@ -247,7 +157,7 @@ def test_the_dialog_of_a_test_send_can_too(
     make_tester(project, "dead-1:APA91b")
     make_tester(project)
     template = make_template(project)
-    log_in(page, live_server, logged_in(Role.EDITOR))
+    share_session(page, live_server, logged_in(Role.EDITOR))
     page.goto(reverse("admin:campaigns_template_change", args=[template.pk]))
     page.get_by_role("button", name="Send a test …").click()
     expect(page.get_by_role("dialog")).to_be_visible()
@@ -266,7 +176,7 @@ def test_the_text_of_a_run_can_be_changed_by_everybody_who_may(
     make_people(project, 9)
     run = make_run(project, name="Spring", template={"locales": {"ko": {"title": "봄"}}})
     settle(run, accepted=3, unknown=1)
-    log_in(page, live_server, logged_in(Role.SENDER))
+    share_session(page, live_server, logged_in(Role.SENDER))
     page.goto(reverse("admin:campaigns_run_change", args=[run.pk]))
     page.get_by_text("Change the text", exact=True).click()
     dialog = page.get_by_role("dialog")
@@ -291,7 +201,7 @@ def test_alerts_can_be_made_quiet_by_everybody_who_may(
     run.pause(Cause.BAD_CREDENTIALS)
     paused, quota = make_alert(project, run=run), make_alert(project)
     make_alert(project, kind="quota", ended_at=timezone.now())
-    log_in(page, live_server, logged_in(Role.SENDER))
+    share_session(page, live_server, logged_in(Role.SENDER))
     of_run = reverse("admin:campaigns_run_change", args=[run.pk])
     assert looked_at(page, ["/admin/alerts/", "/admin/alerts/?kind=slow", "/admin/", of_run]) == {}
 
@@ -319,7 +229,7 @@ def test_a_chart_says_its_values_under_the_pointer_and_at_the_arrow_keys(
     make_people(project, 3)
     settle(make_run(project), accepted=3)
     Run.objects.update(accepted=3)
-    log_in(page, live_server, logged_in(Role.VIEWER))
+    share_session(page, live_server, logged_in(Role.VIEWER))
     page.goto("/admin/")
     said, today = page.locator("chart-values output"), r"^[^·]+ · Accepted: 3 · Failed: 0$"
 
@@ -340,13 +250,13 @@ def test_a_chart_says_its_values_under_the_pointer_and_at_the_arrow_keys(
 
 def test_pages_without_anything_on_them_can_too(page: Page, live_server: LiveServer) -> None:
     assert looked_at(page, ["/admin/login/"]) == {}
-    log_in(page, live_server, logged_in(Role.OWNER))
+    share_session(page, live_server, logged_in(Role.OWNER))
     models = ("campaign", "run", "audience", "template")
     empty = [f"/admin/campaigns/{model}/" for model in models]
     empty += ["/admin/", "/admin/campaigns/campaign/calendar/", "/admin/notifications/contact/"]
     empty += ["/admin/notifications/import/", "/admin/alerts/"]
     assert looked_at(page, [*empty, "/admin/nowhere/"]) == {}
-    log_in(page, live_server, logged_in(Role.VIEWER))
+    share_session(page, live_server, logged_in(Role.VIEWER))
     assert looked_at(page, ["/admin/operations/"]) == {}, "what is not for one's role"
 
 
@@ -355,7 +265,7 @@ def test_the_keyboard_is_always_seen_and_may_skip_the_navigation(
 ) -> None:
     make_people(project, 1)
     campaign = make_campaign(project)
-    log_in(page, live_server, logged_in(Role.OWNER))
+    share_session(page, live_server, logged_in(Role.OWNER))
     for name in ("campaigns_campaign_changelist", "campaigns_audience_add"):
         page.goto(reverse(f"admin:{name}"))
         unseen = []
@@ -376,7 +286,7 @@ def test_the_keyboard_is_always_seen_and_may_skip_the_navigation(
 
 
 def test_the_account_menu_opens_and_closes_by_keyboard(page: Page, live_server: LiveServer) -> None:
-    log_in(page, live_server, logged_in(Role.OWNER))
+    share_session(page, live_server, logged_in(Role.OWNER))
     page.set_viewport_size(DESK)
     page.goto("/admin/")
     account = page.locator("#nav-sidebar").get_by_role("button", expanded=False).last
@@ -403,7 +313,7 @@ def test_whoever_asks_for_less_motion_gets_none(
     run = make_run(project)
     settle(run, accepted=1)
     control.pause(run, by="user:ada")
-    log_in(page, live_server, logged_in(Role.OWNER))
+    share_session(page, live_server, logged_in(Role.OWNER))
     for path in ("/admin/", reverse("admin:campaigns_run_change", args=[run.pk])):
         page.goto(path)
         assert page.evaluate(MOVING) == []

@@ -12,8 +12,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.project import Project
 from notifications.staff.team import Role
-from tests.browser.test_accessible import complaints, log_in, looked_at
-from tests.browser.test_accessible import page as page
+from tests.browser.accessibility import complaints, looked_at
+from tests.browser.sessions import share_session
 from tests.given.builders import make_people
 from tests.given.builders import make_scheduled_run as scheduled
 from tests.roles.people import logged_in
@@ -30,7 +30,7 @@ def test_the_line_of_a_day_and_its_planner_can_be_read_by_everybody(
     at = timezone.now() + timedelta(days=2)
     for name in ("Lanterns", "Neighbour"):
         scheduled(project, at, name=name)
-    log_in(page, live_server, logged_in(Role.VIEWER))
+    share_session(page, live_server, logged_in(Role.VIEWER))
     page.goto(f"{CALENDAR}{at:%Y-%m-%d}")
     expect(page.get_by_text("9 people would get both “Lanterns” and “Neighbour”.")).to_be_visible()
     line = page.get_by_role("link", name="Quota: 18 messages, most from")
@@ -55,7 +55,7 @@ def test_a_run_that_is_dragged_to_another_day_says_how_it_would_go_there(
     at = (at - timedelta(days=at.weekday() - 1)).replace(hour=12, minute=0)
     scheduled(project, at, name="Lanterns")
     scheduled(project, at + timedelta(days=1), name="Neighbour")
-    log_in(page, live_server, logged_in(Role.SENDER))
+    share_session(page, live_server, logged_in(Role.SENDER))
     page.set_viewport_size({"width": 1360, "height": 900})
     page.goto(f"{CALENDAR}{at:%Y-%m-%d}")
     there = page.locator(f'td[data-day="{at + timedelta(days=1):%Y-%m-%d}"]')

@@ -17,7 +17,8 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.team import Role
-from tests.browser.test_accessible import AXE, complaints, log_in
+from tests.browser.accessibility import AXE, complaints
+from tests.browser.sessions import share_session
 from tests.given.builders import make_campaign, make_people, make_project, make_run
 from tests.roles.people import logged_in
 
@@ -30,7 +31,7 @@ def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
     context = browser.new_context(base_url=live_server.url, reduced_motion="reduce")
     context.add_init_script(AXE)
     page = context.new_page()
-    log_in(page, live_server, logged_in(Role.OWNER))
+    share_session(page, live_server, logged_in(Role.OWNER))
     yield page
     page.goto("about:blank")  # it asks no more: an answer must not come in the next test
     context.close()

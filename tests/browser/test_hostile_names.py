@@ -22,8 +22,8 @@ from campaigns.runs.run import Run
 from campaigns.texts.snippets.snippet import Snippet
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
+from tests.browser.accessibility import LEFT, PHONE, SIDEWAYS, WATCH
 from tests.browser.settled import wait_until_settled
-from tests.browser.test_accessible import LEFT, PHONE, SIDEWAYS, WATCH
 from tests.given.builders import (
     make_audience,
     make_campaign,

@@ -18,8 +18,8 @@ from notifications.admin.importing import upload
 from notifications.people.contact import Contact
 from notifications.people.importing.model import Import
 from notifications.staff.team import Role
-from tests.browser.test_accessible import complaints, log_in
-from tests.browser.test_accessible import page as page
+from tests.browser.accessibility import complaints
+from tests.browser.sessions import share_session
 from tests.given.builders import make_project
 from tests.roles.people import logged_in
 
@@ -129,7 +129,7 @@ def test_a_file_with_bad_rows_becomes_people_and_a_list(
     page: Page, live_server: LiveServer, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upload, "PART_BYTES", 2_000)  # so that there are several
-    log_in(page, live_server, logged_in(Role.EDITOR))
+    share_session(page, live_server, logged_in(Role.EDITOR))
     page.set_viewport_size({"width": 1360, "height": 900})
     page.goto(reverse("admin:notifications_contact_changelist"))
     page.get_by_role("link", name="Import a file").click()

@@ -9,8 +9,8 @@ from pytest_django.live_server_helper import LiveServer
 from campaigns import tasks
 from campaigns.texts.template import Template
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import log_in
 from tests.api.caller import Caller
+from tests.browser.sessions import log_in
 from tests.given.builders import (
     make_audience,
     make_campaign,

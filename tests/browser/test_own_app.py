@@ -14,8 +14,8 @@ from notifications.people.consent.category import Category
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
+from tests.api.documented import shown
 from tests.api.own_app import token_of
-from tests.api.test_documented import shown
 from tests.given.builders import make_contact, make_project
 from tests.servers.site import Site, serving
 

@@ -6,12 +6,14 @@ import csv
 import io
 import random
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
@@ -20,9 +22,8 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.events.writing import Event, write
 from notifications.people.project import Project
-from tests.admin.audience.test_what_happened_in_browser import add_rule
-from tests.browser.test_story import PASSWORD, expect_state, launch, log_in
-from tests.browser.test_story import page as page
+from tests.browser.rule_editor import add_rule
+from tests.browser.walk import PASSWORD, expect_state, launch, log_in, untroubled_page
 from tests.given.builders import make_audience, make_campaign, make_device
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
@@ -30,6 +31,12 @@ from tests.servers.workers import Workers
 pytestmark = pytest.mark.django_db(transaction=True)
 GOOD, BAD = 290, 10
 DEAD = 20  # addresses that FCM refuses
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
+    with untroubled_page(browser, live_server) as page:
+        yield page
 
 
 def rows() -> list[str]:

@@ -22,6 +22,7 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff.team import Role
+from tests.browser.walk import PASSWORD, expect_state, launch, log_in, untroubled_page
 from tests.given.builders import make_campaign, make_contact, make_device, make_people
 from tests.given.factor import code_of
 from tests.roles.people import somebody
@@ -29,33 +30,13 @@ from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PASSWORD = "a long pass phrase"
 CAMPAIGN = "/admin/campaigns/campaign"
 
 
 @pytest.fixture
 def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
-    context = browser.new_context(
-        viewport={"width": 1360, "height": 900}, base_url=live_server.url, accept_downloads=True
-    )
-    page = context.new_page()
-    page.on("dialog", lambda dialog: dialog.accept())  # “leave without saving?”
-    troubles: list[str] = []
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
-    yield page
-    context.close()
-    # Chromium calls an address that refuses somebody an error; one test goes there on purpose. And
-    # a page that is left while it asks for news says so.
-    expected = ("status of 403", "htmx:sendAbort", "htmx:afterRequest")
-    assert [said for said in troubles if not any(word in said for word in expected)] == []
-
-
-def log_in(page: Page, name: str) -> None:
-    page.goto("/admin/")
-    page.get_by_label("Username").fill(name)
-    page.locator("input[name=password]").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    with untroubled_page(browser, live_server) as page:
+        yield page
 
 
 def confirm(page: Page, verb: str) -> None:
@@ -131,18 +112,6 @@ def launch_them_together(page: Page) -> None:
     page.get_by_role("button", name="Save, then review").click()
     expect(page.locator("#review")).to_contain_text("30")
     launch(page)
-
-
-def launch(page: Page) -> None:
-    """With the double click that many people make; one run comes of it."""
-    page.get_by_role("link", name="Launch …").click()
-    page.get_by_role("dialog").get_by_role("button", name=re.compile("Launch")).dblclick()
-    expect(page).to_have_url(re.compile("/admin/campaigns/run/"))
-    assert Run.objects.count() == 1
-
-
-def expect_state(page: Page, state: str) -> None:
-    expect(page.locator(f"#run-live .c-state-{state}")).to_be_visible()
 
 
 def download(page: Page) -> list[dict[str, str]]:

@@ -13,7 +13,7 @@ from campaigns import tasks
 from campaigns.planning.text_check.text_check import TextCheck
 from notifications.people.project import Project
 from notifications.staff.team import Role
-from tests.browser.test_accessible import AXE, complaints
+from tests.browser.accessibility import AXE, complaints
 from tests.given.builders import make_campaign
 from tests.roles.people import logged_in
 from tests.text_check.reading import make_reader

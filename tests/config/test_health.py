@@ -18,8 +18,8 @@ from campaigns.runs.tick import Tick
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device, make_people, make_run
+from tests.given.by_hand import send_everything
 from tests.given.forgetting import flush
-from tests.sending.test_send import send_everything
 
 pytestmark = pytest.mark.django_db
 

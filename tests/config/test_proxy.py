@@ -18,7 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.boot.proxy import env_no_proxy, env_proxy
 from config.celery import say_which_way_messages_take
 from notifications.proxy import Proxy
-from tests.config.test_settings import ROOT
+from tests.config.manage_check import ROOT
 
 NAMES = ("HTTPS_PROXY", "https_proxy", "HTTPS_PROXY_FILE", "NO_PROXY", "no_proxy", "TRANSPORT")
 COMPANYS = "http://carol:open%2Dsesame@proxy.example:3128"

@@ -19,10 +19,9 @@ from campaigns.echo.recount import Recount, differences_lately
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from tests.admin.run.test_echo import some
 from tests.echo.reached import does, make_goal, minute, reached, tells
 from tests.given.builders import make_contact, make_device, make_people, make_project, make_run
-from tests.given.runs import cancelled
+from tests.given.runs import cancelled, some
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -5,26 +5,23 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.db.models import F
 from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.engine import engine
 from campaigns.runs import claiming
-from campaigns.runs.chunk import Chunk
-from campaigns.runs.ledger import Delivery, Window
+from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
-from campaigns.runs.wave import Wave
 from campaigns.sending import settling
 from campaigns.sending.judging import Final, Judged
 from campaigns.sending.left import left_to_send
 from notifications.people.project import Project
+from tests.given.absence import NIGHT, age, tick
 from tests.given.builders import make_campaign, make_people, make_run, make_scheduled_run
 
 pytestmark = pytest.mark.django_db
-NIGHT = timedelta(hours=7)
 
 
 @pytest.fixture
@@ -35,20 +32,6 @@ def run(project: Project) -> Run:
     engine.advance(run.pk, now=timezone.now())
     tick(timedelta(0))
     return Run.objects.get(pk=run.pk)
-
-
-def tick(ago: timedelta) -> None:
-    Tick.record(timezone.now() - ago)
-
-
-def age(by: timedelta) -> None:
-    """All that says when something happened, as if it were that much longer ago."""
-    moments = ("launched_at", "scheduled_at", "started_at", "resumed_at", "reopened_at")
-    Run.objects.update(**{name: F(name) - by for name in moments})
-    Chunk.objects.update(queued_at=F("queued_at") - by)
-    Window.objects.update(opened_at=F("opened_at") - by)
-    Wave.objects.update(rung_at=F("rung_at") - by)
-    Tick.objects.update(**{name: F(name) - by for name in ("at", "left_at", "back_at")})
 
 
 def claims(run: Run) -> bool:

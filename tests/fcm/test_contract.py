@@ -8,7 +8,7 @@ import pytest
 
 from emulator.google.catalogue import CATALOGUE
 from notifications.gateway import Outcome, Verdict
-from tests.fcm.test_fcm import message
+from tests.fcm.message import message
 from tests.fcm.ways import Gateways
 from tests.servers.fcm import Fcm
 

@@ -19,10 +19,10 @@ from notifications.fcm_data import data_api, fetching, words
 from notifications.fcm_data.day import Asking, FcmDay
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
+from tests.fcm.message import APP
 from tests.given.builders import make_contact, make_device, make_project, make_run
 from tests.servers.fcm import Fcm
 
-APP = "1:1234567890:android:321abc456def7890"
 OFF = {
     "error": {
         "code": 403, "status": "PERMISSION_DENIED",

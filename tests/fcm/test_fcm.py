@@ -10,17 +10,12 @@ from typing import Any
 import pytest
 
 from notifications.fcm import fcm as gateway_module
-from notifications.gateway import BadCredentials, Push, Verdict
+from notifications.gateway import BadCredentials, Verdict
 from notifications.keys.minting import AccountKey, Minted, TokenUnavailable
 from notifications.keys.tokens import AccessTokens
+from tests.fcm.message import message
 from tests.fcm.ways import Gateways, tokens_of
 from tests.servers.fcm import Fcm
-
-
-def message(number: int, **values: str) -> Push:
-    address = values.pop("address", f"live{number}:APA91b")
-    defaults = {"kind": "token", "platform": "android", "title": "x"}
-    return Push(reference=f"81:{number}", address=address, **{**defaults, **values})  # type: ignore[arg-type]
 
 
 class RevokedKey(AccountKey):

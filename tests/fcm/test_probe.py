@@ -21,7 +21,7 @@ from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import AccountKey
 from notifications.people.project import Project
 from tests.given.builders import make_project
-from tests.keys.test_tokens import another_private_key
+from tests.given.private_key import another_private_key
 from tests.servers.fcm import Fcm
 
 

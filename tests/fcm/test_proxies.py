@@ -23,7 +23,7 @@ from notifications.gateway import Arrived, Outcome, Permit, Verdict
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from notifications.proxy import Proxy as Named
-from tests.fcm.test_data_api import APP
+from tests.fcm.message import APP
 from tests.fcm.ways import gateway_to, push, run, send, tokens_of
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm

@@ -13,8 +13,8 @@ from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown
 from notifications.people.project import Project
-from tests.admin.run.test_result import ended
 from tests.given.builders import make_run
+from tests.given.runs import ended
 
 
 def opened(project: Project, *, count: int, days_ago: float = 2) -> Run:

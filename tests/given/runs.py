@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 
 from campaigns.audiences.audience import Audience, Member
 from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import BY_NAME, Report
+from campaigns.echo.receipt import BY_NAME, Event, Report
 from campaigns.engine import engine, load
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.pace.load import Load
+from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.people.events import writing
 from notifications.people.project import Project
 from tests.given.builders import (
     make_contact,
@@ -148,3 +152,54 @@ def opened_by_some(project: Project) -> Run:
 def on_list(audience: Audience) -> set[str]:
     members = Member.objects.filter(audience=audience).select_related("contact")
     return {member.contact.external_id for member in members}
+
+
+def ended(run: Run, **statuses: tuple[str, str]) -> Run:
+    """Everybody accepted, but people with these external ids."""
+    names = dict(Contact.objects.values_list("pk", "external_id"))
+    for row in Recipient.objects.filter(run_id=run.pk):
+        status, reason = statuses.get(names[row.contact_id], ("accepted", ""))
+        Delivery.objects.create(
+            run_id=run.pk, seq=row.seq, device_id=row.device_id, status=status, reason=reason,
+            attempt=1, at=timezone.now(),
+        )  # fmt: skip
+    rows = Delivery.objects.filter(run_id=run.pk)
+    sums = {name: rows.filter(status=name).count() for name in Delivery.Status.values}
+    why = {row.reason: 1 for row in rows if row.reason}
+    run.chunks.update(state=Chunk.State.CLOSED, reasons=why, **sums)
+    for _ in range(3):
+        engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    assert run.finished_at
+    return run
+
+
+def settle(run: Run, **counts: int) -> None:
+    """What workers would have written of its one chunk."""
+    seqs = iter(range(1, sum(counts.values()) + 1))
+    reasons = {"rejected": "unregistered", "skipped": "missing_value", "unknown": "unanswered"}
+    for status, count in counts.items():
+        for _ in range(count):
+            Delivery.objects.create(
+                run_id=run.pk, seq=next(seqs), device_id=1, status=status,
+                reason=reasons.get(status, ""), attempt=1, at=timezone.now(),
+            )  # fmt: skip
+    named = {reasons[status]: count for status, count in counts.items() if status in reasons}
+    run.chunks.update(**counts, reasons=named)
+
+
+def bought(run: Run, *prices: Any) -> None:
+    """Numbers 1 and 2 opened it, and the first bought."""
+    keep(Report(run.pk, seq, Event.OPENED, None) for seq in (1, 2))
+    who = Recipient.objects.get(run_id=run.pk, seq=1).contact_id
+    ada = Contact.objects.get(pk=who).external_id
+    did = [writing.Event(ada, "bought", timezone.now(), {"price": price}) for price in prices]
+    writing.write(run.project_id, did)
+
+
+def some(dice: random.Random, run: Run) -> None:
+    for _ in range(dice.randrange(4)):
+        keep(
+            Report(run.pk, dice.randrange(1, 31), dice.choice(list(Event)), None)
+            for _ in range(dice.randrange(1, 15))
+        )

@@ -17,7 +17,7 @@ from notifications.people.importing.reading import ENCODINGS, decoded, encoded_l
 from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.importing import bring_in, check, mapped, merge, reasons, upload
-from tests.importing.test_reading import packed
+from tests.importing.packing import packed
 
 PEOPLE = {
     "cp949": "김민준 서울특별시 이서연 부산광역시 박도윤 대구 최지우 경기도 성남시 정하준 똠방각하",

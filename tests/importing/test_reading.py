@@ -18,6 +18,7 @@ from notifications.people.importing.reading import decoded, encoded_length, fitt
 from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.importing import bring_in, mapped, merge, reasons, upload
+from tests.importing.packing import packed
 
 
 @pytest.fixture
@@ -139,14 +140,6 @@ def test_an_unusable_file_fails_and_says_why(shop: Project, case: str) -> None:
     assert one.state == Import.State.FAILED
     assert problem in one.problem
     assert not one.parts.exists()
-
-
-def packed(*files: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        for name, content in files:
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 def test_an_archive_of_tables_is_read_as_one(shop: Project) -> None:

@@ -27,7 +27,7 @@ from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import AccountKey
 from notifications.keys.tokens import AccessTokens
 from notifications.people.project import Project
-from tests.keys.test_tokens import another_private_key
+from tests.given.private_key import another_private_key
 from tests.servers.fcm import Fcm
 
 ADDRESSES = ["live1:APA91b", "dead-1:APA91b", "reset-1:APA91b", "lost-1:APA91b", "flaky-1:APA91b"]

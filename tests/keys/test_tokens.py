@@ -10,8 +10,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import LazySettings
 from time_machine import travel
 
@@ -19,6 +17,7 @@ from notifications.gateway import BadCredentials
 from notifications.keys.minting import AccountKey, TokenUnavailable
 from notifications.keys.tokens import MOST_REJECTIONS, AccessTokens
 from tests.given.forgetting import flush_ours
+from tests.given.private_key import another_private_key
 from tests.servers.fcm import Fcm
 from tests.servers.relay import Relay
 from tests.servers.sender import Sender
@@ -56,12 +55,6 @@ def ask_all(senders: list[Sender], order: str) -> list[Any]:
     for sender in senders:
         sender.tell(order)
     return [sender.hear() for sender in senders]
-
-
-def another_private_key() -> str:
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    pem = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    return key.private_bytes(*pem, serialization.NoEncryption()).decode()
 
 
 def tokens_of(fcm: Fcm, **changes: Any) -> AccessTokens:

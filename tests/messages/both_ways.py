@@ -17,7 +17,7 @@ from config.front.front import Front
 from config.front.hands.way import Said, Way
 from config.front.limits import Limits
 from config.front.refusals import Refused
-from tests.security.front.test_front import SCOPE
+from tests.security.front.scope import SCOPE
 
 Answers = list[Said | Refused | None]
 handler = cache(WSGIHandler)

@@ -22,6 +22,7 @@ from notifications.people.project import Project
 from notifications.staff.access import ApiKey, Scope
 from tests.given.builders import make_contact, make_device, make_project, make_template
 from tests.messages.both_ways import Heard, Web
+from tests.messages.request_body import body
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CALLS = 12
@@ -37,11 +38,6 @@ def key(transactional_db: None, project: Project) -> str:
     assert Web().post(key, body(0))[0].status == 202
     Message.objects.all().delete()
     return key
-
-
-def body(number: int, **more: Any) -> dict[str, Any]:
-    content = {"title": "Hello", "body": f"Number {number}"}
-    return {"to": {"contact": f"p{number}"}, "content": content, **more}
 
 
 def wait_for(event: threading.Event, seconds: float = 20) -> None:

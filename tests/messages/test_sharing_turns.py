@@ -12,7 +12,7 @@ from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from tests.given.builders import make_contact, make_device
 from tests.messages.both_ways import Heard, Web
-from tests.messages.test_express import body
+from tests.messages.request_body import body
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG = 5.0  # seconds

@@ -18,7 +18,7 @@ from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.ways import posting
 from notifications.people.project import Project
 from notifications.values.moments import in_zone
-from tests.admin.lists.test_browser import log_in
+from tests.browser.sessions import log_in
 from tests.given.builders import make_project
 from tests.given.endpoints import make_endpoint
 from tests.servers.receiver import Receiver

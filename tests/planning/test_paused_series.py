@@ -14,9 +14,8 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller
-from tests.planning.test_recurrence import DAY, first, launch, runs, series
+from tests.given.series import DAY, launch, runs
 
-first, series = first, series  # fixtures, used here too
 BY = "user:alice"
 
 

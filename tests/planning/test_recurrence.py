@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.utils import timezone
 
 from campaigns import control
 from campaigns.engine import engine
@@ -16,35 +15,11 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.staff.audit import AuditEntry
 from tests.given.builders import make_campaign, make_people, make_project
-
-DAY = timedelta(days=1)
+from tests.given.series import DAY, launch, runs
 
 
 def moment(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
-
-
-@pytest.fixture
-def first(db: None) -> datetime:
-    return (timezone.now() + timedelta(hours=2)).replace(second=0, microsecond=0)
-
-
-@pytest.fixture
-def series(first: datetime) -> Campaign:
-    project = make_project()
-    make_people(project, 2)
-    return make_campaign(
-        project, name="Daily", schedule_kind="recurring", repeat="daily", at=first, timezone="UTC"
-    )
-
-
-def launch(campaign: Campaign, now: datetime | None = None) -> Run:
-    return control.launch(campaign, by="user:alice", now=now or timezone.now())
-
-
-def runs() -> list[tuple[datetime, str]]:
-    found = Run.objects.order_by("scheduled_at", "pk")
-    return list(found.values_list("scheduled_at", "state"))
 
 
 def test_a_launch_makes_the_first_run_and_the_next_follows_when_it_is_due(

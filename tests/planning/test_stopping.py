@@ -12,9 +12,7 @@ from campaigns.planning import moving
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.staff.audit import AuditEntry
-from tests.planning.test_recurrence import DAY, first, launch, runs, series
-
-first, series = first, series  # fixtures, used here too
+from tests.given.series import DAY, launch, runs
 
 
 def test_cancelling_the_one_that_waits_leaves_out_that_one_alone(

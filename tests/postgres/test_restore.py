@@ -17,9 +17,9 @@ from psycopg import sql
 
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.engine.test_absence import NIGHT, age, tick
+from tests.given.absence import NIGHT, age, tick
 from tests.given.builders import make_people, make_run
-from tests.sending.test_send import send_everything
+from tests.given.by_hand import send_everything
 from tests.servers.workers import CHECKOUT, database_of_the_tests, redis_apart
 
 pytestmark = pytest.mark.django_db(transaction=True)

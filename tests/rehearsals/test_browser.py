@@ -12,9 +12,9 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from notifications.people.project import Project
 from notifications.staff.team import Role
+from tests.browser.accessibility import complaints, looked_at
+from tests.browser.sessions import share_session
 from tests.browser.settled import wait_until_settled
-from tests.browser.test_accessible import complaints, log_in, looked_at
-from tests.browser.test_accessible import page as page  # its fixture, with axe
 from tests.given.builders import addresses, make_campaign, make_people
 from tests.rehearsals.rehearsing import drive, launch, owner_of, rehearse
 from tests.roles.people import logged_in
@@ -34,7 +34,7 @@ def campaign(project: Project, fcm: Fcm) -> Campaign:
 def test_it_is_asked_for_in_the_review_and_its_page_follows_it(
     page: Page, live_server: LiveServer, campaign: Campaign, fcm: Fcm
 ) -> None:
-    log_in(page, live_server, logged_in(Role.SENDER))
+    share_session(page, live_server, logged_in(Role.SENDER))
     page.set_viewport_size({"width": 390, "height": 844})
     review = reverse("admin:campaigns_campaign_change", args=[campaign.pk])
     page.goto(f"{review}?step=review")
@@ -67,7 +67,7 @@ def test_its_pages_can_be_used_by_everybody(
     run = launch(campaign)
     make_people(project, addresses(vague=120))
     waits = rehearse(make_campaign(project, name="Vague"))
-    log_in(page, live_server, logged_in(Role.OWNER))
+    share_session(page, live_server, logged_in(Role.OWNER))
     paths = [reverse("admin:rehearsal_one", args=[one.pk]) for one in (some, whole, waits)]
     paths += [
         reverse("admin:campaigns_run_change", args=[run.pk]),

@@ -18,7 +18,7 @@ from notifications.staff.audit import AuditEntry
 from notifications.staff.subjects import Subject
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
-from tests.admin.lists.test_korean import english_on
+from tests.admin.lists.english import english_on
 from tests.api.caller import Caller
 from tests.given.builders import (
     make_audience,

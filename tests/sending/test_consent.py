@@ -19,26 +19,16 @@ from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.people.consent.category import Category
 from notifications.people.consent.saying import EVERYTHING, Word, say
-from notifications.people.consent.suppression import suppress
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
+from tests.given.consent import decline, never
 from tests.given.waiting import eventually, somebody_waits
 from tests.servers.fcm import Fcm
 
 MARKETING, TRANSACTIONAL, CRITICAL = Category.Kind.values
 Leaving = Callable[[Contact], object]
-
-
-def decline(contact: Contact, category: str = EVERYTHING) -> None:
-    no = Word(contact.external_id, category, False)
-    say(contact.project, [no], source="api", by="key:abc", now=timezone.now())
-
-
-def never(contact: Contact) -> None:
-    ids = [contact.external_id]
-    suppress(contact.project, ids, reason="", by="user:alice", now=timezone.now())
 
 
 def erase(contact: Contact) -> None:

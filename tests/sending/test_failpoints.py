@@ -6,7 +6,7 @@ import pytest
 
 from campaigns import failpoints
 from campaigns.failpoints import Failpoint, Injected
-from tests.config.test_settings import check
+from tests.config.manage_check import check
 
 
 def test_a_failpoint_says_where_what_and_how_often() -> None:

@@ -13,8 +13,8 @@ from campaigns.runs.run import Run
 from notifications.pace.load import Load
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_people
+from tests.given.load_reports import AT_THE_FLOOR, a_second
 from tests.given.waiting import eventually
-from tests.sending.test_load import AT_THE_FLOOR, a_second
 from tests.servers.fcm import Fcm
 from tests.servers.receiver import Receiver
 from tests.servers.workers import Workers

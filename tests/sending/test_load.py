@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -16,12 +15,11 @@ from campaigns.sending.sending import Sending
 from notifications.pace.load import Load
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_people, make_run
+from tests.given.load_reports import AT_THE_FLOOR, a_second
 from tests.given.waiting import eventually
 from tests.rehearsals.rehearsing import ask
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
-
-AT_THE_FLOOR = 10 * 1.5  # messages a second, and what a bucket holds
 
 
 def at_work(run: Run) -> Sending:
@@ -80,10 +78,3 @@ def test_the_rate_at_fcm_follows_each_report(
     load.reported(project, 0)
     eventually("it sends as planned", lambda: a_second(fcm) > 2 * AT_THE_FLOOR)
     control.cancel(Run.objects.get(pk=run.pk), by="user:alice")
-
-
-def a_second(fcm: Fcm) -> float:
-    """Messages that arrive, for three seconds from now."""
-    before = int(fcm.counts()["accepted"])
-    time.sleep(3)
-    return (int(fcm.counts()["accepted"]) - before) / 3

@@ -19,8 +19,8 @@ from notifications.measures import by_project
 from notifications.measures.measure import Count, Spread
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_project, make_run
+from tests.given.by_hand import send_everything
 from tests.given.scraped import scraped
-from tests.sending.test_send import send_everything
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,15 +20,12 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.values import exact
 from tests.given.builders import make_contact, make_device, make_people, make_run
+from tests.given.by_hand import send_everything
 from tests.servers.fcm import Fcm
 
 
 def delivery_of(run: Run, device: Device) -> Delivery:
     return Delivery.objects.get(run_id=run.pk, device_id=device.pk)
-
-
-def send_everything(run: Run) -> dict[str, int]:
-    return sending.send(run.pk, 1, run.epoch)
 
 
 def test_an_accepted_push_reaches_its_address_once_with_the_persons_text(

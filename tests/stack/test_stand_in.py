@@ -21,7 +21,7 @@ from config.stack.state import claim
 from notifications.people.project import Project
 from tests.servers.fcm import Fcm
 from tests.stack.conftest import bare_environment
-from tests.stack.test_run import RunningStack
+from tests.stack.running import RunningStack
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign, make_contact, make_project, make_template
-from tests.sending.test_consent import decline
+from tests.given.consent import decline
 from tests.servers.fcm import Fcm
 from tests.test_sends.trying import make_tester
 

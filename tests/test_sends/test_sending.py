@@ -27,8 +27,8 @@ from tests.given.builders import (
     make_run,
     make_template,
 )
+from tests.given.consent import decline, never
 from tests.roles.people import logged_in
-from tests.sending.test_consent import decline, never
 from tests.servers.fcm import Fcm
 from tests.test_sends.trying import answered, ask, ends_of, make_tester, try_on
 

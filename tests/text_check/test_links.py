@@ -16,8 +16,8 @@ from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign
+from tests.given.project_form import project_form
 from tests.roles.people import logged_in
-from tests.security.pages.test_images import project_form
 from tests.servers.receiver import Receiver, receiving
 from tests.text_check.reading import found, make_reader, one, read
 

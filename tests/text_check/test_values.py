@@ -10,7 +10,7 @@ from django.utils import timezone
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_contact, make_device
-from tests.sending.test_consent import decline
+from tests.given.consent import decline
 from tests.text_check.reading import found, make_reader, names, one, read, read_text
 
 pytestmark = pytest.mark.django_db

@@ -17,7 +17,7 @@ from campaigns.texts.translating.units import Cell
 from notifications.fcm import payload, sizes
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_project, make_run, make_template
-from tests.texts.test_rendering import reader
+from tests.texts.rendered import reader
 
 BUTTONS = [
     {"id": "open", "title": "Open, {{ first_name }}", "link": "https://example.com/{{ city }}"},

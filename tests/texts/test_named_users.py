@@ -9,7 +9,7 @@ from campaigns.texts.template import Template
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_project, make_template
-from tests.texts.test_rendering import content, reader, rendered
+from tests.texts.rendered import content, reader, rendered
 
 
 @pytest.fixture

@@ -12,32 +12,10 @@ from hypothesis import strategies as st
 
 from campaigns.runs.reasons import Reason
 from campaigns.texts import liquid
-from campaigns.texts.rendering import Reader, Renderer, Unrenderable, render
+from campaigns.texts.rendering import Renderer, Unrenderable
 from campaigns.texts.template import Template
 from notifications.fcm import payload, sizes, validation
-from notifications.gateway import Push
-
-
-def content(**values: Any) -> dict[str, Any]:
-    texts = {"title": "Hi {{ first_name }}", "body": "", "image": "", "link": ""}
-    return {**texts, "data": {}, "locales": {}, **values}
-
-
-def reader(locale: str = "en", platform: str = "android", **attributes: Any) -> Reader:
-    return Reader(
-        reference="81:7",
-        external_id="u1",
-        attributes=attributes,
-        locale=locale,
-        timezone="UTC",
-        kind="token",
-        address="live1:APA91b",
-        platform=platform,
-    )
-
-
-def rendered(frozen: dict[str, Any], to: Reader) -> Push:
-    return render(frozen, to, collapse_id="carillon-81", ttl_seconds=3_600)
+from tests.texts.rendered import content, reader, rendered
 
 
 def test_variables_are_the_persons_attributes() -> None:

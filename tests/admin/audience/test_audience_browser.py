@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import log_in
+from tests.browser.sessions import log_in
 from tests.given.builders import make_audience, make_contact
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -15,7 +15,8 @@ from campaigns.runs.ledger import Recipient
 from notifications.people.contact import Contact
 from notifications.people.events.writing import Event, write
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import log_in
+from tests.browser.rule_editor import add_rule, rule_at
+from tests.browser.sessions import log_in
 from tests.given.builders import make_audience
 from tests.given.runs import doubtful, opened_by_some
 
@@ -42,16 +43,6 @@ BUILT = {
 
 def rules_in(page: Page) -> Any:
     return json.loads(page.input_value("#id_rules"))
-
-
-def rule_at(page: Page, number: int) -> Any:
-    return page.get_by_role("group", name=f"Rule {number}", exact=True)
-
-
-def add_rule(page: Page, number: int, field: str) -> Any:
-    page.get_by_role("button", name="Add a rule").press("Enter")
-    rule_at(page, number).get_by_label("What the rule is about").select_option(field)
-    return rule_at(page, number)
 
 
 def build(page: Page) -> None:

@@ -13,8 +13,7 @@ from campaigns import control
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.admin.calendar.test_calendar import cells
-from tests.admin.calendar.test_file import events
+from tests.admin.calendar.reading import cells, events
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people
 

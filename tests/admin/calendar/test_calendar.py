@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -16,18 +15,12 @@ from campaigns.planning import calendar
 from campaigns.planning.calendar import Entry
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from tests.admin.calendar.reading import cells
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people, make_run, make_scheduled_run
 
 pytestmark = pytest.mark.django_db
 SEOUL = ZoneInfo("Asia/Seoul")
-
-
-def cells(desk: Desk, **query: Any) -> dict[str, str]:
-    """What each day that can still come says."""
-    html = desk.client.get("/admin/campaigns/campaign/calendar/", query).content.decode()
-    found = re.findall(r'<td[^>]*data-day="([-\d]+)"[^>]*>(.*?)</td>', html, re.DOTALL)
-    return {day: re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", cell)) for day, cell in found}
 
 
 # --- What stands where ----------------------------------------------------------------------------

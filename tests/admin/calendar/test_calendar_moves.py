@@ -28,6 +28,7 @@ from notifications.postgres import budget
 from notifications.staff import audit
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
+from tests.admin.calendar.reading import move
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.given.builders import make_campaign, make_people, make_project, make_scheduled_run
 from tests.roles.people import logged_in
@@ -45,16 +46,6 @@ def noon() -> datetime:
 
 def dialog(desk: Desk, run: Run, **query: Any) -> str:
     return desk.open("campaigns_run_move", run.pk, **query)
-
-
-def move(desk: Desk, run: Run, wall: datetime, **values: Any) -> Any:
-    asked = {
-        "at": f"{wall:%Y-%m-%dT%H:%M}",
-        "zone": "Asia/Seoul",
-        "was": run.scheduled_at.isoformat(),
-        "looked_at": f"{wall:%Y-%m-%dT%H:%M:%S}",
-    }
-    return desk.confirm("campaigns_run_move", run.pk, **{**asked, **values})
 
 
 def test_a_dropped_run_keeps_its_hour_and_shows_what_it_meets(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -15,22 +14,12 @@ from campaigns import control
 from campaigns.admin.calendar import calendar as pages
 from campaigns.admin.calendar.ics import plain
 from notifications.people.project import Project
+from tests.admin.calendar.reading import events
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people, make_project, make_scheduled_run
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 AT = datetime(2031, 5, 14, 23, 30, tzinfo=UTC)
-
-
-def events(desk: Desk, **query: Any) -> list[dict[str, str]]:
-    reply = desk.client.get("/admin/campaigns/campaign/calendar.ics", query)
-    assert reply.status_code == 200 and reply["Content-Type"] == "text/calendar; charset=utf-8"
-    whole = reply.content.decode()
-    assert whole.startswith("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n") and "\n\n" not in whole
-    assert whole.endswith("END:VCALENDAR\r\n")
-    parts = whole.replace("\r\n ", "").split("BEGIN:VEVENT\r\n")[1:]
-    each = (part.partition("END:VEVENT")[0].splitlines() for part in parts)
-    return [dict(line.split(":", 1) for line in lines) for lines in each]
 
 
 def test_each_run_stands_at_its_instant_and_leads_to_its_page(desk: Desk, project: Project) -> None:

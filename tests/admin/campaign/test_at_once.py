@@ -6,14 +6,13 @@ import pytest
 
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
-from tests.admin.campaign.test_two_people import CHANGE, bob, form, seen_by
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
 from tests.given.at_once import at_once
 from tests.given.builders import make_campaign
+from tests.given.campaign_form import CHANGE, form, seen_by
 
 pytestmark = pytest.mark.django_db
-__all__ = ["bob"]  # the colleague
 
 
 def test_a_colleague_who_saved_nothing_new_is_in_nobodys_way(

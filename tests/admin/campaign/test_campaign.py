@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -22,24 +21,10 @@ from tests.given.builders import (
     make_people,
     make_project,
     make_run,
-    make_template,
 )
+from tests.given.campaign_form import new_form
 
 pytestmark = pytest.mark.django_db
-
-
-def form(of: Project, **values: Any) -> dict[str, Any]:
-    return {
-        "name": "Spring",
-        "audience": make_audience(of).pk,
-        "template": make_template(of).pk,
-        "schedule_kind": "now",
-        "timezone": "Asia/Seoul",
-        "max_lateness_seconds": "15 min",
-        "ttl_seconds": "1 day",
-        "on_unknown": "resend",
-        **values,
-    }
 
 
 def at(wall: str, zone: str) -> dict[str, str]:
@@ -56,7 +41,7 @@ def test_a_new_campaign_starts_from_sensible_values(desk: Desk, project: Project
 
 
 def test_durations_are_said_in_words_and_kept_in_seconds(desk: Desk, project: Project) -> None:
-    values = form(project, max_lateness_seconds="1 h 30 min", ttl_seconds="2 days")
+    values = new_form(project, max_lateness_seconds="1 h 30 min", ttl_seconds="2 days")
     page = desk.save("campaigns_campaign_add", **values)
     campaign = Campaign.objects.get()
     assert (campaign.max_lateness_seconds, campaign.ttl_seconds) == (5_400, 172_800)
@@ -76,7 +61,7 @@ def test_durations_are_said_in_words_and_kept_in_seconds(desk: Desk, project: Pr
 def test_a_value_that_cannot_be_is_refused(
     desk: Desk, project: Project, field: str, value: str, said: str
 ) -> None:
-    values = form(project, **at("2027-05-01T10:00", "Asia/Seoul")) | {field: value}
+    values = new_form(project, **at("2027-05-01T10:00", "Asia/Seoul")) | {field: value}
     assert said in desk.save("campaigns_campaign_add", **values)
     assert not Campaign.objects.exists()
 
@@ -93,7 +78,7 @@ def test_a_value_that_cannot_be_is_refused(
 def test_a_local_time_is_meant_in_its_zone_and_shown_so_again(
     desk: Desk, project: Project, wall: str, zone: str, instant: datetime
 ) -> None:
-    desk.save("campaigns_campaign_add", **form(project, **at(wall, zone)))
+    desk.save("campaigns_campaign_add", **new_form(project, **at(wall, zone)))
     campaign = Campaign.objects.get()
     assert campaign.at == instant
     url = f"/admin/campaigns/campaign/{campaign.pk}/change/"
@@ -102,7 +87,7 @@ def test_a_local_time_is_meant_in_its_zone_and_shown_so_again(
 
 def test_the_hour_that_spring_skips_is_refused_by_name(desk: Desk, project: Project) -> None:
     page = desk.save(
-        "campaigns_campaign_add", **form(project, **at("2027-03-28T02:30", "Europe/Berlin"))
+        "campaigns_campaign_add", **new_form(project, **at("2027-03-28T02:30", "Europe/Berlin"))
     )
     assert "02:30 does not exist on 28 March 2027 in Europe/Berlin" in page
     assert "Choose 03:30" in page
@@ -113,7 +98,7 @@ def test_the_hour_that_autumn_repeats_is_the_first_and_says_so(
     desk: Desk, project: Project
 ) -> None:
     page = desk.save(
-        "campaigns_campaign_add", **form(project, **at("2027-10-31T02:30", "Europe/Berlin"))
+        "campaigns_campaign_add", **new_form(project, **at("2027-10-31T02:30", "Europe/Berlin"))
     )
     assert Campaign.objects.get().at == datetime(2027, 10, 31, 0, 30, tzinfo=UTC)
     assert "occurs twice that night; the first one is used" in page
@@ -122,14 +107,16 @@ def test_the_hour_that_autumn_repeats_is_the_first_and_says_so(
 def test_a_campaign_for_a_time_needs_one_and_one_for_now_forgets_it(
     desk: Desk, project: Project
 ) -> None:
-    assert "Choose a time" in desk.save("campaigns_campaign_add", **form(project, **at("", "UTC")))
-    desk.save("campaigns_campaign_add", **form(project, at="2027-05-01T10:00"))
+    assert "Choose a time" in desk.save(
+        "campaigns_campaign_add", **new_form(project, **at("", "UTC"))
+    )
+    desk.save("campaigns_campaign_add", **new_form(project, at="2027-05-01T10:00"))
     assert Campaign.objects.get().at is None
 
 
 def test_a_campaign_does_not_mix_projects(desk: Desk, project: Project) -> None:
     other = make_project(name="Museum")
-    values = form(project, project=project.pk, audience=make_audience(other).pk)
+    values = new_form(project, project=project.pk, audience=make_audience(other).pk)
     assert "There is no such audience in this project." in desk.save(
         "campaigns_campaign_add", **values
     )
@@ -269,16 +256,16 @@ def test_a_message_fcm_takes_for_nobody_is_not_launched(desk: Desk, project: Pro
 
 
 def test_an_analytics_label_firebase_would_drop_is_refused(desk: Desk, project: Project) -> None:
-    page = desk.save("campaigns_campaign_add", **form(project, analytics_label="two words"))
+    page = desk.save("campaigns_campaign_add", **new_form(project, analytics_label="two words"))
     assert "no spaces" in page and not Campaign.objects.exists()
-    desk.save("campaigns_campaign_add", **form(project, analytics_label="two-words"))
+    desk.save("campaigns_campaign_add", **new_form(project, analytics_label="two-words"))
     assert Campaign.objects.get().label == "two-words"
 
 
 def test_a_zone_chosen_for_a_time_does_not_stay_when_it_goes_out_at_once(
     desk: Desk, project: Project
 ) -> None:
-    values = form(project, **at("2030-05-01T10:00", "America/New_York"))
+    values = new_form(project, **at("2030-05-01T10:00", "America/New_York"))
     desk.save("campaigns_campaign_add", **values)
     campaign = Campaign.objects.get()
     assert campaign.timezone == "America/New_York"

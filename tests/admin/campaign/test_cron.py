@@ -12,9 +12,9 @@ from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.admin.campaign.test_steps import CHANGE, form
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign, make_people
+from tests.given.campaign_form import CHANGE, form
 
 pytestmark = pytest.mark.django_db
 MONDAYS = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 9 * * mon",

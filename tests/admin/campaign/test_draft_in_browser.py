@@ -11,26 +11,11 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import log_in
+from tests.browser.sessions import end_the_session, log_in, log_in_again
 from tests.given.builders import make_audience, make_campaign, make_contact
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PRO: dict[str, Any] = {"all": [{"field": "attributes.plan", "op": "eq", "value": "pro"}]}
-
-
-def end_the_session(page: Page) -> None:
-    """Whatever the page asks for by itself would find out, and lead to the log-in by itself."""
-    page.evaluate(
-        """() => document.addEventListener("htmx:beforeRequest",
-            (event) => event.preventDefault())"""
-    )
-    page.context.clear_cookies(name="sessionid")
-
-
-def log_in_again(page: Page) -> None:
-    page.fill("#id_username", "ada")
-    page.fill("#id_password", "a long pass phrase")
-    page.click("button[type=submit]")
 
 
 def save(page: Page) -> None:

@@ -11,9 +11,9 @@ from django.utils import timezone
 from notifications.people.events.writing import Event, write
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.admin.run.test_goal import typed
 from tests.api.caller import Caller
 from tests.given.builders import make_campaign, make_contact, make_people
+from tests.given.campaign_form import goal_form
 
 pytestmark = pytest.mark.django_db
 NOBODY = "The goal waits for “bougth”, and nobody has done that so far."
@@ -59,7 +59,7 @@ def test_the_review_the_dialog_and_the_api_speak_of_a_name_that_nobody_tells(
 def test_a_goal_that_is_emptied_takes_its_value_along(desk: Desk, shop: Project) -> None:
     """Under another event it would be summed up, and nobody had asked for that."""
     campaign = make_campaign(shop, goal_event="bought", goal_value="price")
-    given = typed(campaign, goal_event="", goal_value="price", goal_after="opened")
+    given = goal_form(campaign, goal_event="", goal_value="price", goal_after="opened")
     assert desk.post("campaigns_campaign_change", campaign.pk, **given).status_code == 302
     campaign.refresh_from_db()
     assert (campaign.goal_event, campaign.goal_value) == ("", "")

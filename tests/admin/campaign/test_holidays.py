@@ -11,16 +11,12 @@ from django.http import HttpResponse
 
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
-from tests.admin.campaign.test_two_people import CHANGE, form
+from tests.admin.campaign.calendar_file import FILE
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign
+from tests.given.campaign_form import CHANGE, form
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("project")]
-
-FILE = (
-    "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Chuseok\r\nDTSTART;VALUE=DATE:20311001\r\n"
-    "DTEND;VALUE=DATE:20311003\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
-)
 
 
 @pytest.fixture(autouse=True)

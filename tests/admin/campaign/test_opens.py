@@ -17,7 +17,7 @@ from notifications.pace.gate import Gate
 from notifications.pace.heard import Heard
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.admin.campaign.test_spread import rate_of
+from tests.admin.campaign.estimate import rate_of
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign, make_people, make_run

@@ -8,9 +8,7 @@ from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from notifications.values.moments import in_zone
 from tests.admin.desk import Desk
-from tests.planning.test_recurrence import DAY, first, launch, series
-
-first, series = first, series  # fixtures, used here too
+from tests.given.series import DAY, launch
 
 
 def test_a_person_pauses_it_on_its_page_and_reads_that_it_is(desk: Desk, series: Campaign) -> None:

@@ -9,9 +9,9 @@ import pytest
 from campaigns.audiences import words
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.admin.run.test_goal import typed
-from tests.admin.run.test_run_course import settle
+from tests.admin.run.course import settle
 from tests.given.builders import make_campaign, make_contact, make_device, make_run
+from tests.given.campaign_form import goal_form
 
 pytestmark = pytest.mark.django_db
 EMPTY = '{"all": [{"field": "attributes.city", "op": "in", "value": []}]}'
@@ -22,7 +22,7 @@ def test_rules_in_a_campaign_that_lack_a_value_are_refused_by_their_number(
     desk: Desk, project: Project
 ) -> None:
     campaign = make_campaign(project)
-    given = {**typed(campaign), "audience_from": "make", "rules": EMPTY}
+    given = {**goal_form(campaign), "audience_from": "make", "rules": EMPTY}
     reply: Any = desk.post("campaigns_campaign_change", campaign.pk, **given)
     assert reply.context["adminform"].form.errors["rules"] == [SAID]
     panel: Any = desk.post("campaign_who", project=project.pk, **given)

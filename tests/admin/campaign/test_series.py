@@ -12,7 +12,7 @@ from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.admin.calendar.test_calendar import cells
+from tests.admin.calendar.reading import cells
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.given.builders import make_campaign, make_people, make_run
 

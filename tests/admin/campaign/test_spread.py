@@ -9,13 +9,13 @@ from django.utils import timezone
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.claiming import claim
-from campaigns.runs.run import Run
 from campaigns.runs.series import repeated
 from campaigns.sending.sending import Sending
 from notifications.pace.gate import Gate
 from notifications.pace.heard import Heard
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
+from tests.admin.campaign.estimate import rate_of
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign, make_people, make_run
@@ -23,13 +23,6 @@ from tests.rehearsals.rehearsing import ask
 
 pytestmark = pytest.mark.django_db
 PEOPLE = 300
-
-
-def rate_of(run: Run) -> float | None:
-    """That a worker asks the gate for."""
-    granted = claim(run.pk, 1, run.epoch, task_id=None)
-    assert granted
-    return Sending(granted).gate.rate
 
 
 @pytest.fixture(autouse=True)

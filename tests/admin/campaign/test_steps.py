@@ -27,23 +27,12 @@ from tests.given.builders import (
     make_project,
     make_template,
 )
+from tests.given.campaign_form import CHANGE, form
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db
-ADD, CHANGE = "campaigns_campaign_add", "campaigns_campaign_change"
+ADD = "campaigns_campaign_add"
 IN_KOREA = {"field": "locale", "op": "eq", "value": "ko"}
-
-
-def form(of: Campaign | None = None, **values: Any) -> dict[str, Any]:
-    """What the page posts when nobody touched it."""
-    saved = {} if of is None else {"name": of.name, "audience": of.audience_id,
-                                   "template": of.template_id}  # fmt: skip
-    return {
-        "name": "Spring", "schedule_kind": "now", "timezone": "Asia/Seoul",
-        "audience_from": "pick", "template_from": "pick", "rules": '{"all": []}',
-        "max_lateness_seconds": "15 min", "ttl_seconds": "1 day", "on_unknown": "resend",
-        **saved, **values,
-    }  # fmt: skip
 
 
 def step_of(page: str) -> str:

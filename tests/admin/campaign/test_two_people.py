@@ -7,8 +7,6 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
 from django.utils import timezone
 
 from campaigns.planning.campaign import Campaign
@@ -17,32 +15,10 @@ from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_audience, make_campaign, make_people, make_scheduled_run
+from tests.given.campaign_form import CHANGE, form, seen_by
 from tests.given.settings import otherwise
 
 pytestmark = pytest.mark.django_db
-CHANGE = "campaigns_campaign_change"
-
-
-def form(of: Campaign, **values: Any) -> dict[str, Any]:
-    """What the page posts when nobody touched it."""
-    return {
-        "name": of.name, "audience": of.audience_id, "template": of.template_id,
-        "audience_from": "pick", "template_from": "pick", "rules": '{"all": []}',
-        "schedule_kind": "now", "timezone": "Asia/Seoul", "max_lateness_seconds": "15 min",
-        "ttl_seconds": "1 day", "on_unknown": "resend", **values,
-    }  # fmt: skip
-
-
-@pytest.fixture
-def bob(project: Project) -> Desk:
-    client = Client()
-    client.force_login(User.objects.create_superuser("bob", "b@example.com", "a long pass phrase"))
-    return Desk(client)
-
-
-def seen_by(desk: Desk, campaign: Campaign) -> str:
-    page = desk.client.get(f"/admin/campaigns/campaign/{campaign.pk}/change/").content.decode()
-    return unescape(page.partition('name="seen" value="')[2].partition('"')[0])
 
 
 def test_the_second_to_save_sees_who_saved_what_and_loses_nothing(

@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
-from tests.admin.lists import test_browser
+from tests.browser.sessions import log_in
 from tests.given.builders import make_audience, make_contact
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,7 +21,7 @@ def test_a_variable_is_put_into_a_text_written_in_a_campaign(
     make_contact(project, attributes={"first_name": "Ada"})
     make_audience(project, name="Everyone")
     troubles: list[str] = []
-    page = test_browser.log_in(browser, live_server, troubles, width=width)
+    page = log_in(browser, live_server, troubles, width=width)
     page.goto(f"{live_server.url}/admin/campaigns/campaign/add/")
     page.fill("#id_name", "Spring")
     page.select_option("#id_audience", label="Everyone")
@@ -50,7 +50,7 @@ def test_a_value_is_inserted_in_the_way_it_is_to_be_written(
 ) -> None:
     make_contact(project, attributes={"ends_at": "2026-12-05T12:00:00Z"}, locale="ko")
     troubles: list[str] = []
-    page = test_browser.log_in(browser, live_server, troubles, width=1360)
+    page = log_in(browser, live_server, troubles, width=1360)
     page.goto(f"{live_server.url}/admin/campaigns/template/add/")
     page.fill("#id_title", "Until ")
     page.get_by_role("button", name="Insert a variable: Title").click()

@@ -10,11 +10,10 @@ import pytest
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.admin.campaign.test_two_people import CHANGE, bob, form, seen_by
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign
+from tests.given.campaign_form import CHANGE, form, seen_by
 
-bob = bob  # a fixture, used here too
 pytestmark = pytest.mark.django_db
 SOME: dict[str, Any] = {"schedule_kind": "recurring", "repeat": "weekly", "at": "2031-01-01T09:00",
                         "weekdays": ["mon", "thu"]}  # fmt: skip

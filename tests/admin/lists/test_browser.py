@@ -5,38 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.project import Project
+from tests.browser.sessions import log_in
 from tests.given.builders import make_people, make_run
-from tests.given.log_in import log_in as enter
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def log_in(
-    browser: Browser, server: LiveServer, troubles: list[str], *, width: int, dark: bool = False
-) -> Page:
-    """A new page with a logged-in session. It has not loaded anything yet."""
-    page = browser.new_page(
-        viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
-    )
-
-    def listen(message: ConsoleMessage) -> None:
-        # A page that is left while it asks for news says so.
-        if message.type == "error" and message.text not in ("htmx:sendAbort", "htmx:afterRequest"):
-            troubles.append(message.text)
-
-    page.on("console", listen)
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    client = Client()
-    enter(client, User.objects.create_superuser("ada", "ada@example.com", "a long pass phrase"))
-    session = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": session, "url": server.url}])
-    return page
 
 
 def test_the_preview_follows_the_typing(

@@ -13,10 +13,10 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
-from tests.admin.calendar.test_calendar_moves import move
-from tests.admin.campaign.test_steps import form
+from tests.admin.calendar.reading import move
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign, make_people, make_scheduled_run
+from tests.given.campaign_form import form
 
 pytestmark = pytest.mark.django_db
 A_YEAR = "Choose a year from 2001 to 2099."

@@ -9,9 +9,9 @@ from django.test import Client
 from campaigns.texts.template import Template
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
-from tests.admin.campaign.test_campaign import form
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_template
+from tests.given.campaign_form import new_form
 from tests.servers.fcm import Fcm
 
 UNKNOWN_ZONE = "is not a time zone we know"
@@ -29,7 +29,7 @@ def test_a_mistyped_zone_of_a_campaign_is_said_beside_it(
     desk: Desk, project: Project, schedule: dict[str, str]
 ) -> None:
     campaign = make_campaign(project)
-    values = form(project, timezone="Seo", _step="when", **schedule)
+    values = new_form(project, timezone="Seo", _step="when", **schedule)
     page = desk.save("campaigns_campaign_change", campaign.pk, **values)
     assert f"“Seo” {UNKNOWN_ZONE}" in page
     campaign.refresh_from_db()

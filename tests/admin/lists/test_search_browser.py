@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import log_in
+from tests.browser.sessions import log_in
 from tests.given.builders import make_campaign, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)

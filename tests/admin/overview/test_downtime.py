@@ -24,8 +24,8 @@ from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_people, make_project, make_run
+from tests.roles.every_page import address, make_message, pages
 from tests.roles.people import logged_in
-from tests.roles.test_matrix import address, make_message, pages, rows  # noqa: F401
 from tests.servers.workers import Workers
 
 pytestmark = pytest.mark.django_db
@@ -137,7 +137,7 @@ def test_the_overview_and_an_unfinished_runs_page_ask_and_a_finished_runs_does_n
 
 def test_no_page_asks_again_while_nothing_is_being_sent(
     desk: Desk,
-    rows: dict[str, int],  # noqa: F811
+    rows: dict[str, int],
     without_workers: None,
 ) -> None:
     """Every page there is, with a run and a message that have ended: none may poll."""

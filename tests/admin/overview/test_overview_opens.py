@@ -13,8 +13,8 @@ from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.admin.run.test_result import ended
 from tests.given.builders import make_people, make_run
+from tests.given.runs import ended
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.consent.category import Category
 from notifications.people.project import Project
-from tests.admin.lists import test_browser
+from tests.browser.sessions import log_in
 from tests.given.builders import make_contact
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,7 +20,7 @@ def test_the_categories_follow_all_marketing_and_come_back_as_they_were(
     offers = Category.objects.create(project=project, name="Offers", slug="offers")
     news = Category.objects.create(project=project, name="News", slug="news")
     contact, troubles = make_contact(project), list[str]()
-    page = test_browser.log_in(browser, live_server, troubles, width=1360)
+    page = log_in(browser, live_server, troubles, width=1360)
 
     def ask() -> None:
         page.goto(f"{live_server.url}/admin/notifications/contact/{contact.pk}/change/")
@@ -67,7 +67,7 @@ def test_what_is_known_of_a_person_is_whole_on_a_phone(
 ) -> None:
     known = {f"a_longer_name_{n}": "a value of some length" for n in range(4)}
     make_contact(project, attributes=known)
-    page = test_browser.log_in(browser, live_server, list[str](), width=390)
+    page = log_in(browser, live_server, list[str](), width=390)
     page.goto(f"{live_server.url}/admin/notifications/contact/")
     about = page.locator(".c-clip").first
     expect(about).to_contain_text("a longer name 3")

@@ -20,10 +20,9 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow
 from tests.admin.desk import Desk
-from tests.admin.lists.test_browser import log_in
-from tests.admin.run.test_result import ended
-from tests.admin.run.test_run import settle
+from tests.browser.sessions import log_in
 from tests.given.builders import make_contact, make_device, make_people, make_run
+from tests.given.runs import ended, settle
 
 
 @pytest.fixture

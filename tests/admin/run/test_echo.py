@@ -16,8 +16,8 @@ from campaigns.runs.run import Run
 from campaigns.runs.sums import totals_of
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.admin.run.test_result import ended
 from tests.given.builders import make_contact, make_device, make_people, make_run
+from tests.given.runs import ended, some
 
 pytestmark = pytest.mark.django_db
 
@@ -185,14 +185,6 @@ def test_every_number_is_what_the_rows_say(asking: Project, seed: int) -> None:
     assert found.last is not None
     for group in found.groups["platform"]:
         assert (group.told.count, group.told.able) == by_rows(run, group.value)[found.last]
-
-
-def some(dice: random.Random, run: Run) -> None:
-    for _ in range(dice.randrange(4)):
-        keep(
-            Report(run.pk, dice.randrange(1, 31), dice.choice(list(Event)), None)
-            for _ in range(dice.randrange(1, 15))
-        )
 
 
 def by_rows(run: Run, platform: str = "") -> dict[Event, tuple[int, int]]:

@@ -20,8 +20,8 @@ from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
-from tests.admin.run.test_result import ended
 from tests.given.builders import make_audience, make_contact, make_device, make_run
+from tests.given.runs import ended
 from tests.roles.people import logged_in
 
 SHARE = {"field": "random", "op": "lte", "value": {"percent": 40, "seed": "spring"}}

@@ -7,21 +7,14 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
 
 from campaigns.admin.run.result.echo import amount
 from campaigns.echo.goal import GoalSum
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Event, Report
-from campaigns.planning.campaign import Campaign
-from campaigns.runs.ledger import Recipient
-from campaigns.runs.run import Run
-from notifications.people.contact import Contact
-from notifications.people.events import writing
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.admin.run.test_result import ended
 from tests.given.builders import make_campaign, make_people, make_run
+from tests.given.campaign_form import goal_form
+from tests.given.runs import bought, ended
 
 pytestmark = pytest.mark.django_db
 
@@ -33,21 +26,14 @@ def asking(project: Project) -> Project:
     return project
 
 
-def typed(campaign: Campaign, **values: str) -> dict[str, str]:
-    return {
-        "name": campaign.name, "audience": str(campaign.audience_id),
-        "template": str(campaign.template_id), "audience_from": "pick", "template_from": "pick",
-        "rules": '{"all": []}', "schedule_kind": "now", "max_lateness_seconds": "15 min",
-        "ttl_seconds": "1 day", "on_unknown": "resend", "goal_event": "bought",
-        "goal_within_seconds": "6 h", "goal_after": "received", "goal_value": "price", **values,
-    }  # fmt: skip
-
-
 def test_a_goal_is_set_on_the_page_of_a_campaign_and_told_at_its_review(
     desk: Desk, project: Project
 ) -> None:
     campaign = make_campaign(project)
-    assert desk.post("campaigns_campaign_change", campaign.pk, **typed(campaign)).status_code == 302
+    assert (
+        desk.post("campaigns_campaign_change", campaign.pk, **goal_form(campaign)).status_code
+        == 302
+    )
     campaign.refresh_from_db()
     assert (campaign.goal_event, campaign.goal_within_seconds) == ("bought", 21_600)
     assert (campaign.goal_after, campaign.goal_value) == ("received", "price")
@@ -69,7 +55,7 @@ def test_a_goal_that_cannot_be_is_refused_at_its_field(
     desk: Desk, project: Project, field: str, value: str, said: str
 ) -> None:
     campaign = make_campaign(project)
-    given = typed(campaign, **{field: value})
+    given = goal_form(campaign, **{field: value})
     reply: Any = desk.post("campaigns_campaign_change", campaign.pk, **given)
     assert reply.status_code == 200 and said in str(reply.context["adminform"].form.errors[field])
 
@@ -78,17 +64,8 @@ def test_without_an_event_nothing_else_of_the_goal_refuses_the_page(
     desk: Desk, project: Project
 ) -> None:
     campaign = make_campaign(project)
-    given = typed(campaign, goal_event="", goal_within_seconds="soon", goal_after="")
+    given = goal_form(campaign, goal_event="", goal_within_seconds="soon", goal_after="")
     assert desk.post("campaigns_campaign_change", campaign.pk, **given).status_code == 302
-
-
-def bought(run: Run, *prices: Any) -> None:
-    """Numbers 1 and 2 opened it, and the first bought."""
-    keep(Report(run.pk, seq, Event.OPENED, None) for seq in (1, 2))
-    who = Recipient.objects.get(run_id=run.pk, seq=1).contact_id
-    ada = Contact.objects.get(pk=who).external_id
-    did = [writing.Event(ada, "bought", timezone.now(), {"price": price}) for price in prices]
-    writing.write(run.project_id, did)
 
 
 def test_the_goal_is_the_last_step_of_the_funnel_with_its_value(

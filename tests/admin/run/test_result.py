@@ -12,9 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.engine import counting, engine
-from campaigns.runs.chunk import Chunk
-from campaigns.runs.ledger import Delivery, Recipient
+from campaigns.engine import counting
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown
@@ -23,27 +21,7 @@ from notifications.people.project import Project
 from notifications.staff.team import TeamMember
 from tests.admin.desk import Desk
 from tests.given.builders import make_contact, make_device, make_people, make_run
-from tests.given.runs import cancelled
-
-
-def ended(run: Run, **statuses: tuple[str, str]) -> Run:
-    """Everybody accepted, but people with these external ids."""
-    names = dict(Contact.objects.values_list("pk", "external_id"))
-    for row in Recipient.objects.filter(run_id=run.pk):
-        status, reason = statuses.get(names[row.contact_id], ("accepted", ""))
-        Delivery.objects.create(
-            run_id=run.pk, seq=row.seq, device_id=row.device_id, status=status, reason=reason,
-            attempt=1, at=timezone.now(),
-        )  # fmt: skip
-    rows = Delivery.objects.filter(run_id=run.pk)
-    sums = {name: rows.filter(status=name).count() for name in Delivery.Status.values}
-    why = {row.reason: 1 for row in rows if row.reason}
-    run.chunks.update(state=Chunk.State.CLOSED, reasons=why, **sums)
-    for _ in range(3):
-        engine.advance(run.pk, now=timezone.now())
-    run.refresh_from_db()
-    assert run.finished_at
-    return run
+from tests.given.runs import cancelled, ended
 
 
 def opened(desk: Desk, run: Run) -> str:

@@ -13,33 +13,19 @@ from django.utils import timezone
 from campaigns.engine import engine
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
 from tests.given.builders import make_people, make_run
+from tests.given.runs import settle
 
 pytestmark = pytest.mark.django_db
 
 
 def live(client: Client, run: Run, seen: str = "") -> HttpResponse:
     return client.get(reverse("admin:run_live", args=[run.pk]), {"seen": seen})  # type: ignore[return-value]
-
-
-def settle(run: Run, **counts: int) -> None:
-    """What workers would have written of its one chunk."""
-    seqs = iter(range(1, sum(counts.values()) + 1))
-    reasons = {"rejected": "unregistered", "skipped": "missing_value", "unknown": "unanswered"}
-    for status, count in counts.items():
-        for _ in range(count):
-            Delivery.objects.create(
-                run_id=run.pk, seq=next(seqs), device_id=1, status=status,
-                reason=reasons.get(status, ""), attempt=1, at=timezone.now(),
-            )  # fmt: skip
-    named = {reasons[status]: count for status, count in counts.items() if status in reasons}
-    run.chunks.update(**counts, reasons=named)
 
 
 def test_the_totals_add_up_and_are_shown_to(desk: Desk, project: Project) -> None:

@@ -18,13 +18,14 @@ from campaigns.engine import engine, freezing
 from campaigns.planning.campaign import Campaign
 from campaigns.results.reason_steps import STEPS
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.ledger import Delivery, Window
+from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
 from notifications.admin.furniture.axis import nice_top
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of
+from tests.admin.run.course import cells_of, settle
 from tests.given.builders import make_contact, make_device, make_people, make_run
 
 pytestmark = pytest.mark.django_db
@@ -35,26 +36,8 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freezing, "size_for", lambda _: 2)
 
 
-def settle(run: Run, seq: int, status: str, reason: str = "", **values: Any) -> None:
-    """What a worker would have written of one recipient."""
-    chunk = run.chunks.get(first_seq__lte=seq, last_seq__gte=seq)
-    Delivery.objects.create(
-        run_id=run.pk, seq=seq, device_id=1, status=status, reason=reason,
-        attempt=1, at=timezone.now(), **values,
-    )  # fmt: skip
-    setattr(chunk, status, getattr(chunk, status) + 1)
-    if reason:
-        chunk.reasons[reason] = chunk.reasons.get(reason, 0) + 1
-    chunk.save()
-
-
 def html_of(desk: Desk, page: str, *args: Any, **query: Any) -> str:
     return desk.client.get(reverse(f"admin:{page}", args=args), query).content.decode()
-
-
-def cells_of(html: str) -> str:
-    found = re.search(r'data-cells="(\w*)"', html)
-    return found[1] if found else ""
 
 
 def names_on(page: str, people: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from campaigns.engine import engine, freezing
 from campaigns.runs.reasons import Cause
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.admin.run.test_run_course import cells_of, settle
+from tests.admin.run.course import cells_of, settle
 from tests.given.builders import make_people, make_run
 
 pytestmark = pytest.mark.django_db

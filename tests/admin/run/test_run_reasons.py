@@ -13,8 +13,8 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.admin.run.test_run import settle
 from tests.given.builders import make_people, make_run
+from tests.given.runs import settle
 
 pytestmark = pytest.mark.django_db
 

@@ -14,9 +14,9 @@ from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import Event, Report
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import log_in
-from tests.admin.run.test_run import settle
+from tests.browser.sessions import log_in
 from tests.given.builders import make_people, make_run
+from tests.given.runs import settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -17,10 +17,9 @@ from campaigns.echo.receipt import EchoSum, Event, Report
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.values.moments import in_zone
-from tests.admin.lists.test_browser import log_in
-from tests.admin.run.test_goal import bought
-from tests.admin.run.test_result import ended
+from tests.browser.sessions import log_in
 from tests.given.builders import make_campaign, make_contact, make_device, make_run
+from tests.given.runs import bought, ended
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SVG = "{http://www.w3.org/2000/svg}"

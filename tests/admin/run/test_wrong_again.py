@@ -12,10 +12,9 @@ from campaigns.runs.run import Run
 from campaigns.texts.template import Template
 from notifications.people.project import Project
 from tests.admin.desk import Desk
-from tests.admin.run.test_result import ended
 from tests.api.caller import Caller
 from tests.given.builders import make_audience, make_campaign, make_people, make_run
-from tests.given.runs import ended_each_way
+from tests.given.runs import ended, ended_each_way
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from campaigns.texts.snippets.snippet import Snippet
 from campaigns.texts.template import Template
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import log_in
+from tests.browser.sessions import log_in
 from tests.given.builders import make_contact, make_snippet, make_template
 
 pytestmark = pytest.mark.django_db(transaction=True)

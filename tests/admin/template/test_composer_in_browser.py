@@ -13,7 +13,7 @@ from campaigns.texts.template import Template
 from config.boot.images import image_storage
 from notifications.images.image import Image
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import log_in
+from tests.browser.sessions import log_in
 from tests.given.builders import make_campaign, make_contact, make_template
 from tests.images.pictures import png
 

@@ -8,8 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.texts.template import Template
 from notifications.people.project import Project
-from tests.admin.campaign.test_draft_in_browser import end_the_session, log_in_again
-from tests.admin.lists import test_browser
+from tests.browser.sessions import end_the_session, log_in, log_in_again
 from tests.given.builders import make_contact, make_template
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def open_editor(
     browser: Browser, server: LiveServer, troubles: list[str], path: str, *, width: int
 ) -> Page:
-    page = test_browser.log_in(browser, server, troubles, width=width)
+    page = log_in(browser, server, troubles, width=width)
     page.goto(f"{server.url}/admin/campaigns/template/{path}")
     expect(page.locator("#id_locales")).to_be_hidden()
     return page
@@ -142,7 +141,7 @@ def test_json_that_cannot_be_read_stays_as_it_was_typed(
     browser: Browser, live_server: LiveServer, project: Project
 ) -> None:
     troubles: list[str] = []
-    page = test_browser.log_in(browser, live_server, troubles, width=1360)
+    page = log_in(browser, live_server, troubles, width=1360)
     page.goto(f"{live_server.url}/admin/campaigns/template/add/")
     page.get_by_text("Languages as JSON").click()
     page.fill("#id_locales", '{"ko": {"title": "하나"}, "de": {')

@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.people.project import Project
-from tests.admin.lists.test_browser import log_in
+from tests.browser.sessions import log_in
 from tests.given.builders import make_audience
-from tests.security.bombs.test_broken_rules import BROKEN, LEAF
+from tests.security.bombs.broken import BROKEN, LEAF
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SOME = ("behind 101 groups", "unknown operator", "no object inside", "deep", "a number")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from config.front.front import Front
-from tests.security.front.test_front import SCOPE
+from tests.security.front.scope import SCOPE
 
 
 class Parts:

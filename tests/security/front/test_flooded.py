@@ -13,7 +13,7 @@ from config.front.front import Front
 from config.front.hands.way import Said, Way
 from config.front.limits import Limits
 from config.front.refusals import Refused
-from tests.security.front.test_front import SCOPE
+from tests.security.front.scope import SCOPE
 
 SENDING = ["/api/v1/messages", "/api/v1/messages/bulk"]
 

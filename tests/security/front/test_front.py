@@ -21,8 +21,9 @@ from config.front.front import Front
 from config.front.limits import Limits
 from config.stack.answers import http
 from tests.given.waiting import eventually
-from tests.roles.test_matrix import HEADERS
+from tests.roles.every_page import HEADERS
 from tests.security import asking
+from tests.security.front.scope import SCOPE
 from tests.security.front.slow import callers, get, heard, post
 from tests.servers.ports import free_ports
 
@@ -262,16 +263,3 @@ async def said_by(front: Front, scope: dict[str, Any]) -> list[dict[str, Any]]:
 
     await front({**SCOPE, **scope}, None, send)
     return said
-
-
-SCOPE = {
-    "type": "http",
-    "method": "GET",
-    "scheme": "http",
-    "http_version": "1.1",
-    "raw_path": b"/",
-    "query_string": b"",
-    "headers": [],
-    "server": ("127.0.0.1", "8000"),
-    "client": ("127.0.0.1", "40000"),
-}

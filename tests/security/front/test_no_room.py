@@ -7,7 +7,7 @@ from typing import Any
 
 from config.front.front import Front
 from config.front.limits import Limits
-from tests.security.front.test_front import SCOPE
+from tests.security.front.scope import SCOPE
 
 
 def test_a_body_whose_last_part_finds_no_room_is_refused() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.roles.test_matrix import HEADERS
+from tests.roles.every_page import HEADERS
 from tests.security import asking
 from tests.security.conftest import Start, Web
 from tests.security.front.slow import callers, get, heard, post

@@ -23,7 +23,7 @@ from notifications.staff.access import ApiKey
 from notifications.staff.team import Role
 from tests.api import promised
 from tests.api.caller import Caller
-from tests.config.test_settings import ROOT, check
+from tests.config.manage_check import ROOT, check
 from tests.given.builders import make_project
 from tests.roles.people import logged_in
 from tests.servers.relay import Relay

@@ -15,8 +15,8 @@ from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from notifications.staff.team import Role
 from tests.given.builders import make_project
+from tests.roles.every_page import HEADERS
 from tests.roles.people import logged_in
-from tests.roles.test_matrix import HEADERS
 
 pytestmark = pytest.mark.django_db
 TOLD_BY_NOBODY = ("Server", "X-Powered-By", "X-Generator", "X-AspNet-Version")

@@ -12,9 +12,8 @@ from django.urls import reverse
 
 from config import doors
 from notifications.staff.team import Role
+from tests.roles.every_page import address, endpoints, methods_of, pages
 from tests.roles.people import somebody
-from tests.roles.test_matrix import address, endpoints, methods_of, pages
-from tests.roles.test_matrix import rows as rows
 
 pytestmark = pytest.mark.django_db
 YES = {"_form_submitted": "on", "_save": "", "post": "yes", "action": "archive", "_go": "launch"}

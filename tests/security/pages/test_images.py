@@ -15,6 +15,7 @@ from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
 from tests.given.builders import make_campaign, make_contact, make_project, make_template
+from tests.given.project_form import project_form
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -35,14 +36,6 @@ def desk(shop: Project) -> Desk:
 
 def policy_of(client: Client, path: str = "/admin/") -> str:
     return str(client.get(path)["Content-Security-Policy"])
-
-
-def project_form(project: Project, hosts: str) -> dict[str, Any]:
-    return {
-        "name": project.name, "slug": project.slug, "timezone": "UTC",
-        "firebase_project_id": project.firebase_project_id,
-        "quota_per_minute": "600000", "ramp_seconds": "60", "image_hosts": hosts,
-    }  # fmt: skip
 
 
 def text(**values: Any) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from pytest_django.live_server_helper import LiveServer
 
 from campaigns.engine import engine
 from notifications.people.project import Project
-from tests.admin.run.test_run import settle
+from tests.browser.accessibility import WATCH
+from tests.browser.sessions import logged_in_again, share_session
 from tests.browser.settled import wait_until_settled
-from tests.browser.test_accessible import WATCH, log_in, logged_in_again
 from tests.given.builders import make_audience, make_contact, make_people, make_run
-from tests.roles.test_matrix import rows as rows
+from tests.given.runs import settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # One leaf for each way to type a value, so that each is drawn.
@@ -54,7 +54,7 @@ def page(browser: Browser, live_server: LiveServer, upset: list[str]) -> Iterato
         "console",
         lambda said: upset.append(said.text) if said.type in ("error", "warning") else None,
     )
-    log_in(page, live_server, logged_in_again())
+    share_session(page, live_server, logged_in_again())
     yield page
     context.close()
 

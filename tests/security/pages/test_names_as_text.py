@@ -26,8 +26,8 @@ from tests.given.builders import (
     make_template,
 )
 from tests.given.importing import upload
+from tests.roles.every_page import address, pages
 from tests.roles.people import somebody
-from tests.roles.test_matrix import address, pages
 
 pytestmark = pytest.mark.django_db
 PROBE = "<xss-probe>\"onxss='1' {{ 7|add:35 }} {% now 'Y' %} \u202e🔔 javascript:alert(1)"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.config.test_settings import FCM
+from tests.config.manage_check import FCM
 
 AWAY = {
     "DATABASE_URL": "postgresql://innkeeper:sesame-one@127.0.0.1:1/cellar",

@@ -15,7 +15,7 @@ import pytest
 
 from tests.advisories import OSV, pins
 from tests.checks import CHECKS
-from tests.config.test_settings import ROOT
+from tests.config.manage_check import ROOT
 
 LOCK = """\
 celery==5.7.0 \\

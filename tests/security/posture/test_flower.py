@@ -15,7 +15,7 @@ import pytest
 
 from config.stack import processes
 from config.stack.secret_values import secret_values
-from tests.config.test_settings import ROOT
+from tests.config.manage_check import ROOT
 from tests.given.waiting import eventually
 from tests.servers.ports import free_ports
 

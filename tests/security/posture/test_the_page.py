@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.config.test_settings import ROOT
+from tests.config.manage_check import ROOT
 
 PAGE = (ROOT / "docs" / "security.md").read_text()
 # OWASP ASVS 5.0.0, Level 1: the sections, and the numbers within each.

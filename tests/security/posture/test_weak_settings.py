@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.test_settings import ROOT, check
+from tests.config.manage_check import ROOT, check
 
 STRONG = secrets.token_urlsafe(48)
 RECIPE = 'python3 -c "import secrets; print(secrets.token_urlsafe(48))"'

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from notifications.staff.team import Role
-from tests.browser.test_accessible import AXE, complaints
+from tests.browser.accessibility import AXE, complaints
 from tests.given.factor import with_factor
 from tests.roles.people import somebody
 from tests.security.at_the_door import PASSWORD, guess

@@ -1,0 +1,19 @@
+"""People who said no."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.suppression import suppress
+from notifications.people.contact import Contact
+
+
+def decline(contact: Contact, category: str = EVERYTHING) -> None:
+    no = Word(contact.external_id, category, False)
+    say(contact.project, [no], source="api", by="key:abc", now=timezone.now())
+
+
+def never(contact: Contact) -> None:
+    ids = [contact.external_id]
+    suppress(contact.project, ids, reason="", by="user:alice", now=timezone.now())
