@@ -34,6 +34,9 @@ broker_transport_options: dict[str, Any] = {
     "health_check_interval": 25,
 }
 broker_connection_retry_on_startup = True
+# A full Redis refuses, and connects again as one that is away does. Without this a worker ends, and
+# some wait for ever for the task of a process that nobody listens to any more.
+broker_channel_error_retry = True
 broker_connection_max_retries = None  # the default gives up, and the worker exits, after 100 tries
 broker_pool_acquire_timeout = 10  # the default waits for ever
 

@@ -24,6 +24,14 @@ def _leaves_when_redis_does() -> None:
     app.conf.broker_connection_max_retries = 1
 
 
+@bug("leaves when Redis is full", fault="F22")
+def _leaves_when_redis_is_full() -> None:
+    """A worker that Redis refuses gives up; some hang while they do."""
+    from config.celery import app
+
+    app.conf.broker_channel_error_retry = False
+
+
 @bug("a launch needs its doorbell", fault="F22 F25")
 def _a_launch_needs_its_doorbell() -> None:
     """Whoever launches hears of Redis' trouble, though the launch is recorded."""

@@ -45,7 +45,7 @@ def flushed(scene: Scene) -> None:
 
 @fault("F22", "Redis full (noeviction), then room again", people=5_000, within=10)
 def full(scene: Scene) -> None:
-    """A launch is recorded, a run that goes on finds no room either; both end."""
+    """A launch is recorded, a run that goes on finds no room either; both end. No worker leaves."""
     door = scene.door()
     second = make_campaign(scene.project)
     scene.launch()
@@ -58,6 +58,7 @@ def full(scene: Scene) -> None:
     scene.healed()
     assert answer.status == 202, f"the launch was answered {answer.status}: {answer.body[:200]}"
     scene.finish()
+    assert not scene.kills, f"{scene.kills} processes of workers ended"
     _ends_too(second.pk)
 
 
