@@ -64,8 +64,8 @@ def _start(run: Run, now: datetime) -> bool:
         run.move_to(Run.State.CANCELLED, finished_at=now, **why)
         return False
     late = now - run.scheduled_at
-    if late > timedelta(seconds=run.max_lateness_seconds):
-        run.pause(Cause.LATE, details.lasting("late", late))
+    if late > run.lateness:
+        run.pause(Cause.LATE, details.lasting("late", late), since=run.scheduled_at)
         return False
     if absence.ask(run, now):
         return False
