@@ -60,10 +60,12 @@ def _kinds(run: Run) -> list[Kind]:
 
 
 def _begins(run: Run) -> bool:
-    """And is not resumed in the middle, or opened again."""
-    began = run.started_at
-    resumed = began is not None and run.resumed_at is not None and run.resumed_at > began
-    return run.reopened_at is None and not resumed
+    """And is not resumed in the middle, or opened again. It is not in the middle yet if it was
+    paused before it had begun, while its people were chosen."""
+    began, paused_at, resumed_at = run.started_at, run.paused_at, run.resumed_at
+    if began is None or paused_at is None or resumed_at is None:
+        return run.reopened_at is None
+    return run.reopened_at is None and not began <= paused_at < resumed_at
 
 
 def _run(run: Run) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from campaigns import control, tasks
 from campaigns.echo import keeping
 from campaigns.echo.receipt import Event as Receipted
 from campaigns.echo.receipt import Report
-from campaigns.engine import engine
+from campaigns.engine import engine, freezing
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.outgoing.kinds import Kind
@@ -87,6 +87,32 @@ def test_a_pause_by_hand_and_one_by_itself_are_told_apart(project: Project) -> N
     run.pause(Cause.BAD_CREDENTIALS)
     assert types() == ["run.paused", "run.paused", "run.needs_a_person"]
     assert told()[-1]["data"]["cause"] == "bad_credentials"
+
+
+@pytest.mark.parametrize("resumed_at_once", [True, False])
+def test_a_run_that_was_paused_while_its_people_were_chosen_tells_once_that_it_starts(
+    project: Project, monkeypatch: pytest.MonkeyPatch, resumed_at_once: bool
+) -> None:
+    make_people(project, 2)
+    make_endpoint(project, URL, kinds=[Kind.RUN_STARTED])
+    run = make_run(project, advanced=False)
+
+    def while_chosen(_name: str) -> None:
+        control.pause(Run.objects.get(pk=run.pk), by="user:ada")
+        if resumed_at_once:
+            control.resume(Run.objects.get(pk=run.pk), by="user:ada")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(freezing, "hit", while_chosen)
+        engine.advance(run.pk, now=clock.now())
+    if not resumed_at_once:
+        assert types() == []
+        control.resume(Run.objects.get(pk=run.pk), by="user:ada")
+    assert types() == ["run.started"]
+
+    control.pause(Run.objects.get(pk=run.pk), by="user:ada")
+    control.resume(Run.objects.get(pk=run.pk), by="user:ada")
+    assert types() == ["run.started"], "a resumed run has not started again"
 
 
 def test_a_run_that_was_cancelled_ends_once(project: Project) -> None:
