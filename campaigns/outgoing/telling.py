@@ -5,16 +5,16 @@ Each is called by what does the deed (see apps.py), and asks nothing where nobod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 
 from campaigns.runs import sums
-from campaigns.runs.claiming import Claim
+from campaigns.runs.endings import Ended
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from campaigns.sending.judging import Final
 from notifications.outgoing import outbox
 from notifications.outgoing.composing import address
 from notifications.outgoing.endpoint import wanted
@@ -105,26 +105,24 @@ def _page(run: Run) -> str:
 # --- Messages -------------------------------------------------------------------------------------
 
 
-def of_outcomes(claim: Claim, finals: list[Final], at: datetime) -> None:
+def of_outcomes(run: Run, ended: Sequence[Ended], at: datetime) -> None:
     """What became of messages to single people, a window at once."""
-    run = claim.run
     if run.kind != Run.Kind.MESSAGES or not wanted(run.project, OF_OUTCOME.values()):
         return
-    events = [Event(OF_OUTCOME[final.status.value], at, _outcome(run, final)) for final in finals]
+    events = [Event(OF_OUTCOME[str(one.status)], at, _outcome(run, one)) for one in ended]
     outbox.put(run.project_id, events)
 
 
-def _outcome(run: Run, final: Final) -> dict[str, Any]:
-    reader = final.left.reader
+def _outcome(run: Run, one: Ended) -> dict[str, Any]:
     return {
-        "message": f"{run.pk}-{final.left.message}",
-        "contact": reader.external_id,
-        "device": reader.address,
-        "platform": reader.platform,
-        "status": final.status.value,
-        "reason": str(final.reason) or None,
-        "fcm_message_id": final.message_id.replace("\x00", "") or None,
-        "resent": final.resent,
+        "message": f"{run.pk}-{one.message}",
+        "contact": one.external_id,
+        "device": one.address,
+        "platform": one.platform,
+        "status": str(one.status),
+        "reason": str(one.reason) or None,
+        "fcm_message_id": one.message_id.replace("\x00", "") or None,
+        "resent": one.resent,
     }
 
 

@@ -155,6 +155,6 @@ def _a_permit_for_ever() -> None:
 @bug("never quarantined", fault="F8")
 def _never_quarantined() -> None:
     """A chunk may kill as many workers as it likes."""
-    from campaigns.runs import chunk
+    from campaigns.runs import lapsing
 
-    patch(chunk, "LAPSES_ALLOWED", 1_000_000)
+    patch(lapsing, "LAPSES_ALLOWED", 1_000_000)

@@ -6,7 +6,8 @@ import os
 import signal
 import time
 
-from campaigns.runs.chunk import LAPSES_ALLOWED, Chunk
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.lapsing import LAPSES_ALLOWED
 from tests.chaos.bugs.kills import POISONED
 from tests.chaos.fault import fault
 from tests.chaos.process import is_running
