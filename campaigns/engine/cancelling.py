@@ -109,7 +109,7 @@ WITH left_behind AS (
 SUMS = "SELECT status, revision, count(*) FROM closed GROUP BY 1, 2"
 # Of messages to single people each is told, see `endings.py`. Of a campaign it may be millions.
 EACH = """
-SELECT r.message, c.external_id, d.address, r.platform, closed.status, closed.reason, closed.resent
+SELECT r.message, c.external_id, closed.status, closed.reason, d.address, r.platform, closed.resent
 FROM closed JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = closed.seq
 LEFT JOIN notifications_contact c ON c.id = r.contact_id
 LEFT JOIN notifications_device d ON d.id = closed.device_id

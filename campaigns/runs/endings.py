@@ -36,17 +36,20 @@ class Ended(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """One that is written by a statement alone, as its person and device are now."""
+    """One that a statement writes alone, as its person and device are now; or the message to
+    somebody who has no device, of which there is no row."""
 
     message: int | None
     external_id: str | None
-    address: str | None
-    platform: str | None
     status: str
     reason: str
-    resent: bool
+    address: str | None = None
+    platform: str | None = None
+    resent: bool = False
     message_id: str = ""
 
+
+NO_DEVICE = "no_device"  # the reason of such a message
 
 LISTENERS: list[Callable[[Run, Sequence[Ended], datetime], object]] = []
 

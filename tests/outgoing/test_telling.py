@@ -158,6 +158,28 @@ def test_messages_are_told_of_a_window_in_one_row(project: Project) -> None:
     }  # fmt: skip
 
 
+def test_a_message_to_a_person_without_a_device_is_told_as_skipped(project: Project) -> None:
+    make_endpoint(project, URL)
+    make_contact(project, external_id="ada")
+    make_device(make_contact(project, external_id="bob"))
+    retired = make_device(make_contact(project, external_id="cem"))
+    Device.objects.filter(pk=retired.pk).update(retired_at=timezone.now(), retired_reason="x")
+    asked = {"to": {"contacts": ["ada", "bob", "cem"]}, "content": {"title": "Hi", "body": "x"}}
+    number = Caller(project).post("messages", asked).json()["id"]
+    tasks.send_messages()
+    tasks.send_messages()
+
+    heard = {event["data"]["contact"]: event["data"] for event in told()}
+    assert {name: data["status"] for name, data in heard.items()} == {
+        "ada": "skipped", "bob": "accepted", "cem": "skipped",
+    }  # fmt: skip
+    assert heard["ada"] == {
+        "message": number, "contact": "ada", "device": None, "platform": None,
+        "status": "skipped", "reason": "no_device", "fcm_message_id": None, "resent": False,
+    }  # fmt: skip
+    assert types().count("message.skipped") == 2
+
+
 def by_hand(project: Project, pk: int, client: Client) -> None:
     Desk(client).confirm("notifications_device_retire", pk)
 
