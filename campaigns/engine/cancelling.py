@@ -141,7 +141,8 @@ def _written(
     values |= {"revision": run.revision, **{name: str(reason) for name, reason in why.items()}}
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
-        return cursor.fetchall()
+        written: list[tuple[Any, ...]] = cursor.fetchall()
+    return written
 
 
 def _add_up(chunk: Chunk, why: dict[str, Reason], counts: list[tuple[Any, ...]]) -> None:
