@@ -140,6 +140,9 @@ def test_whose_request_may_have_left_stays_in_doubt_in_both_halves(
     project: Project, fcm: Fcm, policy: str, expected: dict[tuple[str, str], int]
 ) -> None:
     run = to_each(project, people(project, 8), on_unknown=policy)
+    assert taken(run)
+    die(run)
+    assert run.chunks.count() == 1, "a single death is chance"
     claim = taken(run)
     assert claim and claim.open_window([2, 4, 6], timezone.now())
     die(run)
@@ -159,6 +162,8 @@ def test_a_worker_that_was_taken_for_dead_writes_nothing_in_either_half(
     project: Project, fcm: Fcm
 ) -> None:
     run = to_each(project, people(project, 4))
+    assert taken(run)
+    die(run)
     zombie = taken(run)
     assert zombie
     everybody = left_to_send(zombie)
@@ -186,6 +191,8 @@ def test_whoever_waits_for_another_try_waits_on_in_their_half(project: Project, 
     Retry.objects.create(
         run=run, chunk=claim.chunk, seq=4, tries=1, not_before=late, reason="throttled"
     )
+    die(run)
+    assert taken(run)
     die(run)
 
     work(run, dies_of=set())
