@@ -20,10 +20,9 @@ class CampaignsConfig(AppConfig):
         from campaigns.outgoing import telling, words  # above whoever does what is told
         from campaigns.results import echoed, sent  # noqa: F401  # so do these
         from campaigns.results.why import answers  # noqa: F401  # and this
-        from campaigns.runs import run
+        from campaigns.runs import endings, run
         from campaigns.runs.policy import SETTINGS
         from campaigns.runs.run import messages_leave
-        from campaigns.sending import settling
         from campaigns.triggers import going
         from notifications import imports
         from notifications import tasks as doorbells
@@ -40,7 +39,7 @@ class CampaignsConfig(AppConfig):
         writing.LISTENERS += [tasks.answer_events, count_events]
         clearing.WITH_THEM.append(going.remove_old)
         run.LISTENERS.append(telling.of_move)
-        settling.LISTENERS.append(telling.of_outcomes)
+        endings.LISTENERS.append(telling.of_outcomes)
         device.LISTENERS.append(telling.of_retired)
         saying.LISTENERS.append(telling.of_nos)
         composing.WORDS |= words.WORDS | of_alerts.WORDS

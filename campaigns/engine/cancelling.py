@@ -9,8 +9,10 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F, QuerySet
 
-from campaigns.runs import sums
-from campaigns.runs.chunk import Chunk, free_lapsed
+from campaigns.runs import endings, sums
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.endings import Ending
+from campaigns.runs.lapsing import free_lapsed
 from campaigns.runs.ledger import copies
 from campaigns.runs.reasons import Reason
 from campaigns.runs.revisions.revision import FIRST
@@ -90,37 +92,68 @@ WITH left_behind AS (
         (run_id, seq, device_id, status, reason, detail, message_id, attempt, resent, at, revision)
     SELECT r.run_id, r.seq, r.device_id,
         CASE WHEN i.seq IS NULL THEN 'skipped' ELSE 'unknown' END,
-        CASE WHEN i.seq IS NULL THEN '{Reason.CANCELLED}' ELSE '{Reason.CUT_SHORT}' END,
+        CASE WHEN i.seq IS NULL THEN %(skipped)s ELSE %(unknown)s END,
         '', '', %(attempt)s, COALESCE(i.copies > 1, FALSE), %(now)s, COALESCE({SAID}, 1)
     FROM campaigns_recipient r LEFT JOIN interrupted i USING (seq)
     WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
         AND NOT EXISTS (
             SELECT 1 FROM campaigns_delivery d WHERE d.run_id = r.run_id AND d.seq = r.seq
         )
-    RETURNING seq, status, revision
+    RETURNING seq, device_id, status, reason, revision, resent
 ), given_back AS (
     DELETE FROM campaigns_counted k USING closed, campaigns_recipient r
     WHERE closed.status = 'skipped' AND r.run_id = %(run)s AND r.seq = closed.seq
         AND k.contact_id = r.contact_id AND k.run_id = r.run_id AND k.seq = r.seq
 )
-SELECT status, revision, count(*) FROM closed GROUP BY 1, 2
+"""
+SUMS = "SELECT status, revision, count(*) FROM closed GROUP BY 1, 2"
+# Of messages to single people each is told, see `endings.py`. Of a campaign it may be millions.
+EACH = """
+SELECT r.message, c.external_id, closed.status, closed.reason, d.address, r.platform, closed.resent
+FROM closed JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = closed.seq
+LEFT JOIN notifications_contact c ON c.id = r.contact_id
+LEFT JOIN notifications_device d ON d.id = closed.device_id
+ORDER BY closed.seq
 """
 
 
 def close(run: Run, chunk: Chunk, now: datetime) -> None:
+    """Whoever is left of it."""
+    why = {"skipped": Reason.CANCELLED, "unknown": Reason.CUT_SHORT}
+    counts = _written(CLOSE + SUMS, run, chunk, now, why)
+    _add_up(chunk, why, counts)
+
+
+def give_up(run: Run, chunk: Chunk, now: datetime) -> None:
+    """Messages over which too many workers died, in one statement: to read them may be what
+    kills."""
+    why = {"skipped": Reason.CRASHED_WORKERS, "unknown": Reason.INTERRUPTED}
+    ended = [Ending(*row) for row in _written(CLOSE + EACH, run, chunk, now, why)]
+    _add_up(chunk, why, [(one.status, FIRST, 1) for one in ended])
+    endings.tell(run, ended, now)
+
+
+def _written(
+    statement: str, run: Run, chunk: Chunk, now: datetime, why: dict[str, Reason]
+) -> list[tuple[Any, ...]]:
     values: dict[str, Any] = {"chunk": chunk.pk, "run": run.pk, "attempt": chunk.attempt}
     values |= {"first": chunk.first_seq, "last": chunk.last_seq, "now": now}
-    values["revision"] = run.revision
-    closed, revisions = Counter[str](), Counter[str](chunk.revisions)
+    values |= {"revision": run.revision, **{name: str(reason) for name, reason in why.items()}}
     with connection.cursor() as cursor:
-        cursor.execute(CLOSE, values)
-        for status, revision, count in cursor.fetchall():
-            closed[status] += count
-            if revision > FIRST:
-                revisions[key_of(revision, status)] += count
+        cursor.execute(statement, values)
+        written: list[tuple[Any, ...]] = cursor.fetchall()
+    return written
+
+
+def _add_up(chunk: Chunk, why: dict[str, Reason], counts: list[tuple[Any, ...]]) -> None:
+    closed, revisions = Counter[str](), Counter[str](chunk.revisions)
+    for status, revision, count in counts:
+        closed[status] += count
+        if revision > FIRST:
+            revisions[key_of(revision, status)] += count
     chunk.retries.all().delete()
     skipped, unknown = closed["skipped"], closed["unknown"]
-    for reason, count in ((Reason.CANCELLED, skipped), (Reason.CUT_SHORT, unknown)):
+    for reason, count in ((why["skipped"], skipped), (why["unknown"], unknown)):
         if count:
             chunk.reasons[reason.value] = chunk.reasons.get(reason, 0) + count
     Chunk.objects.filter(pk=chunk.pk).update(

@@ -26,11 +26,11 @@ from campaigns.runs.chunk import (
     ONE_WORKER,
     SMALLEST,
     Chunk,
-    free_lapsed,
     unlocked,
     worked_on,
 )
 from campaigns.runs.had import remembering
+from campaigns.runs.lapsing import free_lapsed
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.wave import Wave

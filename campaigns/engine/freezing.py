@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import Case, F, Value, When
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Coalesce, Greatest, Now
 from django.utils import timezone
 from psycopg.types.range import Range
 
@@ -120,7 +120,14 @@ def _begin(run: Run, now: datetime) -> None:
     for table in TABLES:
         ledger.attach_partition(table, run.pk)
     kept = {name: getattr(run, name) for name in ("rules", "seen_since", "split", "opens_rate")}
-    _keep(run, part, unfrozen=_rest(part, ids), started_at=now, **kept)
+    _keep(run, part, unfrozen=_rest(part, ids), started_at=_started_at(now), **kept)
+
+
+def _started_at(now: datetime) -> Greatest:
+    """Not before a pause that came while its people were chosen, nor before its end: a run that is
+    paused by now begins when it is resumed."""
+    paused_at = F("paused_at") + timedelta(microseconds=1)
+    return Greatest(Value(now), paused_at, F("resumed_at"))
 
 
 def _reckon_by_opens(run: Run, now: datetime) -> bool:

@@ -16,8 +16,9 @@ from django.db.models.functions import Now
 
 from campaigns.engine import cancelling
 from campaigns.runs import sums
-from campaigns.runs.chunk import NEXT_SWEEP, Chunk, free_lapsed
+from campaigns.runs.chunk import NEXT_SWEEP, Chunk
 from campaigns.runs.claiming import Claim
+from campaigns.runs.lapsing import free_lapsed
 from campaigns.runs.messages import day, many, ripe
 from campaigns.runs.messages.message import Message, forget_keys
 from campaigns.runs.messages.taking import take
@@ -122,15 +123,15 @@ def look_after(now: datetime) -> None:
 def _look_after(run: Run, now: datetime) -> None:
     with transaction.atomic():
         free_lapsed(run)
-    _end_quarantined(run, now)
+    _give_up_quarantined(run, now)
     Run.every.filter(pk=run.pk).update(**sums.sums_of(run))
     day.close(run, now)
 
 
-def _end_quarantined(run: Run, now: datetime) -> None:
-    """Five workers died over them, and nobody is asked about single messages: who is left is
+def _give_up_quarantined(run: Run, now: datetime) -> None:
+    """Five workers died over it, and nobody is asked about single messages: who is left is
     skipped, or unknown where a request may have left."""
     with transaction.atomic():
         stuck = run.chunks.filter(state=Chunk.State.QUARANTINED)
         for chunk in stuck.select_for_update(skip_locked=True):
-            cancelling.close(run, chunk, now)
+            cancelling.give_up(run, chunk, now)

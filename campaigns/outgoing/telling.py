@@ -5,16 +5,16 @@ Each is called by what does the deed (see apps.py), and asks nothing where nobod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 
 from campaigns.runs import sums
-from campaigns.runs.claiming import Claim
+from campaigns.runs.endings import Ended
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from campaigns.sending.judging import Final
 from notifications.outgoing import outbox
 from notifications.outgoing.composing import address
 from notifications.outgoing.endpoint import wanted
@@ -60,10 +60,12 @@ def _kinds(run: Run) -> list[Kind]:
 
 
 def _begins(run: Run) -> bool:
-    """And is not resumed in the middle, or opened again."""
-    began = run.started_at
-    resumed = began is not None and run.resumed_at is not None and run.resumed_at > began
-    return run.reopened_at is None and not resumed
+    """And is not resumed in the middle, or opened again. It is not in the middle yet if it was
+    paused before it had begun, while its people were chosen."""
+    began, paused_at, resumed_at = run.started_at, run.paused_at, run.resumed_at
+    if began is None or paused_at is None or resumed_at is None:
+        return run.reopened_at is None
+    return run.reopened_at is None and not began <= paused_at < resumed_at
 
 
 def _run(run: Run) -> dict[str, Any]:
@@ -103,26 +105,24 @@ def _page(run: Run) -> str:
 # --- Messages -------------------------------------------------------------------------------------
 
 
-def of_outcomes(claim: Claim, finals: list[Final], at: datetime) -> None:
+def of_outcomes(run: Run, ended: Sequence[Ended], at: datetime) -> None:
     """What became of messages to single people, a window at once."""
-    run = claim.run
     if run.kind != Run.Kind.MESSAGES or not wanted(run.project, OF_OUTCOME.values()):
         return
-    events = [Event(OF_OUTCOME[final.status.value], at, _outcome(run, final)) for final in finals]
+    events = [Event(OF_OUTCOME[str(one.status)], at, _outcome(run, one)) for one in ended]
     outbox.put(run.project_id, events)
 
 
-def _outcome(run: Run, final: Final) -> dict[str, Any]:
-    reader = final.left.reader
+def _outcome(run: Run, one: Ended) -> dict[str, Any]:
     return {
-        "message": f"{run.pk}-{final.left.message}",
-        "contact": reader.external_id,
-        "device": reader.address,
-        "platform": reader.platform,
-        "status": final.status.value,
-        "reason": str(final.reason) or None,
-        "fcm_message_id": final.message_id.replace("\x00", "") or None,
-        "resent": final.resent,
+        "message": f"{run.pk}-{one.message}",
+        "contact": one.external_id,
+        "device": one.address,
+        "platform": one.platform,
+        "status": str(one.status),
+        "reason": str(one.reason) or None,
+        "fcm_message_id": one.message_id.replace("\x00", "") or None,
+        "resent": one.resent,
     }
 
 

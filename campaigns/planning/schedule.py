@@ -13,6 +13,7 @@ from django.utils.translation import gettext_noop
 
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.repeats.moved import INSTANT, Occurrence
 from campaigns.runs import absence, details
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
@@ -25,12 +26,14 @@ from campaigns.runs.series import (
     repeated,
     stopped,
 )
+from campaigns.runs.tick import Tick
 from notifications.staff import audit
 
 log = logging.getLogger(__name__)
 
 RUNS_AT_ONCE = 20
 SOON = timedelta(seconds=10)  # two sweeps, in case one is lost
+JUST_ENDED = timedelta(hours=1)  # the system may have been down for less than a long absence
 COUNTED = 1_000  # missed occurrences; nobody wants a larger number
 
 
@@ -64,8 +67,8 @@ def _start(run: Run, now: datetime) -> bool:
         run.move_to(Run.State.CANCELLED, finished_at=now, **why)
         return False
     late = now - run.scheduled_at
-    if late > timedelta(seconds=run.max_lateness_seconds):
-        run.pause(Cause.LATE, details.lasting("late", late))
+    if late > run.lateness:
+        run.pause(Cause.LATE, details.lasting("late", late), since=run.scheduled_at)
         return False
     if absence.ask(run, now):
         return False
@@ -88,8 +91,10 @@ def plan_series(now: datetime) -> list[Run]:
 
 
 def _due_series(now: datetime) -> Iterator[Run]:
-    """The last run of each series that may go on."""
-    goes_on = Q(until=None) | Q(until__gt=now)
+    """The last run of each series that may go on, or ended while nobody was here."""
+    goes_on = Q(until=None) | Q(until__gt=now - JUST_ENDED)
+    if away := Tick.away(now):
+        goes_on |= Q(until__range=(away.since, away.until))
     repeating = Campaign.objects.filter(goes_on, schedule_kind="recurring", archived_at=None)
     runs = Run.objects.filter(campaign=OuterRef("pk")).exclude(occurrence=ONCE)
     newest = Subquery(runs.order_by("-pk").values("pk")[:1])
@@ -100,13 +105,13 @@ def _due_series(now: datetime) -> Iterator[Run]:
 
 def follow(last: Run, now: datetime) -> Run | None:
     """Make the run after the series' last one, unless somebody was faster, or stopped it."""
-    if following(last, now) is None:
+    if _next(last, now) is None:
         return None
     try:
         with transaction.atomic():
             campaign = Campaign.locked(last.campaign.pk)
             last.campaign = campaign  # as it is now: somebody may just have moved the next one
-            one = following(last, now)
+            one = _next(last, now)
             if campaign.archived_at or campaign.series != last or one is None:
                 return None
             # Not before the last one did, however early it is that time in the first zone of all:
@@ -114,7 +119,7 @@ def follow(last: Run, now: datetime) -> Run | None:
             begins = max(one.begins, last.scheduled_at)
             hour = local.hour_of(campaign, one.instant)
             run = repeated(last, one.instant, begins=begins, hour=hour)
-            if missed := _missed(last, now):
+            if missed := _missed(last, min(now, one.instant - INSTANT)):
                 # We were down. One late run asks a person; the others would only repeat it.
                 audit.record(
                     "carillon",
@@ -127,6 +132,17 @@ def follow(last: Run, now: datetime) -> Run | None:
             return run
     except IntegrityError:
         return None  # another sweep was faster
+
+
+def _next(last: Run, now: datetime) -> Occurrence | None:
+    """The one after this moment. Of a series that ended while we were down, the last that it
+    missed: nothing else would say that it was not sent."""
+    coming: Occurrence | None = following(last, now)
+    if coming is not None or last.campaign.until is None:
+        return coming
+    since = max(last.scheduled_at, instant_of(last))
+    passed = islice(last.campaign.occurrences(since, last), COUNTED)
+    return max(passed, key=lambda one: one.due, default=None)
 
 
 def leave_out(run: Run, *, by: str, now: datetime) -> None:

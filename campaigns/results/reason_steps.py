@@ -48,6 +48,7 @@ STEPS: dict[str, str | Promise] = {
     Reason.ONLINE: _("Nothing: it was there on their screen, and the phone was to stay quiet."),
     Reason.DEVICE_GONE: _("Nothing: the device was removed between the launch and its turn."),
     Reason.EXPIRED: _("Set a longer time (“Expires after”), or a higher rate."),
+    Reason.CRASHED_WORKERS: _("Show the message to an engineer: the workers' log says what broke."),
     Reason.CANCELLED: _("Nothing: it was your decision."),
     Reason.UNANSWERED: _("It is unknown whether the message arrived. Sending again may show it "
     "twice."),

@@ -7,7 +7,7 @@ person can tell. Each absence is asked about once, before or after the tick that
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import Max
 
@@ -15,7 +15,7 @@ from campaigns.runs import details
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import LEAVING, Run
-from campaigns.runs.tick import LONG_SILENCE, Tick
+from campaigns.runs.tick import LONG_SILENCE, Away, Tick
 
 GOING_ON = (Run.State.SCHEDULED, Run.State.PREPARING, *LEAVING)
 
@@ -23,18 +23,19 @@ GOING_ON = (Run.State.SCHEDULED, Run.State.PREPARING, *LEAVING)
 def ask(run: Run, now: datetime) -> bool:
     """Pause the run if nobody ticked nor worked on it for long; say whether that is so."""
     silence = _silence(run, now)
-    if run.state not in GOING_ON or silence < LONG_SILENCE:
+    if run.state not in GOING_ON or silence.lasted < LONG_SILENCE:
         return False
-    run.pause(Cause.AWAY, details.lasting("silent", silence))
+    why = details.lasting("silent", silence.lasted)
+    run.pause(Cause.AWAY, why, since=silence.since)
     return True
 
 
-def _silence(run: Run, now: datetime) -> timedelta:
+def _silence(run: Run, now: datetime) -> Away:
     away = Tick.away(now)
     if away is None or run.scheduled_at > away.until:  # what comes due later was not missed
-        return timedelta(0)
+        return Away(now, now)
     # Without beat a run goes on from wave to wave, and a new one starts.
-    return away.until - max(away.since, _last_sign_of(run))
+    return Away(max(away.since, _last_sign_of(run)), away.until)
 
 
 def _last_sign_of(run: Run) -> datetime:

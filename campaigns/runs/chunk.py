@@ -1,6 +1,6 @@
 """Chunk: who is working on these recipients? Leased by guarded UPDATEs, claimed in `claiming.py`.
 
-If a worker dies, its lease lapses and the sweep hands the chunk on.
+If a worker dies, its lease lapses and the sweep hands the chunk on: see `lapsing.py`.
 """
 
 from __future__ import annotations
@@ -8,13 +8,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.runs.run import Run
-from notifications.measures.by_project import label_of
 from notifications.measures.measure import Count
 
 # Large, so that a process is seldom between two of them; but several for each, to end together.
@@ -31,7 +30,6 @@ DOUBTED = timedelta(seconds=3)
 NEXT_SWEEP = timedelta(seconds=5)
 SOON = 2 * NEXT_SWEEP  # who waits no longer may as well be at work
 LOOKS = 100  # runs looked at early per sweep, at most
-LAPSES_ALLOWED = 5
 LAST_HEARD = F("lease_until") - LEASE
 SILENT = Q(state="leased", lease_until__lt=Now() + LEASE - RENEWED_WITHIN)
 TAKEN_OVER = Count(
@@ -149,37 +147,8 @@ def unlocked(chunks: models.QuerySet[Chunk]) -> list[int]:
     return list(free.values_list("pk", flat=True))
 
 
-def free_lapsed(run: Run) -> int:
-    """Take chunks from workers that died or hang. What they had in flight is ambiguous now.
-
-    Not at the first look: while PostgreSQL takes no writes nobody can prolong a lease, and all of
-    them seem over when it is back. A worker that was cut off while it wrote may still lock its
-    chunk's row: the other chunks must not wait for it.
-    """
-    _doubt(run)
-    over = run.chunks.filter(state=Chunk.State.LEASED, lease_until__lt=Now())
-    over = over.filter(doubted_at__gt=LAST_HEARD, doubted_at__lt=Now() - HEARD_WITHIN)
-    lapsed = over.filter(pk__in=unlocked(over))
-    freed = lapsed.filter(lapses__lt=LAPSES_ALLOWED - 1).update(
-        state=Chunk.State.WAITING, lease_until=None, lapses=F("lapses") + 1
-    )
-    freed += lapsed.filter(lapses__gte=LAPSES_ALLOWED - 1).update(
-        state=Chunk.State.QUARANTINED, lease_until=None, lapses=F("lapses") + 1
-    )
-    if freed and not run.is_rehearsal:
-        label = label_of(run.project)
-        transaction.on_commit(lambda: TAKEN_OVER.add(freed, label))
-    return freed
-
-
 def lapses_soon() -> list[tuple[int, timedelta]]:
     """Runs whose silent workers lose chunks before the next sweep comes by, and how soon."""
     lost_at = Greatest("lease_until", Now() + DOUBTED)
     soon = Chunk.objects.filter(SILENT, lease_until__lt=Now() + NEXT_SWEEP)
     return list(soon.values_list("run_id", lost_at - Now()).distinct()[:LOOKS])
-
-
-def _doubt(run: Run) -> None:
-    """Note workers silent for longer than a living one ever is, well before their lease ends."""
-    new = run.chunks.filter(SILENT).filter(Q(doubted_at=None) | Q(doubted_at__lte=LAST_HEARD))
-    new.filter(pk__in=unlocked(new)).update(doubted_at=Now())

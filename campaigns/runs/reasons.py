@@ -40,6 +40,7 @@ class Reason(TextChoices):
     HAD_IT = "had_it", _("This person had got it in an earlier run")
     DEVICE_GONE = "device_gone", _("The device was removed or retired after the snapshot")
     EXPIRED = "expired", _("The campaign's deadline passed first")
+    CRASHED_WORKERS = "crashed_workers", _("Workers crashed over this message")
     CANCELLED = "cancelled", _("The run was cancelled first")
     UNANSWERED = "unanswered", _("The request left, but no answer came")
     INTERRUPTED = "interrupted", _("A worker died while the request was on its way")
@@ -72,6 +73,7 @@ SKIPS = (
     Reason.TEMPLATE_ERROR,
     Reason.DEVICE_GONE,
     Reason.EXPIRED,
+    Reason.CRASHED_WORKERS,
     Reason.CANCELLED,
 )
 # Of whoever still waits for a time of their own: nothing went wrong.

@@ -188,9 +188,11 @@ class Run(OfProject):
     launched_by = models.CharField(max_length=200)
     launched_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
-    # Its last pause.
+    # Its last pause: since when it stands still, which may be earlier than it was noticed.
     paused_at = models.DateTimeField(null=True)
     resumed_at = models.DateTimeField(null=True)
+    # The same of the last one before it that was longer than its lateness.
+    resumed_late_at = models.DateTimeField(null=True, editable=False)
     finished_at = models.DateTimeField(null=True)
     reopened_at = models.DateTimeField(null=True, editable=False)  # to send again to the unknown
     # Of a day of messages: when a worker last took some to single people.
@@ -325,8 +327,19 @@ class Run(OfProject):
         """By which each of its people gets it; None: all at once."""
         if self.hour is None:
             return None
-        lateness = timedelta(seconds=self.max_lateness_seconds)
-        return local_time.read(self.hour, begins=self.scheduled_at, lateness=lateness)
+        return local_time.read(self.hour, begins=self.scheduled_at, lateness=self.lateness)
+
+    @property
+    def lateness(self) -> timedelta:
+        """By so much it is not yet too late for anybody."""
+        return timedelta(seconds=self.max_lateness_seconds)
+
+    @property
+    def went_on_late_at(self) -> datetime | None:
+        """When it last went on after a pause that was longer than its lateness; None: never."""
+        if self.paused_at and self.resumed_at and self.resumed_at > self.paused_at + self.lateness:
+            return self.resumed_at
+        return self.resumed_late_at
 
     @property
     def on_every_clock(self) -> str:
@@ -451,10 +464,23 @@ class Run(OfProject):
         said = gettext("A %(state)s run cannot %(what)s.")
         return said % {"state": gettext(self.state), "what": what}
 
-    def pause(self, cause: Cause, detail: Detail | str = "", *, epoch: int | None = None) -> None:
-        """With an epoch: only if nobody has paused and resumed it since."""
-        why = details.columns(detail)
-        self.move_to(Run.State.PAUSED, of_epoch=epoch, cause=cause, paused_at=Now(), **why)
+    def pause(
+        self,
+        cause: Cause,
+        detail: Detail | str = "",
+        *,
+        epoch: int | None = None,
+        since: datetime | None = None,
+    ) -> None:
+        """With an epoch: only if nobody has paused and resumed it since. `since`: when it stood
+        still already, though nobody was there to pause it."""
+        before = When(resumed_at__gt=F("paused_at") + self.lateness, then=F("resumed_at"))
+        values = {
+            "cause": cause,
+            "paused_at": since or Now(),
+            "resumed_late_at": Case(before, default=F("resumed_late_at")),
+        }
+        self.move_to(Run.State.PAUSED, of_epoch=epoch, **values, **details.columns(detail))
 
     def stop_for(self, cause: Cause, detail: Detail) -> None:
         """A pause; of a run that a person has paused already, the cause it now waits for."""

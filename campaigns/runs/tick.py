@@ -18,6 +18,10 @@ class Away:
     since: datetime
     until: datetime
 
+    @property
+    def lasted(self) -> timedelta:
+        return self.until - self.since
+
 
 # In one statement: whoever ticks first after an absence writes down that there was one.
 RECORD = """

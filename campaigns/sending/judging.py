@@ -49,6 +49,22 @@ class Final:
     left_before: int | None = None  # the revision of the text that did, where none left now
 
     @property
+    def message(self) -> int | None:
+        return self.left.message
+
+    @property
+    def external_id(self) -> str | None:
+        return self.left.reader.external_id
+
+    @property
+    def address(self) -> str | None:
+        return self.left.reader.address
+
+    @property
+    def platform(self) -> str | None:
+        return self.left.reader.platform
+
+    @property
     def revision(self) -> int:
         return self.left_before or self.left.terms.revision
 

@@ -83,14 +83,17 @@ class Left:
             return wakes_at, Reason.QUIET_HOURS
         return (its_hour, Reason.LOCAL_TIME) if its_hour > now else None
 
-    def missed(self, paused_at: datetime | None, resumed_at: datetime | None) -> bool:
-        """Whether a pause lasted until it was too late for them. A slow rate, before it or after,
-        costs nobody anything."""
+    def missed(self, went_on_late_at: datetime | None) -> bool:
+        """Whether a pause lasted until it was too late for them: one longer than the lateness, so
+        it does not matter when it began. A slow rate costs nobody anything; who was sent to again
+        since is late on purpose."""
         local, its_hour = self.terms.local_time, self.its_hour
-        if not (local and its_hour and resumed_at) or self.released:
+        if not (local and its_hour and went_on_late_at) or self.released:
             return False
-        since = max(self._asleep_until(its_hour) or its_hour, paused_at or its_hour)
-        return since + local.lateness < resumed_at
+        since = self._asleep_until(its_hour) or its_hour
+        if self.tries and self.first_tried_at:
+            since = max(since, self.first_tried_at)
+        return since + local.lateness < went_on_late_at
 
     def _asleep_until(self, now: datetime) -> datetime | None:
         quiet = self.terms.quiet_hours
@@ -179,7 +182,7 @@ def _out_by_the_clock(left: Left, run: Run) -> str:
         return ""
     if not local.knows(left.reader.timezone):
         return Reason.NO_ZONE
-    never = left.its_hour is None or left.missed(run.paused_at, run.resumed_at)
+    never = left.its_hour is None or left.missed(run.went_on_late_at)
     return Reason.LOCAL_TIME if never else ""
 
 

@@ -170,8 +170,9 @@ class Sending:
         return WINDOW if self.proven else TRIAL
 
     def _most_in_flight(self) -> int:
-        """People whose answers may be to come while another window opens."""
-        return WINDOW * (IN_FLIGHT - 1) if self.proven else 0
+        """People whose answers may be to come while another window opens. Where a worker died, one
+        window after the other: what kills takes few with it."""
+        return WINDOW * (IN_FLIGHT - 1) if self.proven and not self.claim.chunk.lapses else 0
 
     def _sent_to(self) -> int:
         """How many people's answers are still to come."""

@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
+from campaigns.runs import endings
 from campaigns.runs.caps import counted, places
 from campaigns.runs.claiming import Claim, Fenced
 from campaigns.runs.ledger import MOST_ANSWERS, Delivery, Retry, Window
@@ -30,10 +31,6 @@ from campaigns.sending.left import Left
 from notifications.gateway import Arrived, Outcome
 from notifications.people import device
 from notifications.postgres.outage import patiently
-
-# Whoever tells others what became of recipients is told in the transaction that writes it: see
-# apps.py.
-LISTENERS: list[Callable[[Claim, list[Final], datetime], object]] = []
 
 
 def settle(claim: Claim, window: Window | None, judged: Judged) -> Counter[str]:
@@ -63,8 +60,7 @@ def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -
             _keep_answers(claim, judged.unaccepted, moment)
         if claim.run.inbox:
             of_runs.keep(claim, judged.people)
-        for listener in LISTENERS:
-            listener(claim, judged.finals, moment)
+        endings.tell(claim.run, judged.finals, moment)
 
 
 def _once(

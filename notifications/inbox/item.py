@@ -31,6 +31,8 @@ class InboxItem(OfProject):
     # Items of a person with the same one belong together, such as those of a room.
     collapse = models.CharField(max_length=LONGEST_COLLAPSE, blank=True, db_default="")
     reference = models.CharField(max_length=LONGEST_REFERENCE)  # known to who stored it
+    # Of its text: a higher one takes the place of a lower one.
+    revision = models.SmallIntegerField(default=1, db_default=1)
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(null=True)

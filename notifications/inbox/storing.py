@@ -16,7 +16,8 @@ from notifications.values import exact
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """An item to be stored. Of one person and one reference, there is never a second."""
+    """An item to be stored. Of one person and one reference, there is never a second: a text of a
+    higher revision takes the place of the one before, and seen and read stay as they were."""
 
     contact_id: int
     reference: str
@@ -25,6 +26,7 @@ class New:
     category: str = ""
     collapse: str = ""
     expires_at: datetime | None = None
+    revision: int = 1
 
 
 # Held until the commit: who is erased meanwhile is erased after it, and with these items.
@@ -36,13 +38,18 @@ ORDER BY c.external_id FOR KEY SHARE OF c
 
 # In the order of the people: two who store for the same ones must not wait for each other.
 ITEMS = """
-INSERT INTO notifications_inboxitem
-    (project_id, contact_id, text_id, category, collapse, reference, expires_at)
-SELECT %s, contact, text, category, collapse, reference, expires_at FROM unnest(
-    %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::timestamptz[]
-) AS given (contact, text, category, collapse, reference, expires_at)
-ORDER BY contact, reference
-ON CONFLICT (contact_id, reference) DO NOTHING
+INSERT INTO notifications_inboxitem AS stored
+    (project_id, contact_id, text_id, category, collapse, reference, expires_at, revision)
+SELECT DISTINCT ON (contact, reference) %s, contact, text, category, collapse, reference,
+    expires_at, revision
+FROM unnest(
+    %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::timestamptz[],
+    %s::smallint[]
+) AS given (contact, text, category, collapse, reference, expires_at, revision)
+ORDER BY contact, reference, revision DESC
+ON CONFLICT (contact_id, reference) DO UPDATE
+    SET text_id = EXCLUDED.text_id, revision = EXCLUDED.revision
+    WHERE stored.revision < EXCLUDED.revision
 RETURNING contact_id, text_id
 """
 
@@ -54,7 +61,7 @@ FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS given (id, content, article
 
 
 def store(project_id: int, items: Sequence[New]) -> int:
-    """How many are new. Suppressed people get none, nor does who was erased.
+    """How many are new, or say something new. Suppressed people get none, nor does who was erased.
 
     In the transaction of whoever stores: if the process dies before its commit, nothing is there.
     """
@@ -103,4 +110,5 @@ def _columns(items: Sequence[New], texts: dict[Said, int]) -> list[list[Any]]:
         [item.collapse for item in items],
         [item.reference for item in items],
         [item.expires_at for item in items],
+        [item.revision for item in items],
     ]

@@ -177,7 +177,8 @@ def _is_well(endpoint: Endpoint, now: datetime) -> None:
     Endpoint.objects.filter(pk=endpoint.pk).update(**values)
     if recovered:
         waiting = Call.objects.filter(endpoint=endpoint, state=Call.State.WAITING)
-        waiting.filter(next_at__gt=now).update(next_at=now)
+        under_way = Q(tried_at__isnull=False, next_at=F("tried_at") + UNDER_WAY)  # as `_claim` says
+        waiting.filter(next_at__gt=now).exclude(under_way).update(next_at=now)
 
 
 def _fails(endpoint: Endpoint, answers: list[Answer], now: datetime) -> None:

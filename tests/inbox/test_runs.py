@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from campaigns import control
 from campaigns.engine import engine
-from campaigns.runs.ledger import Delivery
+from campaigns.planning.new_text.changing import NewText
+from campaigns.runs.ledger import Delivery, Retry
 from campaigns.runs.run import Run
 from campaigns.sending.inbox import of_runs
 from campaigns.sending.sending import send
 from notifications.inbox.item import InboxItem
+from notifications.inbox.storing import New, store
 from notifications.inbox.text import InboxText
 from notifications.people.consent.suppression import suppress
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_device, make_people, make_run, make_template
 from tests.given.by_hand import let_leases_lapse
+from tests.given.forgetting import flush_gate
+from tests.servers.fcm import Fcm
 
 PERSONAL = {"title": "Hello {{ first_name }}", "body": "Tea is cheaper."}
 
@@ -123,3 +129,78 @@ def test_a_worker_that_dies_before_its_commit_leaves_no_item_and_the_next_stores
 
     assert items(project) == ["Hello Ada"]
     assert Delivery.objects.count() == 1
+
+
+def change_text(run: Run, title: str, **texts: Any) -> None:
+    run.refresh_from_db()
+    new = NewText(run.revision, {"title": title, **texts}, accept_skips=True)
+    control.change_text(run, new=new, by="user:alice")
+
+
+def try_again(run: Run) -> None:
+    """Everybody who waits for another try, now."""
+    Retry.objects.filter(run=run).update(not_before=timezone.now() - timedelta(hours=1))
+    run.chunks.update(not_before=None)
+    flush_gate()
+    sent(run)
+
+
+def test_who_is_tried_again_with_a_corrected_text_finds_that_one_and_the_wrong_one_is_gone(
+    project: Project, fcm: Fcm
+) -> None:
+    make_people(project, 1)
+    fcm.script("answer", answer="unavailable", times=1)
+    run = launched(project)
+    sent(run)
+    assert items(project) == ["Hello Ada"]
+    InboxItem.objects.update(seen_at=timezone.now())
+    wrong = InboxItem.objects.get()
+
+    change_text(run, "Seven per cent off", link="https://shop.example/right")
+    try_again(run)
+
+    assert Delivery.objects.get(run_id=run.pk).revision == 2
+    item = InboxItem.objects.get()
+    assert item.text.content["title"] == "Seven per cent off"
+    assert item.text.content["link"] == "https://shop.example/right"
+    assert (item.pk, item.seen_at) == (wrong.pk, wrong.seen_at), "it is the same item"
+    assert not InboxText.objects.filter(pk=wrong.text_id).exists()
+
+
+def test_an_older_text_that_is_written_later_does_not_come_back(project: Project) -> None:
+    """Of a person's two devices, the slower answer may be to the older text."""
+    ada = make_contact(project)
+    newer = {"title": "New", "body": "x"}
+    older = {"title": "Old", "body": "x"}
+    store(project.pk, [New(ada.pk, "run 1", newer, revision=2)])
+
+    assert store(project.pk, [New(ada.pk, "run 1", older)]) == 0
+
+    assert items(project) == ["New"]
+    assert InboxText.objects.count() == 1
+
+
+def test_of_two_devices_in_one_window_the_item_is_written_once(project: Project) -> None:
+    ada = make_contact(project)
+    for _ in range(2):
+        make_device(ada)
+    run = launched(project)
+    change_text(run, "New")
+
+    sent(run)
+
+    assert items(project) == ["New"]
+
+
+def test_the_wrong_text_stays_for_others_who_still_have_it(project: Project, fcm: Fcm) -> None:
+    make_people(project, 2)
+    fcm.script("answer", answer="unavailable", times=1)
+    run = launched(project, content={"title": "Tea"})
+    sent(run)
+    assert InboxText.objects.count() == 1
+
+    change_text(run, "Coffee")
+    try_again(run)
+
+    assert sorted(items(project)) == ["Coffee", "Tea"]
+    assert InboxText.objects.count() == 2

@@ -135,6 +135,27 @@ def test_while_it_fails_one_call_tries_it_and_the_first_taken_brings_the_others_
     assert set(receiver.by_id.values()) == {1} and len(receiver.by_id) == 100
 
 
+def test_what_is_under_way_when_it_recovers_is_not_sent_beside_itself(
+    shop: Project, receiver: Receiver
+) -> None:
+    endpoint = make_endpoint(shop, receiver.url)
+    happened(shop, 3)
+    now = timezone.now()
+    unpacking.unpack(now=now)
+    slow, quick, later = claiming.claim(now=now, room=9, under_way=[])
+    Endpoint.objects.update(failures=claiming.FAILS, failing_since=now)
+    claiming.settle([claiming.Tried(later, Answer(status=500))], now=now)
+
+    claiming.settle([claiming.Tried(quick, Answer(status=200))], now=timezone.now())
+
+    endpoint.refresh_from_db()
+    assert (endpoint.failures, endpoint.rests_until) == (0, None)
+    brought_forward = claiming.claim(now=timezone.now(), room=9, under_way=[])
+    assert [one.pk for one in brought_forward] == [later.pk]
+    claiming.settle([claiming.Tried(slow, Answer(status=200))], now=timezone.now())
+    assert Call.objects.get(pk=slow.pk).state == "accepted"
+
+
 @pytest.mark.parametrize(
     ("asked", "seconds"),
     [("600", 600), ("9" * 400, 3_600), ("a date", 600), ("soon", 5), ("Mon, 01 Jan 2001", 5)],

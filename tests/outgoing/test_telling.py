@@ -15,7 +15,7 @@ from campaigns import control, tasks
 from campaigns.echo import keeping
 from campaigns.echo.receipt import Event as Receipted
 from campaigns.echo.receipt import Report
-from campaigns.engine import engine
+from campaigns.engine import engine, freezing
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.outgoing.kinds import Kind
@@ -89,6 +89,32 @@ def test_a_pause_by_hand_and_one_by_itself_are_told_apart(project: Project) -> N
     assert told()[-1]["data"]["cause"] == "bad_credentials"
 
 
+@pytest.mark.parametrize("resumed_at_once", [True, False])
+def test_a_run_that_was_paused_while_its_people_were_chosen_tells_once_that_it_starts(
+    project: Project, monkeypatch: pytest.MonkeyPatch, resumed_at_once: bool
+) -> None:
+    make_people(project, 2)
+    make_endpoint(project, URL, kinds=[Kind.RUN_STARTED])
+    run = make_run(project, advanced=False)
+
+    def while_chosen(_name: str) -> None:
+        control.pause(Run.objects.get(pk=run.pk), by="user:ada")
+        if resumed_at_once:
+            control.resume(Run.objects.get(pk=run.pk), by="user:ada")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(freezing, "hit", while_chosen)
+        engine.advance(run.pk, now=clock.now())
+    if not resumed_at_once:
+        assert types() == []
+        control.resume(Run.objects.get(pk=run.pk), by="user:ada")
+    assert types() == ["run.started"]
+
+    control.pause(Run.objects.get(pk=run.pk), by="user:ada")
+    control.resume(Run.objects.get(pk=run.pk), by="user:ada")
+    assert types() == ["run.started"], "a resumed run has not started again"
+
+
 def test_a_run_that_was_cancelled_ends_once(project: Project) -> None:
     make_people(project, 2)
     make_endpoint(project, URL, kinds=[Kind.RUN_FINISHED])
@@ -130,6 +156,28 @@ def test_messages_are_told_of_a_window_in_one_row(project: Project) -> None:
         "device": "dead-1:APA91b", "platform": "android", "contact": "bob",
         "reason": "unregistered",
     }  # fmt: skip
+
+
+def test_a_message_to_a_person_without_a_device_is_told_as_skipped(project: Project) -> None:
+    make_endpoint(project, URL)
+    make_contact(project, external_id="ada")
+    make_device(make_contact(project, external_id="bob"))
+    retired = make_device(make_contact(project, external_id="cem"))
+    Device.objects.filter(pk=retired.pk).update(retired_at=timezone.now(), retired_reason="x")
+    asked = {"to": {"contacts": ["ada", "bob", "cem"]}, "content": {"title": "Hi", "body": "x"}}
+    number = Caller(project).post("messages", asked).json()["id"]
+    tasks.send_messages()
+    tasks.send_messages()
+
+    heard = {event["data"]["contact"]: event["data"] for event in told()}
+    assert {name: data["status"] for name, data in heard.items()} == {
+        "ada": "skipped", "bob": "accepted", "cem": "skipped",
+    }  # fmt: skip
+    assert heard["ada"] == {
+        "message": number, "contact": "ada", "device": None, "platform": None,
+        "status": "skipped", "reason": "no_device", "fcm_message_id": None, "resent": False,
+    }  # fmt: skip
+    assert types().count("message.skipped") == 2
 
 
 def by_hand(project: Project, pk: int, client: Client) -> None:

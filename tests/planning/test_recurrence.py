@@ -13,6 +13,7 @@ from campaigns.engine import engine
 from campaigns.planning import moving, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
 from notifications.staff.audit import AuditEntry
 from tests.given.builders import make_campaign, make_people, make_project
 from tests.given.series import DAY, launch, runs
@@ -75,6 +76,34 @@ def test_after_days_of_standing_still_one_asks_and_the_rest_are_left_out(
     assert runs() == [(first, "paused"), (first + 4 * DAY, "scheduled")]
     entry = AuditEntry.objects.get(action="left out")
     assert entry.detail["occurrences"] == 3
+
+
+@pytest.mark.parametrize("ran", [True, False])
+def test_the_last_one_asks_when_nobody_was_there_until_after_the_end(
+    series: Campaign, first: datetime, ran: bool
+) -> None:
+    """The one before it may have been sent in time, a moment before the system went down."""
+    Campaign.objects.update(until=first + 3 * DAY + timedelta(hours=1))
+    run = launch(Campaign.objects.get())
+    Tick.record(first)
+    if ran:
+        schedule.start_due(first)
+        engine.advance(run.pk, now=first)
+        Run.objects.filter(pk=run.pk).update(state="cancelled", finished_at=first)
+
+    for hours in (0, 1, 30):
+        engine.sweep(first + 9 * DAY + timedelta(hours=hours))
+        Tick.record(first + 9 * DAY + timedelta(hours=hours))
+
+    last = first + 3 * DAY
+    if ran:
+        assert runs() == [(first, "cancelled"), (last, "paused")]
+    else:
+        assert runs() == [(first, "paused"), (last, "cancelled")]
+        left_out = Run.objects.get(scheduled_at=last)
+        assert (left_out.detail_code, left_out.detail_args) == ("left_out", {"run": run.pk})
+    entry = AuditEntry.objects.get(action="left out")
+    assert entry.detail["occurrences"] == 2, "those between"
 
 
 def test_the_last_run_before_the_end_is_the_last(series: Campaign, first: datetime) -> None:

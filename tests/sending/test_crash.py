@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
+from psycopg.types.range import Range
 
-from campaigns.engine import engine
+from campaigns.engine import engine, freezing
 from campaigns.results import reports
-from campaigns.runs import chunk, claiming, sums
-from campaigns.runs.chunk import LAPSES_ALLOWED, Chunk
+from campaigns.runs import chunk, claiming, lapsing, sums
+from campaigns.runs.chunk import Chunk
 from campaigns.runs.claiming import Claim, Fenced
+from campaigns.runs.lapsing import LAPSES_ALLOWED
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
@@ -163,6 +167,52 @@ def test_a_chunk_that_kills_every_worker_is_quarantined_and_the_run_asks_a_perso
     assert run.chunks.get().state == Chunk.State.QUARANTINED
     assert (run.state, run.cause) == ("paused", "quarantined")
     assert fcm.counts()["requests"] == 0
+
+
+def test_of_a_text_that_somebody_got_only_what_kills_workers_is_quarantined(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person is asked about two of a chunk of sixteen; the others have got it."""
+    monkeypatch.setattr(freezing, "size_for", lambda _: 16)
+    make_people(project, 32)
+    run = make_run(project)
+    sending.send(run.pk, 1, run.epoch)
+    guilty, deaths = 23, 0
+    while Run.objects.get(pk=run.pk).state == "sending":
+        engine.advance(run.pk, now=timezone.now())
+        for one in run.chunks.filter(state="queued").order_by("number"):
+            if one.first_seq <= guilty <= one.last_seq:
+                assert claiming.claim(run.pk, one.number, run.epoch, task_id=None)
+                let_leases_lapse()
+                deaths += 1
+            else:
+                sending.send(run.pk, one.number, run.epoch)
+
+    run.refresh_from_db()
+    assert (run.cause, run.accepted, run.waiting, deaths) == ("quarantined", 30, 2, LAPSES_ALLOWED)
+    stuck = run.chunks.get(state=Chunk.State.QUARANTINED)
+    assert (stuck.first_seq, stuck.last_seq) == (guilty, guilty + 1)
+    assert sums.totals_of(run) == reports.recount(run)
+
+
+@pytest.mark.parametrize("meanwhile", ["cancelled", "freezing"])
+def test_a_chunk_is_not_cut_of_a_run_that_is_cancelled_or_being_frozen(
+    project: Project, fcm: Fcm, meanwhile: str
+) -> None:
+    make_people(project, 4)
+    run = make_run(project)
+    die_with_a_window_open(run, [])
+    run.chunks.update(lapses=1)
+    more: dict[str, dict[str, Any]] = {
+        "cancelled": {"state": "cancelled", "epoch": 1},
+        "freezing": {"unfrozen": Range(10_000_000, 10_000_001)},
+    }
+    Run.objects.filter(pk=run.pk).update(accepted=1, **more[meanwhile])
+
+    with transaction.atomic():
+        assert lapsing.free_lapsed(Run.objects.get(pk=run.pk)) == 1
+
+    assert run.chunks.get().lapses == 2
 
 
 def test_a_cancelled_run_gives_everyone_a_row_and_calls_the_ambiguous_unknown(

@@ -15,6 +15,8 @@ from campaigns.results import reports
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.run import Run
+from campaigns.runs.tick import Tick
+from campaigns.runs.wave import Wave
 from campaigns.sending import sending
 from campaigns.texts.rendering import Renderer
 from notifications.people.contact import Contact
@@ -53,12 +55,17 @@ def passes(run: Run, time: timedelta) -> None:
     run.refresh_from_db()
     assert run.hour is not None
     earlier = datetime.fromisoformat(run.hour["at"]) - time
-    moments = ("scheduled_at", "started_at", "paused_at", "resumed_at")
+    moments = ("launched_at", "scheduled_at", "started_at", "paused_at", "resumed_at")
     Run.objects.filter(pk=run.pk).update(
         hour={**run.hour, "at": earlier.isoformat()}, **{name: F(name) - time for name in moments}
     )
-    Retry.objects.filter(run_id=run.pk).update(not_before=F("not_before") - time)
+    Retry.objects.filter(run_id=run.pk).update(
+        not_before=F("not_before") - time, first_tried_at=F("first_tried_at") - time
+    )
     Chunk.objects.filter(run_id=run.pk).update(not_before=F("not_before") - time)
+    Wave.objects.filter(run=run).update(rung_at=F("rung_at") - time)
+    Window.objects.filter(run=run).update(opened_at=F("opened_at") - time)
+    Tick.objects.update(at=F("at") - time)
     run.refresh_from_db()
 
 
@@ -203,6 +210,97 @@ def test_a_pause_of_a_moment_skips_nobody_whom_a_slow_rate_had_made_late(
     send(run)
 
     assert ends_of(run) == {west.pk: ACCEPTED}
+
+
+def test_a_second_pause_does_not_forget_how_long_the_first_one_was(
+    project: Project, fcm: Fcm
+) -> None:
+    west = reader(project, WEST)
+    run = launch(project, max_lateness_seconds=900)
+    send(run)
+    control.pause(run, by="user:alice")
+    passes(run, 6 * AN_HOUR)
+    control.resume(run, by="user:alice")
+    passes(run, A_MINUTE)
+    control.pause(Run.objects.get(pk=run.pk), by="user:alice")
+    passes(run, A_MINUTE)
+    control.resume(Run.objects.get(pk=run.pk), by="user:alice")
+    run.refresh_from_db()
+
+    send(run)
+
+    assert (run.state, ends_of(run)) == ("finished", {west.pk: TOO_LATE})
+
+
+@pytest.mark.parametrize(("away_for", "ends"), [(14, ACCEPTED), (16, TOO_LATE)])
+def test_whose_time_came_while_the_system_was_down_gets_it_as_after_a_pause_as_long(
+    project: Project, fcm: Fcm, away_for: int, ends: tuple[str, str]
+) -> None:
+    west = reader(project, WEST)
+    run = launch(project, max_lateness_seconds=900)
+    send(run)
+    Tick.record(timezone.now())
+    passes(run, 3 * AN_HOUR + away_for * A_MINUTE)
+    engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("paused", "away")
+
+    control.resume(run, by="user:alice")
+    run.refresh_from_db()
+    send(run)
+
+    assert (run.state, ends_of(run)) == ("finished", {west.pk: ends})
+
+
+@pytest.mark.parametrize(("late_by", "ends"), [(14, ACCEPTED), (16, TOO_LATE)])
+def test_whose_time_came_while_a_run_could_not_begin_gets_it_as_after_a_pause_as_long(
+    project: Project, fcm: Fcm, late_by: int, ends: tuple[str, str]
+) -> None:
+    west = reader(project, WEST)
+    at = (timezone.now() + 20 * AN_HOUR).replace(microsecond=0)
+    run = launch(project, at=at, advanced=False, max_lateness_seconds=900)
+    passes(run, 23 * AN_HOUR + late_by * A_MINUTE)
+    engine.sweep(timezone.now())
+    run.refresh_from_db()
+    assert (run.state, run.cause) == ("paused", "late")
+
+    control.resume(run, by="user:alice")
+    run.refresh_from_db()
+    send(run)
+
+    assert ends_of(run) == {west.pk: ends}
+
+
+@pytest.mark.parametrize(
+    ("address", "ended"),
+    [
+        ("unheardof-1:APA91b", ("rejected", "unknown_answer")),
+        ("lost-1:APA91b", ("unknown", "unanswered")),
+    ],
+)
+def test_who_is_sent_to_again_after_a_long_pause_gets_it(
+    project: Project, fcm: Fcm, address: str, ended: tuple[str, str]
+) -> None:
+    """A person has seen how late it is."""
+    here = make_device(make_contact(project, timezone=HERE), address)
+    reader(project, WEST)
+    run = launch(project, max_lateness_seconds=900, on_unknown="hold")
+    send(run)
+    if not ends_of(run):  # it is asked for twice
+        Retry.objects.filter(run_id=run.pk, tries=1).update(not_before=F("not_before") - AN_HOUR)
+        Chunk.objects.filter(run_id=run.pk).update(not_before=None)
+        send(run)
+    assert ends_of(run) == {here.pk: ended}
+    control.pause(run, by="user:alice")
+    passes(run, 2 * AN_HOUR)
+    control.resume(run, by="user:alice")
+    Device.objects.filter(pk=here.pk).update(address="live-9:APA91b")
+
+    assert control.send_again(Run.objects.get(pk=run.pk), by="user:alice") == 1
+
+    run.refresh_from_db()
+    send(run)
+    assert ends_of(run) == {here.pk: ACCEPTED}
 
 
 def test_a_slow_rate_skips_nobody_whose_time_came_meanwhile(project: Project, fcm: Fcm) -> None:

@@ -21,6 +21,7 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.claiming import claim
 from campaigns.runs.had.had import Had
 from campaigns.runs.ledger import Delivery
+from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from campaigns.sending.sending import Sending
@@ -134,6 +135,25 @@ def test_a_worker_in_the_middle_of_a_chunk_sees_who_is_above_by_now(
     Sending(granted).work()
     ended = Delivery.objects.filter(run_id=lower.pk).order_by("seq").values_list("status", "detail")
     assert list(ended) == [(CAPPED, f"kept for run {higher.pk}"), (ACCEPTED, "")]
+
+
+def test_a_message_to_one_person_leaves_no_place_however_long_its_worker_is_at_it(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    planned(project)
+    begun(project)
+    assert Place.objects.filter(contact_id=people[0].contact_id).exists()
+    to = {"contact": people[0].contact.external_id}
+    taxi = {"to": to, "content": {"title": "Your taxi is here", "body": "x"}}
+    assert Caller(project).post("messages", taxi).status_code == 202
+    granted = take(Run.every.get(kind="messages"), lambda *_: None)
+    assert granted and granted.above == []
+    granted.looked_above = 0.0  # so it looks again
+
+    Sending(granted).work()
+
+    ended = Delivery.objects.filter(run_id=granted.run.pk)
+    assert list(ended.values_list("status", "detail")) == [(ACCEPTED, "")]
 
 
 def test_one_by_each_readers_clock_leaves_places_to_what_comes_while_it_lasts(

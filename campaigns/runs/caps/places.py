@@ -63,8 +63,10 @@ def above(
 
 
 def kept_above(run: Run) -> list[int]:
-    """Those of them for which places are kept."""
-    if run.caps is None or not run.caps.holds or run.precedence == ORDER[-1]:
+    """Those of them for which places are kept. Messages to single people leave none."""
+    if run.kind != Run.Kind.CAMPAIGN or run.precedence == ORDER[-1]:
+        return []
+    if run.caps is None or not run.caps.holds:
         return []
     with connection.cursor() as cursor:
         cursor.execute(*_kept_above(run.project_id, run.precedence))

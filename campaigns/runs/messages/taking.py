@@ -12,12 +12,16 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from campaigns.runs import endings
 from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.claiming import Claim, count_interrupted
+from campaigns.runs.endings import NO_DEVICE, Ending
 from campaigns.runs.messages.message import category_of
 from campaigns.runs.messages.ripe import TO_TRY_AGAIN
 from campaigns.runs.run import Run
 from notifications.people.consent import caps, standing
+from notifications.postgres import clock
+from notifications.values import exact
 
 AT_ONCE = 500  # messages
 
@@ -91,7 +95,12 @@ WITH due AS (
         taken_at = CASE WHEN %(bulk)s THEN taken_at ELSE statement_timestamp() END
     FROM counted WHERE id = %(run)s AND recipients > 0
 )
-SELECT id, number, first_seq, last_seq FROM chunk
+SELECT (
+    SELECT jsonb_agg(jsonb_build_array(due.number, c.external_id) ORDER BY due.number)
+    FROM due JOIN notifications_contact c ON c.id = due.contact_id
+    WHERE NOT EXISTS (SELECT FROM found WHERE found.number = due.number)
+), id, number, first_seq, last_seq
+FROM counted LEFT JOIN chunk ON TRUE
 """
 
 AGAIN = f"""
@@ -136,14 +145,22 @@ def _new(run: Run, beside: Beside, bulk: bool) -> Claim | None:
             with_inbox = [number for number, *_, may_have_one in due if may_have_one]
             values: dict[str, Any] = {"run": run.pk, "numbers": numbers}
             cursor.execute(TAKE, values | {"planned": planned, "bulk": bulk, "lease": LEASE})
-            made = cursor.fetchone()
+            without_device, *made = cursor.fetchone()
             if with_inbox:
                 beside(run.pk, with_inbox)
-            if made:
+            _tell(run, exact.loads(without_device or "[]"))
+            if made[0]:
                 _, kind, category, _ = due[0]
                 chunk = _just_made(run, *made, bulk=bulk)
                 return _claim(run, chunk, kind, category)
         # Nobody of them has a device: they are done, and there may be more.
+
+
+def _tell(run: Run, without_device: list[tuple[int, str]]) -> None:
+    """Of these no recipient comes to be, and no row: it is said here or nowhere."""
+    if without_device:
+        ended = [Ending(*one, status="skipped", reason=NO_DEVICE) for one in without_device]
+        endings.tell(run, ended, clock.now())
 
 
 def _just_made(

@@ -15,7 +15,8 @@ ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)  # they get nothing, wherever it i
 
 def keep(claim: Claim, people: Iterable[Left]) -> None:
     """In the transaction that settles them. A person's second device, a second try and another
-    worker all come here again: the reference makes it one item.
+    worker all come here again: the reference makes it one item. It has the newest text that was
+    written for them.
     """
     found = [
         item_of(
@@ -24,6 +25,7 @@ def keep(claim: Claim, people: Iterable[Left]) -> None:
             contact_id=left.contact_id,
             reference=f"run {claim.run.pk}",
             category=claim.asks["category"],
+            revision=left.terms.revision,
         )
         for left in people
         if left.out not in ON_PURPOSE

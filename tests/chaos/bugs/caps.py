@@ -1,4 +1,4 @@
-"""What F100 must notice."""
+"""What F100 and F100m must notice."""
 
 from __future__ import annotations
 
@@ -10,3 +10,35 @@ def _not_counted() -> None:
     from campaigns.runs import claiming
 
     patch(claiming, "prolong_and_count", lambda _caps, _kept: claiming.PROLONG)
+
+
+@bug("slow windows", fault="")
+def _slow_windows() -> None:
+    """Whoever opens one took its people some time ago."""
+    import time
+    from typing import Any
+
+    from campaigns.sending.sending import Sending
+
+    open_window = Sending._open
+
+    def slowly(sending: Sending, people: Any) -> None:
+        time.sleep(1.2)
+        open_window(sending, people)
+
+    patch(Sending, "_open", slowly)
+
+
+@bug("messages leave places to campaigns", fault="F100m")
+def _messages_leave_places() -> None:
+    from django.db import connection
+
+    from campaigns.runs.caps import places
+    from campaigns.runs.run import Run
+
+    def kept_above(run: Run) -> list[int]:
+        with connection.cursor() as cursor:
+            cursor.execute(*places._kept_above(run.project_id, run.precedence))
+            return [pk for (pk,) in cursor.fetchall()]
+
+    patch(places, "kept_above", kept_above)

@@ -1,4 +1,4 @@
-"""What F1–F11 must notice."""
+"""What F1–F11 and F8m must notice."""
 
 from __future__ import annotations
 
@@ -24,6 +24,29 @@ def _poison_chunk() -> None:
         return work(sending)
 
     patch(Sending, "work", die_of_it)
+
+
+@bug("poison message", fault="")
+def _poison_message() -> None:
+    """It kills whoever renders it."""
+    from campaigns.sending.sending import Sending
+
+    pushes = Sending._pushes
+
+    def die_of_it(sending: Sending, people: Any, *more: Any) -> Any:
+        if any(left.terms.content["body"] == "Number 7" for left in people):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return pushes(sending, people, *more)
+
+    patch(Sending, "_pushes", die_of_it)
+
+
+@bug("no chunk is cut where a worker died", fault="F8m")
+def _never_cut() -> None:
+    """What kills takes all of its chunk with it."""
+    from campaigns.runs import lapsing
+
+    patch(lapsing, "_units", lambda run, chunk: [])
 
 
 @bug("trust Celery alone", fault="F1 F5a F14")
@@ -155,6 +178,6 @@ def _a_permit_for_ever() -> None:
 @bug("never quarantined", fault="F8")
 def _never_quarantined() -> None:
     """A chunk may kill as many workers as it likes."""
-    from campaigns.runs import chunk
+    from campaigns.runs import lapsing
 
-    patch(chunk, "LAPSES_ALLOWED", 1_000_000)
+    patch(lapsing, "LAPSES_ALLOWED", 1_000_000)

@@ -1,4 +1,4 @@
-"""What F101 must notice."""
+"""What F101 and F101p must notice."""
 
 from __future__ import annotations
 
@@ -13,3 +13,17 @@ def _rung_too_soon() -> None:
 
     waits_until = Left.waits_until
     patch(Left, "waits_until", lambda self, now: waits_until(self, now + timedelta(hours=1)))
+
+
+@bug("a pause forgets the one before", fault="F101p")
+def _forgets_the_one_before() -> None:
+    from datetime import datetime
+
+    from campaigns.runs.run import Run
+
+    def of_the_last(run: Run) -> datetime | None:
+        if run.paused_at is None or run.resumed_at is None:
+            return None
+        return run.resumed_at if run.resumed_at > run.paused_at + run.lateness else None
+
+    patch(Run, "went_on_late_at", property(of_the_last))

@@ -100,10 +100,10 @@ def _waits_for_the_row() -> None:
 def _locks_every_chunk() -> None:
     """And who loses a deadlock makes the run stop for a person."""
     from campaigns.engine import engine
-    from campaigns.runs import chunk
+    from campaigns.runs import lapsing
 
     _one_try()
-    free = chunk.free_lapsed
+    free = lapsing.free_lapsed
 
     def lock_and_free(run: Any) -> int:
         list(run.chunks.select_for_update().order_by("number"))

@@ -1,8 +1,11 @@
-"""F100: workers killed and Redis emptied while three runs meet at the same people, one a day."""
+"""F100: workers killed and Redis emptied while three runs meet at the same people, one a day.
+F100m: messages to people for whom a place is kept.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from datetime import timedelta
 
 from django.utils import timezone
 
@@ -11,6 +14,7 @@ from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from tests.chaos.fault import fault
+from tests.chaos.faults.messages import CREW, Post, finish_day, kill_while_it_takes
 from tests.chaos.scene import Scene
 from tests.given.builders import make_campaign
 from tests.given.forgetting import flush_all
@@ -43,6 +47,36 @@ def caps(scene: Scene) -> None:
     assert not twice, f"{len(twice)} were rung by more than one"
     got_one = _people_of(runs, ("accepted", "unknown"))
     assert len(got_one) == scene.fault.people, f"{len(got_one)} of {scene.fault.people} got one"
+
+
+@fault(
+    "F100m",
+    "messages to people for whom a campaign keeps a place, by a slow worker that is killed",
+    people=300,
+    workers=("bulk", *CREW),
+    different={"urgent": {"CHAOS_PLANTED": "slow windows"}},
+    patience=90,
+)
+def messages_beside_places(scene: Scene) -> None:
+    """All of them leave, however long the worker is at it."""
+    Project.objects.filter(pk=scene.project.pk).update(cap_per_day=1)
+    scene.project.refresh_from_db()
+    at = timezone.now() + timedelta(hours=20)
+    planned = make_campaign(scene.project, precedence="high", schedule_kind="at", at=at)
+    control.launch(planned, by="user:alice", now=timezone.now())
+    lower = scene.launch()
+    scene.finish()
+    assert lower.skipped == scene.fault.people, f"{lower.skipped} leave their place to the other"
+    scene.stage.end_worker("urgent")
+    post = Post(scene)
+    with post.under_way():
+        pass
+    scene.start("urgent")
+    kill_while_it_takes(scene)
+    scene.healed()
+    finish_day(scene, post)
+    got_it = scene.run.accepted + scene.run.unknown
+    assert got_it == scene.fault.people, f"{got_it} of {scene.fault.people} messages left"
 
 
 def _another(scene: Scene) -> int:

@@ -6,7 +6,8 @@ import os
 import signal
 import time
 
-from campaigns.runs.chunk import LAPSES_ALLOWED, Chunk
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.lapsing import LAPSES_ALLOWED
 from tests.chaos.bugs.kills import POISONED
 from tests.chaos.fault import fault
 from tests.chaos.process import is_running
@@ -22,11 +23,11 @@ def _to_the_end(scene: Scene) -> None:
     scene.finish()
 
 
-# The dice are loaded so that somebody dies, but not so often that a chunk dies 5 times in a row, or
-# that the copies make the run stop itself at 1.2 × its people.
+# The dice are loaded so that somebody dies, but not so often that 5 die in a row over a chunk or a
+# part of it, or that the copies make the run stop itself at 1.2 × its people.
 for _id, _point, _what, _more in (
     ("F1", "before_claim:kill:0.25", "children killed before their claim", {"per_kill": NOBODY}),
-    ("F2", "after_claim:kill:0.2", "children killed after their claim", {"per_kill": NOBODY}),
+    ("F2", "after_claim:kill:0.15", "children killed after their claim", {"per_kill": NOBODY}),
     ("F2w", "window_opened:kill:0.03", "children killed with a window open", {"people": 16_000}),
     ("F3n", "mid_send:kill:0.03", "children killed mid-send, again and again", {"people": 16_000}),
     ("F4", "before_settle:kill:0.03", "children killed, answers in hand", {"people": 16_000}),

@@ -1,5 +1,6 @@
-"""F73–F78 and F82: between the 202 of a message to one person and FCM, workers and the web die,
-Redis forgets, PostgreSQL restarts, a campaign is under way, and FCM refuses what one caller writes.
+"""F8m, F73–F78 and F82: between the 202 of a message to one person and FCM, workers and the web
+die, Redis forgets, PostgreSQL restarts, a campaign is under way, and FCM refuses what one caller
+writes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from campaigns.runs.lapsing import LAPSES_ALLOWED
 from campaigns.runs.messages import day
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
@@ -101,11 +103,11 @@ def killed(scene: Scene) -> None:
     with post.under_way():
         for number in range(1, KILLS + 1):
             post.until(number / (KILLS + 1))
-            _kill_while_it_takes(scene)
-    _finish(scene, post)
+            kill_while_it_takes(scene)
+    finish_day(scene, post)
 
 
-def _kill_while_it_takes(scene: Scene) -> None:
+def kill_while_it_takes(scene: Scene) -> None:
     """A worker that has only just started would die with nothing in its hands."""
     taken = Message.objects.filter(state=Message.State.TAKEN)
     before = taken.count()
@@ -126,7 +128,7 @@ def flushed(scene: Scene) -> None:
     flush_all()
     scene.start("urgent")
     scene.healed()
-    _finish(scene, post)
+    finish_day(scene, post)
 
 
 @fault(
@@ -141,10 +143,10 @@ def wave(scene: Scene) -> None:
         for number in range(1, KILLS + 1):
             post.until(number / (KILLS + 1))
             flush_all()
-            _kill_while_it_takes(scene)
+            kill_while_it_takes(scene)
             scene.worker("web").kill()
             scene.worker("web").start()
-    _finish(scene, post)
+    finish_day(scene, post)
 
 
 @fault(
@@ -160,7 +162,7 @@ def postgres_restarted(scene: Scene) -> None:
         for share in (0.3, 0.6):
             post.until(share)
             restart_postgres(scene)
-    _finish(scene, post)
+    finish_day(scene, post)
 
 
 @fault(
@@ -178,7 +180,7 @@ def web_killed(scene: Scene) -> None:
             post.until(number / (KILLS + 1))
             scene.worker("web").kill()
             scene.worker("web").start()
-    _finish(scene, post)
+    finish_day(scene, post)
 
 
 @fault(
@@ -193,12 +195,12 @@ def beside_a_campaign(scene: Scene) -> None:
     campaign = scene.launch()
     with post.under_way():
         post.until(0.3)
-        _kill_while_it_takes(scene)
+        kill_while_it_takes(scene)
     scene.finish()
     evidence = gather(scene)
     broken = [trouble for check in INVARIANTS for trouble in check(evidence)]
     assert not broken, f"campaign {campaign.pk}: {broken}"
-    _finish(scene, post)
+    finish_day(scene, post)
 
 
 @fault(
@@ -216,13 +218,36 @@ def one_is_refused(scene: Scene) -> None:
         pass
     scene.start("urgent")
     scene.healed()
-    _finish(scene, post)
+    finish_day(scene, post)
     run, said = scene.run, len(scene.devices) - REFUSED
     assert run.rejected == REFUSED, f"{run.rejected} are rejected, {REFUSED} were refused"
     assert run.accepted == said, f"{run.accepted} are accepted of the {said} others"
 
 
-def _finish(scene: Scene, post: Post) -> None:
+@fault(
+    "F8m",
+    "a message that kills every worker",
+    people=60,
+    workers=CREW,
+    different={"urgent": {"CHAOS_PLANTED": "poison message", "LEASE_SECONDS": "6"}},
+    per_kill=0,
+    patience=240,
+)
+def one_kills(scene: Scene) -> None:
+    """All are of one chunk. It alone is given up, and everybody else gets theirs."""
+    scene.stage.end_worker("urgent")
+    post = Post(scene)
+    with post.under_way():
+        pass
+    scene.start("urgent")
+    finish_day(scene, post)
+    run, others = scene.run, len(scene.devices) - 1
+    assert run.skipped == 1, f"{run.skipped} are skipped, 1 kills"
+    assert run.accepted == others, f"{run.accepted} are accepted of the {others} others"
+    assert scene.kills >= LAPSES_ALLOWED, f"only {scene.kills} died"
+
+
+def finish_day(scene: Scene, post: Post) -> None:
     """Everything that was accepted is settled; the day ends as at midnight, for the judge."""
     day_of_it = Run.every.get(project=scene.project, kind=Run.Kind.MESSAGES)
     scene.adopt(day_of_it)

@@ -1,0 +1,59 @@
+"""Endings: what became of recipients, for whoever tells others of it.
+
+They are called in the transaction that writes the rows, wherever a row becomes final: see apps.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from campaigns.runs.run import Run
+
+
+class Ended(Protocol):
+    """A recipient whose outcome is being written."""
+
+    @property
+    def message(self) -> int | None: ...  # the number of what it is of, in a run of messages
+    @property
+    def external_id(self) -> str | None: ...
+    @property
+    def address(self) -> str | None: ...
+    @property
+    def platform(self) -> str | None: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def message_id(self) -> str: ...
+    @property
+    def resent(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """One that a statement writes alone, as its person and device are now; or the message to
+    somebody who has no device, of which there is no row."""
+
+    message: int | None
+    external_id: str | None
+    status: str
+    reason: str
+    address: str | None = None
+    platform: str | None = None
+    resent: bool = False
+    message_id: str = ""
+
+
+NO_DEVICE = "no_device"  # the reason of such a message
+
+LISTENERS: list[Callable[[Run, Sequence[Ended], datetime], object]] = []
+
+
+def tell(run: Run, ended: Sequence[Ended], at: datetime) -> None:
+    for listener in LISTENERS:
+        listener(run, ended, at)
