@@ -395,11 +395,18 @@ LOGGING = {
             "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s",
         }
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line"},
+        "counted": {
+            "class": "notifications.requests.counted_lines.CountedLines",
+            "formatter": "line",
+        },
+    },
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
     # What a caller did wrong, he is told. A line for each would let a stranger fill the disk.
     "loggers": {
         "django.request": {"level": "ERROR"},
+        "django.security": {"handlers": ["counted"], "propagate": False},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }
