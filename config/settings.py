@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config.boot.database_address import database_settings
+from config.boot.encodings import look_up_known_names_only
 from config.boot.environment import (
     KEYS,
     env_address,
@@ -36,6 +37,7 @@ from config.celery import app as celery_app  # noqa: F401
 from config.pages.unfold import UNFOLD as UNFOLD
 from notifications.requests.lines import FORMATS
 
+look_up_known_names_only()
 BASE_DIR = Path(__file__).resolve().parent.parent
 load_running_stack(BASE_DIR / "var" / "env")
 # Beat and the numbers neither sign nor open anything.

@@ -13,6 +13,7 @@ from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils.translation import gettext
 
+from config.front.environ import LONGEST as LONGEST_HEADER
 from config.front.environ import with_body
 from config.middleware.language import Language
 from config.middleware.security import SecurityHeaders
@@ -108,6 +109,18 @@ class NoText(Refused):
         return gettext(
             "The header Content-Type names a charset that cannot be read here. Send UTF-8."
         )
+
+
+class LongHeader(Refused):
+    status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+
+    def __init__(self, name: str) -> None:
+        self.field = name
+
+    def said(self) -> str:
+        return gettext(
+            "The header %(name)s is longer than %(letters)s characters. Send a shorter one."
+        ) % {"name": self.field, "letters": f"{LONGEST_HEADER:,}"}
 
 
 class TwoKeys(Refused):
