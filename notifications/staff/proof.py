@@ -6,15 +6,16 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from notifications.staff import second_factor
+from notifications.staff import password_room, second_factor
 from notifications.staff.guessing import Kind, Try
 
 
 def password_is_right(request: HttpRequest, given: str) -> bool:
-    """Raises LockedOut."""
+    """Raises LockedOut, and ValidationError while too many are looked at."""
     user: Any = request.user
-    tried = Try(request, Kind.PASSWORD, user)
-    return _told(tried, user.check_password(given))
+    with password_room.enter():
+        tried = Try(request, Kind.PASSWORD, user)
+        return _told(tried, user.check_password(given))
 
 
 def code_of(request: HttpRequest, given: str) -> Any:
