@@ -27,6 +27,15 @@ def code_of(request: HttpRequest, given: str) -> Any:
     return device
 
 
+def confirm_factor(request: HttpRequest, given: str) -> list[str] | None:
+    """The recovery codes of the app that shows this code, or None. Raises LockedOut."""
+    user: Any = request.user
+    tried = Try(request, Kind.CODE, user)
+    codes = second_factor.confirm(user, given)
+    _told(tried, codes is not None)
+    return codes
+
+
 def _told(tried: Try, is_right: bool) -> bool:
     if is_right:
         tried.was_right()

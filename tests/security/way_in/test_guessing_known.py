@@ -94,7 +94,7 @@ def test_ones_own_new_password_keeps_the_browser_known_in_which_it_was_set(bob: 
 def test_setting_a_factor_up_keeps_the_browser_known_in_which_it_was_done(bob: User) -> None:
     own = browser()
     assert is_let_in(own)
-    own.post(reverse(OWN), {"step": "begin"})
+    own.post(reverse(OWN), {"step": "begin", "password": PASSWORD})
     own.post(reverse(OWN), {"step": "confirm", "code": code_of(bob)})
     assert second_factor.device_of(bob)
     left(own)

@@ -70,14 +70,14 @@ def test_strangers_who_guess_do_not_use_up_the_log_ins_of_an_account(bob: User) 
     assert all(is_let_in(browser(HERE)) for _ in range(MOST))
 
 
-@pytest.mark.parametrize("page", ["admin:password_change"])
+@pytest.mark.parametrize("page", ["admin:password_change", "admin:second_factor"])
 def test_pages_that_ask_for_the_password_wait_with_the_log_ins(
     bob: User, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
     own = browser()
     assert is_let_in(own)
     monkeypatch.setattr(password_room, "ROOM_SECONDS", 0.01)
-    asked = {"old_password": RIGHT["password"], "password": RIGHT["password"], "step": "off"}
+    asked = {"old_password": RIGHT["password"], "password": RIGHT["password"], "step": "begin"}
     spent = CountingHasher.runs
     with password_room.enter(), password_room.enter():
         reply = own.post(reverse(page), asked)
