@@ -158,7 +158,7 @@ class Server:
             places=self.places,
             loop=loop,
             keepalive_timeout=HALF_OPEN_SECONDS,
-            access_log=None,  # type: ignore[arg-type]
+            access_log=None,
             logger=quiet,
             lingering_time=0,
         )

@@ -371,8 +371,8 @@ def test_a_file_that_is_not_read_yet_has_no_columns_to_set(
     reply = desk.post(page, one.pk, **UNREAD)
     assert reply.status_code < 500
     if page != "import_finish":
-        reply = desk.client.get(reverse("admin:notifications_import_change", args=[one.pk]))
-        assert "The import is uploading: that cannot be done now." in text_of(reply)
+        shown = desk.client.get(reverse("admin:notifications_import_change", args=[one.pk]))
+        assert "The import is uploading: that cannot be done now." in text_of(shown)
     one.refresh_from_db()
     assert (one.state, one.mapping) == (Import.State.UPLOADING, [])
 

@@ -38,7 +38,7 @@ def test_a_made_up_encoding_is_not_kept(db: None, ask: Callable[[str], int]) -> 
     names = {uuid4().hex for _ in range(20)}
     for name in names:
         ask(name)
-    assert names.isdisjoint(encodings._cache)  # type: ignore[attr-defined]
+    assert names.isdisjoint(encodings._cache)
 
 
 def test_the_encodings_that_python_has_are_still_found() -> None:
