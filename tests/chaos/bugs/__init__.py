@@ -28,6 +28,7 @@ from tests.chaos.bugs import (
     rehearsals,
     series_by_the_clock,
     slow_callers,
+    strangers,
     text_checks,
     variants,
 )
@@ -40,6 +41,7 @@ GROUPS = (
         operators,
         freezing,
         slow_callers,
+        strangers,
         consent,
         importing,
         messages,

@@ -37,6 +37,7 @@ from tests.chaos.faults import (
     series_by_the_clock,
     several_hosts,
     slow_callers,
+    strangers,
     text_checks,
     variants,
     versions,
@@ -46,7 +47,7 @@ from tests.chaos.faults import (
 GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
-    *(versions, slow_callers, crowds, freezing, consent, importing, messages, receipts),
+    *(versions, slow_callers, strangers, crowds, freezing, consent, importing, messages, receipts),
     *(outgoing, alerts, text_checks, rehearsals, first_part, variants, quiet_hours),
     *(caps, local_time, load, best_hour, once_each, series_by_the_clock),
 )
