@@ -17,7 +17,7 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
@@ -43,13 +43,14 @@ class Stack:
         latency_ms: float = LATENCY_MS,
         fcm: Fcm | None = None,
         transport: str = "",
+        different: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = folder
         self.state = folder / "state"
         self.workers = workers or 2 * (os.cpu_count() or 2)  # as `make run` has it
         self._latency_ms = latency_ms
         self._fcm = fcm  # None: an emulator of its own
-        self._transport = {"TRANSPORT": transport} if transport else {}
+        self._different = {**({"TRANSPORT": transport} if transport else {}), **(different or {})}
 
     def beside(self, transport: str) -> Stack:
         """Another one with as many workers, to which the same processes play FCM."""
@@ -62,7 +63,7 @@ class Stack:
         with ExitStack() as started:
             self.fcm = self._fcm or started.enter_context(self._emulator())
             self.emulator_pid, known = self.fcm
-            self._launch({**known, **self._transport, "WORKERS": str(self.workers)})
+            self._launch({**known, **self._different, "WORKERS": str(self.workers)})
             started.callback(self._stop)
             self._wait_until_ready()
             self._started = started.pop_all()

@@ -11,6 +11,7 @@ import os
 from celery import Celery
 from django.core.exceptions import ImproperlyConfigured
 
+from config import flower_door
 from config.boot.environment import env_secret, env_text, insist_on
 from config.boot.redis_address import redis_address, tls_of
 from config.workers.broker import PRIORITY_STEPS
@@ -22,6 +23,7 @@ except ValueError as error:
     raise ImproperlyConfigured(str(error)) from error
 # Flower reads its options from here, after this.
 os.environ["FLOWER_BASIC_AUTH"] = env_secret("FLOWER_BASIC_AUTH")
+flower_door.install()
 
 app = Celery("carillon", fixups=[])  # no Django
 app.conf.update(

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config.boot.database_address import database_settings
+from config.boot.encodings import look_up_known_names_only
 from config.boot.environment import (
     KEYS,
     env_address,
@@ -36,6 +37,7 @@ from config.celery import app as celery_app  # noqa: F401
 from config.pages.unfold import UNFOLD as UNFOLD
 from notifications.requests.lines import FORMATS
 
+look_up_known_names_only()
 BASE_DIR = Path(__file__).resolve().parent.parent
 load_running_stack(BASE_DIR / "var" / "env")
 # Beat and the numbers neither sign nor open anything.
@@ -395,11 +397,18 @@ LOGGING = {
             "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s",
         }
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line"},
+        "counted": {
+            "class": "notifications.requests.counted_lines.CountedLines",
+            "formatter": "line",
+        },
+    },
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
     # What a caller did wrong, he is told. A line for each would let a stranger fill the disk.
     "loggers": {
         "django.request": {"level": "ERROR"},
+        "django.security": {"handlers": ["counted"], "propagate": False},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }

@@ -26,6 +26,7 @@ from notifications.staff import audit
 
 add_part, parts_there = upload.add_part, upload.parts_there
 URGENT = lanes.URGENT
+READ = ("ready", "checked")  # its columns are known, and nothing of people was changed
 
 
 def begin(project: Project, *, name: str, size: int, by: str) -> Import:
@@ -97,7 +98,7 @@ def set_mapping(
 def _unread(one: Import, **values: Any) -> None:
     """What was read of it is read again, with these values."""
     with transaction.atomic():
-        one.move(("ready", "checked"), state=Import.State.READY, **values, **working.AFRESH)
+        one.move(READ, state=Import.State.READY, **values, **working.AFRESH)
         one.refusals.all().delete()
         staging.drop(one)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import ssl
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -15,6 +14,7 @@ from campaigns.test_sends.demo_phones import Phone
 from notifications.inbox.item import InboxItem
 from notifications.people.contact import Contact
 from notifications.people.project import Project
+from notifications.trust import trusting
 
 MOST = 20
 TIMEOUT = 3.0
@@ -39,7 +39,7 @@ def _accepted(project: Project, phone: Phone) -> list[dict[str, Any]]:
     query = urlencode({"address": phone.address, "limit": MOST})
     try:
         place = urlsplit(project.endpoint)
-        trust = ssl.create_default_context(cafile=project.ca_file)
+        trust = trusting(project.ca_file)
         caller = http.client.HTTPSConnection(place.netloc, timeout=TIMEOUT, context=trust)
         try:
             caller.request("GET", f"{PATH}?{query}")

@@ -20,6 +20,7 @@ from rest_framework.exceptions import APIException
 from campaigns.api.receipts.reading import MOST_BYTES, Call, read
 from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import Report
+from config.front.hands.threads import Threads
 from config.front.hands.together import Together
 from config.front.refusals import Away, Busy, LargeBody, Refused, SlowBody
 from notifications.api.ground import problems
@@ -28,6 +29,8 @@ from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
 PLACE = "/api/v1/receipts"
 WAITING = 5_000  # calls
+READING = 500  # calls that wait for the thread that reads large ones
+SMALL_BYTES = 2_000  # read at once: a thread costs as much
 WITHIN = 5.0  # seconds: while one waits for longer, no other is let in
 BODY_SECONDS = 10.0
 # From any page: what may be told is in the id that is shown, and no cookie is looked at.
@@ -47,6 +50,7 @@ class Receipts:
         self.turns: Together[list[Report], None] = Together(
             _keep, waiting=WAITING, within=WITHIN, refusal=Busy
         )
+        self.reader = Threads("reader", 1, waiting=READING)
 
     async def answered(self, request: web.BaseRequest) -> web.Response:
         """Raises Refused."""
@@ -55,12 +59,18 @@ class Receipts:
         if request.method != "POST":
             return _not_allowed()
         try:
-            call = read(await _body(request))
+            call = await self._read(await _body(request))
         except APIException as error:
             return _as_response(problems.outside(error))
         if call.reports:
             await self.turns.ask(call.reports)
         return _said(call)
+
+    async def _read(self, body: bytes) -> Call:
+        """A large one in a thread: meanwhile links are opened, and streams hear their items."""
+        if len(body) <= SMALL_BYTES:
+            return read(body)
+        return await self.reader.admit(lambda: read(body))
 
 
 async def _body(request: web.BaseRequest) -> bytes:

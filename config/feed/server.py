@@ -7,27 +7,32 @@ import logging
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
 from aiohttp import web
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 
+from campaigns.api.receipts.reading import MOST_BYTES
 from config.feed.asking import Answered, Opening, ask, environ_for
 from config.feed.doorbell import Doorbell
 from config.feed.links import PLACE as LINKS
 from config.feed.links import Links
+from config.feed.places import Crowded, Places, Rates
+from config.feed.receipts import ANYBODY, Receipts
 from config.feed.receipts import PLACE as RECEIPTS
-from config.feed.receipts import Receipts
 from config.feed.rounds import Rounds
 from config.feed.stream import Stream
 from config.feed.streams import Streams
 from config.front.hands.threads import Threads
-from config.front.refusals import Failed, Refused, answer
+from config.front.refusals import Failed, Refused, answer, guarded
 from config.front.sockets import give_up_readers_after
 from notifications.inbox.position import Position
+from notifications.requests.origin import address_from, neighbourhood
 
 STREAM = "/api/v1/me/inbox/stream"
 OPENING_THREADS = 4  # each has a connection to PostgreSQL
@@ -47,17 +52,57 @@ log = logging.getLogger(__name__)
 
 
 class Door(web.RequestHandler):
-    """A connection: closed at once if there are too many."""
+    """A connection: closed at once if there are too many, or too many of its address."""
 
-    __slots__ = ()
-    most = 0
+    __slots__ = ("address", "is_in", "places")
+
+    def __init__(self, *args: Any, places: Places, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.places, self.is_in, self.address = places, False, ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert self._manager is not None
-        if len(self._manager.connections) >= self.most:
+        self.is_in = self.places.enter()
+        if not self.is_in or not (settings.PROXIES or self.hold(_address("", transport))):
             transport.abort()  # type: ignore[attr-defined]
             return
         super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self.let_go()
+        if self.is_in:
+            self.is_in = False
+            self.places.leave()
+        super().connection_lost(exc)
+
+    def hold(self, address: str) -> bool:
+        """False if the address has its share already. Behind a proxy each call names another."""
+        is_held = self.places.hold(address)
+        self.address = address if is_held else ""
+        return is_held
+
+    def let_go(self) -> None:
+        if self.address:
+            self.places.let_go(self.address)
+            self.address = ""
+
+
+class Request(web.BaseRequest):
+    """Its answer has the headers of every answer, and does not name the server's software."""
+
+    async def _prepare_hook(self, response: web.StreamResponse) -> None:
+        is_secure = self.headers.get("X-Forwarded-Proto") == "https"
+        for name, value in security_headers(is_secure=is_secure).items():
+            response.headers.setdefault(name, value)
+        response.headers.pop("Server", None)
+
+
+@cache
+def security_headers(*, is_secure: bool) -> Mapping[str, str]:
+    """As the pages have them."""
+    request = HttpRequest()
+    request.META["HTTP_X_FORWARDED_PROTO"] = "https" if is_secure else "http"
+    response = guarded(lambda _: HttpResponse())(request)
+    return {name: value for name, value in response.items() if name != "Content-Type"}
 
 
 class Server:
@@ -66,6 +111,8 @@ class Server:
         self.threads = Threads("door", OPENING_THREADS, waiting=OPENING_WAIT)
         self.receipts = Receipts()
         self.links = Links(self.receipts.turns)
+        self.places = Places(self.streams.most + OTHERS)
+        self.rates = Rates(settings.API_RATE_PER_ADDRESS)
         self.stopping = asyncio.Event()
 
     async def serve(self, host: str, port: int) -> None:
@@ -73,7 +120,9 @@ class Server:
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, self.stopping.set)
-        manager = web.Server(self._answered, handler_cancellation=True)
+        manager = web.Server(
+            self._answered, request_factory=_request_of(loop), handler_cancellation=True
+        )
         door, sock = self._door(manager, loop), listening(host, port)
         listener = await loop.create_server(door, sock=sock, backlog=4_096)
         give_up_readers_after(READ_WITHIN)
@@ -102,14 +151,14 @@ class Server:
     def _door(
         self, manager: web.Server, loop: asyncio.AbstractEventLoop
     ) -> Callable[[], asyncio.Protocol]:
-        Door.most = self.streams.most + OTHERS
         quiet = logging.getLogger("config.feed.http")
         quiet.setLevel(logging.CRITICAL)  # what strangers send is no news
         return lambda: Door(
             manager,
+            places=self.places,
             loop=loop,
             keepalive_timeout=HALF_OPEN_SECONDS,
-            access_log=None,  # type: ignore[arg-type]
+            access_log=None,
             logger=quiet,
             lingering_time=0,
         )
@@ -129,18 +178,37 @@ class Server:
             said = f"Only {STREAM}, {RECEIPTS}, {LINKS}… and /healthz are here.\n"
             return web.Response(status=404, text=said)
         try:
-            if path == RECEIPTS:
-                return await self.receipts.answered(request)
-            if path != STREAM:
-                return await self.links.answered(request)
-            return await self._opened(request)
+            with self._place_of(request):
+                return await self._answered_at(path, request)
         except Refused as refused:
-            return _as_response(answer(refused, environ_for(request)))
+            return _refusal(refused, request, path)
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
             log.exception("a call failed")
-            return _as_response(answer(Failed(), environ_for(request)))
+            return _refusal(Failed(), request, path)
+
+    @contextmanager
+    def _place_of(self, request: web.BaseRequest) -> Iterator[None]:
+        """Raises Refused. Without a proxy the socket has its place already."""
+        address, door = address_of(request), door_of(request)
+        self.rates.take(address, _units(request))
+        if not settings.PROXIES:
+            yield
+            return
+        if not door.hold(address):
+            raise Crowded
+        try:
+            yield
+        finally:
+            door.let_go()
+
+    async def _answered_at(self, path: str, request: web.BaseRequest) -> web.StreamResponse:
+        if path == RECEIPTS:
+            return await self.receipts.answered(request)
+        if path != STREAM:
+            return await self.links.answered(request)
+        return await self._opened(request)
 
     async def _opened(self, request: web.BaseRequest) -> web.StreamResponse:
         self.streams.refuse_if_full()
@@ -152,6 +220,7 @@ class Server:
                 return said.as_response()
             stream = stream_of(Opening.of(said.body))
             self.streams.add(stream)
+            door_of(request).let_go()
         finally:
             self.streams.entering -= 1
         try:
@@ -174,6 +243,35 @@ class Server:
                 stream.cut_off()
                 break
         return response
+
+
+def _request_of(loop: asyncio.AbstractEventLoop) -> Callable[..., web.BaseRequest]:
+    return lambda message, payload, protocol, writer, task: Request(
+        message, payload, protocol, writer, task, loop
+    )
+
+
+def door_of(request: web.BaseRequest) -> Door:
+    assert isinstance(request.protocol, Door)
+    return request.protocol
+
+
+def address_of(request: web.BaseRequest) -> str:
+    forwarded = ",".join(request.headers.getall("X-Forwarded-For", []))
+    return _address(forwarded, request.transport)
+
+
+def _address(forwarded: str, transport: asyncio.BaseTransport | None) -> str:
+    peer = transport and transport.get_extra_info("peername")
+    return neighbourhood(address_from(forwarded, str(peer[0]) if peer else ""))
+
+
+def _units(request: web.BaseRequest) -> int:
+    """What a call may cost: one, and one for each kB of its body."""
+    if not request.can_read_body:
+        return 1
+    size = MOST_BYTES if request.content_length is None else request.content_length
+    return 1 + size // 1_000
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -206,6 +304,13 @@ async def _taken(response: web.StreamResponse, said: bytes) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+def _refusal(refused: Refused, request: web.BaseRequest, path: str) -> web.Response:
+    response = _as_response(answer(refused, environ_for(request)))
+    if path == RECEIPTS:  # of any page, which may read why
+        response.headers.update(ANYBODY)
+    return response
 
 
 def _as_response(said: HttpResponse) -> web.Response:

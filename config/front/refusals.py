@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, cast
@@ -14,17 +13,18 @@ from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils.translation import gettext
 
+from config.front.environ import LONGEST as LONGEST_HEADER
 from config.front.environ import with_body
 from config.middleware.language import Language
 from config.middleware.security import SecurityHeaders
 from config.middleware.unavailable import FOR_PROGRAMS
 from notifications.api.ground import problems
+from notifications.requests.counted_lines import LONGEST, Interval
 from notifications.requests.origin import address_of
 from notifications.requests.request_id import RequestId
 
 log = logging.getLogger(__name__)
 Answering = Callable[[HttpRequest], HttpResponse]
-LOGGED_EVERY = 10.0  # seconds: an attack shall not fill the disk either
 
 
 class Refused(Exception):
@@ -111,6 +111,18 @@ class NoText(Refused):
         )
 
 
+class LongHeader(Refused):
+    status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+
+    def __init__(self, name: str) -> None:
+        self.field = name
+
+    def said(self) -> str:
+        return gettext(
+            "The header %(name)s is longer than %(letters)s characters. Send a shorter one."
+        ) % {"name": self.field, "letters": f"{LONGEST_HEADER:,}"}
+
+
 class TwoKeys(Refused):
     """Joined they would be a third, which neither caller will send again."""
 
@@ -184,22 +196,18 @@ def _response(refused: Refused, request: HttpRequest) -> HttpResponse:
     return response
 
 
-class _Noted:
-    """When the last line was written, and how many were refused since."""
-
-    at, since = 0.0, 0
+_lines = Interval()
 
 
 def _note(refused: Refused, request: HttpRequest) -> None:
-    if time.monotonic() - _Noted.at < LOGGED_EVERY:
-        _Noted.since += 1
+    skipped = _lines.count()
+    if skipped is None:
         return
     log.warning(
         "refused with %d: %s %r from %s; %d others since the last such line",
         refused.status,
         request.method,
-        request.path[:200],
+        request.path[:LONGEST],
         address_of(request),
-        _Noted.since,
+        skipped,
     )
-    _Noted.at, _Noted.since = time.monotonic(), 0

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import BoundedSemaphore
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -13,15 +10,11 @@ from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy
 from unfold.forms import AuthenticationForm
 
+from notifications.staff import password_room
 from notifications.staff.guessing import Kind, Try
 
 # As long as one can be: nothing longer is looked for, or kept.
 LONGEST = User._meta.get_field("username").max_length or 0
-# To look at a password costs a fifth of a second of a core, on purpose. Guesses from a thousand
-# addresses shall not take every thread of the process from those who are in already.
-ROOM = BoundedSemaphore(2)
-ROOM_SECONDS = 0.1
-BUSY = gettext_lazy("Too many people are logging in. Try again in a few seconds.")
 
 
 class LogIn(AuthenticationForm):  # type: ignore[misc]
@@ -40,7 +33,7 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
         name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
         if not (name and password):
             return super().clean()
-        with _room():
+        with password_room.enter():
             return self._judged(name)
 
     def _judged(self, name: str) -> Any:
@@ -52,13 +45,3 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
             raise
         self.request.wrong_guesses = tried.was_right()  # for who notes the log-in
         return cleaned
-
-
-@contextmanager
-def _room() -> Iterator[None]:
-    if not ROOM.acquire(timeout=ROOM_SECONDS):
-        raise ValidationError(BUSY, code="busy")
-    try:
-        yield
-    finally:
-        ROOM.release()

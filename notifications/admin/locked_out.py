@@ -14,6 +14,7 @@ from notifications.staff.guessing import Kind, LockedOut
 def page(request: HttpRequest, lock: LockedOut) -> HttpResponse:
     context = {
         **site.each_context(request),
+        "is_wrong": lock.is_wrong,
         "is_code": lock.kind is Kind.CODE,
         "minutes": ceil(lock.seconds / 60),
     }

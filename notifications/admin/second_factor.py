@@ -7,6 +7,7 @@ from typing import Any
 import django_otp
 from django.contrib import messages
 from django.contrib.admin import site
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -62,22 +63,37 @@ def own(request: HttpRequest) -> HttpResponse:
     """Set it up, see that it works, make new recovery codes, turn it off."""
     user: Any = request.user
     step = request.POST.get("step", "") if request.method == "POST" else ""
-    # One that stands is replaced by nothing but its own code: whoever sits down at an open page
-    # would bring their own phone, and the person's would open nothing any more.
-    if step in ("begin", "confirm") and second_factor.device_of(user) is None:
-        return _setting_up(request, user) if step == "begin" else _confirm(request, user)
-    if step == "codes":
+    # An open page alone sets none up and replaces none: who sits down at one would bring their own
+    # phone, and the person's would open nothing any more.
+    if second_factor.device_of(user) is None:
+        if step == "begin":
+            return _begin(request, user)
+        if step == "confirm" and second_factor.has_any(user):
+            return _confirm(request, user)
+    elif step == "codes":
         return _new_codes(request, user)
-    if step == "off":
+    elif step == "off":
         return _turn_off(request, user)
     return _standing(request, user)
 
 
+def _begin(request: HttpRequest, user: Any) -> HttpResponse:
+    if problem := _password_problem(request):
+        return _standing(request, user, problem)
+    device = second_factor.begin(user)
+    context = {
+        "picture": second_factor.picture(device),
+        "secret": second_factor.secret_in_words(device),
+    }
+    return _setting_up(request, **context)
+
+
 def _confirm(request: HttpRequest, user: Any) -> HttpResponse:
+    """The secret is shown once, to who knows the password: not again after a wrong code."""
     was_known = known_browser.id_of(request, user)  # the mark ends with the factor that is new
-    codes = second_factor.confirm(user, request.POST.get("code", "").replace(" ", ""))
+    codes = proof.confirm_factor(request, request.POST.get("code", "").replace(" ", ""))
     if codes is None:
-        return _setting_up(request, user, str(WRONG))
+        return _setting_up(request, problem=str(WRONG))
     if was_known:
         known_browser.let_in(request, user)
     django_otp.login(request, second_factor.device_of(user))
@@ -95,8 +111,8 @@ def _new_codes(request: HttpRequest, user: Any) -> HttpResponse:
 
 def _turn_off(request: HttpRequest, user: Any) -> HttpResponse:
     """Both of what a log-in takes: an open page alone, or a stolen password, takes nothing away."""
-    if not proof.password_is_right(request, request.POST.get("password", "")):
-        return _standing(request, user, off_problem=_("The password is not right."))
+    if problem := _password_problem(request):
+        return _standing(request, user, off_problem=problem)
     problem, device = _tried(request)
     if device is None:
         return _standing(request, user, off_problem=problem)
@@ -106,6 +122,15 @@ def _turn_off(request: HttpRequest, user: Any) -> HttpResponse:
     _note(request, "turned the second factor off")
     messages.success(request, _("The second factor is off: your password is enough again."))
     return HttpResponseRedirect(reverse("admin:second_factor"))
+
+
+def _password_problem(request: HttpRequest) -> str:
+    """Empty when it is right."""
+    try:
+        is_right = proof.password_is_right(request, request.POST.get("password", ""))
+    except ValidationError as error:
+        return error.messages[0]
+    return "" if is_right else _("The password is not right.")
 
 
 def _tried(request: HttpRequest) -> tuple[str, Any]:
@@ -123,14 +148,8 @@ def _standing(request: HttpRequest, user: Any, problem: str = "", **more: Any) -
     return _drawn(request, "admin/second_factor.html", context)
 
 
-def _setting_up(request: HttpRequest, user: Any, problem: str = "") -> HttpResponse:
-    device = second_factor.begin(user)
-    context = {
-        "picture": second_factor.picture(device),
-        "secret": second_factor.secret_in_words(device),
-        "problem": problem,
-    }
-    return _drawn(request, "admin/second_factor.html", context)
+def _setting_up(request: HttpRequest, **context: Any) -> HttpResponse:
+    return _drawn(request, "admin/second_factor.html", {"is_begun": True, **context})
 
 
 def _shown(request: HttpRequest, codes: list[str]) -> HttpResponse:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import json
 import math
-import ssl
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -18,6 +17,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from notifications.fcm_data.day import PERCENTS, Trouble
 from notifications.people.project import Project
 from notifications.proxy import Proxy, on_the_way, proxy_to
+from notifications.trust import trusting
 
 SECONDS = 20.0
 PAGE, MOST_PAGES = 1_000, 20
@@ -87,7 +87,7 @@ def _connection(project: Project, proxy: Proxy | None) -> http.client.HTTPSConne
     place = urlsplit(project.figures_endpoint)
     there = place.hostname or "", place.port or http.client.HTTPS_PORT
     first = (proxy.host, proxy.port) if proxy else there
-    tls = ssl.create_default_context(cafile=project.ca_file)
+    tls = trusting(project.ca_file)
     connection = http.client.HTTPSConnection(*first, timeout=SECONDS, context=tls)
     if proxy:
         connection.set_tunnel(*there, headers=proxy.headers)

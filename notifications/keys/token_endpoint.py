@@ -7,7 +7,6 @@ only the bare answer tells: how busy the other side is, and what time it is ther
 from __future__ import annotations
 
 import http.client
-import ssl
 import time
 import urllib.error
 import urllib.request
@@ -18,8 +17,20 @@ from typing import Any
 from google.auth import exceptions, transport
 
 from notifications.proxy import Proxy, on_the_way, proxy_to
+from notifications.trust import trusting
 
-TIMEOUT = 5.0
+TIMEOUT = 5.0  # seconds until the answer begins, and then until it ends
+MOST_BYTES = 64 * 1024  # a token has 2 kB
+
+
+REDIRECTS = range(300, 400)
+
+
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Google's endpoint has none; another address, and one without TLS, is never asked."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
 
 
 class Answer(transport.Response):
@@ -41,7 +52,7 @@ class Answer(transport.Response):
 
 class TokenEndpoint(transport.Request):
     def __init__(self, ca_file: str | None) -> None:
-        self._tls = ssl.create_default_context(cafile=ca_file)
+        self._tls = trusting(ca_file)
         self.is_busy = False
         self.clock_ahead: float | None = None  # seconds our clock is ahead of the other side's
 
@@ -62,6 +73,8 @@ class TokenEndpoint(transport.Request):
         except (OSError, http.client.HTTPException) as error:
             said = on_the_way(str(error) or type(error).__name__, proxy)
             raise exceptions.TransportError(said) from error
+        if answer.status in REDIRECTS:
+            raise exceptions.TransportError("the token endpoint leads to another address")
         # Too many at once has been seen as a 403 that speaks of a rate limit.
         limited = answer.status == 403 and b"rate" in answer.data.lower()
         self.is_busy = answer.status in (408, 429) or answer.status >= 500 or limited
@@ -72,13 +85,26 @@ class TokenEndpoint(transport.Request):
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({"https": proxy.url} if proxy else {}),
             urllib.request.HTTPSHandler(context=self._tls),
+            NoRedirects(),
         )
         try:
             with opener.open(request, timeout=timeout) as reply:
-                return Answer(reply.status, _lowercase(reply.headers), reply.read())
+                return Answer(reply.status, _lowercase(reply.headers), _read(reply))
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, _lowercase(error.headers), error.read())
+                return Answer(error.code, _lowercase(error.headers), _read(error))
+
+
+def _read(reply: Any) -> bytes:
+    """All of it. Raises OSError when it is no answer of a token endpoint."""
+    data, ends_at = b"", time.monotonic() + TIMEOUT
+    while piece := reply.read1(MOST_BYTES):
+        data += piece
+        if len(data) > MOST_BYTES:
+            raise OSError("the token endpoint answered more than 64 kB")
+        if time.monotonic() > ends_at:
+            raise OSError(f"the token endpoint took longer than {TIMEOUT:g} s to answer")
+    return data
 
 
 def _lowercase(headers: Any) -> dict[str, str]:

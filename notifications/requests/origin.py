@@ -37,8 +37,13 @@ def is_program(name: str) -> None:
 def address_of(request: HttpRequest, *_: object) -> str | None:
     """The caller's address. Behind proxies of ours (PROXIES of them) the last of them that is not
     ours names it; what stands further left in the header, anybody may have written."""
-    header = request.headers.get("X-Forwarded-For", "") if settings.PROXIES else ""
-    named = [*filter(None, header.split(",")), request.META.get("REMOTE_ADDR", "")]
+    forwarded = request.headers.get("X-Forwarded-For", "")
+    return address_from(forwarded, request.META.get("REMOTE_ADDR", ""))
+
+
+def address_from(forwarded: str, peer: str) -> str | None:
+    """Likewise, of the header and the other end of the socket."""
+    named = [*filter(None, (forwarded if settings.PROXIES else "").split(",")), peer]
     found = named[-1 - settings.PROXIES] if len(named) > settings.PROXIES else named[0]
     try:
         parsed = ipaddress.ip_address(_without_port(found.strip()))

@@ -41,6 +41,7 @@ class By(StrEnum):
     ACCOUNT = "account"
     BROWSER = "browser"
     BROWSERS = "known browsers of the account"
+    RIGHT = "right ones of the account"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ LIMITS = {
         By.ACCOUNT: Limit(50, 5 * 60),  # short: it is the one by which strangers delay the owner
         By.BROWSER: Limit(10, QUARTER),
         By.BROWSERS: Limit(50, QUARTER),
+        # To look at a right one costs as much, and an account must not keep the others waiting.
+        By.RIGHT: Limit(30, 5 * 60),
     },
     # Three of a million are right at any time: 960 tries a day, by somebody with the password.
     Kind.CODE: {
@@ -90,11 +93,14 @@ DELETE FROM notifications_guesses WHERE key IN (
 
 
 class LockedOut(Exception):
-    """No more is looked at for so many seconds, not even the right one."""
+    """No more is looked at for so many seconds, not even the right one.
 
-    def __init__(self, kind: Kind, seconds: int) -> None:
-        super().__init__(f"too many wrong {kind}s: {seconds} s")
-        self.kind = kind
+    `is_wrong`: whether wrong ones were too many, or right ones.
+    """
+
+    def __init__(self, kind: Kind, seconds: int, *, is_wrong: bool = True) -> None:
+        super().__init__(f"too many {'wrong' if is_wrong else 'right'} {kind}s: {seconds} s")
+        self.kind, self.is_wrong = kind, is_wrong
         self.seconds = max(1, seconds)
 
 
@@ -138,6 +144,8 @@ class Try:
                 By.ACCOUNT: _key(kind, account),
             }
         )
+        if user and By.RIGHT in LIMITS[kind]:
+            self._keys[By.RIGHT] = _key(kind, account, "right")
         self._address = address
         self._counted = self._begin()
 
@@ -146,9 +154,10 @@ class Try:
         with transaction.atomic():  # a try that is refused is not counted, nor prolongs anything
             found = _count({key: limits[by].seconds for by, key in self._keys.items()})
             counted = {by: found[key] for by, key in self._keys.items()}
-            over = [one for by, one in counted.items() if one.wrong > limits[by].most]
+            over = {by: one for by, one in counted.items() if one.wrong > limits[by].most}
             if over:
-                raise LockedOut(self.kind, max(one.seconds_left for one in over))
+                seconds = max(one.seconds_left for one in over.values())
+                raise LockedOut(self.kind, seconds, is_wrong=over.keys() != {By.RIGHT})
         return counted
 
     @property
@@ -159,6 +168,9 @@ class Try:
     def was_right(self) -> int:
         """How many wrong ones came before it, from here."""
         for by, key in self._keys.items():  # one by one: nobody waits for two at once
+            if by is By.RIGHT:
+                self._warn_at_last(by)
+                continue
             row = Guesses.objects.filter(key=key)
             if by in (By.BOTH, By.BROWSER):
                 row.delete()
@@ -166,12 +178,22 @@ class Try:
                 row.update(wrong=models.F("wrong") - 1)
         return self._own - 1
 
+    def _warn_at_last(self, by: By) -> None:
+        if self._counted[by].wrong == LIMITS[self.kind][by].most:
+            log.warning(
+                "too many right %ss of user %s: none is looked at for %s s, the last from %s",
+                *(self.kind, self.user, self._counted[by].seconds_left, origin.address()),
+            )
+
     def was_wrong(self) -> None:
         """Raises LockedOut when it was the last."""
         limits = LIMITS[self.kind]
+        if right := self._keys.get(By.RIGHT):
+            Guesses.objects.filter(key=right).update(wrong=models.F("wrong") - 1)
         if self.user and self._own == 1:
             _note(f"refused a wrong {self.kind} for", self.user)
         spent = {by for by, one in self._counted.items() if one.wrong >= limits[by].most}
+        spent.discard(By.RIGHT)
         for by in spent:
             self._tell(by)
         if spent:

@@ -6,15 +6,16 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from notifications.staff import second_factor
+from notifications.staff import password_room, second_factor
 from notifications.staff.guessing import Kind, Try
 
 
 def password_is_right(request: HttpRequest, given: str) -> bool:
-    """Raises LockedOut."""
+    """Raises LockedOut, and ValidationError while too many are looked at."""
     user: Any = request.user
-    tried = Try(request, Kind.PASSWORD, user)
-    return _told(tried, user.check_password(given))
+    with password_room.enter():
+        tried = Try(request, Kind.PASSWORD, user)
+        return _told(tried, user.check_password(given))
 
 
 def code_of(request: HttpRequest, given: str) -> Any:
@@ -24,6 +25,15 @@ def code_of(request: HttpRequest, given: str) -> Any:
     device = second_factor.check(user, given)
     _told(tried, device is not None)
     return device
+
+
+def confirm_factor(request: HttpRequest, given: str) -> list[str] | None:
+    """The recovery codes of the app that shows this code, or None. Raises LockedOut."""
+    user: Any = request.user
+    tried = Try(request, Kind.CODE, user)
+    codes = second_factor.confirm(user, given)
+    _told(tried, codes is not None)
+    return codes
 
 
 def _told(tried: Try, is_right: bool) -> bool:

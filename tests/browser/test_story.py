@@ -52,6 +52,7 @@ def code_now(*, later: int = 0) -> str:
 
 def enrol(page: Page) -> None:
     page.goto(reverse("admin:second_factor"))
+    page.get_by_label("Your password").fill(PASSWORD)
     page.get_by_role("button", name="Set it up").click()
     secret = page.locator("ol code").inner_text().replace(" ", "")
     assert len(secret) >= 32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import struct
 import zipfile
 
 import pytest
@@ -142,6 +143,21 @@ def test_an_unusable_file_fails_and_says_why(shop: Project, case: str) -> None:
     assert not one.parts.exists()
 
 
+def directory_of(entries: int, *, said: int = 0) -> bytes:
+    """An archive whose directory lists one file so many times, and says how many."""
+    whole = packed(("a" * 100 + ".csv", b"id\nu1\n"))
+    start, end = whole.index(b"PK\x01\x02"), whole.index(b"PK\x05\x06")
+    directory = whole[start:end] * entries
+    count = said or entries
+    return (
+        whole[:start]
+        + directory
+        + whole[end : end + 8]
+        + struct.pack("<HHII", count, count, len(directory), start)
+        + whole[end + 20 :]
+    )
+
+
 def test_an_archive_of_tables_is_read_as_one(shop: Project) -> None:
     content = packed(
         ("a.csv", b"id,city\nu1,Seoul\n"), ("__MACOSX/a.csv", b"junk"),
@@ -171,6 +187,8 @@ BOMBS = {
     "another packing": (packed(("a.csv", b"id\nu1\n"), method=zipfile.ZIP_LZMA), "Use deflate"),
     "two heads": (packed(("a.csv", b"id\nu1\n"), ("b.csv", b"id,x\nu1,1\n")), "a different header"),
     "is not an archive": (b"id\nu1\n", "is not an archive"),
+    "a long directory": (directory_of(6_000), "directory of the archive has"),
+    "a directory that says it is short": (directory_of(6_000, said=1), "directory of the archive"),
     "half an archive": (packed(("a.csv", b"id\n" + b"u1\n" * 99))[:80], "cannot be opened"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from hypothesis import strategies as st
 from config.boot.outgoing import Places
 from notifications.outgoing.ways import posting
 from notifications.outgoing.ways.addresses import Forbidden, is_public, parse, resolve, validate
+from tests.servers.identity import Authority
 from tests.servers.receiver import Receiver
+from tests.servers.tls_relay import TlsRelay
 
 Resolver = Callable[..., None]
 
@@ -55,7 +58,7 @@ REFUSED = [
 NOT_PUBLIC = [
     "127.0.0.1", "127.255.255.254", "0.0.0.0", "10.0.0.1", "172.16.0.1", "172.31.255.255",
     "192.168.1.1", "169.254.169.254", "100.64.0.1", "192.0.0.8", "192.0.2.1", "198.18.0.1",
-    "224.0.0.1", "240.0.0.1", "255.255.255.255", "192.88.99.1",
+    "224.0.0.1", "240.0.0.1", "255.255.255.255", "192.88.99.1", "168.63.129.16",
     "::", "::1", "fe80::1", "fc00::1", "fd12:3456::1", "ff02::1", "2001:db8::1",
     "::ffff:127.0.0.1", "::ffff:8.8.8.8", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::808:808",
     "64:ff9b:1::1", "2002:7f00:1::", "2001::1", "fec0::1", "100::1",
@@ -186,3 +189,15 @@ def test_a_certificate_that_nobody_vouches_for_is_not_trusted(
     settings.OUTGOING_CA_FILE = None
     assert posting.post(receiver.url, b"{}", {"webhook-id": "x"}).error == "tls"
     assert receiver.heard == []
+
+
+@pytest.mark.parametrize("is_unnamed", [False, True])
+def test_a_common_name_alone_names_no_host(
+    receiver: Receiver, settings: LazySettings, tmp_path: Path, is_unnamed: bool
+) -> None:
+    authority = Authority(tmp_path)
+    settings.OUTGOING_CA_FILE = str(authority.ca_file)
+    relay = TlsRelay(1, authority.server("localhost", unnamed=is_unnamed))
+    answer = posting.post(f"https://localhost:{relay.port}/", b"{}", {})
+    relay.stop()
+    assert (answer.error == "tls") is is_unnamed

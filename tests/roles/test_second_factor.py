@@ -57,7 +57,7 @@ def test_without_one_the_password_is_enough(admin_user: User) -> None:
 
 def test_it_is_set_up_with_the_apps_code_and_shows_recovery_codes_once(grace: User) -> None:
     client = entered("grace")
-    page = client.post(reverse(OWN), {"step": "begin"}).content.decode()
+    page = client.post(reverse(OWN), {"step": "begin", "password": PASSWORD}).content.decode()
     assert "<svg" in page and "<script" not in page[page.index("<svg") : page.index("</svg>")]
     assert open_to(client), "nothing changes before it is confirmed"
 
@@ -74,10 +74,44 @@ def test_it_is_set_up_with_the_apps_code_and_shows_recovery_codes_once(grace: Us
 
 def test_a_wrong_code_does_not_turn_it_on(grace: User) -> None:
     client = entered("grace")
-    client.post(reverse(OWN), {"step": "begin"})
+    client.post(reverse(OWN), {"step": "begin", "password": PASSWORD})
     said = text_of(client.post(reverse(OWN), {"step": "confirm", "code": "000000"}))
     assert "The code is not right" in said
     assert open_to(entered("grace"))
+
+
+@pytest.mark.parametrize("password", ["", "wrong"])
+def test_an_open_page_alone_sets_none_up(grace: User, password: str) -> None:
+    client = entered("grace")
+    page = client.post(reverse(OWN), {"step": "begin", "password": password})
+    assert "The password is not right" in text_of(page)
+    assert "<svg" not in page.content.decode() and not TOTPDevice.objects.exists()
+
+
+def test_after_a_wrong_code_the_secret_is_not_shown_again(grace: User) -> None:
+    """Or an open page would show it."""
+    client = entered("grace")
+    client.post(reverse(OWN), {"step": "begin", "password": PASSWORD})
+    page = client.post(reverse(OWN), {"step": "confirm", "code": "000000"}).content.decode()
+    assert "<svg" not in page and 'name="code"' in page
+    shown = client.post(reverse(OWN), {"step": "confirm", "code": code_of(grace)})
+    assert "recovery codes" in text_of(shown)
+
+
+def test_codes_of_a_set_up_are_not_guessed(grace: User) -> None:
+    client = entered("grace")
+    second_factor.begin(grace)
+    confirm = {"step": "confirm", "code": "000000"}
+    answers = [client.post(reverse(OWN), confirm).status_code for _ in range(6)]
+    assert answers == [200] * 4 + [429] * 2
+    right = {**confirm, "code": code_of(grace)}
+    assert client.post(reverse(OWN), right).status_code == 429
+    assert second_factor.device_of(grace) is None
+
+
+def test_a_code_without_a_set_up_begins_none(grace: User) -> None:
+    page = entered("grace").post(reverse(OWN), {"step": "confirm", "code": "000000"})
+    assert "Set it up" in text_of(page) and not TOTPDevice.objects.exists()
 
 
 def test_one_that_stands_is_not_replaced_without_its_code(grace: User, codes: list[str]) -> None:

@@ -29,16 +29,24 @@ class Authority:
             root.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
         )
 
-    def server(self, *names: str, ended: bool = False, by_itself: bool = False) -> ssl.SSLContext:
-        """A server's side of TLS under these names; `ended` yesterday, or signed `by_itself`."""
+    def server(
+        self,
+        *names: str,
+        ended: bool = False,
+        by_itself: bool = False,
+        unnamed: bool = False,
+    ) -> ssl.SSLContext:
+        """A server's side of TLS under these names; `ended` yesterday, signed `by_itself`,
+        or `unnamed` but for its Common Name."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = _named(names[0])
         issuer, signer = (subject, key) if by_itself else (self._name, self._key)
         ends = datetime.now(UTC) + (-timedelta(days=1) if ended else A_YEAR)
-        builder = _certificate(subject, issuer, key, ends=ends).add_extension(
-            x509.SubjectAlternativeName([_alternative(name) for name in names]), critical=False
-        )
-        file = self._folder / f"{names[0].replace(':', '_')}-{ended}-{by_itself}.pem"
+        builder = _certificate(subject, issuer, key, ends=ends)
+        if not unnamed:
+            others = x509.SubjectAlternativeName([_alternative(name) for name in names])
+            builder = builder.add_extension(others, critical=False)
+        file = self._folder / f"{names[0].replace(':', '_')}-{ended}-{by_itself}-{unnamed}.pem"
         file.write_bytes(_pem(key) + builder.sign(signer, hashes.SHA256()).public_bytes(PEM))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(file)

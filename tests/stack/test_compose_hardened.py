@@ -66,6 +66,14 @@ def test_a_container_cannot_starve_the_others(name: str) -> None:
     assert 0 < SERVICES[name]["pids_limit"] <= 512
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_log_of_a_container_ends_at_a_size(name: str) -> None:
+    logging = SERVICES[name]["logging"]
+    assert logging["driver"] == "json-file"  # with the options that Docker and podman know
+    assert re.fullmatch(r"\d\dm", logging["options"]["max-size"])
+    assert 1 < int(logging["options"]["max-file"]) <= 10
+
+
 def test_a_worker_may_grow_as_far_as_its_own_limit_lets_it() -> None:
     from config.workers.celery_settings import worker_max_memory_per_child
 

@@ -15,7 +15,8 @@ from notifications.values.flaws import Flawed
 
 ROWS = "receipts"
 AT_ONCE = 500
-MOST_BYTES = 128 * 1024
+MOST_BYTES = 64 * 1024  # of the longest there are
+MOST_VALUES = 8 * AT_ONCE  # each has four: more take long to read, and are no receipts
 FIELDS = ("id", "event", "at")
 TIME = "Must be a text: a time in RFC 3339 with its offset, e.g. 2026-05-31T09:30:00Z."
 NOT_OURS = "This id was not signed here. Send carillon_receipt of the message as it came."
@@ -37,6 +38,8 @@ class Call:
 
 def read(body: bytes) -> Call:
     """Raises ParseError or ValidationError for what is no call at all."""
+    if sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise ValidationError(WHOLE)
     asked = rendering.read(body, ROWS)
     rows = asked.get(ROWS) if isinstance(asked, dict) and len(asked) == 1 else None
     if not isinstance(rows, list) or not 0 < len(rows) <= AT_ONCE:

@@ -103,7 +103,8 @@ class _Reading:
     _language: str = ""
     _unit: str = ""
     _row: int = 0
-    _said: dict[str, str] = field(default_factory=dict)
+    # In pieces, of which there may be very many: joined one by one, each would copy all before it.
+    _said: dict[str, list[str]] = field(default_factory=dict)
 
     def start(self, name: str, given: dict[str, str]) -> None:
         space, _, element = name.rpartition(" ")
@@ -123,7 +124,7 @@ class _Reading:
 
     def words(self, text: str) -> None:
         if place := self._place():
-            self._said[place] = self._said.get(place, "") + text
+            self._said.setdefault(place, []).append(text)
 
     def _place(self) -> str:
         """In <source> or <target> of a unit itself, whatever stands in there; not in what a tool
@@ -135,9 +136,10 @@ class _Reading:
 
     def end(self, name: str) -> None:
         self._inside.pop()
-        if name.rpartition(" ")[2] == "trans-unit" and (text := self._said.get("target")):
-            source = self._said.get("source")
-            self.cells.append(Cell(self._row, self._unit, self._language, text, source))
+        if name.rpartition(" ")[2] == "trans-unit" and "target" in self._said:
+            said = {place: "".join(pieces) for place, pieces in self._said.items()}
+            given = (said["target"], said.get("source"))
+            self.cells.append(Cell(self._row, self._unit, self._language, *given))
 
 
 def _too_much() -> str:

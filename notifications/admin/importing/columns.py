@@ -88,6 +88,7 @@ def form_again(one: Import, posted: QueryDict, error: ValidationError) -> dict[s
 def in_another_encoding(one: Import, posted: QueryDict) -> dict[str, Any]:
     """The form with the first rows in this encoding. A column that keeps its name keeps what was
     set for it. Raises InvalidMove."""
+    one.insist_on(imports.READ)
     said = {column.head: column for column in _said(one, posted)}
     try:
         imports.set_encoding(one, posted.get("encoding", ""))
@@ -107,7 +108,9 @@ def _sent(
 
 
 def keep(one: Import, posted: QueryDict) -> None:
-    """Raises ValidationError by the header of a column; "" and "mode" are about the whole form."""
+    """Raises ValidationError by the header of a column; "" and "mode" are about the whole form.
+    Raises InvalidMove while the columns are not known."""
+    one.insist_on(imports.READ)
     imports.set_mapping(
         one,
         _said(one, posted),

@@ -26,6 +26,7 @@ from django.core.exceptions import ValidationError
 from notifications.outgoing.call import LONGEST_ANSWER, Call
 from notifications.outgoing.ways import addresses
 from notifications.outgoing.ways.addresses import Forbidden, Place
+from notifications.trust import trusting
 
 CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 15.0  # from the name to the end of the answer
@@ -183,7 +184,7 @@ def _ended(tls: ssl.SSLSocket, ends_at: float) -> Iterator[None]:
 @lru_cache(maxsize=4)
 def _trust(ca_file: str | None) -> ssl.SSLContext:
     """What the system trusts, and the operator's own authority beside it."""
-    context = ssl.create_default_context()
+    context = trusting()
     if ca_file:
         context.load_verify_locations(cafile=ca_file)
     return context

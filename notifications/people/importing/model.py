@@ -130,10 +130,18 @@ class Import(OfProject):
         InvalidMove."""
         here = Import.objects.filter(pk=self.pk, state__in=states)
         if not here.update(lease=F("lease") + 1, leased_until=None, **values):
-            self.refresh_from_db()
-            said = gettext("The import is %(state)s: that cannot be done now.")
-            raise Import.InvalidMove(said % {"state": self.get_state_display().lower()})
+            raise self._invalid_move()
         self.refresh_from_db()
+
+    def insist_on(self, states: tuple[str, ...]) -> None:
+        """Raises InvalidMove; before what needs more of a file than there is in other states."""
+        if self.state not in states:
+            raise self._invalid_move()
+
+    def _invalid_move(self) -> Import.InvalidMove:
+        self.refresh_from_db()
+        said = gettext("The import is %(state)s: that cannot be done now.")
+        return Import.InvalidMove(said % {"state": self.get_state_display().lower()})
 
 
 WORKING = ("checking", "merging")

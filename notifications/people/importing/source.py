@@ -23,6 +23,7 @@ from notifications.people.importing.model import Import
 
 PIECE = 1024**2
 MOST_FILES = 100
+MOST_DIRECTORY = 256 * 1024  # bytes: of 100 files it has 10 to 30 kB
 MOST_UNPACKED = 8 * 1024**3
 MOST_RATIO = 200  # text compresses 5 to 50 times, a zip bomb a thousand times
 TABLES = (".csv", ".tsv", ".txt")
@@ -92,6 +93,22 @@ class Parts(io.RawIOBase):
         return piece
 
 
+class Bounded(io.BufferedReader):
+    """The archive as `zipfile` opens it. It reads the directory in one piece and makes objects of
+    each entry, so a long one is refused before: the end of the file says how long it is."""
+
+    most: int | None = MOST_DIRECTORY
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.most is not None and size is not None and size > self.most:
+            said = gettext(
+                "The directory of the archive has %(size)s kB; at most %(most)s kB. "
+                "Pack only the tables."
+            )
+            raise Unusable(said % {"size": f"{size // 1024:,}", "most": self.most // 1024})
+        return super().read(size)
+
+
 def files_of(one: Import) -> list[File]:
     """The files to read, in order. Raises Unusable."""
     parts = Parts(one)
@@ -128,11 +145,13 @@ def _is_archive(one: Import, parts: Parts) -> bool:
 
 @contextmanager
 def _archive(parts: Parts) -> Iterator[zipfile.ZipFile]:
+    reader = Bounded(parts, 64 * 1024)
     try:
-        archive = zipfile.ZipFile(io.BufferedReader(parts, 64 * 1024))
+        archive = zipfile.ZipFile(reader)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
         said = gettext("The archive cannot be opened: %(error)s. Pack it again.")
         raise Unusable(said % {"error": error}) from error
+    reader.most = None
     with archive:
         yield archive
 

@@ -188,7 +188,7 @@ def test_the_zone_is_named_once_and_not_at_each_entry(desk: Desk, project: Proje
 def test_of_series_with_too_many_times_together_the_earliest_stand_there_and_the_rest_is_said(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calendar, "MOST_EXPECTED", 10)
+    monkeypatch.setattr(calendar, "MOST_SHOWN", 10)
     make_people(project, 1)
     for name in ("Digest", "Tip"):
         hourly(project, name, datetime(2031, 5, 7, tzinfo=UTC))
@@ -201,6 +201,15 @@ def test_of_series_with_too_many_times_together_the_earliest_stand_there_and_the
     assert "what is expected from 7 May 2031, 06:00 on is left out" in text
     later = desk.open("campaigns_calendar", day="2031-06-01", zone="UTC")
     assert "from 26 May 2031, 05:00 on" in later, "the earliest of those days"
+
+
+def test_a_page_of_very_many_series_reckons_no_more_than_it_can_show(
+    desk: Desk, project: Project
+) -> None:
+    for number in range(8):
+        hourly(project, f"Digest {number}", datetime(2031, 5, 7, tzinfo=UTC))
+    text = desk.open("campaigns_calendar", day="2031-06-01", zone="UTC")
+    assert "what is expected from 21 Jun 2031" in text and "on is left out" in text
 
 
 def test_of_too_many_runs_the_earliest_stand_there_and_the_rest_is_said(

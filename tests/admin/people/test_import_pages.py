@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.lists import filling
+from notifications import imports
 from notifications.people.contact import Contact
 from notifications.people.importing import staging
 from notifications.people.importing.model import Import
@@ -28,6 +29,7 @@ from tests.admin.people.import_steps import (
     work,
 )
 from tests.given.builders import make_contact
+from tests.given.importing import upload
 from tests.roles.people import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -356,3 +358,29 @@ def test_the_import_is_found_from_everywhere_one_would_look(desk: Desk, project:
         assert add in desk.client.get(reverse(f"admin:{page}")).content.decode(), page
     found = desk.open("search", s="import")
     assert "Import" in found.partition("Pages")[2]
+
+
+UNREAD = {"mode": "add", "meaning-0": "external_id", "encoding": "utf-8", "columns": "id"}
+
+
+@pytest.mark.parametrize("page", ["import_columns", "import_encoding", "import_finish"])
+def test_a_file_that_is_not_read_yet_has_no_columns_to_set(
+    desk: Desk, project: Project, page: str
+) -> None:
+    one = imports.begin(project, name="p.csv", size=9, by="user:ada")
+    reply = desk.post(page, one.pk, **UNREAD)
+    assert reply.status_code < 500
+    if page != "import_finish":
+        shown = desk.client.get(reverse("admin:notifications_import_change", args=[one.pk]))
+        assert "The import is uploading: that cannot be done now." in text_of(shown)
+    one.refresh_from_db()
+    assert (one.state, one.mapping) == (Import.State.UPLOADING, [])
+
+
+@pytest.mark.parametrize("page", ["import_columns", "import_encoding"])
+def test_a_file_that_could_not_be_read_has_none_either(
+    desk: Desk, project: Project, page: str
+) -> None:
+    one = upload(project, b"x", name="p.zip")
+    assert one.state == Import.State.FAILED
+    assert desk.post(page, one.pk, **UNREAD).status_code < 500

@@ -29,6 +29,7 @@ from tests.chaos.bugs import (
     rehearsals,
     series_by_the_clock,
     slow_callers,
+    strangers,
     text_checks,
     variants,
 )
@@ -41,6 +42,7 @@ GROUPS = (
         operators,
         freezing,
         slow_callers,
+        strangers,
         consent,
         importing,
         inbox,

@@ -38,6 +38,7 @@ from tests.chaos.faults import (
     series_by_the_clock,
     several_hosts,
     slow_callers,
+    strangers,
     text_checks,
     variants,
     versions,
@@ -47,7 +48,8 @@ from tests.chaos.faults import (
 GROUPS = (
     *(kills, leaving, doorbells, clocks, restoring, redis_faults),
     *(postgres_faults, locks, several_hosts, fcm_faults, refusals, wires, operators),
-    *(versions, slow_callers, crowds, freezing, consent, importing, inbox, messages, receipts),
+    *(versions, slow_callers, strangers, crowds, freezing, consent, importing, inbox),
+    *(messages, receipts),
     *(outgoing, alerts, text_checks, rehearsals, first_part, variants, quiet_hours),
     *(caps, local_time, load, best_hour, once_each, series_by_the_clock),
 )

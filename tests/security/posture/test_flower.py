@@ -78,6 +78,16 @@ def test_it_starts_with_the_brokers_address_and_its_password_alone(flower: Runni
     assert os.environ["REDIS_URL"].encode() not in held + argv
     log = flower.log.read_text()
     assert os.environ["REDIS_URL"] not in log and "sesame" not in log
+    assert (flower.page("/metrics")[0], flower.page("/metrics", PASSWORD)[0]) == (401, 200)
+    _assert_it_locks(flower)
+
+
+def _assert_it_locks(flower: Running) -> None:
+    """Whose guesses were too many is not told which one is right."""
+    answers = [flower.page("/workers", "flower:guess")[0] for _ in range(11)]
+    assert answers.count(401) <= 9 and answers[-1] == 429
+    assert {flower.page(path, PASSWORD)[0] for path in ("/workers", "/metrics")} == {429}
+    assert flower.page("/healthcheck")[0] == 200
 
 
 @pytest.mark.parametrize("missing", ["REDIS_URL", "FLOWER_BASIC_AUTH"])

@@ -14,12 +14,12 @@ from django.test import Client
 from django.urls import reverse
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from notifications.staff import second_factor
+from notifications.staff import password_room, second_factor
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.given.factor import code_of
 from tests.roles.people import somebody
-from tests.security.at_the_door import THERE, browser, is_let_in
+from tests.security.at_the_door import PASSWORD, THERE, browser, is_let_in
 
 pytestmark = pytest.mark.django_db
 OWN = "admin:second_factor"
@@ -39,13 +39,16 @@ def entered() -> Client:
 
 def begin(client: Client) -> str:
     """The secret that the page shows, in words."""
-    reply: Any = client.post(reverse(OWN), {"step": "begin"})
+    reply: Any = client.post(reverse(OWN), {"step": "begin", "password": PASSWORD})
     assert reply.status_code == 200
     return str(reply.context["secret"])
 
 
 @pytest.mark.django_db(transaction=True)
-def test_clicks_at_once_begin_one_set_up(transactional_db: None) -> None:
+def test_clicks_at_once_begin_one_set_up(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(password_room, "ROOM_SECONDS", 30)
     somebody(Role.OWNER, "grace")
     client, together = entered(), Barrier(AT_ONCE)
 

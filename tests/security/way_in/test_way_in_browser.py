@@ -96,6 +96,21 @@ def test_the_second_factors_pages_can_be_used_by_everybody(page: Page, grace: Us
     judge(page, "own-password-wrong")
 
 
+def test_the_steps_of_setting_one_up_can_be_used_by_everybody(page: Page, grace: User) -> None:
+    log_in(page)
+    page.goto("/admin/auth/user/me/second-factor/")
+    judge(page, "set-up-off")
+    page.fill("#begin-password", "wrong")
+    send(page, "form.c-page")
+    judge(page, "set-up-wrong-password")
+    page.fill("#begin-password", PASSWORD)
+    send(page, "form.c-page")
+    judge(page, "set-up-scan")
+    page.fill("#code", "000000")
+    send(page, "form.c-row")
+    judge(page, "set-up-wrong-code")
+
+
 def test_who_logs_out_can_read_it(page: Page, grace: User) -> None:
     log_in(page)
     page.wait_for_url("**/admin/")

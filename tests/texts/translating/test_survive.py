@@ -90,3 +90,12 @@ def test_a_translation_is_taken_exactly_when_its_variables_are_those_of_the_main
         lost = liquid.paths(source) ^ liquid.paths(text)
         assert any(f"{{{{ {liquid.written(path)} }}}}" in refused.words for path in lost)
         assert proposal.locales == {}
+
+
+def test_a_text_in_very_many_pieces_is_read_whole() -> None:
+    """As tools mark it up; each piece is joined once."""
+    target = "x<g/>" * 20_000
+    file = f'<file target-language="de"><body><trans-unit id="title"><target>{target}</target>'
+    text = f'<xliff xmlns="{as_xliff.SPACE}">{file}</trans-unit></body></file></xliff>'
+    (cell,) = as_xliff.read(text)
+    assert cell.text == "x" * 20_000

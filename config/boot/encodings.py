@@ -1,0 +1,29 @@
+"""Which names of encodings are looked up: those that Python has, and no others.
+
+Python keeps every name that was ever asked for, also made-up ones. Requests name encodings in
+headers, in parts of forms and in XML, so a stranger could fill the memory.
+"""
+
+from __future__ import annotations
+
+import codecs
+import encodings
+import encodings.aliases
+import pkgutil
+
+KNOWN = {each.name for each in pkgutil.iter_modules(encodings.__path__)}
+KNOWN.update(encodings.aliases.aliases)
+
+
+def look_up_known_names_only() -> None:
+    """For the whole process. A second call changes nothing."""
+    codecs.unregister(encodings.search_function)
+    codecs.unregister(search)
+    codecs.register(search)
+
+
+def search(name: str) -> codecs.CodecInfo | None:
+    plain = encodings.normalize_encoding(name)
+    if plain in KNOWN or plain.replace(".", "_") in KNOWN:
+        return encodings.search_function(name)
+    return None
