@@ -14,10 +14,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from campaigns.api.check import WarningSerializer
 from campaigns.api.lists import CALLED
 from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audiences import reach, rules, why
 from campaigns.audiences.audience import Audience, Member, validate_rules
+from campaigns.planning.launch_check import doubts
 from notifications.api.ground import pages
 from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
@@ -109,6 +111,9 @@ class EstimateSerializer(serializers.Serializer[Any]):
     devices = serializers.IntegerField()
     exact = serializers.BooleanField(help_text="False: counted on a sample, to answer in time.")
     took_ms = serializers.IntegerField()
+    warnings = WarningSerializer(
+        many=True, help_text="`events_removed`: a rule without `within` does not see old events."
+    )
 
 
 class ExplanationSerializer(serializers.Serializer[Any]):
@@ -218,12 +223,14 @@ class AudienceEstimate(ApiView):
         began = time.monotonic()
         with _in_time():
             found = reach.quick(self.project.pk, tree)
+        doubted = doubts.of_removed_events(self.project.pk, tree)
         return Response(
             {
                 "contacts": found.people,
                 "devices": found.devices,
                 "exact": found.exact,
                 "took_ms": round((time.monotonic() - began) * 1000),
+                "warnings": [{"code": one.code, "message": one.words} for one in doubted],
             }
         )
 

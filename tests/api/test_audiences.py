@@ -140,6 +140,22 @@ def test_an_estimate_counts_people_and_devices(alice: Caller, ours: Project) -> 
     assert isinstance(answer["took_ms"], int)
 
 
+def test_an_estimate_warns_of_rules_that_do_not_see_removed_events(
+    alice: Caller, ours: Project
+) -> None:
+    rule = {"field": "event", "op": "did_not", "value": {"name": "bought"}}
+    (warning,) = alice.post("audiences/estimate", {"rules": rule}).json()["warnings"]
+    assert warning["code"] == "events_removed"
+    assert "did not do “bought”" in warning["message"]
+    assert alice.post("audiences/estimate", {"rules": PRO}).json()["warnings"] == []
+
+    rule["value"] = {"name": "bought", "within": "P401DT1H"}
+    refused = alice.post("audiences", {"name": "Lapsed", "rules": rule})
+    assert refused.status_code == 400
+    assert fields_at_fault(refused) == ["rules"]
+    assert "events are kept only since" in refused.content.decode()
+
+
 def test_an_estimate_sees_only_the_own_project(alice: Caller, charlie: Caller) -> None:
     make_people(charlie.project, 2)
     assert alice.post("audiences/estimate", {"rules": {"all": []}}).json()["contacts"] == 0
