@@ -104,12 +104,22 @@ class QuestionSerializer(StrictSerializer):
     rules = RulesField()
 
 
+class MarginSerializer(serializers.Serializer[Any]):
+    """How far an estimate may be off: the true numbers lie within it 95 times in 100."""
+
+    contacts = serializers.IntegerField()
+    devices = serializers.IntegerField()
+
+
 class EstimateSerializer(serializers.Serializer[Any]):
     """How many the rules select."""
 
     contacts = serializers.IntegerField()
     devices = serializers.IntegerField()
     exact = serializers.BooleanField(help_text="False: counted on a sample, to answer in time.")
+    margin = MarginSerializer(
+        allow_null=True, help_text="± of an estimate. null: counted exactly, or not known."
+    )
     took_ms = serializers.IntegerField()
     warnings = WarningSerializer(
         many=True, help_text="`events_removed`: a rule without `within` does not see old events."
@@ -229,6 +239,8 @@ class AudienceEstimate(ApiView):
                 "contacts": found.people,
                 "devices": found.devices,
                 "exact": found.exact,
+                "margin": found.margin
+                and {"contacts": found.margin.people, "devices": found.margin.devices},
                 "took_ms": round((time.monotonic() - began) * 1000),
                 "warnings": [{"code": one.code, "message": one.words} for one in doubted],
             }

@@ -137,6 +137,7 @@ def test_an_estimate_counts_people_and_devices(alice: Caller, ours: Project) -> 
     make_people(ours, 3)
     answer = alice.post("audiences/estimate", {"rules": PRO}).json()
     assert (answer["contacts"], answer["devices"], answer["exact"]) == (1, 2, True)
+    assert answer["margin"] is None
     assert isinstance(answer["took_ms"], int)
 
 
@@ -169,6 +170,7 @@ def test_a_count_that_takes_too_long_is_made_on_a_sample(
     with connection.execute_wrapper(_slow_unless_sampled):
         told = alice.post("audiences/estimate", {"rules": {"all": []}}).json()
     assert (told["contacts"], told["devices"], told["exact"]) == (3, 3, False)
+    assert set(told["margin"]) == {"contacts", "devices"}
     with connection.cursor() as cursor:
         cursor.execute("SHOW statement_timeout")
         assert cursor.fetchone() == ("0",)
