@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from notifications.people.importing.cells import is_number
 from notifications.people.importing.columns import KNOWN
 from notifications.people.importing.model import Import
-from notifications.people.importing.reading import ENCODINGS, decoded, parse
+from notifications.people.importing.reading import ENCODINGS, decoded, encoded_length, parse
 from notifications.people.importing.refused import came_back
 from notifications.people.importing.source import File, Unusable, files_of, opened
 from notifications.values.spreadsheet import read_back
@@ -26,6 +26,10 @@ MOST_COLUMNS = 250
 FIRST_ROWS = 10
 LONGEST_SHOWN = 200
 DELIMITERS = ",;\t|"
+# A first line for spreadsheets, which says what stands between cells: it is no header.
+NAMES_DELIMITER = re.compile(
+    r"\"?sep=(?P<delimiter>[^\w\s\"]|\t)\"?(?P=delimiter)*(?:\r\n|\n|\r)", re.IGNORECASE
+)
 MARKS = {"utf-8": b"\xef\xbb\xbf", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
 UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 OLDER = ("cp1252", "cp949", "cp932", "gb18030", "cp950", "cp1251")  # encodings than Unicode
@@ -70,10 +74,14 @@ def _look(one: Import, file: File, most: int, encoding: str) -> dict[str, Any]:
     mark = MARKS.get(encoding, b"")
     start = len(mark) if content.startswith(mark) else 0
     text = decoded(content[start:], encoding, whole=whole)
+    named = NAMES_DELIMITER.match(text)
+    if named:
+        start += encoded_length(named[0], encoding)
+        text = text[named.end() :]
     if not text.strip():
         raise Unusable(gettext("The file is empty."))
     _refuse_noise(text, encoding if encoding != detected else "")
-    delimiter = _delimiter(text, file.name or one.name)
+    delimiter = named["delimiter"] if named else _delimiter(text, file.name or one.name)
     records = _records(text, delimiter, whole=whole)
     head, rows = _head_and_rows(records)
     return {
@@ -83,6 +91,7 @@ def _look(one: Import, file: File, most: int, encoding: str) -> dict[str, Any]:
         "encoding": encoding,
         "detected": detected,
         "delimiter": delimiter,
+        "line": 2 if named else 1,
         "head": head,
         "rows": rows,
     }
