@@ -406,7 +406,9 @@ class Campaign(OfProject):
         goes on, and once it was launched."""
         with transaction.atomic():
             rehearsal.remove_all_of(self.pk)
-            return super().delete(*args, **kwargs)
+            gone = super().delete(*args, **kwargs)
+            self.template.delete_if_empty()
+            return gone
 
     def duplicate(self) -> Campaign:
         copy = Campaign.objects.get(pk=self.pk)
