@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.audiences.happened.event import where_problem
 from campaigns.texts.template import Template
-from notifications.people.attributes import validate_attribute_name
+from notifications.people.events.names import validate_event_name
 from notifications.people.project import OfProject
 from notifications.people.retention import days_of
 
@@ -41,7 +41,7 @@ class Automation(OfProject):
         ARCHIVED = "archived", gettext_lazy("Archived")
 
     name = models.CharField(max_length=100)
-    event_name = models.CharField(max_length=64, validators=[validate_attribute_name])
+    event_name = models.CharField(max_length=64, validators=[validate_event_name])
     where = models.JSONField(default=list, blank=True)
     template = models.ForeignKey(Template, on_delete=models.PROTECT, related_name="automations")
     category = models.ForeignKey(
@@ -58,7 +58,7 @@ class Automation(OfProject):
     once_in_seconds = models.PositiveIntegerField(
         default=A_DAY, blank=True, validators=[MaxValueValidator(LONGEST_WINDOW)]
     )
-    unless_name = models.CharField(max_length=64, blank=True, validators=[validate_attribute_name])
+    unless_name = models.CharField(max_length=64, blank=True, validators=[validate_event_name])
     unless_where = models.JSONField(default=list, blank=True)
     state = models.CharField(max_length=8, choices=State, default=State.DRAFT, editable=False)
     on_since = models.DateTimeField(null=True, editable=False)  # the last time it was turned on

@@ -163,7 +163,7 @@ def test_a_rule_on_events_reads_as_a_sentence(tree: Any, said: str) -> None:
 
 
 BAD: list[Any] = [
-    None, "bought", {}, {"name": ""}, {"name": 5}, {"name": "x" * 65}, {"name": "a b"},
+    None, "bought", {}, {"name": ""}, {"name": 5}, {"name": "x" * 65}, {"name": "a\tb"},
     {"name": "a", "color": 1}, {"name": "a", "at_least": 0}, {"name": "a", "at_least": True},
     {"name": "a", "at_least": 1_001}, {"name": "a", "within": "P1M"}, {"name": "a", "within": 5},
     {"name": "a", "where": {}}, {"name": "a", "where": [{}] * 6}, {"name": "a", "where": [5]},
