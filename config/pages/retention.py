@@ -210,11 +210,12 @@ def _asked(row: Row, typed: str, now: datetime) -> Row:
         days = _read(typed)
     except ValidationError as error:
         return Row(**{**said, "error": error.messages[0]})
-    shorter = row.name == "events" and days and (row.days is None or days < row.days)
-    if shorter and (held := _waiting(row.project, days)):
-        return Row(**{**said, "error": held})
+    needing: list[Needing] = []
+    if row.name == "events" and days and (row.days is None or days < row.days):
+        if held := _waiting(row.project, days):
+            return Row(**{**said, "error": held})
+        needing = [*_needing(row.project, days)]
     new = _look(KINDS[row.name], row.project, before(days, now=now))
-    needing = [*_needing(row.project, days)] if shorter else []
     return Row(**{**said, "asks": True, "new": new, "needing": needing})
 
 

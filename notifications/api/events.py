@@ -55,7 +55,8 @@ TAKEN = OpenApiExample(
 class EventRowsSerializer(StrictSerializer):
     # Each row is judged by itself later: a bad one is refused, not the call that brought it.
     events = CountedList(max_length=EVENTS_AT_ONCE)
-    create = serializers.BooleanField(default=False)
+    # The metaclass takes declared fields off the class, so Serializer.create is still there.
+    create = serializers.BooleanField(default=False)  # type: ignore[assignment]
 
 
 class EventSerializer(StrictSerializer):
@@ -78,7 +79,7 @@ class EventsSerializer(StrictSerializer):
     """Events to write."""
 
     events = CountedList(child=EventSerializer(), max_length=EVENTS_AT_ONCE)
-    create = serializers.BooleanField(
+    create = serializers.BooleanField(  # type: ignore[assignment]
         default=False, help_text="Create people who are not known, by their external id."
     )
 

@@ -95,12 +95,12 @@ def _removed_before(
     project: Project, kind: str, days: int | None, now: datetime
 ) -> datetime | None:
     """What the days so far may have removed. A project of today has lost nothing by them."""
-    rows = Retention.objects.filter(project=project, kind=kind)
-    ends = list(rows.filter(removed_before__isnull=False).values_list("removed_before", flat=True))
+    row = Retention.objects.filter(project=project, kind=kind).first()
+    ends = [row.removed_before if row else None]
     end = before(days, now=now)
     if end and days and project.created_at < end + timedelta(days=days):
         ends.append(end)
-    return max(ends, default=None)
+    return max((end for end in ends if end), default=None)
 
 
 def kept_since(project_id: int, kind: str, *, now: datetime) -> datetime | None:
