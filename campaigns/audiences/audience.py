@@ -189,13 +189,8 @@ def validate_rules(tree: Any, *, project_id: int, of: int | None = None) -> None
 
 def _refuse_too_far_back(project_id: int, tree: Any) -> None:
     """Rules on events that look further back than these are kept, each at its place."""
-    since = events_kept.since(project_id)
-
-    def problem(leaf: dict[str, Any]) -> str:
-        too_far = since and events_kept.looks_before(leaf, since)
-        return events_kept.problem(leaf, since) if since and too_far else ""
-
-    if found := rules.each_at_fault(tree, problem):
+    events = events_kept.kept(project_id, tree)
+    if events and (found := rules.each_at_fault(tree, events.problem)):
         raise ValidationError({"rules": found})
 
 

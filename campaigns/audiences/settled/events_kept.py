@@ -5,6 +5,7 @@ Removed events count as if nobody had done them: “did not buy” would select 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,46 +22,55 @@ from notifications.postgres import clock
 from notifications.values.moments import DAY, local
 
 
-def since(project_id: int) -> datetime | None:
-    """Events before this are removed; None: none is."""
-    return kept_since(project_id, "events", now=clock.now())
+@dataclass(frozen=True)
+class Kept:
+    """Events before this moment are removed; so long ago is that."""
+
+    since: datetime
+    span: timedelta
+
+    @property
+    def day(self) -> str:
+        return local(self.since, "UTC", DAY)
+
+    def problem(self, leaf: Leaf) -> str:
+        """That a rule looks further back by its own time limit; empty if it does not."""
+        if leaf["field"] != FIELD or has_no_limit(leaf):
+            return ""
+        asked = parse_duration(leaf["value"]["within"])
+        if asked is None or asked <= self.span:
+            return ""
+        said = _(
+            "%(rule)s: events are kept only since %(date)s. Use a shorter time, or keep events "
+            "for longer."
+        )
+        return said % {"rule": in_words(leaf), "date": self.day}
 
 
-def looks_before(leaf: Leaf, moment: datetime | None) -> bool:
-    """Whether a rule looks further back by its own time limit."""
-    if moment is None or leaf["field"] != FIELD or "within" not in leaf["value"]:
-        return False
-    span = parse_duration(leaf["value"]["within"])
-    return span is not None and span > clock.now() - moment
+def kept(project_id: int, tree: Leaf) -> Kept | None:
+    """None: no event is removed, or no rule of a checked tree asks for any."""
+    if not any(leaf["field"] == FIELD for leaf in leaves(tree)):
+        return None
+    now = clock.now()
+    since = kept_since(project_id, "events", now=now)
+    return Kept(since, now - since) if since else None
+
+
+def refuse_too_far(project_id: int, tree: Leaf) -> None:
+    """Raises ValidationError."""
+    events = kept(project_id, tree)
+    for leaf in leaves(tree) if events else ():
+        if events and (said := events.problem(leaf)):
+            raise ValidationError({"rules": said})
 
 
 def has_no_limit(leaf: Leaf) -> bool:
     return leaf["field"] == FIELD and "within" not in leaf["value"]
 
 
-def problem(leaf: Leaf, moment: datetime) -> str:
-    said = _(
-        "%(rule)s: events are kept only since %(date)s. Use a shorter time, or keep events "
-        "for longer."
-    )
-    return said % {"rule": in_words(leaf), "date": day(moment)}
-
-
 def in_words(leaf: Leaf) -> str:
     value: dict[str, Any] = leaf["value"]
     return KIND.words(leaf["op"], value, {})
-
-
-def day(moment: datetime) -> str:
-    return local(moment, "UTC", DAY)
-
-
-def refuse_too_far(project_id: int, asked: list[Leaf]) -> None:
-    """Raises ValidationError."""
-    moment = since(project_id)
-    for leaf in asked:
-        if moment and looks_before(leaf, moment):
-            raise ValidationError({"rules": problem(leaf, moment)})
 
 
 # --- What a shorter time would take from the rules there are --------------------------------------
@@ -70,10 +80,10 @@ def needing(tree: Any, days: int) -> list[str]:
     """The rules of a tree, in words, that look further back than that; none of a broken tree."""
     if problems(tree, AS_KEPT):
         return []
-    kept = timedelta(days=days)
+    span = timedelta(days=days)
     found = [leaf for leaf in leaves(tree) if leaf["field"] == FIELD]
     return [
         in_words(leaf)
         for leaf in found
-        if has_no_limit(leaf) or (parse_duration(leaf["value"]["within"]) or kept) > kept
+        if has_no_limit(leaf) or (parse_duration(leaf["value"]["within"]) or span) > span
     ]

@@ -28,7 +28,7 @@ def settled(
     looks further back than events are kept."""
     meant = launched(project_id, tree)
     if event.FIELD in _asked(meant):
-        refuse_too_far(project_id, list(leaves(meant)))
+        refuse_too_far(project_id, meant)
         meant = each_leaf(meant, lambda leaf: event.asked(project_id, leaf, singly=singly))
     if past.FIELD not in _asked(meant):
         return meant

@@ -115,16 +115,17 @@ def of_rules(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
 
 def of_removed_events(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
     """In audiences that the rules name, too: their rules are a part of these."""
-    asked = filter(events_kept.has_no_limit, leaves(launched(project_id, tree)))
+    meant = launched(project_id, tree)
+    asked = filter(events_kept.has_no_limit, leaves(meant))
     found = "; ".join(dict.fromkeys(map(events_kept.in_words, asked)))
-    since = events_kept.since(project_id)
-    if not (found and since):
+    events = events_kept.kept(project_id, meant) if found else None
+    if events is None:
         return []
     said = _(
         "Events before {date} are removed. These rules do not see them, as they have no time "
         "limit: {rules}."
     )
-    words = said.format(date=events_kept.day(since), rules=found)
+    words = said.format(date=events.day, rules=found)
     return [Doubt(Code.EVENTS_REMOVED, words)]
 
 

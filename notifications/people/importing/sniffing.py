@@ -17,7 +17,7 @@ from notifications.people.importing.model import Import
 from notifications.people.importing.reading import ENCODINGS, decoded, encoded_length, parse
 from notifications.people.importing.refused import came_back
 from notifications.people.importing.source import File, Unusable, files_of, opened
-from notifications.values.spreadsheet import read_back
+from notifications.values.spreadsheet import NAMES_DELIMITER, read_back
 
 SAMPLE = 256 * 1024  # bytes for delimiter, head and first rows
 LOOKED_AT = 16 * 1024**2  # bytes for the encoding, of all files together
@@ -26,10 +26,6 @@ MOST_COLUMNS = 250
 FIRST_ROWS = 10
 LONGEST_SHOWN = 200
 DELIMITERS = ",;\t|"
-# A first line for spreadsheets, which says what stands between cells: it is no header.
-NAMES_DELIMITER = re.compile(
-    r"\"?sep=(?P<delimiter>[^\w\s\"]|\t)\"?(?P=delimiter)*(?:\r\n|\n|\r)", re.IGNORECASE
-)
 MARKS = {"utf-8": b"\xef\xbb\xbf", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
 UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 OLDER = ("cp1252", "cp949", "cp932", "gb18030", "cp950", "cp1251")  # encodings than Unicode
