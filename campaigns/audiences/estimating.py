@@ -72,7 +72,8 @@ def part(fewer: int = 1, seen_since: datetime | None = None, project_id: int | N
     A number that jumps while nothing changed would be doubted, so they are the same ones each time.
     Their devices are looked up one by one: joined as a whole, all devices would be read for a few.
     """
-    percent = round(_percent() / fewer, 4)
+    rows = _rows()
+    percent = round(_percent(rows) / fewer, 4)
     table = f"notifications_contact c TABLESAMPLE SYSTEM ({percent}) REPEATABLE ({SEED})"
     source = f"""
         {table}
@@ -81,21 +82,30 @@ def part(fewer: int = 1, seen_since: datetime | None = None, project_id: int | N
             WHERE contact_id = c.id AND retired_at IS NULL AND {policy.fresh(seen_since)} OFFSET 0
         ) d ON TRUE
     """
-    pages = _pages(table, project_id) if project_id else {}
-    there, seen = _people(project_id) if project_id else None, sum(pages.values())
-    return Part(source, there / seen if there and seen else 100 / percent, pages)
+    if project_id is None:
+        return Part(source, 100 / percent)
+    pages, everybody = _looked_at(table, project_id)
+    seen = sum(pages.values())
+    if seen and (people := _people(project_id)):
+        return Part(source, people / seen, pages)
+    # As many as PostgreSQL believes there are: how far that is off nobody knows.
+    return Part(source, rows / everybody if rows > 0 and everybody else 100 / percent)
 
 
-def _pages(table: str, project_id: int) -> dict[int, int]:
+def _looked_at(table: str, project_id: int) -> tuple[dict[int, int], int]:
+    """How many people of the project are on each page, and how many of all projects there are."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {PAGE}, count(*) FROM {table} WHERE project_id = %s GROUP BY 1", [project_id]
+            f"SELECT {PAGE}, count(*) FILTER (WHERE project_id = %s), count(*) FROM {table}"
+            " GROUP BY 1",
+            [project_id],
         )
-        return dict(cursor.fetchall())
+        rows = cursor.fetchall()
+    return {page: mine for page, mine, _ in rows if mine}, sum(row[2] for row in rows)
 
 
 def _people(project_id: int) -> int | None:
-    """None: counting takes too long, and the size of the table has to do."""
+    """None: counting takes too long."""
     with suppress(TooSlow), within(seconds=PART_SECONDS / 2), connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM notifications_contact WHERE project_id = %s", [project_id]
@@ -111,11 +121,15 @@ def _student(freedom: int) -> float:
     return 1.96 + 2.4 / freedom + 8.4 / freedom**3
 
 
-def _percent() -> float:
-    """As of PostgreSQL's last ANALYZE of the table; -1 if there was none."""
+def _rows() -> float:
+    """Of the table, as of PostgreSQL's last ANALYZE; -1 if there was none."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT reltuples FROM pg_class WHERE oid = %s::regclass", [Contact._meta.db_table]
         )
         rows: float = cursor.fetchone()[0]
+    return rows
+
+
+def _percent(rows: float) -> float:
     return MOST if rows <= 0 else min(MOST, round(100 * PEOPLE / rows, 4))

@@ -389,7 +389,7 @@ def _in_time(
     fewer: int,
     leaves_out_unseen: bool = True,
 ) -> Counted:
-    """Raises Uncountable, after one more second, if not even a sample can be counted."""
+    """Raises Uncountable, after two more seconds, if not even a sample can be counted."""
     try:
         # Where there is less than that, a part of it: most audiences are counted in no time.
         with within(seconds=min(seconds, max(left() - SPARED, left() / 3))):

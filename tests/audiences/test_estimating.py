@@ -92,6 +92,16 @@ def test_an_estimate_of_most_people_is_near_though_pages_are_filled_unevenly(
         assert found.margin and found.margin.people < truth * 0.03
 
 
+def test_an_estimate_whose_people_cannot_be_counted_is_near_and_has_no_margin(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth = reach.count(shop.pk, NINE_OF_TEN).people
+    monkeypatch.setattr(estimating, "_people", lambda project_id: None)
+    for found in estimates(monkeypatch, shop, NINE_OF_TEN, seeds=10):
+        assert found.people == pytest.approx(truth, rel=0.05)
+        assert found.margin is None
+
+
 def test_everybody_is_estimated_exactly_and_nobody_with_a_margin(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
