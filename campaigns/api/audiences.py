@@ -14,10 +14,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from campaigns.api.check import WarningSerializer
 from campaigns.api.lists import CALLED
 from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audiences import reach, rules, why
 from campaigns.audiences.audience import Audience, Member, validate_rules
+from campaigns.planning.launch_check import doubts
 from notifications.api.ground import pages
 from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
@@ -102,13 +104,26 @@ class QuestionSerializer(StrictSerializer):
     rules = RulesField()
 
 
+class MarginSerializer(serializers.Serializer[Any]):
+    """How far an estimate may be off: the true numbers lie within it 95 times in 100."""
+
+    contacts = serializers.IntegerField()
+    devices = serializers.IntegerField()
+
+
 class EstimateSerializer(serializers.Serializer[Any]):
     """How many the rules select."""
 
     contacts = serializers.IntegerField()
     devices = serializers.IntegerField()
     exact = serializers.BooleanField(help_text="False: counted on a sample, to answer in time.")
+    margin = MarginSerializer(
+        allow_null=True, help_text="± of an estimate. null: counted exactly, or not known."
+    )
     took_ms = serializers.IntegerField()
+    warnings = WarningSerializer(
+        many=True, help_text="`events_removed`: a rule without `within` does not see old events."
+    )
 
 
 class ExplanationSerializer(serializers.Serializer[Any]):
@@ -218,12 +233,16 @@ class AudienceEstimate(ApiView):
         began = time.monotonic()
         with _in_time():
             found = reach.quick(self.project.pk, tree)
+        doubted = doubts.of_removed_events(self.project.pk, tree)
         return Response(
             {
                 "contacts": found.people,
                 "devices": found.devices,
                 "exact": found.exact,
+                "margin": found.margin
+                and {"contacts": found.margin.people, "devices": found.margin.devices},
                 "took_ms": round((time.monotonic() - began) * 1000),
+                "warnings": [{"code": one.code, "message": one.words} for one in doubted],
             }
         )
 

@@ -210,12 +210,15 @@ def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
     zone = campaign.project.timezone
     anytime = {"schedule_kind": "now", **policy.NEVER, "timezone": zone}
     schedule, variants = given.pop("schedule", anytime), given.pop("variants", [])
+    before = Template.objects.filter(campaigns=campaign.pk).first() if campaign.pk else None
     for name, value in {**DEFAULTS, **given, **schedule}.items():
         setattr(campaign, name, value)
     try:
         with transaction.atomic():
             save(campaign)
             variant.choose(campaign, variants)
+            if before is not None and before.pk != campaign.template_id:
+                before.delete_if_empty()
     except ValidationError as error:
         raise ValidationError(schedules.placed(error.message_dict)) from error
     return campaign

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.audiences import rules
 from campaigns.audiences.happened.naming import looked_up
 from campaigns.audiences.reach import Reach
+from campaigns.audiences.settled import events_kept
 from campaigns.audiences.settled.settling import launched, settled
 from campaigns.runs import series
 from campaigns.runs.messages.many import runs_unfolding
@@ -180,9 +181,17 @@ def validate_rules(tree: Any, *, project_id: int, of: int | None = None) -> None
     named = set(rules.named_in(tree))
     if gone := named - set(looked_up(project_id, named)):
         raise ValidationError({"rules": rules.no_such(tree, gone)})
+    _refuse_too_far_back(project_id, tree)
     meant = launched(project_id, tree, of=of)
     settled(project_id, meant)
     _refuse_half_lists(meant)
+
+
+def _refuse_too_far_back(project_id: int, tree: Any) -> None:
+    """Rules on events that look further back than these are kept, each at its place."""
+    events = events_kept.kept(project_id, tree)
+    if events and (found := rules.each_at_fault(tree, events.problem)):
+        raise ValidationError({"rules": found})
 
 
 def _refuse_half_lists(tree: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ come from closed lists, and depth and size are bounded (`bounds.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import chain
@@ -336,6 +336,12 @@ def _no_such(sort: str, pk: int) -> str:
         "run": gettext("there is no run %(id)s in this project."),
     }
     return said[sort] % {"id": pk}
+
+
+def each_at_fault(tree: Any, problem: Callable[[dict[str, Any]], str]) -> list[Problem]:
+    """The problems of the values of single rules, each at its place."""
+    found = ((path, problem(leaf)) for path, leaf in _paths(tree))
+    return [Problem(said, path, "value") for path, said in found if said][:PROBLEMS_SAID]
 
 
 def lists_named(tree: Any) -> list[int]:

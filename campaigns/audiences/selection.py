@@ -15,6 +15,7 @@ from campaigns.audiences.happened.kinds import KINDS
 from campaigns.audiences.rules import FIELDS, Field, field_of, moment, refuse_broken
 from campaigns.audiences.seen import policy
 from campaigns.audiences.settled.settling import settled
+from notifications.people.attributes import ISO_TIME
 from notifications.people.contact import Contact
 
 MAX_ID = 2**63 - 1
@@ -208,11 +209,6 @@ def _time_sql(time: Sql, op: str, value: Any) -> Sql:
 
 
 # --- Attributes: their values carry their own type ------------------------------------------------
-
-ISO_TIME = (
-    "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    "([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?( ?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?))?)?$"
-)
 
 
 def _attribute_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> Sql:

@@ -35,10 +35,10 @@ TURNED = {
     "ne": SAID["eq"],
     "in": SAID["not_in"],
     "not_in": SAID["in"],
-    "gt": gettext_lazy("{field} is not more than {value}"),
-    "gte": gettext_lazy("{field} is not at least {value}"),
-    "lt": gettext_lazy("{field} is not less than {value}"),
-    "lte": gettext_lazy("{field} is not at most {value}"),
+    "gt": gettext_lazy("{field} is not more than {value}, or is not known"),
+    "gte": gettext_lazy("{field} is not at least {value}, or is not known"),
+    "lt": gettext_lazy("{field} is not less than {value}, or is not known"),
+    "lte": gettext_lazy("{field} is not at most {value}, or is not known"),
     "contains": gettext_lazy("{field} does not contain {value}"),
     "starts_with": gettext_lazy("{field} does not start with {value}"),
     "has": gettext_lazy("{field} does not have {value}"),
@@ -46,6 +46,12 @@ TURNED = {
     "has_none": SAID["has_any"],
     "exists": SAID["not_exists"],
     "not_exists": SAID["exists"],
+    "before": gettext_lazy("{field} is not before {value}, or is not known"),
+    "after": gettext_lazy("{field} is not after {value}, or is not known"),
+    "within_last": gettext_lazy("{field} is not within the last {value}, or is not known"),
+}
+# Of everybody it is known.
+CREATED_TURNED = {
     "before": gettext_lazy("{field} is not before {value}"),
     "after": gettext_lazy("{field} is not after {value}"),
     "within_last": gettext_lazy("{field} is not within the last {value}"),
@@ -132,6 +138,8 @@ def _leaf(leaf: dict[str, Any], names: Names, *, turned: bool = False) -> str:
         where = _("is not on the list {names}") if off else _("is on the list {names}")
         return where.format(names=_joined(called, _("{} or {}")))
     said, of_one = (TURNED, OF_ONE_TURNED) if turned else (SAID, OF_ONE)
+    if turned and name == "created_at":
+        said = TURNED | CREATED_TURNED
     pattern = str((said | of_one if len(_values(leaf)) == 1 else said)[op])
     return pattern.format(field=label_of(name), value=_value(op, leaf.get("value")))
 

@@ -35,6 +35,7 @@ from notifications.people.attributes import validate_attribute_name
 from notifications.people.consent import caps, quiet_hours, standing
 from notifications.people.consent.caps import Caps
 from notifications.people.consent.hours import QuietHours
+from notifications.people.events.names import validate_event_name
 from notifications.people.project import OfProject
 from notifications.values.copies import name_of_copy
 from notifications.values.zones import validate_zone
@@ -164,7 +165,7 @@ class Campaign(OfProject):
         Run, null=True, editable=False, on_delete=models.PROTECT, related_name="corrections"
     )
     goal_event = models.CharField(
-        max_length=64, blank=True, default="", db_default="", validators=[validate_attribute_name]
+        max_length=64, blank=True, default="", db_default="", validators=[validate_event_name]
     )
     goal_within_seconds = models.PositiveIntegerField(
         default=86_400,
@@ -406,7 +407,9 @@ class Campaign(OfProject):
         goes on, and once it was launched."""
         with transaction.atomic():
             rehearsal.remove_all_of(self.pk)
-            return super().delete(*args, **kwargs)
+            gone = super().delete(*args, **kwargs)
+            self.template.delete_if_empty()
+            return gone
 
     def duplicate(self) -> Campaign:
         copy = Campaign.objects.get(pk=self.pk)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -83,6 +84,13 @@ class Template(OfProject):
 
     def __str__(self) -> str:
         return self.name
+
+    def delete_if_empty(self) -> None:
+        """The empty text that a draft of a campaign began with, once nothing uses it."""
+        if any(getattr(self, name) for name in self.KEPT if name != "name"):
+            return
+        with suppress(models.ProtectedError), transaction.atomic():
+            self.delete()
 
     def clean(self) -> None:
         if too_much := caps.problems({**self.written(), "template": ""}):

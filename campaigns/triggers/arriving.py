@@ -13,13 +13,9 @@ from django.db import connection
 
 from campaigns.audiences.happened.event import matching
 from campaigns.audiences.happened.kind import Sql
-from campaigns.triggers.automation import Automation
+from campaigns.triggers.automation import TOO_OLD_SECONDS, Automation
 from notifications.people.events.writing import Event, Written
 from notifications.values import exact
-
-# After the moment at which it would have been answered. A file of last year's events must not ring
-# anybody; a phone that was out of reach for a while may.
-TOO_OLD_SECONDS = 3_600
 
 LISTENING = """
 SELECT id FROM campaigns_automation

@@ -11,16 +11,20 @@ from django.db import connection, models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.audiences.happened.event import where_problem
 from campaigns.texts.template import Template
-from notifications.people.attributes import validate_attribute_name
+from notifications.people.events.names import validate_event_name
 from notifications.people.project import OfProject
+from notifications.people.retention import days_of
 
 A_DAY = 86_400
 LONGEST_DELAY = 28 * A_DAY
 LONGEST_WINDOW = 365 * A_DAY
+# After the moment at which it would have been answered. A file of last year's events must not ring
+# anybody; a phone that was out of reach for a while may.
+TOO_OLD_SECONDS = 3_600
 MOST_LISTENING = 50  # of a project: each adds to the cost of an event
 # What it does, as against its name and its state.
 MEANT = ("event_name", "where", "template_id", "category_id", "delay_seconds", "once_in_seconds",
@@ -37,7 +41,7 @@ class Automation(OfProject):
         ARCHIVED = "archived", gettext_lazy("Archived")
 
     name = models.CharField(max_length=100)
-    event_name = models.CharField(max_length=64, validators=[validate_attribute_name])
+    event_name = models.CharField(max_length=64, validators=[validate_event_name])
     where = models.JSONField(default=list, blank=True)
     template = models.ForeignKey(Template, on_delete=models.PROTECT, related_name="automations")
     category = models.ForeignKey(
@@ -54,7 +58,7 @@ class Automation(OfProject):
     once_in_seconds = models.PositiveIntegerField(
         default=A_DAY, blank=True, validators=[MaxValueValidator(LONGEST_WINDOW)]
     )
-    unless_name = models.CharField(max_length=64, blank=True, validators=[validate_attribute_name])
+    unless_name = models.CharField(max_length=64, blank=True, validators=[validate_event_name])
     unless_where = models.JSONField(default=list, blank=True)
     state = models.CharField(max_length=8, choices=State, default=State.DRAFT, editable=False)
     on_since = models.DateTimeField(null=True, editable=False)  # the last time it was turned on
@@ -116,6 +120,8 @@ class Automation(OfProject):
             problems["unless_name"] = _("Conditions need the name of an event.")
         if self.name and not self.name.strip():
             problems["name"] = _("Write more than spaces.")
+        if said := self.unless_unseen():
+            problems["delay_seconds"] = said
         problems |= self._strangers()
         if found := {field: words for field, words in problems.items() if words}:
             raise ValidationError(found)
@@ -132,6 +138,22 @@ class Automation(OfProject):
         return {
             name: words[name] for name, row in chosen.items() if row.project_id != self.project_id
         }
+
+    def unless_unseen(self, days: int | None = None) -> str:
+        """Why it could not see the other event that ends the wait; empty if it can. `days`: of
+        events, if not as many as the project keeps."""
+        days = days or days_of(self.project_id, "events")
+        longest = self.delay_seconds + TOO_OLD_SECONDS
+        if not self.unless_name or days is None or longest <= days * A_DAY:
+            return ""
+        said = ngettext(
+            "The delay is too long for “unless”: events are kept for %(days)s day only. Shorten "
+            "the delay, or keep events for longer.",
+            "The delay is too long for “unless”: events are kept for %(days)s days only. Shorten "
+            "the delay, or keep events for longer.",
+            days,
+        )
+        return said % {"days": f"{days:,}"}
 
     def held(self) -> str:
         """Why what it does may not change now; empty if it did not, or may.
@@ -158,9 +180,7 @@ class Automation(OfProject):
     def turn_on(self) -> None:
         """From now on its events make triggers. Raises NotReady or InvalidMove."""
         with transaction.atomic():
-            with connection.cursor() as cursor:  # the limit is of all of them
-                key = f"automations of project {self.project_id}"
-                cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
+            one_at_a_time(self.project_id)  # the limit is of all of them
             locked = Automation.objects.select_for_update(no_key=True).get(pk=self.pk)
             if locked.may_change and (problems := locked.problems()):
                 raise Automation.NotReady(problems)
@@ -190,6 +210,8 @@ class Automation(OfProject):
             problems["template"] = f"{self.template}: {' '.join(error.messages)}"
         if not (self.template.title or self.template.body):
             problems["template"] = _("The text is empty: write a title and a text.")
+        if said := self.unless_unseen():
+            problems["delay_seconds"] = said
         listening = Automation.objects.filter(project=self.project_id, state__in=LISTENING).exclude(
             pk=self.pk
         )
@@ -200,6 +222,13 @@ class Automation(OfProject):
             )
             problems["state"] = said % {"most": MOST_LISTENING}
         return problems
+
+
+def one_at_a_time(project_id: int) -> None:
+    """Until the transaction ends, no automation of the project is turned on elsewhere."""
+    with connection.cursor() as cursor:
+        key = f"automations of project {project_id}"
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
 
 
 State = Automation.State

@@ -49,6 +49,11 @@ class Due:
     def place(self) -> Place:
         return self.automation_id, self.contact_id
 
+    @property
+    def since(self) -> datetime:
+        """When it happened, at the latest as it came: a phone's clock may be ahead."""
+        return min(self.happened_at, self.created_at)
+
 
 @dataclass(frozen=True)
 class Decided:
@@ -70,11 +75,13 @@ ORDER BY t.due_at, t.id LIMIT %s FOR UPDATE OF t SKIP LOCKED
 # They are not paused until we have committed: once a pause is answered, nothing more is sent.
 HOLD = "SELECT FROM campaigns_automation WHERE id = ANY(%s) ORDER BY id FOR SHARE"
 CAME = """
-SELECT t.id FROM unnest(%s::bigint[], %s::bigint[], %s::timestamptz[]) AS t (id, contact_id, since)
+SELECT t.id
+FROM unnest(%s::bigint[], %s::bigint[], %s::timestamptz[], %s::timestamptz[])
+    AS t (id, contact_id, happened_at, since)
 WHERE EXISTS (
     SELECT FROM notifications_event e
     WHERE e.project_id = %s AND e.name = %s AND e.contact_id = t.contact_id
-        AND e.at {after} t.since AND e.at >= %s AND e.at <= %s AND {matches}
+        AND e.at >= t.since AND e.at >= %s AND {other} AND {matches}
 )
 """
 # In one order, so that no two workers wait for each other. Who waited sees the other's time.
@@ -154,7 +161,7 @@ def _answers(
             answers[one.id] = reason
     left = [one for one in due if one.id not in answers]
     for automation_id, theirs in _by_automation(left).items():
-        for came in _unless_came(automations[automation_id], theirs, now):
+        for came in _unless_came(automations[automation_id], theirs):
             answers[came] = NotSent.UNLESS_CAME
     left = [one for one in left if one.id not in answers]
     may = _may_send(left, automations, now)
@@ -180,19 +187,27 @@ def _by_automation(due: Iterable[Due]) -> dict[int, list[Due]]:
     return found
 
 
-def _unless_came(automation: Automation, due: list[Due], now: datetime) -> list[int]:
+def _unless_came(automation: Automation, due: list[Due]) -> list[int]:
     """The triggers whose person did the other thing since. At the same moment counts: phones tell
-    times to the second. But an event is not another one of its own name."""
+    times to the second. But an event is not another one of its own name. What is here has
+    happened, also if the clock that tells its time is ahead."""
     if not automation.unless_name:
         return []
     matches = matching(automation.unless_where)
     own = automation.unless_name == automation.event_name
-    statement = CAME.format(after=">" if own else ">=", matches=matches.sql)
-    since = [one.happened_at for one in due]
-    rows: list[Any] = [[one.id for one in due], [one.contact_id for one in due], since]
-    asked: list[Any] = [automation.project_id, automation.unless_name, min(since), now]
+    other = "e.at <> t.happened_at" if own else "TRUE"
+    since = [one.since for one in due]
+    rows: list[Any] = [
+        [one.id for one in due],
+        [one.contact_id for one in due],
+        [one.happened_at for one in due],
+        since,
+    ]
+    asked: list[Any] = [automation.project_id, automation.unless_name, min(since)]
     with connection.cursor() as cursor:
-        cursor.execute(statement, [*rows, *asked, *matches.params])
+        cursor.execute(
+            CAME.format(other=other, matches=matches.sql), [*rows, *asked, *matches.params]
+        )
         return [trigger for (trigger,) in cursor.fetchall()]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,6 +11,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.admin import site
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
@@ -19,14 +20,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
+from campaigns.audiences.audience import Audience
+from campaigns.audiences.settled import events_kept
 from campaigns.engine.retaining import KINDS
-from notifications.admin.furniture.page import actor
+from campaigns.runs import series
+from campaigns.triggers.automation import Automation, one_at_a_time
+from notifications.admin.furniture.page import actor, page_url
 from notifications.people import retention
 from notifications.people.project import Project
 from notifications.people.retention import MOST_DAYS, Kept, Kind, before, days_of
 from notifications.postgres.budget import TooSlow, clock, in_all, until
 from notifications.staff import audit
-from notifications.values.moments import DAY, local
+from notifications.values.moments import DAY, in_words, local
 
 TITLES = {
     "ledger": gettext_lazy("Who was in old runs"),
@@ -71,6 +76,15 @@ LOOKING_SECONDS = 3.0  # at all kinds: the page must not keep a web process
 
 
 @dataclass(frozen=True)
+class Needing:
+    """An audience, a run or an automation, and what it asks of old events."""
+
+    name: str
+    url: str
+    asks: str
+
+
+@dataclass(frozen=True)
 class Row:
     """One kind as the page shows it, with what was typed for it."""
 
@@ -82,6 +96,7 @@ class Row:
     error: str = ""
     asks: bool = False  # whether to go on with the days that were typed
     new: Kept | None = None  # what they would do; None: it could not be counted in time
+    needing: Sequence[Needing] = ()  # of events: what looks further back than they say
 
     @property
     def title(self) -> str:
@@ -195,8 +210,47 @@ def _asked(row: Row, typed: str, now: datetime) -> Row:
         days = _read(typed)
     except ValidationError as error:
         return Row(**{**said, "error": error.messages[0]})
+    needing: list[Needing] = []
+    if row.name == "events" and days and (row.days is None or days < row.days):
+        if held := _waiting(row.project, days):
+            return Row(**{**said, "error": held})
+        needing = [*_needing(row.project, days)]
     new = _look(KINDS[row.name], row.project, before(days, now=now))
-    return Row(**{**said, "asks": True, "new": new})
+    return Row(**{**said, "asks": True, "new": new, "needing": needing})
+
+
+def _waiting(project: Project, days: int) -> str:
+    """Why events must be kept: an automation that is on would send to people it must leave out."""
+    on = Automation.objects.filter(project=project, state=Automation.State.ON)
+    for automation in on:
+        if automation.unless_unseen(days):
+            said = _(
+                "Pause the automation “%(name)s” first, or shorten its delay: it waits %(span)s "
+                "for an event that would be removed."
+            )
+            return said % {"name": automation, "span": in_words(automation.delay)}
+    return ""
+
+
+def _needing(project: Project, days: int) -> Iterator[Needing]:
+    """Rules that would find less than they ask for, or select people who did it earlier."""
+    for audience in Audience.objects.filter(project=project, kind=Audience.Kind.RULES):
+        if found := events_kept.needing(audience.rules, days):
+            yield Needing(str(audience), page_url(audience), "; ".join(found))
+    for run in series.going_on(project.pk):
+        chosen = run.planned is not None and run.occurrence == series.ONCE
+        if not chosen and (found := events_kept.needing(run.rules, days)):
+            name = _("Run %(number)s of %(campaign)s") % {
+                "number": run.pk,
+                "campaign": run.campaign,
+            }
+            yield Needing(name, page_url(run), "; ".join(found))
+    unsent = (Automation.State.DRAFT, Automation.State.PAUSED)
+    for automation in Automation.objects.filter(project=project, state__in=unsent):
+        if automation.unless_unseen(days):
+            said = _("waits %(span)s for “%(event)s”")
+            asks = said % {"span": in_words(automation.delay), "event": automation.unless_name}
+            yield Needing(str(automation), page_url(automation), asks)
 
 
 def _read(typed: str) -> int | None:
@@ -212,7 +266,13 @@ def _read(typed: str) -> int | None:
 
 def _change(request: HttpRequest, row: Row) -> HttpResponse:
     days = _read(row.typed)
-    if retention.change(row.project, row.name, days):
+    with transaction.atomic():
+        one_at_a_time(row.project.pk)  # who turns an automation on meanwhile sees the new days
+        held = _waiting(row.project, days) if row.name == "events" and days else ""
+        changed = not held and retention.change(row.project, row.name, days)
+    if held:
+        messages.error(request, held)
+    if changed:
         audit.record(
             actor(request), gettext_noop("changed"), row.project, project=row.project,
             changes={CALLED[row.name].replace(" ", "_"): [row.days, days]},

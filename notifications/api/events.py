@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.contacts import RejectedRow
+from notifications.api.contacts import EVERY_PERSON, RejectedRow
 from notifications.api.ground.fields import CountedList, JsonObject, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient
@@ -19,10 +20,13 @@ from notifications.api.ground.problems import flattened
 from notifications.api.ground.rendering import ExactParser
 from notifications.api.ground.view import ApiView
 from notifications.api.reading import read_event
-from notifications.people.events.writing import Event, Span, span_of, write
+from notifications.people.contact import Contact
+from notifications.people.events.writing import Event, Span, span_of, take
+from notifications.people.registry import Person, upsert
+from notifications.staff import audit
 
 EVENTS_AT_ONCE = 1_000
-NOBODY = "There is no such person in this project; write them first."
+NOBODY = 'There is no such person in this project; write them first, or give "create": true.'
 EXAMPLE = OpenApiExample(
     "Ada bought shoes",
     {
@@ -39,7 +43,11 @@ EXAMPLE = OpenApiExample(
 )
 TAKEN = OpenApiExample(
     "One of two was taken",
-    {"written": 1, "rejected": [{"index": 1, "field": "contact", "message": NOBODY}]},
+    {
+        "written": 1,
+        "duplicates": 0,
+        "rejected": [{"index": 1, "field": "contact", "message": NOBODY}],
+    },
     response_only=True,
 )
 
@@ -47,13 +55,22 @@ TAKEN = OpenApiExample(
 class EventRowsSerializer(StrictSerializer):
     # Each row is judged by itself later: a bad one is refused, not the call that brought it.
     events = CountedList(max_length=EVENTS_AT_ONCE)
+    # The metaclass takes declared fields off the class, so Serializer.create is still there.
+    create = serializers.BooleanField(default=False)  # type: ignore[assignment]
 
 
 class EventSerializer(StrictSerializer):
     """Something a person did. Without `at`, it happened now."""
 
+    id = serializers.CharField(
+        max_length=200,
+        required=False,
+        help_text="Your own id of the event. It is accepted once in the project.",
+    )
     contact = serializers.CharField(max_length=200, help_text="The person's external id.")
-    name = serializers.CharField(max_length=64, help_text="E.g. bought or finished_level.")
+    name = serializers.CharField(
+        max_length=64, help_text="One line, e.g. bought or Order Completed. Case matters."
+    )
     at = serializers.DateTimeField(required=False)
     properties = JsonObject(required=False)
 
@@ -62,12 +79,18 @@ class EventsSerializer(StrictSerializer):
     """Events to write."""
 
     events = CountedList(child=EventSerializer(), max_length=EVENTS_AT_ONCE)
+    create = serializers.BooleanField(  # type: ignore[assignment]
+        default=False, help_text="Create people who are not known, by their external id."
+    )
 
 
 class EventsTaken(serializers.Serializer[Any]):
     """How many events were written, and which rows were rejected."""
 
     written = serializers.IntegerField()
+    duplicates = serializers.IntegerField(
+        help_text="Events whose id was accepted before. They are not written again."
+    )
     rejected = RejectedRow(many=True)
 
 
@@ -80,15 +103,33 @@ class Events(ApiView):
     @idempotent
     def post(self, request: Request) -> Response:
         """Write up to 1,000 events. Invalid events, and those of unknown people, are rejected; the
-        others are written. Events sent twice count twice: use an Idempotency-Key."""
-        rows = self.given(EventRowsSerializer)["events"]
+        others are written. An event with an `id` is accepted once; others that are sent twice
+        count twice, without an Idempotency-Key."""
+        given = self.given(EventRowsSerializer)
         now = timezone.now()
-        events, rejected = _read(rows, span_of(self.project.pk, now=now), now)
-        unknown = write(self.project.pk, list(events.values()))
-        nobody = [index for index, event in events.items() if event.contact in unknown]
+        events, rejected = _read(given["events"], span_of(self.project.pk, now=now), now)
+        with transaction.atomic():
+            if given["create"]:
+                self._create({event.contact for event in events.values()}, now)
+            taken = take(self.project.pk, list(events.values()))
+        nobody = [index for index, event in events.items() if event.contact in taken.unknown]
         rejected += [{"index": n, "field": "contact", "message": NOBODY} for n in nobody]
         in_order = sorted(rejected, key=lambda row: row["index"])
-        return Response({"written": len(events) - len(nobody), "rejected": in_order})
+        written = len(events) - len(nobody) - taken.duplicates
+        counts = {"written": written, "duplicates": taken.duplicates}
+        return Response({**counts, "rejected": in_order})
+
+    def _create(self, external_ids: set[str], now: datetime) -> None:
+        """Those of them who are not known."""
+        people = Contact.objects.filter(project=self.project, external_id__in=external_ids)
+        unknown = external_ids - set(people.values_list("external_id", flat=True))
+        if not unknown:
+            return
+        upserted = upsert(self.project, [Person(one) for one in unknown], by=self.actor, now=now)
+        counts: dict[str, Any] = {
+            "created": len(upserted.created), "updated": 0, "rejected": 0,
+        }  # fmt: skip
+        audit.record(self.actor, "wrote", EVERY_PERSON, project=self.project, **counts)
 
 
 def _read(

@@ -19,10 +19,11 @@ from rest_framework.serializers import ValidationError
 from notifications.api import words
 from notifications.api.ground.fields import holds_nul
 from notifications.api.shapes import MAX_DEVICES
-from notifications.people.attributes import check_attribute_name, refuse_other_types
+from notifications.people.attributes import refuse_other_types
 from notifications.people.consent.saying import Word
 from notifications.people.contact import LONGEST_ID, validate_attributes, validate_external_id
 from notifications.people.device import Device, validate_address
+from notifications.people.events.names import LONGEST_NAME, validate_event_name
 from notifications.people.events.writing import Event, validate_properties
 from notifications.people.registry import Address, Person
 from notifications.values.flaws import Flawed
@@ -188,9 +189,16 @@ def _version(value: Any) -> str:
 
 
 def _event_name(value: Any) -> str:
-    name = _text(value, 64)
-    check_attribute_name(name)
+    name = _text(value, LONGEST_NAME)
+    validate_event_name(name)
     return name
+
+
+def _event_id(value: Any) -> str:
+    text = _text(value, LONGEST_ID)
+    if not text:
+        raise Invalid("Must not be empty; leave it out if the event has none.")
+    return text
 
 
 def _moment(value: Any) -> datetime:
@@ -247,6 +255,7 @@ DEVICE: dict[str, Reader] = {
     "last_seen_at": _seen_at,
 }
 EVENT: dict[str, Reader] = {
+    "id": _event_id,
     "contact": external_id,
     "name": _event_name,
     "at": _moment,

@@ -104,7 +104,12 @@ IS = {
     "list": _("it is a list"),
     "object": _("it is an object"),
 }
-DAY = re.compile(r"\d{4}-\d\d-\d\d")
+# What rules on times find: PostgreSQL reads it as Python does.
+ISO_TIME = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    "([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?( ?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?))?)?$"
+)
+IS_ISO_TIME = re.compile(ISO_TIME)
 
 
 def types_of(project_id: int) -> dict[str, str]:
@@ -136,7 +141,7 @@ def _kind(value: Any) -> str:
 
 def _is_time(value: Any) -> bool:
     """A date or a time of ISO 8601, as rules read them."""
-    if not isinstance(value, str) or not DAY.match(value):
+    if not isinstance(value, str) or not IS_ISO_TIME.fullmatch(value):
         return False
     try:
         datetime.fromisoformat(value.upper())

@@ -15,6 +15,7 @@ from django.db import models
 from django.db.models import Q
 
 from notifications.people.project import OfProject, Project
+from notifications.postgres import clock
 
 # Who was in old sendings is kept until somebody says otherwise: an upgrade must remove nothing.
 DEFAULT_DAYS: dict[str, int | None] = {
@@ -35,6 +36,8 @@ class Retention(OfProject):
     days = models.PositiveIntegerField(
         null=True, validators=[MinValueValidator(1), MaxValueValidator(MOST_DAYS)]
     )
+    # Rows before this may be gone by an earlier, shorter time; longer days bring none back.
+    removed_before = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         constraints = [
@@ -80,10 +83,33 @@ def days_of(project_id: int, kind: str) -> int | None:
 
 def change(project: Project, kind: str, days: int | None) -> bool:
     """Whether it is new. If the process dies here: the next pass of removal knows of it or not."""
-    if days_of(project.pk, kind) == days:
+    now, earlier = clock.now(), days_of(project.pk, kind)
+    if earlier == days:
         return False
-    Retention.objects.update_or_create(project=project, kind=kind, defaults={"days": days})
+    values = {"days": days, "removed_before": _removed_before(project, kind, earlier, now)}
+    Retention.objects.update_or_create(project=project, kind=kind, defaults=values)
     return True
+
+
+def _removed_before(
+    project: Project, kind: str, days: int | None, now: datetime
+) -> datetime | None:
+    """What the days so far may have removed. A project of today has lost nothing by them."""
+    row = Retention.objects.filter(project=project, kind=kind).first()
+    ends = [row.removed_before if row else None]
+    end = before(days, now=now)
+    if end and days and project.created_at < end + timedelta(days=days):
+        ends.append(end)
+    return max((end for end in ends if end), default=None)
+
+
+def kept_since(project_id: int, kind: str, *, now: datetime) -> datetime | None:
+    """Older rows are removed, or will be within a day; None: every row is kept."""
+    row = Retention.objects.filter(project=project_id, kind=kind).first()
+    ends = [before(row.days if row else DEFAULT_DAYS[kind], now=now)]
+    if row:
+        ends.append(row.removed_before)
+    return max((end for end in ends if end), default=None)
 
 
 def ends_of_life(kind: str, *, now: datetime) -> dict[int, datetime | None]:

@@ -9,6 +9,10 @@ import re
 # makes it a text; one that stood there gets another, so that each cell can be read back.
 FORMULA = re.compile(r"(^|;)(?=[\s']*[=+@＝＋－＠-])|^(?='*[\t\r\n])")
 NEUTRAL = re.compile(r"(^|;)'(?=[\s']*[=+@＝＋－＠-])|^'(?='*[\t\r\n])")
+# A first line for spreadsheets, which says what stands between cells: it is no header.
+NAMES_DELIMITER = re.compile(
+    r"\"?sep=(?P<delimiter>[^\w\s\"]|\t)\"?(?P=delimiter)*(?:\r\n|\n|\r)", re.IGNORECASE
+)
 
 
 def neutral(text: str) -> str:

@@ -137,7 +137,24 @@ def test_an_estimate_counts_people_and_devices(alice: Caller, ours: Project) -> 
     make_people(ours, 3)
     answer = alice.post("audiences/estimate", {"rules": PRO}).json()
     assert (answer["contacts"], answer["devices"], answer["exact"]) == (1, 2, True)
+    assert answer["margin"] is None
     assert isinstance(answer["took_ms"], int)
+
+
+def test_an_estimate_warns_of_rules_that_do_not_see_removed_events(
+    alice: Caller, ours: Project
+) -> None:
+    rule = {"field": "event", "op": "did_not", "value": {"name": "bought"}}
+    (warning,) = alice.post("audiences/estimate", {"rules": rule}).json()["warnings"]
+    assert warning["code"] == "events_removed"
+    assert "did not do “bought”" in warning["message"]
+    assert alice.post("audiences/estimate", {"rules": PRO}).json()["warnings"] == []
+
+    rule["value"] = {"name": "bought", "within": "P401DT1H"}
+    refused = alice.post("audiences", {"name": "Lapsed", "rules": rule})
+    assert refused.status_code == 400
+    assert fields_at_fault(refused) == ["rules"]
+    assert "events are kept only since" in refused.content.decode()
 
 
 def test_an_estimate_sees_only_the_own_project(alice: Caller, charlie: Caller) -> None:
@@ -153,6 +170,7 @@ def test_a_count_that_takes_too_long_is_made_on_a_sample(
     with connection.execute_wrapper(_slow_unless_sampled):
         told = alice.post("audiences/estimate", {"rules": {"all": []}}).json()
     assert (told["contacts"], told["devices"], told["exact"]) == (3, 3, False)
+    assert set(told["margin"]) == {"contacts", "devices"}
     with connection.cursor() as cursor:
         cursor.execute("SHOW statement_timeout")
         assert cursor.fetchone() == ("0",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,12 +11,21 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from campaigns import tasks
+from campaigns.triggers.trigger import Trigger
 from notifications.people.contact import Contact
 from notifications.people.events import partitions, reading
 from notifications.people.project import Project
 from notifications.people.retention import Retention
+from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
-from tests.given.builders import make_contact, make_project
+from tests.given.builders import (
+    make_audience,
+    make_automation,
+    make_contact,
+    make_project,
+    make_template,
+)
 
 
 def did(contact: str, name: str = "bought", **values: Any) -> dict[str, Any]:
@@ -44,7 +54,7 @@ def test_an_event_is_kept_with_its_time_and_properties(alice: Caller, ada: Conta
     at = timezone.now().replace(microsecond=0) - timedelta(days=3)
     told = {"price": 79.9, "note": 'a "b"\\\t\n é', "tags": ["x", {"deep": None}], "n": 10**20}
     answer = send(alice, did("ada", at=at.isoformat(), properties=told))
-    assert answer == {"written": 1, "rejected": []}
+    assert answer == {"written": 1, "duplicates": 0, "rejected": []}
     assert reading.newest_of(ada.pk) == [reading.Did(at, "bought", told)]
 
 
@@ -64,7 +74,7 @@ def test_a_bad_event_is_refused_and_the_others_are_written(alice: Caller, ada: C
         did("nobody"),
         did("charlie"),  # of another project
         "not an object",
-        did("ada", "no spaces"),
+        did("ada", "no\ttab"),
         did("ada", at="yesterday"),
         did("ada", at="2026-05-31T09:30:00"),  # where?
         did("ada", properties=[1]),
@@ -164,7 +174,7 @@ def test_any_offset_and_the_ends_of_time_are_written_or_refused_by_row(
     told = ["2024-03-01T11:59:00+23:59", "2024-02-28T12:01:00-23:59", "2024-02-29T21:00:00+09:00",
             "2024-02-29T12:00:30+00:00:30"]  # fmt: skip
     answer = send(alice, *(did("ada", at=at) for at in told))
-    assert answer == {"written": 4, "rejected": []}
+    assert answer == {"written": 4, "duplicates": 0, "rejected": []}
     assert {one.at for one in reading.newest_of(ada.pk)} == {noon}
     ends = ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2023-02-29T00:00:00Z",
             "2024-02-29T24:00:00Z", "2024-02-29T12:00:00"]  # fmt: skip
@@ -196,3 +206,134 @@ def test_a_months_last_and_next_moments_are_kept_as_they_were_in_parts_of_their_
         parts = cursor.fetchone()[0]
     months = {(at.astimezone(UTC).year, at.astimezone(UTC).month) for at in found}
     assert parts == len(months)
+
+
+# --- An id of its own -----------------------------------------------------------------------------
+
+
+def test_an_event_with_an_id_is_accepted_once_in_its_project(
+    alice: Caller, charlie: Caller, ada: Contact
+) -> None:
+    answer = send(alice, did("ada", id="order-1"), did("ada", id="order-1"), did("ada"))
+    assert answer == {"written": 2, "duplicates": 1, "rejected": []}
+    again = did("ada", "refunded", id="order-1", properties={"a": 1})
+    assert send(alice, again, did("ada", id="order-2"))["duplicates"] == 1
+    assert sorted(one.name for one in reading.newest_of(ada.pk)) == ["bought"] * 3
+    make_contact(charlie.project, external_id="ada")
+    assert send(charlie, did("ada", id="order-1"))["written"] == 1
+
+
+def test_an_id_that_comes_twice_makes_one_trigger(alice: Caller, ada: Contact) -> None:
+    automation = make_automation(alice.project, event_name="bought")
+    for _ in range(2):
+        send(alice, did("ada", id="order-1"))
+    assert Trigger.objects.filter(automation=automation).count() == 1
+
+
+def test_an_event_that_was_refused_leaves_its_id_free(alice: Caller, ours: Project) -> None:
+    too_old = timezone.now() - timedelta(days=500)
+    answer = send(alice, did("ada", id="a"), did("ada", id="b", at=too_old.isoformat()))
+    assert [row["field"] for row in answer["rejected"]] == ["contact", "at"]
+    make_contact(ours, external_id="ada")
+    assert send(alice, did("ada", id="a"), did("ada", id="b"))["written"] == 2
+
+
+@pytest.mark.parametrize("id", ["", 5, None, "x" * 201, "a\u0000"])
+def test_an_id_that_is_none_is_refused_by_its_row(alice: Caller, ada: Contact, id: Any) -> None:
+    answer = send(alice, did("ada", id=id), did("ada"))
+    assert answer["written"] == 1
+    assert [(row["index"], row["field"]) for row in answer["rejected"]] == [(0, "id")]
+
+
+def test_ids_are_forgotten_with_the_events_of_their_time(alice: Caller, ada: Contact) -> None:
+    old = timezone.now() - timedelta(days=40)
+    send(alice, did("ada", id="old", at=old.isoformat()), did("ada", id="new"))
+    Retention.objects.create(project=alice.project, kind="events", days=30)
+    tasks.tidy()
+    answer = send(alice, did("ada", id="old"), did("ada", id="new"))
+    assert (answer["written"], answer["duplicates"]) == (1, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_calls_at_once_with_the_same_ids_write_each_event_once(ours: Project) -> None:
+    person = make_contact(ours, external_id="ada")
+    callers = [Caller(ours) for _ in range(4)]
+    send(callers[0], did("ada", "first"))  # the part of the month is there
+
+    def call(number: int) -> int:
+        ids = [f"order-{n}" for n in range(20)]
+        try:
+            rows = (did("ada", id=one) for one in (ids if number % 2 else reversed(ids)))
+            written: int = send(callers[number], *rows)["written"]
+            return written
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(call, range(4))) == 20
+    assert len(reading.newest_of(person.pk, 100)) == 21
+
+
+# --- People who are not known yet -----------------------------------------------------------------
+
+
+def test_unknown_people_are_created_if_the_call_says_so(alice: Caller, ada: Contact) -> None:
+    body = {"create": True, "events": [did("ada"), did("new"), did("new", "viewed"), did("bulk")]}
+    answer = alice.post("events", body).json()
+    assert (answer["written"], [row["index"] for row in answer["rejected"]]) == (3, [3])
+    created = Contact.objects.exclude(pk=ada.pk).get()
+    assert (created.external_id, created.attributes) == ("new", {})
+    assert {one.name for one in reading.newest_of(created.pk)} == {"bought", "viewed"}
+    entry = AuditEntry.objects.get(action="wrote")
+    assert (entry.detail["created"], entry.subject_kind) == (1, "contact")
+
+
+def test_nobody_is_created_without_being_asked_for_or_for_a_refused_event(
+    alice: Caller, ours: Project
+) -> None:
+    assert send(alice, did("new"))["written"] == 0
+    alice.post("events", {"create": True, "events": [did("new", at="soon")]})
+    refused = alice.post("events", {"create": "perhaps", "events": [did("new")]})
+    assert (refused.status_code, fields_at_fault(refused)) == (400, ["create"])
+    assert not Contact.objects.exists()
+    assert not AuditEntry.objects.exists()
+
+
+# --- Names ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Order Completed",
+        "cart.add",
+        "checkout-started",
+        "구매 완료",
+        "100%",
+        "a\\b",
+        'x"y',
+        "N" * 64,
+    ],
+)
+def test_a_name_is_any_short_line(alice: Caller, ada: Contact, name: str) -> None:
+    assert send(alice, did("ada", name))["written"] == 1
+    assert [one.name for one in reading.newest_of(ada.pk)] == [name]
+    rule = {"field": "event", "op": "did", "value": {"name": name}}
+    assert alice.post("audiences/estimate", {"rules": rule}).json()["contacts"] == 1
+    template = make_template(alice.project)
+    automation = {"name": "A", "event": {"name": name}, "template": template.pk,
+                  "unless": {"name": name}}  # fmt: skip
+    assert alice.post("automations", automation).status_code == 201
+    goal = {"name": "C", "audience": make_audience(alice.project).pk, "template": template.pk,
+            "goal_event": name}  # fmt: skip
+    assert alice.post("campaigns", goal).json()["goal_event"] == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", " a", "a ", "a\tb", "a\nb", "a\u0000", "x" * 65, 5, "\u200b"]
+)
+def test_a_name_that_nobody_could_type_is_refused(alice: Caller, ada: Contact, name: Any) -> None:
+    answer = send(alice, did("ada", name))
+    assert (answer["written"], [row["field"] for row in answer["rejected"]]) == (0, ["name"])
+    rule = {"field": "event", "op": "did", "value": {"name": name}}
+    assert alice.post("audiences/estimate", {"rules": rule}).status_code == 400

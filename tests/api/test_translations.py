@@ -65,6 +65,14 @@ def test_the_xliff_marks_variables_and_names_both_languages(
     assert '<ph id="1">{{ city }}</ph>' in text
 
 
+def test_a_first_line_that_names_the_delimiter_is_no_header(
+    call: Caller, template: Template
+) -> None:
+    text = "sep=;\r\nid;ko\r\nbody;{{ city }}, 세일\r\n"
+    (change,) = bring(call, template, text)["changes"]
+    assert change["after"] == "{{ city }}, 세일"
+
+
 def test_a_file_is_looked_at_first_and_saved_when_asked(call: Caller, template: Template) -> None:
     text = HEAD + 'body,,,"{{ city }}에서 세일"\r\n'
     looked = bring(call, template, text)
@@ -133,6 +141,8 @@ OUTSIDE = '<!DOCTYPE x SYSTEM "file:///etc/passwd"><xliff version="1.2"/>'
         ("csv", "id,field,source\r\ntitle,,\r\n", "no column of a language"),
         ("csv", "id,ko,ko\r\n", "two columns “ko”"),
         ("csv", 'id,ko\r\ntitle,"x\r\n', "Line 2"),
+        ("csv", 'sep=,\r\nid,ko\r\ntitle,"x\r\n', "Line 3"),
+        ("csv", "sep=,\r\nid,ko\r\ntitle,x,y\r\n", "Row 3 has more cells"),
         ("csv", "id,ko\r\ntitle,x,y\r\n", "more cells"),
         ("csv", "id,ko\r\n" + "title,\r\n" * 1_001, "More than 1,000 rows"),
         ("xliff", DOCTYPE, "no place in this file"),

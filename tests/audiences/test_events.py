@@ -9,12 +9,22 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from campaigns import tasks
 from campaigns.audiences import audience, estimating, reach, selection, why, words
 from campaigns.audiences.happened import event
+from campaigns.engine import engine
+from campaigns.planning.launch_check import doubts
+from notifications.people import retention
 from notifications.people.contact import Contact
 from notifications.people.events.writing import Event, write
 from notifications.people.project import Project
-from tests.given.builders import make_contact, make_device, make_project
+from tests.given.builders import (
+    make_audience,
+    make_contact,
+    make_device,
+    make_project,
+    make_scheduled_run,
+)
 
 
 @pytest.fixture
@@ -153,7 +163,7 @@ def test_a_rule_on_events_reads_as_a_sentence(tree: Any, said: str) -> None:
 
 
 BAD: list[Any] = [
-    None, "bought", {}, {"name": ""}, {"name": 5}, {"name": "x" * 65}, {"name": "a b"},
+    None, "bought", {}, {"name": ""}, {"name": 5}, {"name": "x" * 65}, {"name": "a\tb"},
     {"name": "a", "color": 1}, {"name": "a", "at_least": 0}, {"name": "a", "at_least": True},
     {"name": "a", "at_least": 1_001}, {"name": "a", "within": "P1M"}, {"name": "a", "within": 5},
     {"name": "a", "where": {}}, {"name": "a", "where": [{}] * 6}, {"name": "a", "where": [5]},
@@ -177,3 +187,68 @@ def test_a_rule_on_events_that_makes_no_sense_is_refused_with_its_place(
 def test_nobody_may_write_which_projects_events_a_rule_reads(project: Project) -> None:
     with pytest.raises(ValidationError, match="remove “asked” from"):
         audience.validate_rules(did(asked={"project": 1}), project_id=project.pk)
+
+
+# --- Rules and how long events are kept -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", ["did", "did_not"])
+def test_a_rule_that_looks_further_back_than_events_are_kept_is_refused_with_its_place(
+    project: Project, op: str
+) -> None:
+    retention.change(project, "events", 30)
+    audience.validate_rules(did(op=op, within="P30D"), project_id=project.pk)
+    with pytest.raises(ValidationError) as refused:
+        tree = {"all": [did(), did(op=op, within="P31DT1H")]}
+        audience.validate_rules(tree, project_id=project.pk)
+    (said,) = refused.value.messages
+    assert said.startswith("rules.all[1].value: ")
+    assert "within the last 31 days" in said and "events are kept only since" in said
+    retention.change(project, "events", None)
+    audience.validate_rules(did(op=op, within="P9999D"), project_id=project.pk)
+
+
+def test_events_that_are_removed_stay_unknown_when_they_are_kept_for_longer_again(
+    project: Project,
+) -> None:
+    Project.objects.filter(pk=project.pk).update(created_at=timezone.now() - timedelta(days=60))
+    project.refresh_from_db()
+    retention.change(project, "events", 30)
+    for days in (400, None):
+        retention.change(project, "events", days)
+        audience.validate_rules(did(within="P30D"), project_id=project.pk)
+        with pytest.raises(ValidationError, match="events are kept only since"):
+            audience.validate_rules(did(within="P32D"), project_id=project.pk)
+
+
+def test_a_run_whose_rule_looks_too_far_back_by_its_start_stops_with_that_reason(
+    project: Project,
+) -> None:
+    happened(make_contact(project, external_id="ada"), days=60)
+    make_device(make_contact(project, external_id="bob"))
+    rules = {"not": did(within="P90D")}
+    at = timezone.now() + timedelta(hours=1)
+    run = make_scheduled_run(project, at, audience=make_audience(project, rules=rules))
+    retention.change(project, "events", 30)
+    engine.sweep(at)
+    tasks.advance(run_id=run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.planned) == ("paused", None)
+    assert "events are kept only since" in run.detail
+
+
+def test_a_rule_without_a_time_limit_is_doubted_where_old_events_are_removed(
+    project: Project, people: Any
+) -> None:
+    def doubted(tree: dict[str, Any]) -> list[str]:
+        found = doubts.of_rules(project.pk, tree)
+        return [one.words for one in found if one.code == doubts.Code.EVENTS_REMOVED]
+
+    inner = make_audience(project, rules=did(op="did_not"))
+    (said,) = doubted({"all": [did(op="did_not"), did("viewed"), did(within="P30D")]})
+    assert said.startswith("Events before ")
+    assert said.endswith("no time limit: did not do “bought”; did “viewed”.")
+    assert doubted({"field": "audience", "op": "ne", "value": inner.pk})
+    assert doubted(did(within="P400D")) == []
+    retention.change(project, "events", None)
+    assert doubted(did()) == []  # a project of today has lost none

@@ -12,7 +12,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaigns.audiences import audience, reach, rules, selection, why
+from campaigns.audiences import audience, reach, rules, selection, why, words
 from campaigns.audiences.selection import compile_tree
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -118,6 +118,16 @@ EVERYBODY = {"ada", "bob", "cleo"}
         ({"all": []}, EVERYBODY),
         ({"any": []}, set()),
         ({"not": leaf("attributes.plan", "eq", "pro")}, {"bob", "cleo"}),
+        ({"not": leaf("attributes.ordered", "within_last", "P7D")}, {"bob", "cleo"}),
+        (
+            {
+                "all": [
+                    leaf("attributes.ordered", "exists"),
+                    {"not": leaf("attributes.ordered", "within_last", "P7D")},
+                ]
+            },
+            {"bob"},
+        ),
         (
             {"any": [leaf("locale", "eq", "ko"), {"not": leaf("locale", "exists")}]},
             {"bob", "cleo"},
@@ -128,6 +138,21 @@ def test_a_rule_selects_whom_it_describes(
     project: Project, people: dict[str, Contact], rule: dict[str, Any], expected: set[str]
 ) -> None:
     assert selected(project, rule) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (leaf("attributes.ordered", "within_last", "P90D"),
+         "ordered is not within the last 90 days, or is not known"),
+        (leaf("attributes.points", "gt", 5), "points is not more than 5, or is not known"),
+        (leaf("created_at", "within_last", "P90D"), "first seen is not within the last 90 days"),
+    ],
+)  # fmt: skip
+def test_a_turned_rule_says_that_it_matches_people_without_the_value(
+    rule: dict[str, Any], said: str
+) -> None:
+    assert words.clause({"not": rule}, project_id=1, names={}) == said
 
 
 @pytest.mark.parametrize("value", [20260531, "20260531", "2026", 2026, "now", ["2026-05-31"], "x"])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from notifications import imports
 from notifications.people.contact import Contact
+from notifications.people.device import Device
 from notifications.people.importing import working
 from notifications.people.importing.model import Import
 from notifications.people.importing.reading import decoded, encoded_length, fitting, parse
@@ -291,3 +292,93 @@ def test_a_file_that_is_not_a_table_is_refused_before_its_columns_are_shown(cont
 )
 def test_a_list_of_ids_is_a_table(content: str) -> None:
     assert upload(make_project(), content).sniffed["rows"]
+
+
+# --- Values as spreadsheets write them ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "value"),
+    [
+        ("number", "160,000", 160_000),
+        ("number", "-1,234,567.50", -1_234_567.5),
+        ("number", " 12,000 ", 12_000),
+        ("time", "2026.11.01", "2026-11-01"),
+        ("time", "2026/11/1", "2026-11-01"),
+        ("time", "2026-1-31", "2026-01-31"),
+        ("time", "2026. 11. 1.", "2026-11-01"),
+        ("time", "2026. 11. 1. 15:05", "2026-11-01T15:05:00+00:00"),
+        ("time", "2026-11-01 오후 3:05:07", "2026-11-01T15:05:07+00:00"),
+        ("time", "2026. 11. 1 오전 12:00:00", "2026-11-01T00:00:00+00:00"),
+        ("time", "2026/11/01 9:05", "2026-11-01T09:05:00+00:00"),
+        ("time", "2026-11-01T09:00:00+09:00", "2026-11-01T09:00:00+09:00"),
+    ],
+)
+def test_a_cell_as_a_spreadsheet_writes_it_is_read(
+    shop: Project, kind: str, cell: str, value: object
+) -> None:
+    one = upload(shop, f'id,x\nu1,"{cell}"\nu2,"{cell}"\n')
+    assert one.mapping[1]["type"] == kind
+    merge(mapped(one))
+    assert attributes(shop) == {"u1": {"x": value}, "u2": {"x": value}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell"),
+    [
+        ("number", "1,2"), ("number", "1,23,456"), ("number", "12,0000"), ("number", "0,123"),
+        ("number", "1.234,00"), ("number", ",123"),
+        ("time", "2026-W01-1"), ("time", "2026W011"), ("time", "11/01/2026"),
+        ("time", "01.11.2026"), ("time", "2026.13.01"), ("time", "2026.02.30"),
+        ("time", "2026.11/01"), ("time", "2026-11-01 오후 13:00:00"), ("time", "20261101"),
+        ("time", "２０２６-11-01"), ("time", "2026-11-01 25:00"),
+    ],
+)  # fmt: skip
+def test_a_cell_that_may_mean_two_things_or_none_is_refused(
+    shop: Project, kind: str, cell: str
+) -> None:
+    column = {"meaning": "attribute", "name": "x", "type": kind}
+    one = bring_in(shop, f'id,x\nu1,"{cell}"\n', x=column)
+    assert reasons(one)[2][0] == "x" and cell in reasons(one)[2][1]
+    assert attributes(shop) == {}
+
+
+def test_times_of_answers_and_devices_are_read_as_a_spreadsheet_writes_them(shop: Project) -> None:
+    one = bring_in(
+        shop,
+        "id,subscribed,subscribed_at,token,platform,last_seen\n"
+        "u1,no,2026. 1. 5. 오전 9:00:00,tok,ios,2026/01/06\n",
+    )
+    assert one.refused == 0
+    assert f"{Device.objects.get().last_seen_at:%F}" == "2026-01-06"
+
+
+def test_spaces_around_an_id_an_address_or_a_head_are_no_part_of_them(shop: Project) -> None:
+    text = " id ,token,platform\n u1 ,tok1 , ios\n\u3000u1\u00a0,tok2,ios\n   ,tok3,ios\n"
+    one = bring_in(shop, text)
+    assert set(attributes(shop)) == {"u1"}
+    assert set(Device.objects.values_list("address", flat=True)) == {"tok1", "tok2"}
+    assert (one.duplicates, set(reasons(one))) == (1, {4})
+    merge(mapped(upload(shop, "id\n u1\n"), mode="remove"))
+    assert attributes(shop) == {}
+
+
+# --- A first line that names the delimiter --------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;", "sep=;;;"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_first_line_that_names_the_delimiter_is_not_the_header(
+    shop: Project, first: str, encoding: str
+) -> None:
+    text = f"{first}\r\nid;name\r\nu1;Zoë, Ada\r\nu2\r\nu3;Ñandú\r\n"
+    one = bring_in(shop, text.encode(encoding))
+    assert (one.sniffed["head"], one.sniffed["files"][0]["delimiter"]) == (["id", "name"], ";")
+    assert attributes(shop) == {"u1": {"name": "Zoë, Ada"}, "u3": {"name": "Ñandú"}}
+    assert set(reasons(one)) == {4}
+
+
+def test_a_delimiter_that_only_its_first_line_names_is_used(shop: Project) -> None:
+    bring_in(shop, "sep=^\nid^city\nu1^Seoul\n")
+    assert attributes(shop) == {"u1": {"city": "Seoul"}}
+    assert upload(shop, "sep=;\n").problem == "The file is empty."

@@ -217,6 +217,28 @@ def test_a_mapping_is_remembered_for_the_next_file_with_the_same_head(shop: Proj
     assert other.mapping[1]["meaning"] == "attribute"
 
 
+def test_a_mapping_is_remembered_whatever_the_order_of_the_columns(shop: Project) -> None:
+    points = {"meaning": "attribute", "name": "score", "type": "text"}
+    merge(mapped(upload(shop, "id,points,city,city\nu1,5,a,b\n"), points=points, city="ignore"))
+    again = upload(shop, "city,id,city,points\na,u1,b,5\n")
+    found = [(one["head"], one["meaning"], one["name"]) for one in again.mapping]
+    assert found == [
+        ("city", "ignore", ""), ("id", "external_id", ""), ("city", "ignore", ""),
+        ("points", "attribute", "score"),
+    ]  # fmt: skip
+    assert upload(shop, "id,points\nu1,5\n").mapping[1]["name"] == "points"
+
+
+def test_a_mapping_that_was_checked_is_remembered_though_nobody_was_imported(
+    shop: Project,
+) -> None:
+    merge(mapped(upload(shop, CONTENT)))
+    check(mapped(upload(shop, CONTENT), city="ignore"))
+    assert upload(shop, CONTENT).mapping[1]["meaning"] == "ignore"
+    mapped(upload(shop, CONTENT), city={"meaning": "attribute", "name": "town"})
+    assert upload(shop, CONTENT).mapping[1]["meaning"] == "ignore"
+
+
 def test_a_new_mapping_after_a_check_begins_the_reading_anew(shop: Project) -> None:
     one = check(mapped(upload(shop, CONTENT)))
     assert one.foreseen["created"] == 2

@@ -88,6 +88,59 @@ def test_what_repeats_in_another_way_is_refused_by_its_name(rule: str) -> None:
         taken("DTSTART;VALUE=DATE:20311225", rule)
 
 
+KOREA = "TZID=Korea Standard Time"
+
+
+@pytest.mark.parametrize(
+    ("lines", "days"),
+    [
+        ((f"DTSTART;{KOREA}:20311225T000000", f"DTEND;{KOREA}:20311226T000000"), ["2031-12-25"]),
+        (('DTSTART;TZID="Korea Standard Time":20311225T000000', "DURATION:P2D"),
+         ["2031-12-25", "2031-12-26"]),
+        (("DTSTART:20311225T000000", "DTEND:20311227T000000"), ["2031-12-25", "2031-12-26"]),
+        ((f"DTSTART;{KOREA}:20301225T000000", f"DTEND;{KOREA}:20301226T000000",
+          "RRULE:FREQ=YEARLY;UNTIL=20331225T000000", f"EXDATE;{KOREA}:20321225T000000"),
+         ["2031-12-25", "2033-12-25"]),
+    ],
+)  # fmt: skip
+def test_a_day_from_midnight_to_midnight_is_whole_as_outlook_writes_it(
+    lines: tuple[str, ...], days: list[str]
+) -> None:
+    assert taken(*lines) == days
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("DTSTART:20311225T000000Z", "DTEND:20311226T000000Z"),  # midnight of another place
+        (f"DTSTART;{KOREA}:20311225T000000", f"DTEND;{KOREA}:20311225T010000"),
+        (f"DTSTART;{KOREA}:20311225T000000",),
+        (f"DTSTART;{KOREA}:20311225T000000", "DURATION:PT24H30M"),
+        (f"DTSTART;{KOREA}:20311225T000000", "DTEND:nonsense"),
+    ],
+)
+def test_what_begins_at_midnight_and_ends_at_an_hour_is_no_whole_day(
+    lines: tuple[str, ...],
+) -> None:
+    with pytest.raises(ValueError, match="no event of a whole day"):
+        taken(*lines)
+
+
+def test_an_entry_whose_repeats_cannot_be_read_is_left_out_and_named() -> None:
+    odd = event("DTSTART;VALUE=DATE:20311126", "RRULE:FREQ=YEARLY;BYDAY=4TH")
+    odd = odd.replace("Children's Day", "Thanksgiving")
+    text = calendar(odd, event("DTSTART;VALUE=DATE:20311225"), odd)
+    found = holidays.take(text, TODAY)
+    assert (found.days, found.left_out) == (
+        {date(2031, 12, 25): "Children's Day"}, ["Thanksgiving"],
+    )  # fmt: skip
+    for nothing_else in (holidays.take, holidays.read):
+        with pytest.raises(ValueError, match="“Thanksgiving” repeats in another way"):
+            nothing_else(calendar(odd), TODAY)
+    with pytest.raises(ValueError, match="“Thanksgiving” repeats in another way"):
+        holidays.read(text, TODAY)
+
+
 @pytest.mark.parametrize(
     ("summary", "name"),
     [

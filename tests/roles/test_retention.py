@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from campaigns import control
 from config.pages import retention as page
 from notifications.people.events import clearing, reading
 from notifications.people.events.writing import Event, write
@@ -15,7 +17,13 @@ from notifications.people.retention import Retention, days_of
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, messages_of, text_of
-from tests.given.builders import make_contact, make_project
+from tests.given.builders import (
+    make_audience,
+    make_automation,
+    make_contact,
+    make_project,
+    make_scheduled_run,
+)
 from tests.roles.people import logged_in
 
 NOW = timezone.now()
@@ -124,3 +132,53 @@ def test_old_runs_that_cannot_be_counted_in_time_hold_no_web_process(
     monkeypatch.setattr(page, "LOOKING_SECONDS", 0.0)
     assert "Who was in old runs" in operator.open("retention", shop.pk)
     assert operator.open("retention", shop.pk).count("not counted") == 12
+
+
+def did_not_buy(**value: str) -> dict[str, Any]:
+    return {"field": "event", "op": "did_not", "value": {"name": "bought", **value}}
+
+
+def test_a_shorter_time_names_the_rules_that_look_further_back(
+    operator: Desk, shop: Project
+) -> None:
+    make_audience(shop, name="Lapsed", rules={"all": [did_not_buy(within="P90D")]})
+    make_audience(shop, name="Never", rules=did_not_buy())
+    make_audience(shop, name="Short", rules=did_not_buy(within="P30D"))
+    make_audience(make_project(), name="Elsewhere", rules=did_not_buy())
+    run = make_scheduled_run(
+        shop,
+        NOW + timedelta(days=1),
+        audience=make_audience(shop, name="Soon", rules=did_not_buy(within="P60D")),
+    )
+    make_automation(
+        shop, name="Cart", delay_seconds=28 * 86_400, unless_name="bought", on=False
+    )  # fmt: skip
+    make_automation(shop, name="Hello", delay_seconds=28 * 86_400)
+
+    said = text_of(operator.post("retention", shop.pk, kind="events", days="30"))
+    assert "These look further back than 30 days" in said
+    assert "Lapsed : did not do “bought” within the last 90 days" in said
+    assert "Never : did not do “bought”" in said
+    assert f"Run {run.pk}" in said and "within the last 60 days" in said
+    assert not any(name in said for name in ("Short", "Elsewhere", "Cart", "Hello"))
+    assert "Cart : waits 28 d" in text_of(
+        operator.post("retention", shop.pk, kind="events", days="5")
+    )
+
+    longer = text_of(operator.post("retention", shop.pk, kind="events", days="500"))
+    other = text_of(operator.post("retention", shop.pk, kind="inbox", days="5"))
+    assert "look further back" not in longer + other
+    operator.post("retention", shop.pk, kind="events", days="30", confirmed="yes")
+    assert days_of(shop.pk, "events") == 30
+
+
+def test_events_that_an_automation_waits_for_are_kept_while_it_is_on(
+    operator: Desk, shop: Project
+) -> None:
+    cart = make_automation(shop, name="Cart", delay_seconds=7 * 86_400, unless_name="bought")
+    reply = operator.post("retention", shop.pk, kind="events", days="6", confirmed="yes")
+    assert "Pause the automation “Cart” first" in text_of(reply)
+    assert days_of(shop.pk, "events") == 400
+    control.pause_automation(cart, by="user:alice")
+    operator.post("retention", shop.pk, kind="events", days="6", confirmed="yes")
+    assert days_of(shop.pk, "events") == 6

@@ -28,7 +28,7 @@ def tell(call: Caller, *events: dict[str, Any]) -> None:
         some = events[first : first + 1_000]
         answer = call.post("events", {"events": some})
         assert answer.status_code == 200, answer.content
-        assert answer.json() == {"written": len(some), "rejected": []}
+        assert answer.json() == {"written": len(some), "duplicates": 0, "rejected": []}
 
 
 def work() -> None:

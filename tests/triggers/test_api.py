@@ -104,7 +104,7 @@ def test_parts_are_changed_and_the_rest_stays(call: Caller, cart: dict[str, Any]
     ("wrong", "field"),
     [
         ({"name": "  "}, "name"),
-        ({"event": {"name": "no spaces"}}, "event.name"),
+        ({"event": {"name": "no\ttab"}}, "event.name"),
         ({"event": {}}, "event.name"),
         ({"event": {"name": "x", "where": [{"property": "p", "op": "like"}]}}, "event.where"),
         ({"event": {"name": "x", "where": [{}] * 6}}, "event.where"),

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -20,8 +21,8 @@ from campaigns.triggers.trigger import LastSent, Trigger
 from notifications.people.consent.category import Category
 from notifications.people.events import reading
 from notifications.people.project import Project
-from notifications.people.retention import Retention
-from tests.api.caller import Caller
+from notifications.people.retention import Retention, change
+from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import (
     make_automation,
     make_contact,
@@ -305,6 +306,53 @@ def test_triggers_are_kept_as_long_as_events_and_while_they_wait(
 
 
 # --- What may be turned on ------------------------------------------------------------------------
+
+
+def test_an_automation_waits_no_longer_for_the_other_event_than_events_are_kept(
+    call: Caller, project: Project
+) -> None:
+    change(project, "events", 7)
+    make_automation(project, delay_seconds=7 * DAY)
+    make_automation(project, delay_seconds=7 * DAY - HOUR, unless_name="bought")
+    with pytest.raises(ValidationError, match="events are kept for 7 days only") as refused:
+        make_automation(project, delay_seconds=7 * DAY, unless_name="bought")
+    assert set(refused.value.message_dict) == {"delay_seconds"}
+
+    change(project, "events", 400)
+    automation = make_automation(project, delay_seconds=8 * DAY, unless_name="bought", on=False)
+    change(project, "events", 7)
+    answer = call.post(f"automations/{automation.pk}/on", {})
+    assert answer.status_code == 422
+    assert fields_at_fault(answer) == ["delay"]
+    assert "events are kept for 7 days only" in answer.content.decode()
+    automation.refresh_from_db()
+    assert automation.state == "draft"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_phones_clock_that_is_ahead_hides_no_event_that_came_meanwhile(
+    call: Caller, fcm: Fcm, project: Project, own: bool
+) -> None:
+    """Ada's clock is ahead as she fills her cart; Bob's is as he buys."""
+    other = "added_to_cart" if own else "bought"
+    automation = make_automation(project, delay_seconds=HOUR, unless_name=other)
+    ahead = timedelta(minutes=10)
+    tell(call, did("ada", at=ago() + ahead), did("bob", at=ago()))
+    tell(call, did("ada", other, at=ago()), did("bob", other, at=ago() + timedelta(hours=20)))
+    Trigger.objects.exclude(pk__in=Trigger.objects.order_by("pk")[:2]).delete()
+    deciding.decide(timezone.now() + timedelta(minutes=71))
+    assert decisions(automation) == {"unless_came": 2}
+    tasks.send_messages()
+    assert rung(fcm) == []
+
+
+def test_an_event_of_a_clock_that_is_ahead_is_not_another_of_its_own_name(
+    call: Caller, fcm: Fcm, project: Project
+) -> None:
+    automation = make_automation(project, delay_seconds=60, unless_name="added_to_cart")
+    tell(call, did("ada", at=ago() + timedelta(minutes=10)))
+    deciding.decide(timezone.now() + timedelta(minutes=12))
+    assert decisions(automation) == {"sent": 1}
 
 
 def test_an_automation_whose_text_is_empty_cannot_be_turned_on(project: Project) -> None:

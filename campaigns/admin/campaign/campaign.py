@@ -173,7 +173,8 @@ class CampaignPage(Page):
         form.save_what_was_made(request, self.admin_site)
         super().save_model(request, obj, form, change)
         variants.save(form, obj)
-        composing.drop_if_empty(was_for)
+        if was_for is not None and was_for.pk != obj.template_id:
+            was_for.delete_if_empty()
         composing.say_if_twice(request, obj, form)
 
     def response_add(self, request: HttpRequest, obj: Any, *_args: Any, **_kw: Any) -> Any:

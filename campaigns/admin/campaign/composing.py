@@ -18,7 +18,6 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.intent.typed import STANDS
 from campaigns.runs import series
 from campaigns.runs.run import Run
-from campaigns.texts.template import Template
 from notifications.admin.furniture.page import page_url
 from notifications.people.events import reading
 from notifications.values.moments import in_zone
@@ -134,14 +133,6 @@ def onward(request: HttpRequest, campaign: Campaign) -> HttpResponseRedirect:
     go = request.POST.get("_go", request.POST.get("_step", steps.REVIEW))
     step = go if go in steps.FIELDS else steps.REVIEW
     return HttpResponseRedirect(f"{page_url(campaign)}?step={step}&saved=1")
-
-
-def drop_if_empty(template: Template | None) -> None:
-    """The empty text a draft began with, once another was chosen instead."""
-    if template is None or template.title or template.body:
-        return
-    if not (template.campaigns.exists() or template.variants.exists()):
-        template.delete()
 
 
 def say_if_twice(request: HttpRequest, campaign: Campaign, form: Any) -> None:

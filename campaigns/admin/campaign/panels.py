@@ -194,7 +194,8 @@ class Panels:
             if posted.get("public") == "add":
                 taken = public.days()
             elif "public" not in posted:
-                taken = when.holidays_of_file(request.FILES.get("holidays"), today)
+                file = when.holidays_of_file(request.FILES.get("holidays"), today)
+                taken, context["left_out"] = file.days, file.left_out
             if taken:
                 written = when.with_holidays(posted.get("days_off", ""), taken)
                 context["days_off"] = form.days_off_again(written)

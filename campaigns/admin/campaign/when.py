@@ -253,8 +253,8 @@ class PublicHolidays:
         return public_holidays.read(*choice, get_language() or "en")
 
 
-def holidays_of_file(file: UploadedFile[Any] | None, today: date) -> dict[date, str]:
-    """The whole days of a calendar file, and their names. Raises ValidationError."""
+def holidays_of_file(file: UploadedFile[Any] | None, today: date) -> holidays.Taken:
+    """Its whole days, and the names of what could not be read. Raises ValidationError."""
     if file is None:
         raise ValidationError(_("Choose a calendar file (.ics)."))
     try:
@@ -264,7 +264,7 @@ def holidays_of_file(file: UploadedFile[Any] | None, today: date) -> dict[date, 
         said = _("This is no calendar file (.ics): it is no UTF-8 text. Save it as UTF-8.")
         raise ValidationError(said) from error
     try:
-        return holidays.read(text, today)
+        return holidays.take(text, today)
     except ValueError as error:
         raise ValidationError(str(error)) from error
 

@@ -25,7 +25,7 @@ from notifications.api.ground.row import WritableRowView
 from notifications.api.ground.view import ApiView, save
 
 # Where the model's fields stand in the body.
-PLACES = {"event_name": "event.name", "where": "event.where",
+PLACES = {"event_name": "event.name", "where": "event.where", "delay_seconds": "delay",
           "unless_name": "unless.name", "unless_where": "unless.where"}  # fmt: skip
 EXAMPLE = OpenApiExample(
     "A forgotten cart",
@@ -161,7 +161,7 @@ class AutomationVerb(ApiView):
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "It cannot be turned on yet; see errors.",
                 kind="not-ready",
-                errors=error.problems,
+                errors={PLACES.get(name, name): said for name, said in error.problems.items()},
             ) from error
         except Automation.InvalidMove as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns.audiences.durations import duration_problem, parse_duration
 from campaigns.audiences.happened.kind import Kind, Names, Sql
 from notifications.people.attributes import validate_attribute_name
+from notifications.people.events.names import validate_event_name
 from notifications.values.moments import in_words, short
 from notifications.values.text import unstorable
 
@@ -57,7 +58,7 @@ def _problem(op: str, value: Any) -> str:
         said = _("unknown key “%(key)s”. Use %(known)s.")
         return said % {"key": str(min(extra))[:50], "known": ", ".join(KEYS)}
     return (
-        name_problem("name", value["name"])
+        _event_name_problem(value["name"])
         or _times_problem(value.get("at_least", 1))
         or _within_problem(value.get("within", "P1D"))
         or where_problem(value.get("where", []))
@@ -65,11 +66,19 @@ def _problem(op: str, value: Any) -> str:
     )
 
 
-def name_problem(key: str, name: Any) -> str:
+def _event_name_problem(name: Any) -> str:
+    try:
+        validate_event_name(name if isinstance(name, str) else "")
+    except ValidationError as error:
+        return f"“name”: {error.messages[0]}"
+    return ""
+
+
+def _property_problem(name: Any) -> str:
     try:
         validate_attribute_name(name if isinstance(name, str) else "")
     except ValidationError as error:
-        return f"“{key}”: {error.messages[0]}"
+        return f"“property”: {error.messages[0]}"
     return ""
 
 
@@ -96,7 +105,7 @@ def _condition_problem(condition: Any) -> str:
         example = '{"property": "price", "op": "gte", "value": 10}'
         return _("“where” must hold conditions such as %(example)s.") % {"example": example}
     op, value = condition.get("op"), condition.get("value")
-    if problem := name_problem("property", condition.get("property")):
+    if problem := _property_problem(condition.get("property")):
         return problem
     if not isinstance(op, str):
         said = _("“op” is missing in “where”, or is not a text. Use one of %(allowed)s.")

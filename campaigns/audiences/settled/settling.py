@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from campaigns.audiences.bounds import AS_KEPT, leaves
 from campaigns.audiences.happened import event, nested, past
 from campaigns.audiences.rules import problems, refuse_broken
+from campaigns.audiences.settled.events_kept import refuse_too_far
 from campaigns.audiences.settled.leaf_by_leaf import each_leaf
 from campaigns.audiences.settled.nest import Nest
 from campaigns.audiences.settled.runs_meant import refuse_forgotten, with_last_run, with_runs
@@ -23,9 +24,11 @@ def settled(
     project_id: int, tree: Any, *, singly: bool = False, whole: bool = False
 ) -> dict[str, Any]:
     """Rules ready for SQL; `singly` if few of many people are checked, `whole` if all of them are
-    at once. Raises ValidationError, as `launched` does, and for too many runs."""
+    at once. Raises ValidationError, as `launched` does, for too many runs, and for a rule that
+    looks further back than events are kept."""
     meant = launched(project_id, tree)
     if event.FIELD in _asked(meant):
+        refuse_too_far(project_id, meant)
         meant = each_leaf(meant, lambda leaf: event.asked(project_id, leaf, singly=singly))
     if past.FIELD not in _asked(meant):
         return meant

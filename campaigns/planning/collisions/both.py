@@ -53,7 +53,7 @@ def _counted(project_id: int, one: Tree, other: Tree) -> Both | None:
     with suppress(TooSlow, ValidationError), within(seconds=estimating.SAMPLE_SECONDS):
         return Both(_count(project_id, one, other, None), exact=True)
     with suppress(TooSlow, ValidationError), within(seconds=estimating.PART_SECONDS):
-        part = estimating.part(1, policy.seen_since(project_id))
+        part = estimating.part(1, policy.seen_since(project_id), project_id)
         return Both(part.all(_count(project_id, one, other, part)), exact=False)
     return None
 

@@ -20,7 +20,9 @@ from campaigns.audiences.happened.reported import CAN_TELL
 from campaigns.audiences.lists import outcomes
 from campaigns.audiences.reach import Reach
 from campaigns.audiences.seen import person
+from campaigns.audiences.settled import events_kept
 from campaigns.audiences.settled.runs_meant import forgotten, not_over, one_run
+from campaigns.audiences.settled.settling import launched
 from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import wrong_text
@@ -58,6 +60,7 @@ class Code(StrEnum):
     UNSEEN = "unseen"  # devices that fit, and are left out by the project's policy
     FORGOTTEN_RUNS = "forgotten_runs"
     RUN_NOT_OVER = "run_not_over"
+    EVENTS_REMOVED = "events_removed"  # a rule without a time limit knows nothing of old ones
     CANNOT_TELL = "cannot_tell"  # of some nobody knows whether they opened it
     UNCOUNTABLE = "uncountable"
     NOBODY_REACHABLE = "nobody_reachable"
@@ -102,7 +105,28 @@ def of_rules(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
         return [Doubt(Code.NOBODY_KNOWN, nobody)]
     asked = [leaf for leaf in leaves(tree) if leaf["field"] == past.FIELD]
     of_runs = [*_forgotten(project_id, asked), *_not_over(project_id, asked)]
-    return [*of_runs, *_cannot_tell(project_id, asked), *_of_attributes(project_id, tree)]
+    return [
+        *of_runs,
+        *_cannot_tell(project_id, asked),
+        *of_removed_events(project_id, tree),
+        *_of_attributes(project_id, tree),
+    ]
+
+
+def of_removed_events(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
+    """In audiences that the rules name, too: their rules are a part of these."""
+    meant = launched(project_id, tree)
+    asked = filter(events_kept.has_no_limit, leaves(meant))
+    found = "; ".join(dict.fromkeys(map(events_kept.in_words, asked)))
+    events = events_kept.kept(project_id, meant) if found else None
+    if events is None:
+        return []
+    said = _(
+        "Events before {date} are removed. These rules do not see them, as they have no time "
+        "limit: {rules}."
+    )
+    words = said.format(date=events.day, rules=found)
+    return [Doubt(Code.EVENTS_REMOVED, words)]
 
 
 def _not_over(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:

@@ -26,6 +26,7 @@ LONGEST = 1_000_000  # characters
 MOST_EVENTS = 2_000
 LONGEST_RULE = 200
 EARLIEST_YEAR = 1900  # each year of each event is looked at
+A_YEAR = 366  # days: no holiday lasts longer
 YEARS_AHEAD = 5  # what is further away is typed by nobody, and may be given anew
 
 USED = "BEGIN|END|SUMMARY|STATUS|DTSTART|DTEND|DURATION|RRULE|RDATE|EXDATE|RECURRENCE-ID"
@@ -52,9 +53,36 @@ class Event:
         return self.called or _("An event without a name")
 
 
+@dataclass(frozen=True)
+class Taken:
+    """The days with their names, and the entries whose repeats cannot be read."""
+
+    days: dict[date, str]
+    left_out: list[str]
+
+
+class OddRepeat(ValueError):
+    """An entry repeats in a way that is not read."""
+
+    def __init__(self, event: Event) -> None:
+        self.name = event.name
+        said = _(
+            "“%(name)s” repeats in another way than every year on its date. Take it out of the "
+            "file, and write its dates yourself."
+        )
+        super().__init__(said % {"name": event.name})
+
+
 def read(text: str, today: date) -> dict[date, str]:
-    """With their names, from today on, five years ahead. Raises ValueError; its words say what is
-    wrong."""
+    """Whole files only: also raises ValueError for an entry whose repeats cannot be read."""
+    found = take(text, today)
+    if found.left_out:
+        raise ValueError(str(OddRepeat(Event({"SUMMARY": [found.left_out[0]]}))))
+    return found.days
+
+
+def take(text: str, today: date) -> Taken:
+    """The days from today on, five years ahead. Raises ValueError; its words say what is wrong."""
     if len(text) > LONGEST:
         raise ValueError(_("This file is too large: at most 1 MB."))
     whole = text.strip("\ufeff \t\r\n")
@@ -67,14 +95,18 @@ def read(text: str, today: date) -> dict[date, str]:
         raise ValueError(_("This calendar file is cut off: it does not end with END:VCALENDAR."))
     first, last = today - timedelta(days=1), _years_after(today)  # it may be yesterday elsewhere
     found: dict[date, str] = {}
+    odd: dict[str, OddRepeat] = {}
     for event in _events(lines):
         called = event.called if days_off.is_name(event.called) else ""
-        found |= {day: found.get(day) or called for day in _days(event, first, last)}
+        try:
+            found |= {day: found.get(day) or called for day in _days(event, first, last)}
+        except OddRepeat as error:
+            odd[error.name] = error
         days_off.count(found)
     if not found:
         said = _("There is no event of a whole day in it, from today to five years ahead.")
-        raise ValueError(said)
-    return found
+        raise ValueError(next(map(str, odd.values()), said))
+    return Taken(found, list(odd))
 
 
 def _years_after(today: date) -> date:
@@ -113,8 +145,12 @@ def _expect_few(events: int) -> None:
 
 
 def _days(event: Event, first: date, last: date) -> Iterator[date]:
-    is_at_an_hour = isinstance(_read(event.one("DTSTART")), datetime)
-    if is_at_an_hour or event.one("STATUS").upper() == "CANCELLED":
+    if isinstance(_read(event.one("DTSTART")), datetime):
+        if not _is_from_midnight_to_midnight(event):
+            return
+        for name in ("DTSTART", "DTEND"):
+            event.said[name] = [value.strip()[:8] for value in event.said[name]]
+    if event.one("STATUS").upper() == "CANCELLED":
         return
     begins = _date(event, event.one("DTSTART"))
     length = _length(event, begins)
@@ -123,6 +159,21 @@ def _days(event: Event, first: date, last: date) -> Iterator[date]:
         from_, until = start.toordinal(), start.toordinal() + length
         for day in range(max(from_, first.toordinal()), min(until, last.toordinal() + 1)):
             yield date.fromordinal(day)
+
+
+def _is_from_midnight_to_midnight(event: Event) -> bool:
+    """Outlook writes whole days so, by the clock of a zone that it names. Midnight in UTC is not
+    midnight in that zone."""
+    begins, ends = _read(event.one("DTSTART")), _read(event.one("DTEND"))
+    if not event.one("DTEND"):
+        lasts = _read(event.one("DURATION"))
+        ends = begins + lasts if isinstance(lasts, timedelta) and abs(lasts.days) < A_YEAR else None
+    return all(map(_is_midnight, (begins, ends))) and bool(begins < ends)
+
+
+def _is_midnight(moment: Any) -> bool:
+    local = isinstance(moment, datetime) and moment.tzinfo is None
+    return local and (moment.hour, moment.minute, moment.second) == (0, 0, 0)
 
 
 def _read(value: str) -> Any:
@@ -158,7 +209,7 @@ def _length(event: Event, begins: date) -> int:
 def _starts(event: Event, begins: date, first: date, last: date) -> Iterator[date]:
     """Each on which it begins; some of those before `first` are left out."""
     if event.said["RDATE"] or event.said["RECURRENCE-ID"] or len(event.said["RRULE"]) > 1:
-        raise _repeats_oddly(event)
+        raise OddRepeat(event)
     if not event.said["RRULE"]:
         yield begins
         return
@@ -188,16 +239,8 @@ def _rule(event: Event, begins: date) -> tuple[int, int | None, date]:
     differs = any(str(parts.get(name, value)) != str(value) for name, value in own.items())
     is_more = len(parts) != len(text.split(";")) or parts.keys() - OF_A_RULE
     if "FREQ" not in parts or differs or is_more:
-        raise _repeats_oddly(event)
+        raise OddRepeat(event)
     every, most, until = parts.get("INTERVAL", 1), parts.get("COUNT"), parts.get("UNTIL", date.max)
     if every < 1 or (most is not None and most < 1):
-        raise _repeats_oddly(event)
+        raise OddRepeat(event)
     return every, most, until.date() if isinstance(until, datetime) else until
-
-
-def _repeats_oddly(event: Event) -> ValueError:
-    said = _(
-        "“%(name)s” repeats in another way than every year on its date. Take it out of the file, "
-        "and write its dates yourself."
-    )
-    return ValueError(said % {"name": event.name})

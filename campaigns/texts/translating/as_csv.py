@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from campaigns.texts.content import Content
 from campaigns.texts.translating.units import Cell, Unreadable, columns, units
 from campaigns.texts.writing.places import word_of
-from notifications.values.spreadsheet import neutral, read_back
+from notifications.values.spreadsheet import NAMES_DELIMITER, neutral, read_back
 
 ID, FIELD, SOURCE = "id", "field", "source"
 MOST_ROWS = 1_000
@@ -32,20 +32,22 @@ def written(content: Content, asked: Iterable[str] = ()) -> str:
 def read(text: str) -> list[Cell]:
     """What it says; an empty cell says nothing. Raises Unreadable."""
     text = text.removeprefix(MARK)
+    if named := NAMES_DELIMITER.match(text):
+        text = text[named.end() :]
     first = text.partition("\n")[0]
     # In many countries a spreadsheet separates with semicolons.
-    separator = max(",;\t", key=first.count)
+    separator = named["delimiter"] if named else max(",;\t", key=first.count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         head = [name.strip() for name in next(rows, [])]
         _check_head(head)
-        return list(_cells(head, rows))
+        return list(_cells(head, rows, first=3 if named else 2))
     except csv.Error as error:
         if "field limit" in str(error):  # the process's own; an import of people is held to it too
             said = _("The line is longer than %(most)s characters.")
             raise Unreadable(said % {"most": f"{csv.field_size_limit():,}"}) from error
         said = _("Line %(line)s cannot be read as CSV: a quote is not closed, or stands alone.")
-        raise Unreadable(said % {"line": rows.line_num}) from error
+        raise Unreadable(said % {"line": rows.line_num + bool(named)}) from error
 
 
 def _check_head(head: list[str]) -> None:
@@ -59,8 +61,8 @@ def _check_head(head: list[str]) -> None:
         raise Unreadable(_("There is no column of a language; add one named ko, de or pt-BR."))
 
 
-def _cells(head: list[str], rows: Iterator[list[str]]) -> Iterator[Cell]:
-    for number, row in enumerate(rows, start=2):
+def _cells(head: list[str], rows: Iterator[list[str]], *, first: int) -> Iterator[Cell]:
+    for number, row in enumerate(rows, start=first):
         if number > MOST_ROWS:
             said = _("More than %(most)s rows; a template has fewer texts.")
             raise Unreadable(said % {"most": f"{MOST_ROWS:,}"})

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from notifications import imports
 from notifications.admin.importing import detected
 from notifications.people.consent.category import Category
-from notifications.people.importing.cells import NO, YES
+from notifications.people.importing.cells import NO, YES, is_grouped, number
 from notifications.people.importing.columns import (
     Column,
     Meaning,
@@ -150,8 +150,12 @@ def _shown(place: int, column: Column, rows: list[list[str]], wrong: dict[str, l
 
 
 def _doubt(column: Column, cells: list[str]) -> str:
-    """A warning for texts that may be meant as numbers or dates."""
+    """A warning for texts that may be meant as numbers or dates, and for a comma in a number."""
     filled = [cell.strip() for cell in cells if cell.strip()]
+    grouped = next(filter(is_grouped, filled), None)
+    if (column.meaning, column.type) == (Meaning.ATTRIBUTE, Type.NUMBER) and grouped:
+        said = _("“%(cell)s” is read as %(number)s.")
+        return said % {"cell": grouped, "number": number(grouped)}
     if (column.meaning, column.type) != (Meaning.ATTRIBUTE, Type.TEXT) or not filled:
         return ""
     if all(map(COMMA_NUMBER.fullmatch, filled)):

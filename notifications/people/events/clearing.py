@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db import OperationalError, connection, transaction
 
-from notifications.people.events import partitions
+from notifications.people.events import event_ids, partitions
 from notifications.people.events.months import Month, through, wholly_before
 from notifications.people.events.partitions import TABLE, name_of
 from notifications.people.retention import Kept, Kind, ends_of_life
@@ -75,7 +75,7 @@ def remove(ends: Ends) -> Iterator[int]:
         if last and month.begins < last:
             with suppress(OperationalError):  # a reader holds it for longer than we wait
                 yield from _remove_month(month, ends)
-    for remove_theirs in WITH_THEM:
+    for remove_theirs in (event_ids.remove_old, *WITH_THEM):
         yield from remove_theirs(ends)
 
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.utils.translation import gettext
 
 from notifications.people.contact import validate_attributes
-from notifications.people.events import partitions
+from notifications.people.events import event_ids, partitions
 from notifications.people.events.months import of_all
 from notifications.people.events.partitions import TABLE
 from notifications.people.retention import days_of
@@ -35,6 +36,7 @@ class Event:
     name: str
     at: datetime
     properties: dict[str, Any] = field(default_factory=dict)
+    id: str | None = None  # accepted once in a project
 
 
 Written = Sequence[tuple[int, Event]]  # each with its person
@@ -81,8 +83,22 @@ def span_of(project_id: int, *, now: datetime) -> Span:
     return Span(earliest, now + AHEAD, days)
 
 
+@dataclass(frozen=True)
+class Taken:
+    """What was not written: the external ids of unknown people, and how many events that were
+    accepted before under their ids."""
+
+    unknown: set[str]
+    duplicates: int
+
+
 def write(project_id: int, events: Sequence[Event]) -> set[str]:
-    """Write them, except those of unknown people; returns these people's external ids.
+    """The external ids of unknown people, whose events were not written."""
+    return take(project_id, events).unknown
+
+
+def take(project_id: int, events: Sequence[Event]) -> Taken:
+    """Write them, except those of unknown people, and those whose id was accepted before.
 
     The people are locked until the transaction ends: an erasure waits, and then removes these
     events too.
@@ -91,11 +107,26 @@ def write(project_id: int, events: Sequence[Event]) -> set[str]:
         partitions.hold()
         partitions.make(of_all(event.at for event in events))
         known = _people(project_id, {event.contact for event in events})
-        written = [(known[event.contact], event) for event in events if event.contact in known]
+        of_known = [(known[event.contact], event) for event in events if event.contact in known]
+        written = _accepted_once(project_id, of_known)
         _append(project_id, written)
         for listener in LISTENERS:
             listener(project_id, written)
-    return {event.contact for event in events} - known.keys()
+    unknown = {event.contact for event in events} - known.keys()
+    return Taken(unknown, duplicates=len(of_known) - len(written))
+
+
+def _accepted_once(project_id: int, events: Written) -> Written:
+    """Without those whose id is known; of several with one id the first."""
+    first: dict[UUID, int] = {}
+    for place, (_person, event) in enumerate(events):
+        if event.id is not None:
+            first.setdefault(event_ids.digest_of(event.id), place)
+    if not first:
+        return events
+    given = [(digest, events[place][1].at) for digest, place in first.items()]
+    new = {first[digest] for digest in event_ids.take(project_id, given)}
+    return [one for place, one in enumerate(events) if one[1].id is None or place in new]
 
 
 def _people(project_id: int, external_ids: Iterable[str]) -> dict[str, int]:
@@ -116,7 +147,8 @@ def _append(project_id: int, written: Written) -> None:
     """Rows in PostgreSQL's text format, in one piece: psycopg would look up the type of each value,
     and take three times as long."""
     text = "".join(
-        f"{project_id}\t{person}\t{event.at.isoformat()}\t{event.name}\t{_escaped(event)}\n"
+        f"{project_id}\t{person}\t{event.at.isoformat()}\t{_copied(event.name)}\t"
+        f"{_copied(exact.dumps(event.properties).decode())}\n"
         for person, event in written
     )
     if not text:
@@ -130,6 +162,7 @@ def _append(project_id: int, written: Written) -> None:
         copy.write(text)
 
 
-def _escaped(event: Event) -> str:
-    # JSON writes a tab or a line break as \t or \n, so only backslashes need to be doubled.
-    return exact.dumps(event.properties).decode().replace("\\", "\\\\")
+def _copied(text: str) -> str:
+    # A name has no tab or line break, and JSON writes one as \t or \n: so only backslashes need to
+    # be doubled.
+    return text.replace("\\", "\\\\")

@@ -4,7 +4,8 @@ wrong."""
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from datetime import time as time_of_day
 from functools import lru_cache
 from typing import Any
 
@@ -15,14 +16,28 @@ from django.utils.translation import gettext
 from notifications.values import exact
 
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
+# 160,000 as spreadsheets write it. Not 1,5 nor 0,123: there the comma may stand before a fraction.
+GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+# 2026.11.01, 2026/11/1 or “2026. 11. 1. 오후 3:05” as spreadsheets write them: the year first, so
+# that day and month cannot be confused.
+SPREADSHEET_TIME = re.compile(
+    r"(?P<year>[0-9]{4})(?P<sign>[-./]) ?(?P<month>[0-9]{1,2})(?P=sign) ?(?P<day>[0-9]{1,2})\.?"
+    r"(?: (?:(?P<half>오전|오후|AM|PM) )?(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
+    r"(?::(?P<second>[0-9]{2}))?)?"
+)
+HALVES = {"오전": 0, "AM": 0, "오후": 12, "PM": 12}
+ISO_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ].+)?")
 YES = frozenset({"true", "yes", "y", "t", "1", "on", "예", "네"})
 NO = frozenset({"false", "no", "n", "f", "0", "off", "아니요", "아니오"})
-SHORTEST_TIME = len("2026-01-31")
 SEPARATOR = "|"
 
 
 def is_number(cell: str) -> bool:
-    return NUMBER.fullmatch(cell.strip()) is not None
+    return NUMBER.fullmatch(cell.strip()) is not None or is_grouped(cell)
+
+
+def is_grouped(cell: str) -> bool:
+    return GROUPED.fullmatch(cell.strip()) is not None
 
 
 def is_boolean(cell: str) -> bool:
@@ -43,6 +58,8 @@ def is_list(cell: str) -> bool:
 
 def number(cell: str) -> Any:
     text = cell.strip()
+    if is_grouped(text):
+        text = text.replace(",", "")
     if not NUMBER.fullmatch(text):
         said = gettext("“%(cell)s” is not a number; write it like 1200 or 12.5.")
         raise ValidationError(said, params={"cell": shown(cell)})
@@ -61,29 +78,47 @@ def boolean(cell: str) -> bool:
 def time(cell: str) -> str:
     """In the form that rules compare: ISO 8601, with the file's offset or in UTC; a date without a
     time stays a date."""
-    text = cell.strip()
-    moment = _moment(text)
-    if len(text) == SHORTEST_TIME:
-        return text
+    moment = _moment(cell.strip())
+    if not isinstance(moment, datetime):
+        return moment.isoformat()
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
 
 
 def instant(cell: str) -> datetime:
     """Without a zone it is UTC."""
     moment = _moment(cell.strip())
+    if not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time_of_day())
     try:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError as error:
         raise _no_time(cell) from error
 
 
-def _moment(text: str) -> datetime:
+def _moment(text: str) -> date:
+    """A datetime, or only a date if no time is written."""
     try:
-        if len(text) < SHORTEST_TIME or text[4:5] != "-":
+        if found := SPREADSHEET_TIME.fullmatch(text):
+            return _from_spreadsheet(found)
+        if not ISO_TIME.fullmatch(text):
             raise ValueError
         return datetime.fromisoformat(text)
     except ValueError as error:
         raise _no_time(text) from error
+
+
+def _from_spreadsheet(found: re.Match[str]) -> date:
+    """Raises ValueError."""
+    day = date(int(found["year"]), int(found["month"]), int(found["day"]))
+    if found["hour"] is None:
+        return day
+    hour = int(found["hour"])
+    if found["half"]:
+        if not 1 <= hour <= 12:
+            raise ValueError
+        hour = hour % 12 + HALVES[found["half"]]
+    at = time_of_day(hour, int(found["minute"]), int(found["second"] or 0))
+    return datetime.combine(day, at)
 
 
 def _no_time(cell: str) -> ValidationError:

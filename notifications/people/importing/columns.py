@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import TextChoices
+from django.db.models import Q, TextChoices
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -138,20 +138,32 @@ def written(columns: Iterable[Column]) -> list[dict[str, str]]:
 
 
 def digest_of(head: Sequence[str]) -> str:
+    """The same in whatever order the columns stand."""
+    return _digest(sorted(head))
+
+
+def _digest(head: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(list(head)).encode()).hexdigest()
 
 
 def remembered(project_id: int, head: Sequence[str]) -> list[Column] | None:
-    """The mapping of the newest import with the same header. A file of refused rows has three more
-    columns in front of the original ones."""
+    """The mapping of the newest import with the same columns that was checked or started. A file
+    of refused rows has three more columns in front of the original ones."""
     ours = len(OURS) if tuple(head[: len(OURS)]) == OURS else 0
-    same = Import.objects.filter(
-        project=project_id, head_digest=digest_of(head[ours:]), started_at__isnull=False
-    )
+    names = head[ours:]
+    digests = [digest_of(names), _digest(names)]  # the release before kept the order
+    confirmed = Q(started_at__isnull=False) | Q(state=Import.State.CHECKED)
+    same = Import.objects.filter(confirmed, project=project_id, head_digest__in=digests)
     before = same.order_by("-pk").first()
     if before is None:
         return None
-    return [*(Column(name, Meaning.IGNORE) for name in head[:ours]), *columns_of(before)]
+    known: dict[str, list[Column]] = defaultdict(list)
+    for column in columns_of(before):
+        known[column.head].append(column)
+    return [
+        *(Column(name, Meaning.IGNORE) for name in head[:ours]),
+        *(known[name].pop(0) for name in names),
+    ]
 
 
 def from_pairs(

@@ -192,16 +192,18 @@ def _choice(column: Column) -> Reader:
 
 
 def _external_id(cell: str) -> str:
+    cell = cell.strip()  # spreadsheets leave spaces that nobody sees
     if not PLAIN_ID.fullmatch(cell) or cell == "bulk":
         validate_external_id(cell)
     return _escaped(cell)
 
 
 def _address(cell: str) -> str:
-    if not cell.strip():
+    address = cell.strip()
+    if not address:
         return NULL
-    validate_address(cell)
-    return _escaped(cell)
+    validate_address(address)
+    return _escaped(address)
 
 
 def _addresses_are_plain(cells: Sequence[str]) -> bool:

@@ -14,10 +14,10 @@ from django.utils.translation import gettext
 from notifications.people.importing.cells import is_number
 from notifications.people.importing.columns import KNOWN
 from notifications.people.importing.model import Import
-from notifications.people.importing.reading import ENCODINGS, decoded, parse
+from notifications.people.importing.reading import ENCODINGS, decoded, encoded_length, parse
 from notifications.people.importing.refused import came_back
 from notifications.people.importing.source import File, Unusable, files_of, opened
-from notifications.values.spreadsheet import read_back
+from notifications.values.spreadsheet import NAMES_DELIMITER, read_back
 
 SAMPLE = 256 * 1024  # bytes for delimiter, head and first rows
 LOOKED_AT = 16 * 1024**2  # bytes for the encoding, of all files together
@@ -70,10 +70,14 @@ def _look(one: Import, file: File, most: int, encoding: str) -> dict[str, Any]:
     mark = MARKS.get(encoding, b"")
     start = len(mark) if content.startswith(mark) else 0
     text = decoded(content[start:], encoding, whole=whole)
+    named = NAMES_DELIMITER.match(text)
+    if named:
+        start += encoded_length(named[0], encoding)
+        text = text[named.end() :]
     if not text.strip():
         raise Unusable(gettext("The file is empty."))
     _refuse_noise(text, encoding if encoding != detected else "")
-    delimiter = _delimiter(text, file.name or one.name)
+    delimiter = named["delimiter"] if named else _delimiter(text, file.name or one.name)
     records = _records(text, delimiter, whole=whole)
     head, rows = _head_and_rows(records)
     return {
@@ -83,6 +87,7 @@ def _look(one: Import, file: File, most: int, encoding: str) -> dict[str, Any]:
         "encoding": encoding,
         "detected": detected,
         "delimiter": delimiter,
+        "line": 2 if named else 1,
         "head": head,
         "rows": rows,
     }

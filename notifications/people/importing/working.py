@@ -124,8 +124,11 @@ class Reading:
         return {"read": 0, "of": of, "prepared": 0, **self._beginning_of(0)}
 
     def _beginning_of(self, index: int) -> dict[str, Any]:
-        start = self._files[index]["start"] if index < len(self._files) else 0
-        return {"file": index, "offset": start, "line": 1, "head": True, "skipping": False}
+        file = self._files[index] if index < len(self._files) else {}
+        return {
+            "file": index, "offset": file.get("start", 0), "line": file.get("line", 1),
+            "head": True, "skipping": False,
+        }  # fmt: skip
 
     def _read(self, at: dict[str, Any]) -> None:
         file = self._files[at["file"]]

@@ -122,10 +122,11 @@ def test_a_count_that_takes_too_long_is_estimated_and_says_so(
         return real(*args, **options)
 
     monkeypatch.setattr(reach, "count", slow)
-    everybody = estimating.Part(joined(None), times=20)
+    everybody = estimating.Part(joined(None), times=20, pages={0: 40})
     monkeypatch.setattr(estimating, "part", lambda *_: everybody)
     text = ask(desk, "count", project, {"all": []})
-    assert "People about 800" in text and "Estimated from a part of the people" in text
+    assert "People about 800 ± " in text and "Estimated from a part of the people" in text
+    assert "This holds 95 times in 100." in text
 
 
 def test_nobody_left_says_so_and_where_to_look(desk: Desk, project: Project) -> None:

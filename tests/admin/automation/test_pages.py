@@ -96,8 +96,8 @@ def test_a_condition_that_is_emptied_is_gone(
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"event_name": "no spaces"}, "A name starts with a letter"),
-        ({"unless_name": "9 lives"}, "A name starts with a letter"),
+        ({"event_name": "a\u200bb"}, "A name is one line"),
+        ({"unless_name": "9\u200blives"}, "A name is one line"),
         ({"where-0-value": "much"}, "gte takes a number"),
         ({"where-0-property": ""}, "“property”"),
         ({"delay_seconds": "29 days"}, "Between 0 s and 28 days"),

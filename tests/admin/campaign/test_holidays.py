@@ -42,6 +42,15 @@ def test_the_days_of_a_file_stand_beside_those_that_were_typed(desk: Desk) -> No
     assert not Campaign.objects.exists()
 
 
+def test_an_entry_that_cannot_be_read_is_named_and_the_others_are_added(desk: Desk) -> None:
+    odd = "BEGIN:VEVENT\r\nSUMMARY:Thanks<b>giving\r\nDTSTART;VALUE=DATE:20311126\r\n"
+    odd += "RRULE:FREQ=YEARLY;BYDAY=4TH\r\nEND:VEVENT\r\nEND:VCALENDAR"
+    reply = give(desk, FILE.replace("END:VCALENDAR", odd).encode())
+    said = text_of(reply)
+    assert "2 days were added" in said
+    assert "Not added: “Thanks<b>giving”." in said and "<b>" not in reply.content.decode()
+
+
 @pytest.mark.parametrize(
     ("content", "typed", "said"),
     [

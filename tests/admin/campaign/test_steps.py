@@ -18,6 +18,7 @@ from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of
+from tests.api.caller import Caller
 from tests.given.builders import (
     make_audience,
     make_campaign,
@@ -323,3 +324,42 @@ def test_a_launched_campaign_shows_its_run_and_is_not_offered_for_deletion(
     page = desk.open(CHANGE, campaign.pk)
     assert "Delete" not in page and "launched" in page
     assert f"Run {run.pk} Sending" in page and "Watch it" in page
+
+
+def test_a_text_chosen_after_the_campaign_was_renamed_leaves_no_empty_one_behind(
+    desk: Desk, project: Project
+) -> None:
+    chosen = make_template(project)
+    desk.post(ADD, **form(audience=make_audience(project).pk))
+    campaign = Campaign.objects.get()
+    desk.post(CHANGE, campaign.pk, **form(campaign, name="Autumn", template=campaign.template_id))
+    campaign.refresh_from_db()
+    desk.post(CHANGE, campaign.pk, **form(campaign, name="Autumn", template=chosen.pk))
+    assert list(Template.objects.all()) == [chosen]
+
+
+def test_a_draft_that_is_deleted_takes_its_empty_text_along(desk: Desk, project: Project) -> None:
+    desk.post(ADD, **form(audience=make_audience(project).pk))
+    campaign = Campaign.objects.get()
+    desk.post("campaigns_campaign_delete", campaign.pk, post="yes")
+    assert not Campaign.objects.exists()
+    assert not Template.objects.exists()
+
+
+def test_a_text_chosen_by_a_program_leaves_no_empty_one_behind(
+    desk: Desk, project: Project
+) -> None:
+    desk.post(ADD, **form(audience=make_audience(project).pk))
+    campaign, chosen = Campaign.objects.get(), make_template(project)
+    caller = Caller(project)
+    assert caller.patch(f"campaigns/{campaign.pk}", {"template": chosen.pk}).status_code == 200
+    assert list(Template.objects.all()) == [chosen]
+
+
+def test_a_text_chosen_as_the_campaign_is_made_makes_no_empty_one(
+    desk: Desk, project: Project
+) -> None:
+    chosen = make_template(project)
+    desk.post(ADD, **form(audience=make_audience(project).pk, template=chosen.pk))
+    assert Campaign.objects.get().template == chosen
+    assert list(Template.objects.all()) == [chosen]

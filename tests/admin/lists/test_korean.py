@@ -186,7 +186,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
         "campaigns_automation_add",
         {
             "name": "",
-            "event_name": "a b",
+            "event_name": "a\u200bb",
             "delay_seconds": "29일",
             "where-0-property": "grade",
             "where-0-op": "gt",

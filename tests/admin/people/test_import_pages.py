@@ -59,6 +59,12 @@ def test_numbers_and_dates_in_another_format_are_pointed_out_beside_their_column
     assert text.count("is kept as text") == 2
 
 
+def test_a_comma_in_a_number_is_shown_as_it_is_read(desk: Desk, project: Project) -> None:
+    one = uploaded(desk, project, b'id,spent\nu1,5\nu2,"160,000"\n')
+    text = desk.open("notifications_import_change", one.pk)
+    assert "“160,000” is read as 160000." in text
+
+
 def test_an_error_stands_beside_its_column_and_nothing_is_checked(
     desk: Desk, project: Project
 ) -> None:

@@ -46,7 +46,7 @@ def test_a_goal_is_set_on_the_page_of_a_campaign_and_told_at_its_review(
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("goal_event", "two words", "A name starts with a letter"),
+        ("goal_event", "two\u200bwords", "A name is one line"),
         ("goal_value", "€", "A name starts with a letter"),
         ("goal_within_seconds", "31 days", "Between 1 min and 30 days."),
     ],

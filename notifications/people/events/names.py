@@ -1,0 +1,20 @@
+"""What an event may be called: any short line that a person can type and read."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+
+LONGEST_NAME = 64
+
+
+def validate_event_name(name: str) -> None:
+    """Raises ValidationError."""
+    if not 1 <= len(name) <= LONGEST_NAME:
+        said = gettext("A name has 1 to %(most)s characters; there are %(count)s.")
+        raise ValidationError(said % {"most": LONGEST_NAME, "count": f"{len(name):,}"})
+    if name != name.strip():
+        raise ValidationError(gettext("Remove the spaces around the name."))
+    if not name.isprintable():
+        said = gettext("A name is one line without invisible characters, such as Order Completed.")
+        raise ValidationError(said)
