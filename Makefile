@@ -14,13 +14,13 @@ export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test quick quick-stop check pythons bench chaos day lock clean messages runtime development \
-  peers chromium pgbouncer python
+  peers chromium pgbouncer promtool python
 
 # SMALL=1 for a machine of 1 GB: fewer processes, less for PostgreSQL, no Flower.
 run: runtime ## Start everything: the product, demo people and a stand-in for FCM; SMALL=1
 	@$(PY) -m config.stack run
 
-test: chromium pgbouncer development ## Run all tests, and the checks beside them
+test: chromium pgbouncer promtool development ## Run all tests, and the checks beside them
 	@$(EXEC) $(PY) -m tests.checks -- $(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # What a change is likely to break, on servers that stay up: what was changed since main, what
@@ -104,10 +104,14 @@ chromium:
 	  echo "carillon: the tests drive Chromium, and there is none. As root:"; \
 	  echo "          apt-get install chromium chromium-headless-shell"; exit 1; } >&2
 
-# The tests that need it are skipped without, and say so.
+# The tests that need one of these are skipped without, and say so.
 pgbouncer:
 	@command -v pgbouncer >/dev/null || [ "$$(id -u)" != 0 ] || \
 	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends pgbouncer; } || true
+
+promtool:
+	@command -v promtool >/dev/null || [ "$$(id -u)" != 0 ] || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends prometheus; } || true
 
 .PHONY: help
 help: ## List the commands
