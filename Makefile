@@ -13,7 +13,7 @@ export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
 # Hundreds of processes start in a test run: without bytecode each would compile the house anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick quick-stop check pythons bench chaos day lock clean messages runtime development \
+.PHONY: run test quick quick-stop check clients pythons bench chaos day lock clean messages runtime development \
   peers chromium pgbouncer promtool python
 
 # SMALL=1 for a machine of 1 GB: fewer processes, less for PostgreSQL, no Flower.
@@ -32,8 +32,12 @@ quick: development ## Run the tests that a change is likely to break (IN=campaig
 quick-stop: development ## Stop the servers that `make quick` keeps up
 	@$(PY) -m config.stack stop
 
-check: development ## Check lint, format, types, imports, migrations and known vulnerabilities
+check: development ## Check lint, types, imports, migrations, the API's schema and vulnerabilities
 	@$(EXEC) $(PY) -m tests.checks
+
+# A client in TypeScript and one in Go, made of the schema; what this machine lacks is skipped.
+clients: development ## Generate two clients of the API and compile them
+	@$(EXEC) $(PY) -m tests.clients
 
 # Starts the product with each Python from 3.11 to 3.14 that this machine has, and requirements.txt.
 pythons: development ## Start the product with each Python that this machine has
