@@ -96,7 +96,7 @@ def ids(place: str = "") -> dict[str, str]:
     """Of the span at work, or of that place, as OpenTelemetry names them in a log. Where no span
     was begun yet nothing is asked, not even the settings: lines are logged before there are any."""
     spans = sys.modules.get(SPANS)
-    named = (spans.here() or place).split("-") if spans else ()
+    named: list[str] = (spans.here() or place).split("-") if spans else []
     return {"trace_id": named[1], "span_id": named[2]} if len(named) == 4 else {}
 
 

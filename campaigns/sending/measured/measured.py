@@ -7,7 +7,7 @@ became of its people.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from campaigns.runs.ledger import Delivery
@@ -18,7 +18,7 @@ from notifications.measures.by_project import PROJECTS
 from notifications.measures.measure import Count, Spread
 from notifications.pace.gate import Grant, Limit
 
-OURS = {"project": PROJECTS, "lane": ("urgent", "bulk")}
+OURS: dict[str, Iterable[str]] = {"project": PROJECTS, "lane": ("urgent", "bulk")}
 RETRIED = (
     *(Reason.UNREACHABLE, Reason.THROTTLED, Reason.DEVICE_THROTTLED, Reason.UNKNOWN_ANSWER),
     *(Reason.UNAVAILABLE, Reason.SERVER_ERROR, Reason.UNANSWERED, *OWN_TIMES),
