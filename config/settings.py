@@ -340,7 +340,7 @@ SPECTACULAR_SETTINGS = {
 
 # --- Reports out ---------------------------------------------------------------------------------
 # Hosts and networks of one's own that reports may go to; all others must be public.
-OUTGOING_ALLOWED = env_places("OUTGOING_ALLOWED")
+OUTGOING_ALLOWED = env_places("OUTGOING_ALLOWED", served=SERVED)
 OUTGOING_CA_FILE = os.environ.get("OUTGOING_CA_FILE") or None  # beside the system's own
 EMAIL_URL = env_secret("EMAIL_URL", "")
 EMAIL_IS_SET = bool(EMAIL_URL)
