@@ -22,8 +22,11 @@ def text(
     name: str, description: str, pattern: str = NO_NUL, *, longest: int = LONGEST, **more: Any
 ) -> OpenApiParameter:
     """A parameter that is a text, with what is refused otherwise: a generated client checks it."""
-    schema = {"type": "string", "minLength": 1, "maxLength": longest, "pattern": pattern}
-    return OpenApiParameter(name, schema, description=description, **more)
+    return OpenApiParameter(name, shape(pattern, longest), description=description, **more)
+
+
+def shape(pattern: str = NO_NUL, longest: int = LONGEST) -> dict[str, Any]:
+    return {"type": "string", "minLength": 1, "maxLength": longest, "pattern": pattern}
 
 
 def number(name: str, description: str, *, most: int = 2**63 - 1) -> OpenApiParameter:
