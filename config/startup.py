@@ -87,12 +87,14 @@ def _clock() -> str:
 
 
 def _stand_in() -> str:
-    """Production has none, on any machine: there such a project only lacks its key."""
+    """Production has none, on any machine: there such a project only lacks its key. Anywhere a new
+    project has no key yet, and sends nothing."""
     from notifications.people.project import Project  # it needs the applications
 
     if settings.PRODUCTION or settings.FCM_ENDPOINT != settings.GOOGLE_FCM_ENDPOINT:
         return ""
-    project = Project.objects.filter(uses_emulator=True).first()
+    with_its_key = Project.objects.filter(uses_emulator=True, service_account__isnull=False)
+    project = with_its_key.order_by("pk").first()
     if project is None:
         return ""
     return (

@@ -19,8 +19,10 @@ from config import startup
 from config.celery import start_only_when_safe
 from config.stack.servers.valkey import answers
 from config.workers import celery_settings
+from notifications.keys.credentials import ServiceAccount
 from tests.given.builders import make_project
 from tests.given.waiting import eventually
+from tests.servers.fcm import Fcm
 from tests.servers.forked import run_bare
 from tests.servers.ports import free_ports
 
@@ -115,12 +117,12 @@ def test_migrate_refuses_an_old_postgresql_before_it_begins(postgresql_15: None)
 
 
 def test_who_knows_no_stand_in_refuses_to_send_for_a_project_that_has_one(
-    settings: LazySettings,
+    settings: LazySettings, fcm: Fcm
 ) -> None:
     """Its messages would go to Google, with a key that Google does not know."""
-    make_project(slug="shop", uses_emulator=True)
-    make_project(slug="real", uses_emulator=False)
-    settings.FCM_ENDPOINT = "https://127.0.0.1:9099"
+    make_project(slug="new", uses_emulator=True)  # as each is made: without a key
+    shop = make_project(slug="shop", uses_emulator=True)
+    ServiceAccount.store(shop, fcm.service_account)
     assert list(startup.troubles()) == []
     settings.FCM_ENDPOINT = settings.GOOGLE_FCM_ENDPOINT
     (trouble,) = startup.troubles()
@@ -129,9 +131,9 @@ def test_who_knows_no_stand_in_refuses_to_send_for_a_project_that_has_one(
     assert list(startup.troubles(startup.FOR_ALL)) == [], "the web shows what is wrong"
 
 
-def test_production_knows_no_stand_in_on_any_machine(settings: LazySettings) -> None:
+def test_production_knows_no_stand_in_on_any_machine(settings: LazySettings, fcm: Fcm) -> None:
     """A project left from a trial shall not keep the others from sending."""
-    make_project(slug="shop", uses_emulator=True)
+    ServiceAccount.store(make_project(uses_emulator=True), fcm.service_account)
     settings.FCM_ENDPOINT, settings.PRODUCTION = settings.GOOGLE_FCM_ENDPOINT, True
     assert list(startup.troubles()) == []
 
