@@ -13,14 +13,14 @@ export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD := 1
 # Hundreds of processes start in a test run: without bytecode each would compile the house anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick quick-stop check pythons bench chaos day lock clean messages runtime development \
-  peers chromium pgbouncer python
+.PHONY: run test quick quick-stop check clients pythons bench chaos day lock clean messages runtime development \
+  peers chromium pgbouncer promtool python
 
 # SMALL=1 for a machine of 1 GB: fewer processes, less for PostgreSQL, no Flower.
 run: runtime ## Start everything: the product, demo people and a stand-in for FCM; SMALL=1
 	@$(PY) -m config.stack run
 
-test: chromium pgbouncer development ## Run all tests, and the checks beside them
+test: chromium pgbouncer promtool development ## Run all tests, and the checks beside them
 	@$(EXEC) $(PY) -m tests.checks -- $(PY) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # What a change is likely to break, on servers that stay up: what was changed since main, what
@@ -32,8 +32,12 @@ quick: development ## Run the tests that a change is likely to break (IN=campaig
 quick-stop: development ## Stop the servers that `make quick` keeps up
 	@$(PY) -m config.stack stop
 
-check: development ## Check lint, format, types, imports, migrations and known vulnerabilities
+check: development ## Check lint, types, imports, migrations, the API's schema and vulnerabilities
 	@$(EXEC) $(PY) -m tests.checks
+
+# A client in TypeScript and one in Go, made of the schema; what this machine lacks is skipped.
+clients: development ## Generate two clients of the API and compile them
+	@$(EXEC) $(PY) -m tests.clients
 
 # Starts the product with each Python from 3.11 to 3.14 that this machine has, and requirements.txt.
 pythons: development ## Start the product with each Python that this machine has
@@ -104,10 +108,14 @@ chromium:
 	  echo "carillon: the tests drive Chromium, and there is none. As root:"; \
 	  echo "          apt-get install chromium chromium-headless-shell"; exit 1; } >&2
 
-# The tests that need it are skipped without, and say so.
+# The tests that need one of these are skipped without, and say so.
 pgbouncer:
 	@command -v pgbouncer >/dev/null || [ "$$(id -u)" != 0 ] || \
 	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends pgbouncer; } || true
+
+promtool:
+	@command -v promtool >/dev/null || [ "$$(id -u)" != 0 ] || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends prometheus; } || true
 
 .PHONY: help
 help: ## List the commands

@@ -279,6 +279,10 @@ SPECTACULAR_SETTINGS = {
     # What is only read is no part of what is written: nobody has to make up an id.
     "COMPONENT_SPLIT_REQUEST": True,
     "ENFORCE_NON_BLANK_FIELDS": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "notifications.api.ground.clients.finish",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "MessageDeviceStatus": "campaigns.runs.messages.outcome.DEVICE_STATUSES",
         "MessagePriority": ["high", "normal"],
@@ -338,7 +342,7 @@ SPECTACULAR_SETTINGS = {
 
 # --- Reports out ---------------------------------------------------------------------------------
 # Hosts and networks of one's own that reports may go to; all others must be public.
-OUTGOING_ALLOWED = env_places("OUTGOING_ALLOWED")
+OUTGOING_ALLOWED = env_places("OUTGOING_ALLOWED", served=SERVED)
 OUTGOING_CA_FILE = os.environ.get("OUTGOING_CA_FILE") or None  # beside the system's own
 EMAIL_URL = env_secret("EMAIL_URL", "")
 EMAIL_IS_SET = bool(EMAIL_URL)
@@ -366,6 +370,12 @@ PHONES_URL = FEED_URL or PUBLIC_URL
 if not SERVED:  # with `make run` pages and feed have a port each, and no proxy in front
     PUBLIC_URL = PUBLIC_URL or f"http://127.0.0.1:{env_int('PORT', 8000, least=1)}"
     PHONES_URL = PHONES_URL or f"http://127.0.0.1:{FEED_PORT}"
+# In the schema: where programs find us, and where apps find the feed.
+SPECTACULAR_SETTINGS["SERVERS"] = [
+    *([{"url": PUBLIC_URL, "description": "This installation"}] if PUBLIC_URL else []),
+    {"url": "/", "description": "Where this schema was read"},
+]
+FEED_SERVERS = [{"url": PHONES_URL or "/", "description": "The process “feed”"}]
 # Where phones fetch uploaded images: of a CDN, or ours. FCM takes https only. Empty: nowhere.
 IMAGES_URL = images_address(env_text("IMAGES_URL", ""), ours=PUBLIC_URL)
 

@@ -9,7 +9,8 @@ import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from config.boot.prerequisites import missing_databases, old_postgresql
+from config.boot.prerequisites import missing_databases
+from config.postgresql.version import too_old
 from config.workers import celery_settings
 
 Checks = tuple[Callable[[], str], ...]
@@ -21,7 +22,7 @@ MOST_TRIED = 20  # service accounts
 
 def troubles(checks: Checks | None = None) -> Iterator[str]:
     """Each in one line, with what to do. A server that does not answer yet is not one of them."""
-    every = (*FOR_ALL, _eviction, _visibility, _late_acknowledgement, _clock, _locks)
+    every = (*FOR_ALL, _stand_in, _eviction, _visibility, _late_acknowledgement, _clock, _locks)
     for check in checks or every:
         try:
             trouble = check()
@@ -32,9 +33,7 @@ def troubles(checks: Checks | None = None) -> Iterator[str]:
 
 
 def _old_postgresql() -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('server_version_num')::integer")
-        return old_postgresql(cursor.fetchone()[0])
+    return too_old(connection)
 
 
 def _missing_databases() -> str:
@@ -84,6 +83,25 @@ def _clock() -> str:
     return (
         f"This machine's clock is {abs(ahead):,.0f} s {word} PostgreSQL's: runs would start at "
         "the wrong time. Let NTP set both."
+    )
+
+
+def _stand_in() -> str:
+    """Production has none, on any machine: there such a project only lacks its key. Anywhere a new
+    project has no key yet, and sends nothing."""
+    from notifications.people.project import Project  # it needs the applications
+
+    if settings.PRODUCTION or settings.FCM_ENDPOINT != settings.GOOGLE_FCM_ENDPOINT:
+        return ""
+    with_its_key = Project.objects.filter(uses_emulator=True, service_account__isnull=False)
+    project = with_its_key.order_by("pk").first()
+    if project is None:
+        return ""
+    return (
+        f"The project {project.slug} sends to a stand-in for FCM, and this machine knows none: its "
+        "messages would go to Google. Set FCM_ENDPOINT, FCM_TOKEN_URI and FCM_CA_FILE as on the "
+        "first machine, or give the project its key from Google: manage.py "
+        f"set_firebase_credentials --project {project.slug} FILE."
     )
 
 

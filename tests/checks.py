@@ -1,4 +1,4 @@
-"""`make check`: lint, types, imports, migrations and advisories, beside each other.
+"""`make check`: lint, types, imports, migrations, schema and advisories, beside each other.
 
 With a command behind `--`, beside that one too, which has the terminal: what the checks say is
 printed below it. Whatever fails, the exit code says so.
@@ -22,6 +22,7 @@ CHECKS = {
     "imports": (sys.executable, f"{TOOLS}/lint-imports"),
     "types": (sys.executable, "-m", "mypy", "."),
     "migrations": (sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"),
+    "schema": (sys.executable, "-m", "tests.clients.lint"),
     "advisories": (sys.executable, "-m", "tests.advisories", *LOCKS),
 }
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests import checks
+from tests.clients import lint, tools
 
 GOOD = (sys.executable, "-c", "print('all is well')")
 BAD = (sys.executable, "-c", "raise SystemExit('a line too long')")
@@ -30,3 +33,25 @@ def test_an_interrupt_reaches_the_checks_too() -> None:
     """They stay in the terminal's foreground, and so does what runs beside them."""
     alone = (sys.executable, "-c", "import os; exit(os.getpgrp() == os.getpid())")
     assert checks.main([*alone], {"lint": alone}) == 0
+
+
+def test_without_npm_the_schema_is_not_linted_and_nobody_is_kept_from_working(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lint, "make_schema", lambda: None)
+    monkeypatch.setenv("PATH", "")
+    assert lint.main() == 0
+    assert "NOT LINTED, there is no npm here" in capsys.readouterr().out
+
+
+def test_without_a_registry_it_is_not_linted_either(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    npm = tmp_path / "npm"
+    npm.write_text("#!/bin/sh\nexit 1\n")
+    npm.chmod(0o700)
+    monkeypatch.setattr(lint, "make_schema", lambda: None)
+    monkeypatch.setattr(tools, "PLACE", tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert lint.main() == 0
+    assert "NOT LINTED, its linter could not be installed" in capsys.readouterr().out

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.db import transaction
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,7 +20,7 @@ from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audiences import reach, rules, why
 from campaigns.audiences.audience import Audience, Member, validate_rules
 from campaigns.planning.launch_check import doubts
-from notifications.api.ground import pages
+from notifications.api.ground import pages, query
 from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient, slow
@@ -263,7 +263,7 @@ def _in_time() -> Iterator[None]:
 
 class AudienceExplain(ApiView):
     @refuses(HTTPStatus.UNPROCESSABLE_ENTITY)
-    @takes(OpenApiParameter("contact", str, required=True, description="External id."))
+    @takes(query.contact(required=True))
     @extend_schema(responses=ExplanationSerializer)
     @slow
     def get(self, request: Request, pk: int) -> Response:

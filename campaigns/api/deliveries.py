@@ -17,7 +17,7 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.variants import group
-from notifications.api.ground import pages
+from notifications.api.ground import pages, query
 from notifications.api.ground.patience import slow
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
@@ -26,7 +26,7 @@ from notifications.api.named import contact_named
 FILTERS = [
     OpenApiParameter("status", {"$ref": "#/components/schemas/DeliveryStatus"}),
     OpenApiParameter("reason", str, enum=Reason.values),
-    OpenApiParameter("revision", int, description="Only those of this revision of the text."),
+    query.number("revision", "Only those of this revision of the text.", most=9_999),
     OpenApiParameter(
         "variant", str, enum=[*group.NUMBERS], description="Only those of this group."
     ),
@@ -91,7 +91,7 @@ class SentSerializer(serializers.Serializer[Any]):
 
 class DeliveriesOfOne(ApiView):
     @takes(
-        OpenApiParameter("contact", str, required=True, description="External id."),
+        query.contact(required=True),
         *pages.PARAMETERS,
     )
     @extend_schema(

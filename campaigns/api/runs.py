@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -27,7 +27,7 @@ from campaigns.runs.reasons import Cause, cause_in_words
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Totals
 from campaigns.runs.variants.group import LETTERS, name_of
-from notifications.api.ground import pages
+from notifications.api.ground import pages, query
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
 from notifications.pace.gate import Limit
@@ -303,7 +303,7 @@ def run_url(request: Request, run: Run) -> str:
 class Runs(ApiView):
     @takes(
         *pages.PARAMETERS,
-        OpenApiParameter("campaign", int, description="Only runs of this campaign (its id)."),
+        query.number("campaign", "Only runs of this campaign (its id).", most=10**18 - 1),
     )
     @extend_schema(operation_id="runs_list", responses=pages.schema_of(RunSummarySerializer))
     def get(self, request: Request) -> Response:

@@ -18,6 +18,7 @@ from campaigns.planning import local
 from campaigns.planning.campaign import MOST_EVERY, Campaign
 from campaigns.planning.repeats import cron, days_off, holidays, public_holidays, weekdays
 from campaigns.runs.policy import BY_CLOCK, NEVER, TIMES, TIMES_OF
+from notifications.api.ground import query
 from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
@@ -290,11 +291,14 @@ class HolidaysSerializer(serializers.Serializer[Any]):
 
 class Holidays(ApiView):
     @takes(
-        OpenApiParameter("country", str, required=True, description="Its code: KR, DE, US."),
-        OpenApiParameter("part", str, description="One of the country's `parts`, such as BY."),
+        query.text("country", "Its code: KR, DE, US.", longest=40, required=True),
+        query.text("part", "One of the country's `parts`, such as BY.", longest=40),
         OpenApiParameter("until", int, description="The last year; next year."),
-        OpenApiParameter(
-            "language", str, description="Of the names, where they are known in it. Default: en."
+        query.text(
+            "language",
+            "Of the names, where they are known in it. Default: en.",
+            f"^{query.LANGUAGE}$",
+            longest=35,
         ),
     )
     @extend_schema(operation_id="holidays_retrieve", responses=HolidaysSerializer)

@@ -14,13 +14,13 @@ from campaigns.echo.converting import count_touches
 from campaigns.echo.receipt import NAMES, STEPS, Event, Report
 from campaigns.runs.best_hour import opens
 from campaigns.runs.run import Run
-from notifications.measures.by_project import label_of
+from notifications.measures.by_project import PROJECTS, label_of
 from notifications.measures.measure import Count
 from notifications.outgoing import outbox
 
 KEPT = Count(
     "carillon_receipts_total", "Receipts of phones that were kept, by what they tell.",
-    ("project", "event"),
+    {"project": PROJECTS, "event": NAMES.values()},
 )  # fmt: skip
 
 # One run at a time: its part of the recipients is then known to the planner. In the order of their

@@ -14,6 +14,7 @@ from django.db.models.functions import Greatest, Now
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.runs.run import Run
+from notifications.measures.by_project import PROJECTS
 from notifications.measures.measure import Count
 
 # Large, so that a process is seldom between two of them; but several for each, to end together.
@@ -35,7 +36,7 @@ SILENT = Q(state="leased", lease_until__lt=Now() + LEASE - RENEWED_WITHIN)
 TAKEN_OVER = Count(
     "carillon_lease_takeovers_total",
     "Chunks taken from workers that died or hung.",
-    ("project",),
+    {"project": PROJECTS},
 )
 SETTLED = F("accepted") + F("rejected") + F("skipped") + F("unknown")
 

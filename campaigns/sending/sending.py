@@ -118,7 +118,7 @@ class Sending:
             if self.rows.may_leave_to_others(error):
                 self._come_back_in(keyless.AGAIN_SECONDS)
             else:
-                self._pause(Cause.BAD_CREDENTIALS, str(error))
+                self._pause_without_key(error)
         try:
             if self.claim.chunk.size <= WINDOW or self._gate_is_open():
                 self.left.extend(self.rows.people())
@@ -341,7 +341,7 @@ class Sending:
                     raise  # the gateway's own, not our waiting
                 self._renew_when_due()
             except BadCredentials as error:  # raised before the first request left
-                self._pause(Cause.BAD_CREDENTIALS, str(error))
+                self._pause_without_key(error)
                 return []
         return []
 
@@ -366,6 +366,10 @@ class Sending:
                 asking.look(self.run.project)
             self.gate.rate, self.gate.safe = self.run.own_rate, self.claim.safe_rate
         return granted
+
+    def _pause_without_key(self, error: BadCredentials) -> None:
+        self.measured.no_token()
+        self._pause(Cause.BAD_CREDENTIALS, str(error))
 
     def _pause(self, cause: Cause, detail: Detail | str) -> None:
         """A day's messages do not wait for a person: they are tried again until their deadlines."""

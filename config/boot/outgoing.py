@@ -16,12 +16,21 @@ CONSOLE = "django.core.mail.backends.console.EmailBackend"
 PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 
+# One's own machine, where a receiver that is being written has no certificate.
+WITHOUT_TLS = {
+    "http://127.0.0.1": "127.0.0.1",
+    "http://[::1]": "::1",
+    "http://localhost": "localhost",
+}
+
+
 @dataclass(frozen=True)
 class Places:
-    """Hosts by name, and networks."""
+    """Hosts by name, networks, and names of one's own machine that are called without TLS."""
 
     hosts: frozenset[str]
     networks: tuple[Network, ...]
+    without_tls: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -35,9 +44,12 @@ class Mail:
     tls: bool = False
 
 
-def env_places(name: str) -> Places:
-    hosts, networks = set(), []
+def env_places(name: str, *, served: bool) -> Places:
+    hosts, networks, without_tls = set(), [], set()
     for text in env_list(name, ""):
+        if text.startswith("http://"):
+            without_tls.add(_own_machine(name, text, served))
+            continue
         try:
             networks.append(ipaddress.ip_network(text))
         except ValueError:
@@ -46,7 +58,21 @@ def env_places(name: str) -> Places:
                     f"{name}: {text!r} is neither a host nor a network such as 10.1.0.0/16."
                 ) from None
             hosts.add(text.lower())
-    return Places(frozenset(hosts), tuple(networks))
+    return Places(frozenset(hosts), tuple(networks), frozenset(without_tls))
+
+
+def _own_machine(name: str, text: str, served: bool) -> str:
+    if served:
+        raise ImproperlyConfigured(
+            f"{name}: production and staging send over https:// only. Leave out {text!r}."
+        )
+    host = WITHOUT_TLS.get(text.rstrip("/").lower())
+    if host is None:
+        raise ImproperlyConfigured(
+            f"{name}: {text!r}: only http://127.0.0.1, http://[::1] and http://localhost can be "
+            "without TLS. Each stands for all of its ports."
+        )
+    return host
 
 
 def env_email(name: str, url: str) -> Mail:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -26,6 +26,7 @@ from config.front.hands.way import Said, Way
 from config.front.refusals import Away, Refused
 from notifications.api.ground import authentication
 from notifications.postgres.outage import DATABASE_TROUBLE, is_collision
+from notifications.requests import request_id
 from notifications.staff.access import ApiKey
 from notifications.tracing import tracing
 
@@ -37,7 +38,7 @@ def answer(environs: list[dict[str, Any]]) -> list[Said | Refused | None]:
     close_old_connections()
     try:
         answers: dict[int, Said | Refused] = {}
-        with _span_of(environs):
+        with _spans_of(environs, answers):
             for key, ours in _by_key(environs).items():
                 answers |= _keep(key, ours)
         return [answers.get(place) for place in range(len(environs))]
@@ -45,13 +46,29 @@ def answer(environs: list[dict[str, Any]]) -> list[Said | Refused | None]:
         close_old_connections()
 
 
-def _span_of(environs: list[dict[str, Any]]) -> tracing.Span:
-    """One for all of them, with links to what their callers are at."""
-    span = tracing.span("express", "server", calls=len(environs))
-    if tracing.is_on():
-        for environ in environs:
-            span.link(environ.get("HTTP_TRACEPARENT", ""))
-    return span
+@contextmanager
+def _spans_of(
+    environs: list[dict[str, Any]], answers: Mapping[int, Said | Refused]
+) -> Iterator[None]:
+    """One for all of them, and one within each caller's trace; the two have links to each other.
+    Whoever is not answered here has a span on the ordinary way."""
+    begun = [_begin_span(environ) for environ in environs] if tracing.is_on() else []
+    with tracing.span("express", calls=len(environs)) as together:
+        yield
+        for place, span in enumerate(begun):
+            if said := answers.get(place):
+                span.tell(**{"http.response.status_code": int(said.status)})
+                span.link(together.place)
+                together.link(span.place)
+                span.end()
+
+
+def _begin_span(environ: dict[str, Any]) -> tracing.Span:
+    route = calls.ADDRESS.removeprefix("/")
+    environ[request_id.IN_META] = name = request_id.name_of(environ)
+    told = {"http.request.method": "POST", "http.route": route, "request_id": name}
+    carried = {tracing.PARENT: environ.get("HTTP_TRACEPARENT", "")}
+    return tracing.span(f"POST {route}", "server", carried=carried, **told)
 
 
 def _by_key(environs: list[dict[str, Any]]) -> dict[ApiKey, dict[int, Call]]:

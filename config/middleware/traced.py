@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
@@ -10,6 +11,8 @@ from notifications.requests import request_id
 from notifications.tracing import tracing
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+# A regular expression catches what has no address of its own: that is no route.
+NO_ROUTE = re.compile(r"[\^$(]")
 
 
 class Traced:
@@ -24,9 +27,10 @@ class Traced:
         method = request.method if request.method in METHODS else "_OTHER"
         told = {"http.request.method": method, "request_id": request_id.current()}
         with tracing.span(str(method), "server", carried=carried, **told) as span:
+            request.META[tracing.IN_META] = span.place
             response = self.get_response(request)
-            if request.resolver_match:
-                route = request.resolver_match.route
+            route = request.resolver_match.route if request.resolver_match else ""
+            if route and not NO_ROUTE.search(route):
                 span.rename(f"{method} {route}")
                 span.tell(**{"http.route": route})
             span.tell(**{"http.response.status_code": response.status_code})

@@ -11,11 +11,15 @@ import select
 from django.db.backends.postgresql import base
 from psycopg.pq import TransactionStatus
 
+from config.postgresql.version import Validation
+
 IDLE = TransactionStatus.IDLE
 HEARD = select.POLLIN | select.POLLPRI | select.POLLERR | select.POLLHUP
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    validation_class = Validation
+
     def is_usable(self) -> bool:
         return self._is_silent() or super().is_usable()
 

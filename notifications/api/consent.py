@@ -9,13 +9,13 @@ from django.core.validators import BaseValidator
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.ground import pages
+from notifications.api.ground import pages, query
 from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient, slow
@@ -239,7 +239,7 @@ class SuppressionFilters(serializers.Serializer[Any]):
 class Suppressions(ApiView):
     @takes(
         *pages.PARAMETERS,
-        OpenApiParameter("external_id_prefix", str, description="The start of the external id."),
+        query.text("external_id_prefix", "The start of the external id."),
     )
     @extend_schema(
         operation_id="suppressions_list",

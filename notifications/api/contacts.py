@@ -18,7 +18,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.ground import pages, tags
+from notifications.api.ground import pages, query, tags
 from notifications.api.ground.fields import CountedList, Moment, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient, slow
@@ -132,16 +132,13 @@ class ContactFilters(serializers.Serializer[Any]):
 class Contacts(ApiView):
     @takes(
         *pages.PARAMETERS,
-        OpenApiParameter(
-            "q", str, description="The start of the external id, upper or lower case."
-        ),
-        OpenApiParameter(
-            "external_id_prefix", str, description="The start of the external id, case-sensitive."
-        ),
-        OpenApiParameter(
+        query.text("q", "The start of the external id, upper or lower case."),
+        query.text("external_id_prefix", "The start of the external id, case-sensitive."),
+        query.text(
             "attributes",
-            str,
-            description='A JSON object of values they must have: {"plan": "gold"}.',
+            'A JSON object of values they must have: {"plan": "gold"}.',
+            r"^\s*\{[^\x00]+\}\s*$",
+            longest=LONGEST_ASKED,
         ),
         OpenApiParameter(
             "platform",

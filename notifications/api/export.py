@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponseBase, StreamingHttpResponse
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from notifications.api.ground import query
 from notifications.api.ground.patience import refusing_when_busy
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
@@ -65,7 +66,7 @@ class ExportSerializer(serializers.Serializer[Any]):
 
 
 class Export(ApiView):
-    @takes(OpenApiParameter("contact", str, required=True, description="External id."))
+    @takes(query.contact(required=True))
     @extend_schema(responses=ExportSerializer, examples=[EXAMPLE])
     def get(self, request: Request) -> HttpResponseBase:
         """Everything stored about one person, in sections: contact, devices, consent, lists,

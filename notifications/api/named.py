@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError as Invalid
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from notifications.api.ground import query
 from notifications.api.ground.view import ApiView
 from notifications.api.reading import external_id
 from notifications.people.contact import Contact
 
 
+@extend_schema_field(query.shape(query.NO_CONTROL))
 class ExternalId(serializers.CharField):
     """In a body: judged as everywhere."""
 

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from notifications.people.project import Project
 
 SHOWN = 50
 OTHER = "other"
+
+
+class Labels:
+    """All that there are now: asked anew each time."""
+
+    def __iter__(self) -> Iterator[str]:
+        slugs = list(Project.objects.order_by("pk").values_list("slug", flat=True)[: SHOWN + 1])
+        yield from slugs[:SHOWN]
+        if len(slugs) > SHOWN:
+            yield OTHER
+
+
+PROJECTS = Labels()
 
 
 def label_of(project: Project) -> str:

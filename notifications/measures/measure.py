@@ -15,7 +15,7 @@ from math import inf
 import prometheus_client
 
 from notifications.measures.place import in_files
-from notifications.measures.shown import OURS
+from notifications.measures.shown import OURS, begin_at_zero
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +40,16 @@ class Measure:
 
 
 class Count(Measure):
-    """How often it happened, or how much of it there was."""
+    """How often it happened, or how much of it there was: by labels and the values of each.
 
-    def __init__(self, name: str, text: str, labels: Sequence[str]) -> None:
-        super().__init__(name, labels)
+    All of them are shown from the start, at 0. A series that begins with what happened first has
+    no growth that Prometheus sees.
+    """
+
+    def __init__(self, name: str, text: str, labels: Mapping[str, Iterable[str]]) -> None:
+        super().__init__(name, tuple(labels))
         self.counter = prometheus_client.Counter(name, text, self.labels, registry=OURS)
+        begin_at_zero(name, text, labels)
 
     def add(self, amount: float, *labels: str) -> None:
         if amount:

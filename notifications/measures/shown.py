@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 
 from django.conf import settings
 from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
 from notifications.measures.place import folder
 
@@ -14,13 +18,40 @@ OURS = CollectorRegistry()
 
 log = logging.getLogger(__name__)
 
+Values = Mapping[str, Iterable[str]]  # of each label
+_counters: dict[str, tuple[str, Values]] = {}
+
+
+def begin_at_zero(name: str, text: str, labels: Values) -> None:
+    """Show this counter for all values of its labels."""
+    _counters[name.removesuffix("_total")] = (text, labels)
+
+
+class Shown(Collector):
+    """What was counted and timed, and a 0 for whatever did not happen yet."""
+
+    def collect(self) -> Iterator[Metric]:
+        found = {family.name: family for family in _measured()}
+        for name, (text, labels) in _counters.items():
+            family = found.setdefault(name, CounterMetricFamily(name, text))
+            counted = {tuple(map(sample.labels.get, labels)) for sample in family.samples}
+            for values in product(*labels.values()):
+                if values not in counted:
+                    family.add_sample(f"{name}_total", dict(zip(labels, values, strict=True)), 0)
+        yield from found.values()
+
 
 def register(registry: CollectorRegistry) -> None:
+    registry.register(Shown())
+
+
+def _measured() -> Iterable[Metric]:
     """Without a folder, this process knows of itself only."""
     if not settings.METRICS_DIR:
-        registry.register(OURS)
-        return
+        return OURS.collect()
     try:
-        MultiProcessCollector(registry, str(folder()))  # type: ignore[no-untyped-call]
+        files = MultiProcessCollector(CollectorRegistry(), str(folder()))  # type: ignore[no-untyped-call]
     except OSError as error:
         log.warning("nothing that was measured is shown: METRICS_DIR: %s", error)
+        return ()
+    return files.collect()  # type: ignore[no-untyped-call,no-any-return]

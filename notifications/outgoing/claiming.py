@@ -135,7 +135,8 @@ def _write(one: Tried, now: datetime) -> None:
     call, answer = one.call, one.answer
     state, next_at = Call.State.ACCEPTED, now
     if not answer.taken:
-        over = now >= call.gives_up_at or answer.gone or call.is_test
+        off = call.is_test and call.endpoint.disabled_at is not None  # nobody tries it again
+        over = now >= call.gives_up_at or answer.gone or off
         state = Call.State.FAILED if over else Call.State.WAITING
         next_at = min(_next(call, answer, now), max(now, call.gives_up_at))
     Call.objects.filter(pk=call.pk, tries=call.tries, state=Call.State.WAITING).update(

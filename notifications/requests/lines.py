@@ -15,6 +15,7 @@ from typing import Any
 
 from notifications.requests import request_id
 from notifications.requests.at_work import at_work
+from notifications.tracing import tracing
 
 QUOTES = re.compile(r"^(DETAIL|CONTEXT): .*(\n(?!\S+: |Traceback|  File).*)*", re.MULTILINE)
 NAMED = re.compile(r"\b(run|chunk|wave)=(\d+)\b")  # as our own lines begin
@@ -42,6 +43,7 @@ class Json(logging.Formatter):
             "logger": record.name,
             "message": said,
             "request_id": _request_of(record),
+            **tracing.ids(_meta_of(record).get(tracing.IN_META, "")),
             **_of_celery(record),
             **at_work(),
             **{name: int(number) for name, number in NAMED.findall(said)},
@@ -61,9 +63,13 @@ def _unquoted(text: str) -> str:
 
 
 def _request_of(record: logging.LogRecord) -> str:
-    # Django logs a refusal when the middlewares are done, and hands the request over.
-    meta = getattr(getattr(record, "request", None), "META", {})
-    return request_id.current() or str(meta.get(request_id.IN_META, ""))
+    return request_id.current() or str(_meta_of(record).get(request_id.IN_META, ""))
+
+
+def _meta_of(record: logging.LogRecord) -> Mapping[str, Any]:
+    """Django logs a refusal when the middlewares are done, and hands the request over."""
+    found: Mapping[str, Any] = getattr(getattr(record, "request", None), "META", {})
+    return found
 
 
 def _of_celery(record: logging.LogRecord) -> dict[str, Any]:

@@ -90,6 +90,10 @@ class OpenSpan:
     def rename(self, name: str) -> None:
         self._span.update_name(name)
 
+    @property
+    def place(self) -> str:
+        return _header(trace.set_span_in_context(self._span))
+
     def link(self, parent: str) -> None:
         for link in _links(parent):
             self._span.add_link(link.context)
@@ -107,8 +111,12 @@ def begin(name: str, kind: str, what: Mapping[str, Any], *, parent: Any, rung_by
 
 def here() -> str:
     """The span at work, for another process; empty: none is."""
+    return _header(None)
+
+
+def _header(within: context.Context | None) -> str:
     headers: dict[str, str] = {}
-    _w3c.inject(headers)
+    _w3c.inject(headers, within)
     return headers.get(HEADER, "")
 
 

@@ -6,6 +6,7 @@ closed lists, never a person's.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -14,10 +15,16 @@ from django.conf import settings
 
 PARENT = "traceparent"  # a header, of HTTP and of a task: what follows belongs to its trace
 LINK = "carillon_rung_by"  # of a task that begins a trace: what rang it
+IN_META = "carillon.span"  # of a request: its span's place, for what is logged after it ended
+SPANS = "notifications.tracing.spans"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Span(Protocol):
+    @property
+    def place(self) -> str:
+        """As a `traceparent` names it."""
+
     def __enter__(self) -> Span: ...
 
     def __exit__(self, *error: Any) -> None: ...
@@ -37,6 +44,8 @@ class Span(Protocol):
 
 
 class NoSpan:
+    place = ""
+
     def __enter__(self) -> Span:
         return self
 
@@ -81,6 +90,14 @@ def carried(*, anew: bool = False) -> dict[str, str]:
     """For a process that goes on with this: headers. `anew`: it begins a trace, linked to ours."""
     here = _spans().here() if is_on() else ""
     return {LINK if anew else PARENT: here} if here else {}
+
+
+def ids(place: str = "") -> dict[str, str]:
+    """Of the span at work, or of that place, as OpenTelemetry names them in a log. Where no span
+    was begun yet nothing is asked, not even the settings: lines are logged before there are any."""
+    spans = sys.modules.get(SPANS)
+    named: list[str] = (spans.here() or place).split("-") if spans else []
+    return {"trace_id": named[1], "span_id": named[2]} if len(named) == 4 else {}
 
 
 def prepare() -> None:

@@ -7,13 +7,18 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
+from uuid import uuid4
 
+import hypothesis
 import jsonschema
 import pytest
 import yaml
+from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
 from django.urls import URLPattern
+from hypothesis import strategies as st
 
 import campaigns.api.urls
 import notifications.api.urls
@@ -155,6 +160,140 @@ def test_every_answer_of_an_operation_is_foretold(
     schema: Schema, operation: str, statuses: str
 ) -> None:
     assert sorted(dict(operations(schema))[operation]["responses"]) == statuses.split()
+
+
+def test_every_operation_has_a_summary_of_one_sentence(schema: Schema) -> None:
+    for name, operation in operations(schema):
+        summary = operation["summary"]
+        assert 8 < len(summary) <= 120 and "\n" not in summary, name
+        assert operation["description"].replace("\n", " ").startswith(summary), name
+
+
+def test_no_two_constants_of_a_client_have_one_name(schema: Schema) -> None:
+    """Go has one space for the values of all enumerations."""
+    names = [
+        constant
+        for name, shape in schema["components"]["schemas"].items()
+        if "enum" in shape and name != "NullEnum"
+        for constant in shape["x-enum-varnames"]
+    ]
+    assert {"AutomationStatePaused", "AlertKindPaused"} <= set(names)
+    assert len(names) == len(set(names)) and all(map(str.isidentifier, names))
+    shapes = schema["components"]["schemas"].values()
+    assert all(
+        len(one["enum"]) == len(one["x-enum-varnames"])
+        for one in shapes
+        if "x-enum-varnames" in one
+    )
+
+
+def test_what_may_be_null_has_a_type(schema: Schema) -> None:
+    """In OpenAPI 3.0 `nullable` means nothing without one."""
+    text = json.dumps(schema)
+    found = [json.loads(each) for each in re.findall(r"\{[^{}]*\"nullable\": true[^{}]*\}", text)]
+    assert len(found) > 50 and all("type" in one for one in found)
+    run = schema["components"]["schemas"]["Run"]["properties"]
+    assert (run["cause"]["type"], run["pace"]["type"]) == ("object", "object")
+    decision = schema["components"]["schemas"]["FirstPart"]["properties"]["decision"]
+    assert (decision["type"], decision["nullable"]) == ("string", True)
+
+
+@pytest.mark.parametrize("address", ["receipts", "me/inbox/stream"])
+def test_what_the_feed_answers_is_called_at_its_own_address(schema: Schema, address: str) -> None:
+    (operation,) = schema["paths"][f"/api/v1/{address}"].values()
+    assert [server["url"] for server in operation["servers"]] == [settings.PHONES_URL]
+    web = [server["url"] for server in schema["servers"]]
+    assert web == [settings.PUBLIC_URL, "/"]
+    elsewhere = [name for name, one in operations(schema) if "servers" in one]
+    assert len(elsewhere) == 2
+
+
+def test_only_receipts_need_no_key(schema: Schema) -> None:
+    assert [name for name, one in operations(schema) if not one["security"]] == ["POST receipts"]
+
+
+def parameters(schema: Schema) -> Iterator[tuple[str, Schema]]:
+    for name, operation in operations(schema):
+        yield from ((name, one) for one in operation.get("parameters", ()))
+
+
+def test_a_text_that_is_asked_for_says_what_it_may_hold(schema: Schema) -> None:
+    found = 0
+    for name, parameter in parameters(schema):
+        shape = parameter["schema"]
+        if shape.get("type") == "string" and not {"enum", "format"} & shape.keys():
+            assert shape["minLength"] == 1, (name, parameter["name"])
+            if parameter["in"] != "path":
+                assert shape["maxLength"] and re.compile(shape["pattern"])
+                found += 1
+    assert found > 60
+
+
+@pytest.mark.parametrize("name", ["ToRequest", "TestAskedRequest", "CampaignTestAskedRequest"])
+def test_a_person_that_a_body_names_has_an_id_of_at_most_200_characters(
+    schema: Schema, name: str
+) -> None:
+    contact = schema["components"]["schemas"][name]["properties"]["contact"]
+    assert (contact["minLength"], contact["maxLength"]) == (1, 200)
+    assert not re.search(contact["pattern"], "a\nb") and contact["description"]
+
+
+# Whether there is such a person, list, page or country, no schema can say.
+ONLY_WE_KNOW = {"cursor", "contact", "country", "part", "attributes", "ticket"}
+
+
+@pytest.mark.parametrize("path", ["contacts", "suppressions", "messages", "runs", "holidays"])
+@hypothesis.settings(
+    max_examples=10, deadline=None, suppress_health_check=[*hypothesis.HealthCheck]
+)
+@hypothesis.given(data=st.data())
+def test_a_text_that_the_schema_allows_is_not_refused(
+    alice: Caller, path: str, data: st.DataObject
+) -> None:
+    operation = promised.operation("GET", f"/api/v1/{path}") or {}
+    for parameter in operation["parameters"]:
+        name, shape = parameter["name"], parameter["schema"]
+        if parameter["in"] == "query" and "maxLength" in shape and name not in ONLY_WE_KNOW:
+            known = {"country": "KR"} if path == "holidays" else {}
+            asked = urlencode({**known, name: data.draw(allowed_by(shape))})
+            assert alice.get(f"{path}?{asked}").status_code == 200, asked
+
+
+@hypothesis.settings(
+    max_examples=25, deadline=None, suppress_health_check=[*hypothesis.HealthCheck]
+)
+@hypothesis.given(data=st.data())
+def test_a_header_that_the_schema_allows_is_not_refused(
+    alice: Caller, ours: Project, data: st.DataObject
+) -> None:
+    audience = f"audiences/{make_audience(ours).pk}"
+    got, put = (promised.operation(method, f"/api/v1/{audience}") for method in ("GET", "PUT"))
+    posted = promised.operation("POST", "/api/v1/lists")
+    assert got and put and posted
+    tag = {"If-None-Match": data.draw(allowed_by(shape_of(got, "If-None-Match")))}
+    assert alice.get(audience, **tag).status_code in (200, 304)
+    tag = {"If-Match": data.draw(allowed_by(shape_of(put, "If-Match")))}
+    body = {"name": f"Gold {uuid4()}", "rules": {"all": []}}
+    assert alice.put(audience, body, **tag).status_code in (200, 412)
+    key = {"Idempotency-Key": data.draw(allowed_by(shape_of(posted, "Idempotency-Key")))}
+    reply = alice.post("lists", {"name": f"List {uuid4()}"}, **key)
+    assert reply.status_code in (201, 422)
+
+
+def shape_of(operation: Schema, name: str) -> Schema:
+    (found,) = [one["schema"] for one in operation["parameters"] if one["name"] == name]
+    return dict(found)
+
+
+def allowed_by(shape: Schema) -> st.SearchStrategy[str]:
+    """With `$` as others read it, who know no line break before the end."""
+    pattern = re.compile(shape["pattern"].removesuffix("$") + r"\Z")
+    texts = st.from_regex(pattern, fullmatch=True)
+    return texts.filter(lambda text: len(text) <= shape["maxLength"] and storable(text))
+
+
+def storable(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def test_every_refusal_is_a_problem(schema: Schema) -> None:

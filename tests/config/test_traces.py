@@ -6,12 +6,15 @@ import json
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from typing import Any
 
 import pytest
 from celery import Celery
+from opentelemetry import trace
 
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
@@ -31,6 +34,7 @@ THEIRS = "00-11111111111111111111111111111111-2222222222222222-01"
 def traced(fcm: Fcm, endpoint: str, *names: str) -> Iterator[Workers]:
     """Real processes that tell their traces there, every tenth of a second."""
     different = {
+        "LOG_FORMAT": "json",
         "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
         "OTEL_BSP_SCHEDULE_DELAY": "100",
         "REDIS_URL": redis_apart(),
@@ -38,7 +42,8 @@ def traced(fcm: Fcm, endpoint: str, *names: str) -> Iterator[Workers]:
     workers = Workers(fcm, different)
     for name in names:
         workers.start(name)
-    workers.wait_until_ready(*{*names} - {"beat"})
+    if asked := {*names} - {"beat"}:
+        workers.wait_until_ready(*asked)
     try:
         yield workers
     finally:
@@ -56,6 +61,12 @@ def a_collector() -> Iterator[Collector]:
 def collector(a_collector: Collector) -> Collector:
     a_collector.spans.clear()
     return a_collector
+
+
+def logged(workers: Workers, name: str, text: str) -> list[dict[str, Any]]:
+    """The lines of this process that say so."""
+    lines = [json.loads(line) for line in workers.log(name).splitlines()]
+    return [line for line in lines if text in line["message"]]
 
 
 def launch(web: str, project: Project, *, parent: str) -> None:
@@ -90,6 +101,7 @@ def test_a_launch_is_one_trace_from_the_request_to_fcm(
             "the callback is told of",
             lambda: any(span.links == ("1" * 32,) for span in collector.named("wave_done")),
         )
+        (tally,) = logged(workers, "control", "tally=")
     (settle,), (fcm_span,) = collector.named("settle"), collector.named("fcm")
     route = "POST api/v1/campaigns/<int:pk>/launch"
     way = [route, "ring", "advance", "ring", "send_chunk", "chunk", "window"]
@@ -103,6 +115,7 @@ def test_a_launch_is_one_trace_from_the_request_to_fcm(
     assert (window.what["carillon.accepted"], window.what["carillon.rejected"]) == (2, 1)
     (goes_on,) = [span for span in collector.named("wave_done") if span.links == (settle.trace,)]
     assert goes_on.trace != settle.trace, "a campaign has a thousand waves"
+    assert (tally["trace_id"], tally["span_id"]) == (goes_on.trace, goes_on.number)
 
 
 def test_what_is_told_names_nobody(project: Project, fcm: Fcm, collector: Collector) -> None:
@@ -120,6 +133,23 @@ def test_what_is_told_names_nobody(project: Project, fcm: Fcm, collector: Collec
     told = repr(collector.spans)
     assert "api/v1/contacts/<" in told
     assert not any(name in told for name in (person, people[0].address, key))
+
+
+@pytest.mark.parametrize("address", ["api/v1/ada", "o/ada", "admin/ada/", "ada"])
+def test_an_address_that_is_none_names_no_route(
+    fcm: Fcm, transactional_db: None, collector: Collector, address: str
+) -> None:
+    """Its span has the method alone."""
+    with traced(fcm, collector.url) as workers:
+        asked = urllib.request.Request(
+            f"{workers.start_web()}/{address}", headers={"traceparent": THEIRS}
+        )
+        with suppress(urllib.error.HTTPError):
+            urllib.request.urlopen(asked, timeout=30).close()
+        eventually("it is told", lambda: any(s.trace == "1" * 32 for s in collector.spans))
+    (span,) = [span for span in collector.spans if span.trace == "1" * 32]
+    assert span.name == "GET"
+    assert "http.route" not in span.what
 
 
 def test_what_the_clock_rings_begins_a_trace_with_a_link(
@@ -157,6 +187,7 @@ def test_a_message_by_express_is_linked_to_its_caller(
                     "Authorization": f"Bearer {key}",
                     "Content-Type": "application/json",
                     "traceparent": THEIRS,
+                    "X-Request-ID": f"order-{number}",
                 },
             )
             with urllib.request.urlopen(asked, timeout=30) as answer:
@@ -165,6 +196,15 @@ def test_a_message_by_express_is_linked_to_its_caller(
         eventually("and how it came", lambda: bool(collector.named("express")))
     express = collector.named("express")[-1]
     assert express.links == ("1" * 32,)
+    route = "POST api/v1/messages"
+    ordinary, fast = collector.named(route)
+    for request in (ordinary, fast):
+        assert (request.trace, request.parent) == ("1" * 32, "2" * 16)
+        assert request.kind == trace.SpanKind.SERVER.value + 1, "OTLP counts from 1"
+        assert request.what["http.route"] == "api/v1/messages"
+        assert request.what["http.response.status_code"] == 202
+    assert fast.links == (express.trace,), "from the caller's trace to what became of it"
+    assert fast.what["carillon.request_id"] == "order-2"
     way = path_of(collector.named("settle")[-1], collector.spans)
     assert way == ["express", "ring", "send_messages", "chunk", "window", "settle"]
 

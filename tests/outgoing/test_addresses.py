@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -125,6 +127,77 @@ def test_the_operator_allows_hosts_and_networks(settings: LazySettings, found: R
         validate("https://other.internal/")
     settings.OUTGOING_ALLOWED = Places(frozenset(), (ipaddress.ip_network("10.1.0.0/16"),))
     validate("https://other.internal/")
+
+
+OWN = Places(frozenset(), (), frozenset({"127.0.0.1", "::1"}))
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:9000/hooks", "http://[::1]:9000/", "http://127.0.0.1/"]
+)
+def test_ones_own_machine_may_be_called_without_tls_if_the_operator_says_so(
+    settings: LazySettings, url: str
+) -> None:
+    with pytest.raises(ValidationError, match=r"start Carillon with OUTGOING_ALLOWED=http://"):
+        validate(url)
+    settings.SERVED = True
+    with pytest.raises(ValidationError) as refused:
+        validate(url)
+    assert refused.value.messages == ["The URL must begin with https://."]
+    settings.OUTGOING_ALLOWED = OWN
+    validate(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://hooks.example.com/",
+        "http://127.0.0.2:9000/",
+        "http://localhost:9000/",
+        "http://10.1.2.3/",
+        "http://127.1/",
+        "http://user@127.0.0.1/",
+        "https://127.0.0.1:9000/",
+    ],
+)
+def test_nothing_else_may_be(settings: LazySettings, url: str, found: Resolver) -> None:
+    found("127.0.0.1")
+    settings.OUTGOING_ALLOWED = OWN
+    with pytest.raises(ValidationError):
+        validate(url)
+
+
+def test_a_name_without_tls_must_mean_ones_own_machine(
+    settings: LazySettings, found: Resolver
+) -> None:
+    settings.OUTGOING_ALLOWED = Places(frozenset(), (), frozenset({"localhost"}))
+    found("127.0.0.1", "::1")
+    validate("http://localhost:9000/")
+    found("93.184.216.34")
+    with pytest.raises(Forbidden):
+        resolve(parse("http://localhost:9000/"))
+
+
+def test_a_webhook_reaches_ones_own_machine_without_tls(settings: LazySettings) -> None:
+    heard: list[tuple[str, str]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:  # as the library calls it
+            self.rfile.read(int(self.headers["Content-Length"]))
+            heard.append((self.path, self.headers["Host"]))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    settings.OUTGOING_ALLOWED = OWN
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        port = server.server_port
+        answer = posting.post(f"http://127.0.0.1:{port}/hooks?of=us", b"{}", {"webhook-id": "x"})
+    assert (answer.status, answer.taken) == (204, True), answer
+    assert heard == [("/hooks?of=us", f"127.0.0.1:{port}")]
 
 
 def test_the_connection_is_made_to_what_was_checked(

@@ -89,6 +89,8 @@ def test_what_waits_says_until_when_and_nothing_that_has_passed(
     assert states()[0] == f"Waiting tried at {in_zone(rest, zone, seconds=True)}"
     endpoint.disable(Endpoint.Why.BY_HAND, now=now)
     assert states()[0] == "Waiting sent when the endpoint is switched on"
+    test = make_call(endpoint, "evt_3", tries=2, next_at=rest, is_test=True)
+    assert states()[0] == f"Waiting tried again at {in_zone(test.next_at, zone, seconds=True)}"
 
 
 def test_no_answer_is_said_in_words_without_a_librarys_lines(

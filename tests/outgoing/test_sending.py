@@ -232,6 +232,44 @@ def test_after_five_days_without_an_answer_it_is_disabled(
     assert len(receiver.taken) == 1, "what waited is sent once it is on again"
 
 
+def test_a_test_is_tried_again_as_any_event_is(shop: Project, receiver: Receiver) -> None:
+    """Whoever starts their server a minute later gets it all the same."""
+    endpoint = make_endpoint(shop, receiver.url)
+    receiver.status = 503
+    unpacking.test(endpoint, now=timezone.now())
+    send()
+    call = Call.objects.get()
+    assert (call.state, call.status, call.tries) == ("waiting", 503, 1)
+    assert timedelta(0) < call.next_at - timezone.now() < timedelta(seconds=7)
+    receiver.status = 200
+    due_now()
+    send()
+    call.refresh_from_db()
+    assert (call.state, call.status, call.tries) == ("accepted", 200, 2)
+    assert [one.name for one in receiver.heard] == [call.name, call.name]
+    endpoint.refresh_from_db()
+    assert (endpoint.failures, endpoint.failing_since) == (0, None), "no event failed"
+
+
+def test_a_test_of_a_disabled_endpoint_is_tried_once(shop: Project, receiver: Receiver) -> None:
+    endpoint = make_endpoint(shop, receiver.url)
+    endpoint.disable(Endpoint.Why.BY_HAND, now=timezone.now())
+    receiver.status = 503
+    unpacking.test(endpoint, now=timezone.now())
+    send()
+    call = Call.objects.get()
+    assert (call.state, call.status, call.tries) == ("failed", 503, 1)
+
+
+def test_a_test_is_given_up_after_three_days(shop: Project, receiver: Receiver) -> None:
+    endpoint = make_endpoint(shop, receiver.url)
+    receiver.status = 503
+    unpacking.test(endpoint, now=timezone.now())
+    Call.objects.update(gives_up_at=timezone.now())
+    send()
+    assert Call.objects.get().state == "failed"
+
+
 def test_both_secrets_sign_for_a_day(shop: Project, receiver: Receiver) -> None:
     endpoint = make_endpoint(shop, receiver.url)
     old = endpoint.open()

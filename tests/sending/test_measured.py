@@ -15,12 +15,16 @@ from campaigns.echo.receipt import Event, Report
 from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.claiming import claim
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
+from notifications.keys.credentials import ServiceAccount
 from notifications.measures import by_project
 from notifications.measures.measure import Count, Spread
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_project, make_run
 from tests.given.by_hand import send_everything
-from tests.given.scraped import scraped
+from tests.given.private_key import another_private_key
+from tests.given.scraped import scraped, values
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -50,6 +54,58 @@ def test_requests_are_counted_by_what_their_answers_mean(project: Project, fcm: 
     assert scraped("carillon_fcm_seconds_count", **ours) == timed + 4
     assert scraped("carillon_fcm_seconds_bucket", le="+Inf", **ours) == timed + 4
     assert scraped("carillon_retries_total", **ours) == retries + 1
+
+
+COUNTED = [
+    ("carillon_fcm_requests_total", {"lane": "bulk", "verdict": "unauthorised"}),
+    ("carillon_fcm_requests_total", {"lane": "urgent", "verdict": "platform_key"}),
+    ("carillon_recipients_total", {"lane": "bulk", "status": "unknown"}),
+    ("carillon_retries_total", {"lane": "urgent", "reason": "unavailable"}),
+    ("carillon_gate_waits_total", {"lane": "bulk", "limit": "quota"}),
+    ("carillon_gate_wait_seconds_total", {"lane": "bulk", "limit": "quota"}),
+    ("carillon_lease_takeovers_total", {}),
+    ("carillon_receipts_total", {"event": "opened"}),
+]
+
+
+@pytest.mark.parametrize("in_files", [True, False])
+def test_every_counter_of_a_new_project_stands_at_zero(
+    project: Project, settings: LazySettings, tmp_path: Path, in_files: bool
+) -> None:
+    """Else Prometheus would see no growth in what was counted first."""
+    settings.METRICS_DIR = str(tmp_path) if in_files else ""
+    make_project(slug="newcomer")
+    found = [values(name, project="newcomer", **labels) for name, labels in COUNTED]
+    assert found == [[0.0]] * len(COUNTED)
+    assert values("carillon_lease_takeovers_total", project="other") == []
+
+
+def test_a_key_that_google_refuses_is_counted_before_anything_left(
+    project: Project, fcm: Fcm
+) -> None:
+    """The token is refused, so no request leaves at all: that too is a refusal of us."""
+    make_people(project, 2)
+    ServiceAccount.store(project, {**fcm.service_account, "private_key": another_private_key()})
+    run = make_run(project)
+    refused = {"project": project.slug, "lane": "bulk", "verdict": "unauthorised"}
+    before = scraped("carillon_fcm_requests_total", **refused)
+
+    assert send_everything(run) == {}
+
+    run.refresh_from_db()
+    assert (run.state, run.cause) == (Run.State.PAUSED, Cause.BAD_CREDENTIALS)
+    assert fcm.witness() == []
+    assert scraped("carillon_fcm_requests_total", **refused) == before + 1
+
+
+def test_a_project_without_a_key_is_counted_as_refused(project: Project) -> None:
+    make_people(project, 1)
+    run = make_run(project)
+    ServiceAccount.objects.all().delete()
+    refused = {"project": project.slug, "lane": "bulk", "verdict": "unauthorised"}
+    before = scraped("carillon_fcm_requests_total", **refused)
+    assert send_everything(run) == {}
+    assert scraped("carillon_fcm_requests_total", **refused) == before + 1
 
 
 def test_what_the_gate_holds_back_is_told_with_its_reason(project: Project, fcm: Fcm) -> None:
@@ -123,7 +179,7 @@ def test_many_at_once_are_the_same_as_one_by_one(settings: LazySettings) -> None
 def test_a_folder_that_cannot_be_written_is_said_once(
     settings: LazySettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    count = Count("carillon_test_total", "Of this test.", ("lane",))
+    count = Count("carillon_test_total", "Of this test.", {"lane": ("bulk",)})
 
     def fail(*labels: str) -> None:
         raise OSError("disk full")

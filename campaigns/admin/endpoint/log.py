@@ -52,14 +52,14 @@ def _entry(one: Call, until: str) -> dict[str, Any]:
 
 
 def _until(one: Call, endpoint: Endpoint, first: Call | None) -> str:
-    """What a call waits for; nothing if it is due now. A test waits for nobody."""
-    if one.state != Call.State.WAITING or one.is_test:
+    """What a call waits for; nothing if it is due now. A test waits for no other call."""
+    if one.state != Call.State.WAITING:
         return ""
-    if endpoint.disabled_at:
+    if endpoint.disabled_at and not one.is_test:
         return _("sent when the endpoint is switched on")
-    if endpoint.failures >= FAILS and one != first:
+    if endpoint.failures >= FAILS and one != first and not one.is_test:
         return _("sent when the endpoint takes another one")
-    at = _due_at(one, endpoint)
+    at = one.next_at if one.is_test else _due_at(one, endpoint)
     if at <= timezone.now():
         return ""
     said = _("tried again at %(when)s") if one.tries else _("tried at %(when)s")

@@ -111,7 +111,7 @@ class AlertAcknowledge(ApiView):
     @extend_schema(request=Nothing, responses=AlertSerializer)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
-        """Somebody has seen it: nobody is reminded of it any more. One that was acknowledged
+        """Acknowledge an alert: nobody is reminded of it any more. One that was acknowledged
         before, or has ended, stays as it is."""
         self.given(Nothing)
         alert = self.find(Alert, pk)

@@ -112,8 +112,8 @@ class EndpointTest(OfEndpoint):
     @patient
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
-        """Send a test. What came of it is in the endpoint's deliveries, seconds later. One that is
-        disabled is tried as well."""
+        """Send a test. What came of it is in the endpoint's deliveries, seconds later. It is tried
+        again as an event is; a disabled endpoint is tried once."""
         self.given(Nothing)
         endpoint = self.endpoint(pk)
         with transaction.atomic():

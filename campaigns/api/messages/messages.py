@@ -26,7 +26,7 @@ from campaigns.runs.messages import listing, many, outcome
 from campaigns.runs.messages.accepting import Accepted, Nobody
 from campaigns.runs.messages.listing import Wanted
 from campaigns.runs.messages.message import Message, known_by
-from notifications.api.ground import pages
+from notifications.api.ground import pages, query
 from notifications.api.ground.fields import CountedList, Moment, Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.patience import patient
@@ -109,10 +109,10 @@ class Messages(ApiView):
 
     @takes(
         *pages.PARAMETERS,
-        OpenApiParameter("contact", str, description="External id: messages to this person."),
+        query.contact("External id: messages to this person."),
         OpenApiParameter("since", datetime, description="Accepted at or after this time."),
         OpenApiParameter("state", str, enum=outcome.STATES),
-        OpenApiParameter("key", str, description="The one with this deduplication key."),
+        query.text("key", "The one with this deduplication key.", r"^[^\x00]*[^\x00\s][^\x00]*$"),
     )
     @extend_schema(operation_id="messages_list", responses=pages.schema_of(ListedMessage))
     def get(self, request: Request) -> Response:

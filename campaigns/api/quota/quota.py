@@ -21,6 +21,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota import firebase, pushing, sizes
 from campaigns.planning.quota.planned import Planned, of_campaign, reckoned
 from campaigns.planning.quota.pushing import Outcome
+from notifications.api.ground import query
 from notifications.api.ground.patience import slow
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
@@ -100,8 +101,8 @@ class QuotaSerializer(serializers.Serializer[Any]):
 class Quota(ApiView):
     @takes(
         OpenApiParameter("day", date, description="The first of the two days; today."),
-        OpenApiParameter("campaign", int, description="What would it push out?"),
-        OpenApiParameter("messages", int, description="What would so many push out?"),
+        query.number("campaign", "What would it push out?"),
+        query.number("messages", "What would so many push out?", most=pushing.MOST_MESSAGES),
         OpenApiParameter("at", datetime, description="When; without it, a campaign's own time."),
     )
     @extend_schema(operation_id="quota_retrieve", responses=QuotaSerializer)

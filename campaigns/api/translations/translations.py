@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,6 +20,7 @@ from campaigns.texts.template import Template
 from campaigns.texts.translating import as_csv, as_xliff, bringing
 from campaigns.texts.translating.bringing import Proposal
 from campaigns.texts.translating.units import MOST_ASKED, MOST_BYTES, Unreadable
+from notifications.api.ground import query
 from notifications.api.ground.fields import StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem, refuses
@@ -27,11 +28,17 @@ from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView, save
 from notifications.values.languages import canonical, validate_locale
 
-LANGUAGES = OpenApiParameter(
-    "languages", str, description="More languages to have a place for, as ko,pt-BR."
+LANGUAGES = query.text(
+    "languages",
+    "More languages to have a place for, as ko,pt-BR.",
+    f"^{query.LANGUAGE}(,{query.LANGUAGE}){{0,{MOST_ASKED - 1}}}$",
+    longest=36 * MOST_ASKED,
 )
-SOURCE = OpenApiParameter(
-    "source", str, description="The language of the main text, which no template says. Default: en."
+SOURCE = query.text(
+    "source",
+    "The language of the main text, which no template says. Default: en.",
+    f"^{query.LANGUAGE}$",
+    longest=35,
 )
 EXAMPLE = OpenApiExample(
     "Looked at, not saved",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from campaigns.api.why.shown import WhySerializer, told
 from campaigns.results.why.why import why
 from campaigns.runs.run import Run
+from notifications.api.ground import query
 from notifications.api.ground.patience import slow
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
@@ -19,7 +20,7 @@ from notifications.people.contact import Contact
 
 
 class RunWhy(ApiView):
-    @takes(OpenApiParameter("contact", str, required=True, description="External id."))
+    @takes(query.contact(required=True))
     @extend_schema(responses=WhySerializer)
     @slow
     def get(self, request: Request, pk: int) -> Response:

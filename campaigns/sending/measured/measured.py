@@ -7,41 +7,52 @@ became of its people.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import OWN_TIMES, Reason
 from campaigns.sending.judging import Judged
-from notifications.gateway import Outcome
+from notifications.gateway import Outcome, Verdict
+from notifications.measures.by_project import PROJECTS
 from notifications.measures.measure import Count, Spread
-from notifications.pace.gate import Grant
+from notifications.pace.gate import Grant, Limit
 
-OURS = ("project", "lane")
+OURS: dict[str, Iterable[str]] = {"project": PROJECTS, "lane": ("urgent", "bulk")}
+RETRIED = (
+    *(Reason.UNREACHABLE, Reason.THROTTLED, Reason.DEVICE_THROTTLED, Reason.UNKNOWN_ANSWER),
+    *(Reason.UNAVAILABLE, Reason.SERVER_ERROR, Reason.UNANSWERED, *OWN_TIMES),
+)
 REQUESTS = Count(
     "carillon_fcm_requests_total",
     "Requests to FCM by what their answer means; those that are unsent never left.",
-    (*OURS, "verdict"),
+    {**OURS, "verdict": Verdict},
 )
 ANSWERED = Spread(
     "carillon_fcm_seconds",
     "From the request to FCM's answer.",
-    OURS,
+    tuple(OURS),
     (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
 )
 RECIPIENTS = Count(
-    "carillon_recipients_total", "Recipients that workers settled, by status.", (*OURS, "status")
+    "carillon_recipients_total",
+    "Recipients that workers settled, by status.",
+    {**OURS, "status": Delivery.Status.values},
 )
 RETRIES = Count(
-    "carillon_retries_total", "Recipients who are to be tried again, by why.", (*OURS, "reason")
+    "carillon_retries_total",
+    "Recipients who are to be tried again, by why.",
+    {**OURS, "reason": [str(reason) for reason in RETRIED]},
 )
 WAITS = Count(
     "carillon_gate_waits_total",
     "Times that the gate let nobody through, by what limits.",
-    (*OURS, "limit"),
+    {**OURS, "limit": Limit},
 )
 WAITED = Count(
     "carillon_gate_wait_seconds_total",
     "Seconds for which workers then waited, by what limits.",
-    (*OURS, "limit"),
+    {**OURS, "limit": Limit},
 )
 
 
@@ -60,6 +71,10 @@ class Measured:
         RECIPIENTS.add_each(settled, *self._ours)
         RETRIES.add_each(Counter(str(retry.reason) for retry in judged.retries), *self._ours)
 
+    def no_token(self) -> None:
+        """The key can get none, so the first request could not leave: as bad as a 401."""
+        REQUESTS.add(1, *self._ours, Verdict.UNAUTHORISED)
+
     def gate(self, grant: Grant, waited: float) -> None:
         """It let nobody through, and this worker waited for so long: not at all if it left."""
         WAITS.add(1, *self._ours, grant.limit)
@@ -74,6 +89,9 @@ class Unmeasured(Measured):
     """Of a rehearsal, which is no sending: nothing of it is counted."""
 
     def window(self, outcomes: list[Outcome], judged: Judged, settled: Mapping[str, int]) -> None:
+        pass
+
+    def no_token(self) -> None:
         pass
 
     def gate(self, grant: Grant, waited: float) -> None:

@@ -13,6 +13,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from notifications.api.ground import query
 from notifications.api.ground.problems import Problem
 from notifications.api.ground.rendering import as_json
 from notifications.api.ground.view import ApiView
@@ -22,11 +23,12 @@ from notifications.values import exact
 MAX_LENGTH = 255
 SAID_AGAIN = ("Location", "ETag")
 SECONDS = 2  # after which to ask again what became of the first request
-PARAMETER = OpenApiParameter(
+PARAMETER = query.text(
     "Idempotency-Key",
-    str,
-    OpenApiParameter.HEADER,
-    description="A request with the same key and body returns the first answer. Kept 30 days.",
+    "A request with the same key and body returns the first answer. Kept 30 days.",
+    r"^[!-~]([ -~]*[!-~])?$",
+    longest=MAX_LENGTH,
+    location=OpenApiParameter.HEADER,
 )
 
 View = TypeVar("View", bound=ApiView)

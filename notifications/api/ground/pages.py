@@ -16,11 +16,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from notifications.api.ground import query
+
 PER_PAGE = 50
 MOST_PER_PAGE = 500
 
 PARAMETERS = [
-    OpenApiParameter("cursor", str, description="Taken from `next` of the page before."),
+    query.text("cursor", "Taken from `next` of the page before.", r"^[0-9]+:[A-Za-z0-9_-]{43}$"),
     OpenApiParameter(
         "limit",
         {"type": "integer", "minimum": 1, "maximum": MOST_PER_PAGE, "default": PER_PAGE},

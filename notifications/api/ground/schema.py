@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
+from notifications.api.ground import query
 from notifications.api.ground.authentication import ApiKeyAuthentication
 from notifications.api.ground.fields import StrictSerializer
 from notifications.api.ground.problems import CONTENT_TYPE, ProblemSerializer
@@ -49,8 +52,13 @@ OF_A_BODY = {
 OF_A_KEY = {HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}
 
 
+SENTENCE = re.compile(r"(?<=[a-z`)\]])[.:;] ")
+TAG = r'(W/)?"[!#-+\x2d-~]*"'
+TAGS = rf"^(\*|{TAG}(, ?{TAG})*)$"
+
+
 def _in(name: str, description: str) -> OpenApiParameter:
-    return OpenApiParameter(name, str, OpenApiParameter.HEADER, description=description)
+    return query.text(name, description, TAGS, longest=1_000, location=OpenApiParameter.HEADER)
 
 
 def _out(name: str, description: str, *codes: int) -> OpenApiParameter:
@@ -91,6 +99,20 @@ class Schema(AutoSchema):
         """The method's own words; those of a class are for who reads the code."""
         name = self.method.lower()
         return self.view.words.get(name) or inspect.getdoc(getattr(self.view, name)) or ""
+
+    def get_summary(self) -> str:
+        """The first sentence of the description."""
+        said = " ".join(self.get_description().split())
+        return SENTENCE.split(said, maxsplit=1)[0].rstrip(".")
+
+    def get_operation(self, *asked: Any) -> Any:
+        """Who needs no key says so. What the feed answers is at its own address."""
+        operation = super().get_operation(*asked)
+        if operation:
+            operation.setdefault("security", [])
+            if HTTPStatus.MISDIRECTED_REQUEST in self._refusals():
+                operation["servers"] = settings.FEED_SERVERS
+        return operation
 
     def get_override_parameters(self) -> list[Any]:
         return [*super().get_override_parameters(), *self._conditions(), *self._headers()]

@@ -12,7 +12,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.ground import pages
+from notifications.api.ground import pages, query
 from notifications.api.ground.problems import refuses
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
@@ -32,11 +32,11 @@ FLAGS: dict[str, tuple[str, Q]] = {
 }
 FILTERS = [
     *(OpenApiParameter(name, bool, description=said) for name, (said, _) in FLAGS.items()),
-    OpenApiParameter("category", str, description="Only of the category with this slug."),
-    OpenApiParameter("collapse", str, description="Only what was sent with this `collapse`."),
+    query.text("category", "Only of the category with this slug."),
+    query.text("collapse", "Only what was sent with this `collapse`."),
 ]
 TOGETHER = FILTERS[-1]
-OF_WHOM = OpenApiParameter("contact", str, required=True, description="External id.")
+OF_WHOM = query.contact(required=True)
 LEFT = {
     "id": 7041,
     "title": "On its way",

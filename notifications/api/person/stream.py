@@ -20,11 +20,12 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from notifications.api.ground import query
 from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.query import takes
 from notifications.api.person.authentication import InboxTokenAuthentication, NotTaken
 from notifications.api.person.view import PersonsView
-from notifications.inbox.position import Position
+from notifications.inbox.position import FORM, Position
 from notifications.keys.inbox_secret import InboxSecret
 from notifications.keys.inbox_token import Whose
 from notifications.requests.origin import FEED, feed_beside
@@ -32,30 +33,38 @@ from notifications.requests.origin import FEED, feed_beside
 SALT = "carillon.inbox.ticket"
 LASTS = timedelta(minutes=1)
 LONGEST = 4_096
+LONGEST_POSITION = 18 + 40 * 13
 NOT_GOOD = "This ticket is not valid, or a minute old. Get another: POST me/inbox/ticket."
 ELSEWHERE = (
     "Streams are answered by the process “feed”. Have the proxy pass this address to it, or call "
     "the `url` that POST me/inbox/ticket gives."
 )
 NO_POSITION = "Send back the `id` of the last event that came, or leave it out."
-TICKET = OpenApiParameter(
-    "ticket", str, description="In place of the header: from `POST me/inbox/ticket`."
+TICKET = query.text(
+    "ticket",
+    "In place of the header: from `POST me/inbox/ticket`.",
+    r"^[A-Za-z0-9_:.-]+$",
+    longest=LONGEST,
 )
-LAST = OpenApiParameter(
-    "last_event_id", str, description="The same as the header `Last-Event-ID`, where none is sent."
+LAST = query.text(
+    "last_event_id",
+    "The same as the header `Last-Event-ID`, where none is sent.",
+    f"^{FORM.pattern}$",
+    longest=LONGEST_POSITION,
 )
-HEADER = OpenApiParameter(
+HEADER = query.text(
     "Last-Event-ID",
-    str,
+    "The `id` of the last event that came: what came since is sent first.",
+    f"^{FORM.pattern}$",
+    longest=LONGEST_POSITION,
     location=OpenApiParameter.HEADER,
-    description="The `id` of the last event that came: what came since is sent first.",
 )
 MADE = OpenApiExample(
     "A ticket",
     {
-        "ticket": "WyIwYTFiMmMzZDRlNWYiLCJhZGEi…",
+        "ticket": "WyIwYTFiMmMzZDRlNWYiLCJhZGEi:1w:hM0",
         "expires_at": "2026-05-31T09:31:00Z",
-        "url": "https://push.example.com/api/v1/me/inbox/stream?ticket=WyIwYTFi…",
+        "url": "https://push.example.com/api/v1/me/inbox/stream?ticket=WyIwYTFiMmMzZDRlNWYiLCJhZGEi:1w:hM0",
     },
     response_only=True,
 )

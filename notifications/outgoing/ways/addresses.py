@@ -19,6 +19,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 LONGEST = 2_048
+OWN_MACHINE = ("127.0.0.1", "::1", "localhost")
+PORTS = (443, 80)  # with and without TLS
 A_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
 IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -45,12 +47,13 @@ class Place:
     host: str
     port: int
     path: str  # with its query
+    without_tls: bool = False  # one's own machine, during development
 
     @property
     def netloc(self) -> str:
         """As the Host header has it."""
         name = f"[{self.host}]" if ":" in self.host else self.host
-        return name if self.port == 443 else f"{name}:{self.port}"
+        return name if self.port == PORTS[self.without_tls] else f"{name}:{self.port}"
 
 
 class Forbidden(Exception):
@@ -71,12 +74,14 @@ def parse(url: str) -> Place:
     _judge(parts, port)
     host = parts.hostname or ""
     query = f"?{parts.query}" if parts.query else ""
-    return Place(host, port or 443, f"{parts.path or '/'}{query}")
+    without_tls = parts.scheme == "http"
+    return Place(host, port or PORTS[without_tls], f"{parts.path or '/'}{query}", without_tls)
 
 
 def _judge(parts: SplitResult, port: int | None) -> None:
-    if parts.scheme != "https":
-        raise ValidationError(_("The URL must begin with https://."))
+    own = parts.scheme == "http" and parts.hostname in settings.OUTGOING_ALLOWED.without_tls
+    if parts.scheme != "https" and not own:
+        raise ValidationError(_needs_tls(parts.hostname or ""))
     if "@" in parts.netloc:
         raise ValidationError(_("The URL must not hold a user name or password."))
     if parts.fragment:
@@ -89,6 +94,15 @@ def _judge(parts: SplitResult, port: int | None) -> None:
             _("“%(host)s” is not the name of a host. Write it such as hooks.example.com.")
             % {"host": host[:100]}
         )
+
+
+def _needs_tls(host: str) -> str:
+    if settings.SERVED or host not in OWN_MACHINE:
+        return _("The URL must begin with https://.")
+    return _(
+        "The URL must begin with https://. To call your own machine without TLS while you develop, "
+        "start Carillon with OUTGOING_ALLOWED=%(place)s."
+    ) % {"place": f"http://[{host}]" if ":" in host else f"http://{host}"}
 
 
 def _is_a_name(host: str) -> bool:
@@ -113,7 +127,7 @@ def resolve(place: Place) -> list[str]:
     found = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     # All of them: one that is private beside one that is public is no accident.
-    if not addresses or not all(_may_be_called(place.host, text) for text in addresses):
+    if not addresses or not all(_may_be_called(place, text) for text in addresses):
         raise Forbidden(f"{place.host} is not a public address")
     return addresses
 
@@ -138,10 +152,12 @@ def validate(url: str) -> None:
         ) from None
 
 
-def _may_be_called(host: str, text: str) -> bool:
-    if host in settings.OUTGOING_ALLOWED.hosts:
-        return True
+def _may_be_called(place: Place, text: str) -> bool:
     address = ipaddress.ip_address(text.partition("%")[0])
+    if place.without_tls:
+        return address.is_loopback
+    if place.host in settings.OUTGOING_ALLOWED.hosts:
+        return True
     return is_public(address) or any(
         address in network for network in settings.OUTGOING_ALLOWED.networks
     )

@@ -116,11 +116,12 @@ def _ask(
 ) -> tuple[int, str, float | None]:
     ends_at = time.monotonic() + bounds.seconds
     found = addresses.resolve(place)
-    with _connected(place, found, ends_at) as tls, _ended(tls, ends_at):
+    with _connected(place, found, ends_at) as wire, _ended(wire, ends_at):
         connection = http.client.HTTPConnection(place.host, place.port)
-        connection.sock = tls
+        connection.sock = wire
         try:
-            tls.do_handshake()
+            if isinstance(wire, ssl.SSLSocket):
+                wire.do_handshake()
             ours = {"Host": place.netloc, "User-Agent": "Carillon", "Connection": "close"}
             connection.request(method, place.path, body, {**headers, **ours})
             reply = connection.getresponse()
@@ -135,18 +136,22 @@ def _ask(
 
 
 @contextlib.contextmanager
-def _connected(place: Place, found: list[str], ends_at: float) -> Iterator[ssl.SSLSocket]:
+def _connected(place: Place, found: list[str], ends_at: float) -> Iterator[socket.socket]:
     """To the first of the addresses that lets us; the certificate must be of the name."""
     bare = _first(place, found, ends_at)
-    trust = _trust(settings.OUTGOING_CA_FILE)
     try:
-        tls = trust.wrap_socket(bare, server_hostname=place.host, do_handshake_on_connect=False)
+        wire = bare if place.without_tls else _secured(bare, place.host)
     except BaseException:
         bare.close()
         raise
-    with tls:
-        tls.settimeout(max(ends_at - time.monotonic(), 0.1))
-        yield tls
+    with wire:
+        wire.settimeout(max(ends_at - time.monotonic(), 0.1))
+        yield wire
+
+
+def _secured(bare: socket.socket, host: str) -> ssl.SSLSocket:
+    trust = _trust(settings.OUTGOING_CA_FILE)
+    return trust.wrap_socket(bare, server_hostname=host, do_handshake_on_connect=False)
 
 
 def _first(place: Place, found: list[str], ends_at: float) -> socket.socket:
@@ -164,13 +169,13 @@ def _first(place: Place, found: list[str], ends_at: float) -> socket.socket:
 
 
 @contextlib.contextmanager
-def _ended(tls: ssl.SSLSocket, ends_at: float) -> Iterator[None]:
+def _ended(wire: socket.socket, ends_at: float) -> Iterator[None]:
     """Whatever happens, at its end. A socket's own limit begins anew with each byte: one byte a
     second would last for ever."""
 
     def end() -> None:
         with contextlib.suppress(OSError):
-            socket.socket.shutdown(tls, socket.SHUT_RDWR)
+            socket.socket.shutdown(wire, socket.SHUT_RDWR)
 
     clock = threading.Timer(max(ends_at - time.monotonic(), 0.0), end)
     clock.daemon = True

@@ -1,0 +1,28 @@
+"""Whether PostgreSQL is recent enough: asked before a start, and by `manage.py migrate` and `check`
+before anything is changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.checks import CheckMessage, Error
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.base.validation import BaseDatabaseValidation
+
+from config.boot.prerequisites import old_postgresql
+
+NUMBER = "SELECT current_setting('server_version_num')::integer"
+
+
+class Validation(BaseDatabaseValidation):
+    def check(self, **kwargs: Any) -> list[CheckMessage]:
+        found = super().check(**kwargs)
+        trouble = too_old(self.connection)
+        return [*found, Error(trouble, id="carillon.E001")] if trouble else found
+
+
+def too_old(connection: BaseDatabaseWrapper) -> str:
+    """In words; empty when it will do."""
+    with connection.cursor() as cursor:
+        cursor.execute(NUMBER)
+        return old_postgresql(cursor.fetchone()[0])
