@@ -130,6 +130,7 @@ class Met:
         return {
             "said": self._local(self.to),
             "reach": self.reach,
+            "sent_to": self.moved.goes.asks.gets_it if self.moved else None,
             "meets": self.said,
             "takes": roughly(self.ends - self.to) if self.ends else "",
             "ends": self._local(self.ends) if self.ends else "",
