@@ -322,8 +322,11 @@ class Run(OfProject):
     @property
     def caps(self) -> Caps | None:
         """Those it keeps to, or counts for; None: neither."""
-        if self.is_rehearsal:
-            return None
+        return None if self.is_rehearsal else self.caps_to_foresee
+
+    @property
+    def caps_to_foresee(self) -> Caps | None:
+        """The same; a rehearsal skips who has had enough as well, though it counts for nobody."""
         slug = self.category.slug if self.category else ""
         return caps.of(self.project, self.category_kind, slug, past=self.past_caps)
 
