@@ -117,7 +117,7 @@ class Met:
         if self.reach is None or not self.reach.devices:
             return ""
         seconds = estimating.SAMPLE_SECONDS
-        return quiet.warning(self.run, self.run.rules, self.to, seconds=seconds)
+        return quiet.warning(self.run, self.run.rules, self.to, self.clock, seconds=seconds)
 
     def _nobody(self) -> str:
         if self.reach is None:

@@ -95,6 +95,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
         if when.devices and starts_at:
             limit, asked = estimating.SAMPLE_SECONDS, copy(campaign)
             asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
+            asked.timezone, asked.schedule_kind = when.zone, when.kind
             rules = campaign.audience.effective_rules
             when.asleep = clocks.look(asked, rules, starts_at, when.local, seconds=limit)
     return when

@@ -140,7 +140,7 @@ def judged(
     campaign: Campaign, at: datetime, by: LocalTime | None, found: Zones
 ) -> Asleep | Resting | Around:
     if by is None:
-        return quiet.judged(campaign, found, at)
+        return quiet.judged(campaign, found, at, campaign.zone)
     ttl = timedelta(seconds=campaign.ttl_seconds)
     again = campaign.schedule_kind == Campaign.Schedule.RECURRING
     return around(by, campaign.quiet_hours, ttl, found, campaign.zone, again=again)
