@@ -26,6 +26,7 @@ from campaigns.planning.campaign import (
     Campaign,
 )
 from campaigns.planning.course import forecast
+from campaigns.planning.intent.typed import of_pace
 from campaigns.planning.launch_check import clocks, quiet
 from campaigns.planning.repeats import days_off, holidays, moved, public_holidays, repeating
 from campaigns.planning.repeats.cron import Cron
@@ -90,7 +91,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
             when.note = found
     if campaign is not None:
         _find_pace(when, posted, campaign, now)
-        _find_first(when, posted)
+        _find_first(when, posted, campaign)
         starts_at = now if when.kind == Campaign.Schedule.NOW else when.starts_at
         if when.devices and starts_at:
             limit, asked = estimating.SAMPLE_SECONDS, copy(campaign)
@@ -312,13 +313,23 @@ class First:
     first_wait_seconds: int
 
 
-def _find_first(when: When, posted: Any) -> None:
+def _find_first(when: When, posted: Any, campaign: Campaign) -> None:
+    """Nothing is promised that “Save” refuses."""
     percent = _whole(posted, "first_percent", MOST_FIRST)
     least = _whole(posted, "first_least", MAX_LEAST)
     wait = seconds_of(posted.get("first_wait_seconds", ""))
     if not (percent and least and wait):
         return
     first = First(percent, least, wait)
+    asked = copy(campaign)
+    asked.schedule_kind = when.kind
+    asked.local_time = "local_time" in posted and when.kind != Campaign.Schedule.NOW
+    asked.first_percent, asked.first_wait_seconds = percent, wait
+    asked.spread_seconds, asked.best_hour = None, False
+    asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
+    if wrong := of_pace(asked):
+        when.note = when.note or next(iter(wrong.values()))
+        return
     when.first = in_words.foretold(when.devices, first)
     when.wait = drawing.wait_of(when.devices, first)
 
