@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 JOINER = "\u200d"  # between emoji that are one picture
 TONES = range(0x1F3FB, 0x1F400)  # of skin
 SECOND_HALVES = range(0x1160, 0x1200)  # of a Korean syllable written in parts
@@ -22,6 +24,14 @@ class Room:
 
     closed: int
     opened: int
+
+    @property
+    def said(self) -> str:
+        """The same wherever a text is measured."""
+        if self.closed == self.opened:
+            return _("of %(count)s") % {"count": self.closed}
+        said = _("of %(closed)s at once, %(opened)s opened")
+        return said % {"closed": self.closed, "opened": self.opened}
 
 
 ROOMS: Mapping[str, Mapping[str, Room]] = {

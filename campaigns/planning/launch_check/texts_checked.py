@@ -18,16 +18,18 @@ from campaigns.planning.text_check.stale import Stale
 from campaigns.planning.text_check.text_check import TextCheck, newest_whole
 from campaigns.planning.text_check.words import Told
 from campaigns.runs.variants.group import in_words
+from notifications.fcm.shown import ROOMS
 from notifications.fcm.sizes import MAX_BYTES
 from notifications.people.device import Device
 
 
 @dataclass(frozen=True)
 class Longest:
-    """`size` of `most`; None: nobody gets it."""
+    """`size` of `most`; None: nobody gets it. `room`: how much a phone shows, in words."""
 
     size: int | None
     most: int
+    room: str
     person: str = ""
     over: int = 0  # devices
 
@@ -134,8 +136,12 @@ class TextsChecked:
             for one in text["platforms"]:
                 most = {**one["shows"], "bytes": MAX_BYTES}
                 over = {"title": "title_cut", "body": "body_cut", "bytes": "too_large"}
+                said = {name: room.said for name, room in ROOMS[one["platform"]].items()}
+                said["bytes"] = _("of %(count)s") % {"count": f"{MAX_BYTES:,}"}
                 held = {
-                    name: _longest(one["longest"][name], most[name], names, one[over[name]])
+                    name: _longest(
+                        one["longest"][name], (most[name], said[name]), names, one[over[name]]
+                    )
                     for name in over
                 }
                 yield Line(
@@ -147,10 +153,12 @@ class TextsChecked:
                 )
 
 
-def _longest(held: list[int] | None, most: int, names: dict[int, str], over: int) -> Longest:
+def _longest(
+    held: list[int] | None, most: tuple[int, str], names: dict[int, str], over: int
+) -> Longest:
     if not held:
-        return Longest(None, most, over=over)
-    return Longest(held[0], most, names.get(held[1], ""), over)
+        return Longest(None, *most, over=over)
+    return Longest(held[0], *most, names.get(held[1], ""), over)
 
 
 def of(campaign: Campaign, now: datetime, *, devices: int | None = None) -> dict[int, TextsChecked]:
