@@ -264,8 +264,9 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
     run = chunk.run
     above = places.kept_above(run)
     foresees = run.caps_to_foresee if run.is_rehearsal else None
-    about = {"safe_rate": run.safe_rate, "above": above, "foresees": foresees}
-    return Claim(run, chunk, run.asks, run.caps, **about)
+    return Claim(
+        run, chunk, run.asks, run.caps, foresees=foresees, safe_rate=run.safe_rate, above=above
+    )
 
 
 def _take(queued: models.QuerySet[Chunk]) -> bool:
