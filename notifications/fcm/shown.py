@@ -26,12 +26,10 @@ class Room:
     opened: int
 
     @property
-    def said(self) -> str:
-        """The same wherever a text is measured."""
-        if self.closed == self.opened:
-            return _("of %(count)s") % {"count": self.closed}
-        said = _("of %(closed)s at once, %(opened)s opened")
-        return said % {"closed": self.closed, "opened": self.opened}
+    def shows_more(self) -> str:
+        """Once it is opened, in words; empty: no more than before."""
+        said = _("%(count)s once opened")
+        return said % {"count": self.opened} if self.opened > self.closed else ""
 
 
 ROOMS: Mapping[str, Mapping[str, Room]] = {

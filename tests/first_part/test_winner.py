@@ -176,6 +176,8 @@ def test_without_evidence_the_run_asks_and_a_person_chooses(project: Project, fc
     look(run, after=WAIT)
     assert (run.state, run.cause, run.winner) == ("paused", "first_part", None)
     assert "No variant is surely better" in Caller(project).get(f"runs/{run.pk}").content.decode()
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "waits until you choose a variant." in page and "Not good enough." not in page
     assert read_by_rest(run, fcm) == set()
 
     answer = Caller(project).post(f"runs/{run.pk}/go-on", {"variant": "B"})
