@@ -168,7 +168,9 @@ def test_the_rest_gets_the_variant_that_brought_the_goal_about(project: Project,
 
 
 @pytest.mark.django_db
-def test_without_evidence_the_run_asks_and_a_person_chooses(project: Project, fcm: Fcm) -> None:
+def test_without_evidence_the_run_asks_and_a_person_chooses(
+    desk: Desk, project: Project, fcm: Fcm
+) -> None:
     run = tried(project)
     open_it(run, 0, 20)
     open_it(run, 1, 22)
