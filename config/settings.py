@@ -297,6 +297,7 @@ SPECTACULAR_SETTINGS = {
         "DisabledWhy": "notifications.outgoing.endpoint.Endpoint.Why",
         "DoubtCode": "campaigns.planning.launch_check.doubts.Code",
         "Operator": "campaigns.audiences.rules.OPERATORS",
+        "NoWinner": "campaigns.runs.run.Run.NoWinner",
         "OnUnknown": "campaigns.runs.run.Run.OnUnknown",
         "PaceLimit": "notifications.pace.gate.Limit",
         "Reason": "campaigns.runs.reasons.Reason",

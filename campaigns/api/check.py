@@ -15,7 +15,7 @@ from campaigns.api.results.opens import OpensSerializer
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.doubts import Code
 from campaigns.planning.launch_check.launch_report import LaunchReport
-from campaigns.planning.launch_check.losses import Loss
+from campaigns.planning.skips.loss import Loss
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.texts.preview import Card

@@ -52,24 +52,25 @@ def _by_group(counts: dict[str, int]) -> People:
     return {int(group): count for group, count in counts.items()}
 
 
-def opened(run: Run) -> People | None:
-    """None: it takes too long."""
-    return _counted(OPENED, {"run": run.pk, "opened": int(Event.OPENED)})
+def opened(run: Run, *, seconds: float | None = None) -> People | None:
+    """None: it takes longer than this, or than a page may wait."""
+    return _counted(OPENED, {"run": run.pk, "opened": int(Event.OPENED)}, seconds)
 
 
-def did(run: Run) -> People | None:
+def did(run: Run, *, seconds: float | None = None) -> People | None:
     """Who brought the goal's event about, from the start of the run and for as long as the goal
     counts."""
     if not run.goal_event or run.started_at is None:
         return {}
     ends = run.started_at + timedelta(seconds=run.goal_within_seconds)
     about = {"project": run.project_id, "goal": run.goal_event}
-    return _counted(DID, {"run": run.pk, **about, "began": run.started_at, "ends": ends})
+    about |= {"run": run.pk, "began": run.started_at, "ends": ends}
+    return _counted(DID, about, seconds)
 
 
-def _counted(statement: str, values: dict[str, Any]) -> People | None:
+def _counted(statement: str, values: dict[str, Any], seconds: float | None) -> People | None:
     try:
-        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+        with within(seconds=seconds or COUNTING_SECONDS), connection.cursor() as cursor:
             cursor.execute(statement, values)
             return dict(cursor.fetchall())
     except TooSlow:

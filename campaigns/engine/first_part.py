@@ -13,10 +13,11 @@ from campaigns.failpoints import hit
 from campaigns.first_part import in_words, winner
 from campaigns.first_part.figures import figures_of
 from campaigns.first_part.first_part import FirstPart, held
-from campaigns.first_part.judgement import ENOUGH, Terms, missed
-from campaigns.runs import details
+from campaigns.first_part.judgement import Terms, missed
+from campaigns.runs import details, ledger
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from campaigns.runs.variants import split
 from campaigns.runs.variants.group import LETTERS, MAIN
 from notifications.postgres import clock
 
@@ -29,7 +30,8 @@ def step(run: Run, part: FirstPart, now: datetime, *, sent: bool) -> None:
     If the process dies here: nothing of the step remains, and the next call decides the same.
     """
     if Cause.FIRST_PART in run.overruled:
-        _choose(run, _best_so_far(run))
+        found = _tried(run)
+        _send_as_planned(run, part, winner.surely_best(found), so_far=winner.best(found or []))
         part.let_go(Decision.PERSON, figures_of(part).as_dict(), now)
     elif sent and part.sent_at is None:
         FirstPart.objects.filter(pk=part.pk).update(sent_at=now)
@@ -46,15 +48,52 @@ def _judge(run: Run, part: FirstPart, now: datetime) -> None:
     figures, terms = figures_of(part), Terms.of(run)
     judged = {"judged_at": now, "figures": figures.as_dict()}
     FirstPart.objects.filter(pk=part.pk).update(**judged)
-    variant = winner.chosen(winner.tried(run)) if run.tries_variants else None
     if wrong := missed(figures, terms):
         run.pause(Cause.FIRST_PART, in_words.detail_of(part.devices, figures, terms, wrong))
-    elif run.tries_variants and variant is None and run.winner is None:
-        run.pause(Cause.FIRST_PART, details.of("no_winner", least=ENOUGH))
     else:
-        _choose(run, variant)
-        part.let_go(Decision.GOOD, figures.as_dict(), now)
+        _go_on(run, part, now)
     hit("first_judged")
+
+
+def _go_on(run: Run, part: FirstPart, now: datetime) -> None:
+    """It is good enough: with the winner, or as the campaign said for want of one."""
+    found, decision = _tried(run), Decision.GOOD
+    variant = winner.surely_best(found)
+    if run.tries_variants and run.winner is None and variant is None:
+        if run.no_winner == Run.NoWinner.ASK:
+            code = "no_winner_sure" if found is not None else "no_winner_counted"
+            run.pause(Cause.FIRST_PART, details.of(code))
+            return
+        decision = Decision.UNSURE
+    _send_as_planned(run, part, variant)
+    part.let_go(decision, figures_of(part).as_dict(), now)
+
+
+def _tried(run: Run) -> list[winner.Tried] | None:
+    return winner.tried(run, seconds=winner.COUNTING_SECONDS) if run.tries_variants else None
+
+
+def _send_as_planned(run: Run, part: FirstPart, variant: int | None, so_far: int = MAIN) -> None:
+    """The winner to the rest; without one, what the campaign said. A person who was asked and
+    resumed without a choice sends the best one so far."""
+    if variant is None and run.no_winner == Run.NoWinner.SPLIT:
+        _share_out(run, part)
+    elif variant is None and run.no_winner == Run.NoWinner.ASK:
+        _choose(run, so_far)
+    else:
+        _choose(run, variant or MAIN)
+
+
+def _share_out(run: Run, part: FirstPart) -> None:
+    """Each of the rest gets a variant of their own, by chance, as those who tried them did."""
+    groups = split.of(run)
+    if not run.tries_variants or run.winner is not None or groups is None:
+        return
+    table = ledger.partition("campaigns_recipient", run.pk)
+    for seqs in part.ranges_of_rest():
+        groups.try_out(table, seqs)
+    run.split = {**run.split, **split.counted(table)}
+    Run.objects.filter(pk=run.pk).update(split=run.split)
 
 
 def _choose(run: Run, variant: int | None) -> None:
@@ -66,13 +105,19 @@ def _choose(run: Run, variant: int | None) -> None:
 
 
 def _best_so_far(run: Run) -> int | None:
-    return winner.best(winner.tried(run) or []) if run.tries_variants else None
+    """For a person who names none. Raises Run.InvalidMove: nobody can say which is best."""
+    if not run.tries_variants or run.winner is not None:
+        return None
+    found = _tried(run)
+    if found is None:
+        raise Run.InvalidMove(gettext("The variants could not be counted in time. Name one."))
+    return winner.best(found)
 
 
 def go_on(run: Run, variant: int | None = None) -> int:
     """A person does not wait for it: to how many of the rest it goes now, with that variant or the
     best one so far; 0 if the run does not send, or nobody waits. Raises Run.InvalidMove: it has no
-    such variant."""
+    such variant, or none was named and they cannot be counted."""
     with transaction.atomic():
         locked = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if variant is not None:

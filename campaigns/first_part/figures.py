@@ -7,7 +7,7 @@ from django.db.models import Sum
 
 from campaigns.echo.receipt import EchoSum, Event
 from campaigns.echo.reporting import reporting
-from campaigns.first_part.first_part import FirstPart
+from campaigns.first_part.first_part import FirstPart, ranges_of
 from campaigns.first_part.judgement import Figures
 from campaigns.runs.reasons import DEAD
 
@@ -55,19 +55,7 @@ def count_who_can_tell(run_id: int) -> None:
         run=run_id, sent_at__isnull=False, known=None, went_on_at=None
     )
     if (part := uncounted.first()) is not None:
-        uncounted.update(known=sum(_known_in(run_id, seqs) for seqs in _ranges(part)))
-
-
-def _ranges(part: FirstPart) -> list[range]:
-    """Of the recipients' numbers; chunks that lie side by side are one."""
-    found: list[range] = []
-    chunks = part.chunks.order_by("first_seq").values_list("first_seq", "last_seq")
-    for first, last in chunks:
-        if found and found[-1].stop == first:
-            found[-1] = range(found[-1].start, last + 1)
-        else:
-            found.append(range(first, last + 1))
-    return found
+        uncounted.update(known=sum(_known_in(run_id, seqs) for seqs in ranges_of(part.chunks)))
 
 
 def _known_in(run_id: int, seqs: range) -> int:

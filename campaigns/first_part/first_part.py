@@ -26,6 +26,7 @@ class FirstPart(models.Model):
     class Decision(models.TextChoices):
         GOOD = "good", _("good enough")
         PERSON = "person", _("a person decided")
+        UNSURE = "unsure", _("good enough, and no variant was surely better")
 
     run = models.OneToOneField(
         Run, on_delete=models.CASCADE, primary_key=True, related_name="first_part"
@@ -56,6 +57,9 @@ class FirstPart(models.Model):
     def chunks(self) -> models.QuerySet[Chunk]:
         return Chunk.objects.filter(run=self.run_id, follows=False)
 
+    def ranges_of_rest(self) -> list[range]:
+        return ranges_of(Chunk.objects.filter(run=self.run_id, follows=True))
+
     @property
     def judges_at(self) -> datetime | None:
         """When the wait ends; None: it has not begun."""
@@ -75,6 +79,17 @@ class FirstPart(models.Model):
         people = held.aggregate(count=Sum(F("last_seq") - F("first_seq") + 1))["count"]
         held.filter(state=Chunk.State.WAITING).update(not_before=None)
         return people or 0
+
+
+def ranges_of(chunks: models.QuerySet[Chunk]) -> list[range]:
+    """Of the recipients' numbers; chunks that lie side by side are one."""
+    found: list[range] = []
+    for first, last in chunks.order_by("first_seq").values_list("first_seq", "last_seq"):
+        if found and found[-1].stop == first:
+            found[-1] = range(found[-1].start, last + 1)
+        else:
+            found.append(range(first, last + 1))
+    return found
 
 
 def part_of(run: Run) -> FirstPart | None:

@@ -6,14 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from campaigns.first_part.drawing import size_of
-from campaigns.first_part.judgement import ENOUGH, Figures, Missed, Terms
+from campaigns.first_part.judgement import Figures, Missed, Terms
 from campaigns.runs import details
 from campaigns.runs.details import Detail
 from campaigns.runs.run import Run
 from notifications.values.moments import in_words
 from notifications.values.shares import share
+
+WITHOUT_A_WINNER = {
+    Run.NoWinner.ASK: gettext_lazy("If none is surely better, it asks you."),
+    Run.NoWinner.FIRST: gettext_lazy("If none is surely better, the rest gets variant A."),
+    Run.NoWinner.SPLIT: gettext_lazy(
+        "If none is surely better, the variants are shared out among the rest."
+    ),
+}
 
 
 def detail_of(devices: int, figures: Figures, terms: Terms, wrong: Sequence[Missed]) -> Detail:
@@ -72,15 +81,9 @@ def judged_by(settings: Any) -> str:
 
 
 def chosen_by(settings: Any) -> str:
-    """Which variant the rest gets, and what if nobody can say."""
-    if settings.winner_by == Run.WinnerBy.OPENED:
-        said = _(
-            "The rest gets the variant that more people opened by then; if fewer than %(least)s "
-            "opened any, it asks you."
-        )
-        return said % {"least": ENOUGH}
-    said = _(
-        "The rest gets the variant after which “%(goal)s” came from more people by then; if it "
-        "came from fewer than %(least)s in all, it asks you."
-    )
-    return said % {"least": ENOUGH, "goal": settings.goal_event}
+    """Which variant the rest gets, and what if none is surely better."""
+    said = _("The rest gets the variant that surely more people opened by then.")
+    if settings.winner_by == Run.WinnerBy.GOAL:
+        said = _("The rest gets the variant after which “%(goal)s” surely came from more people.")
+        said %= {"goal": settings.goal_event}
+    return f"{said} {WITHOUT_A_WINNER[settings.no_winner]}"

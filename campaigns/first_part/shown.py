@@ -60,7 +60,8 @@ class Shown:
     @property
     def chosen_by(self) -> str:
         """While the rest waits for its variant; empty: each has one of their own."""
-        return chosen_by(self.part.run) if self.part.run.tries_variants else ""
+        waits = self.part.run.tries_variants and self.part.went_on_at is None
+        return chosen_by(self.part.run) if waits else ""
 
     @property
     def winner(self) -> str:
@@ -69,9 +70,21 @@ class Shown:
         return "" if number is None else group.in_words(number)
 
     @property
+    def gets(self) -> str:
+        """Which text the rest gets, once that is decided; empty: nothing was tried."""
+        run = self.part.run
+        if not run.tries_variants or self.part.went_on_at is None:
+            return ""
+        if run.winner is None:
+            return _("Its variants are shared out among the rest.")
+        return _("It gets %(variant)s.") % {"variant": self.winner}
+
+    @property
     def decided_by(self) -> str:
         if self.part.decision == FirstPart.Decision.GOOD:
             return _("It was good enough.")
+        if self.part.decision == FirstPart.Decision.UNSURE:
+            return _("No variant was surely better by then.")
         return _("A person decided that.") if self.part.decision else ""
 
     @property

@@ -1,8 +1,7 @@
-"""Which variant does the rest get? The one that more people opened, or that brought the goal about
-from more, of those who tried it.
+"""Which variant does the rest get? One that is surely better than the main text, or the main text
+if it is surely better than all others. “Surely” is what the run's page calls so: see `evidence`.
 
-It is asked once, when a wait is over that was fixed before: whoever looks earlier changes nothing.
-So the better one so far is taken, whether or not that is sure; between equals it hardly matters.
+Without a winner the campaign does what it said before its launch (`no_winner`).
 """
 
 from __future__ import annotations
@@ -11,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.echo import by_group
-from campaigns.first_part.judgement import ENOUGH
+from campaigns.echo.certainty import evidence
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN, REST
+
+COUNTING_SECONDS = 30.0  # of a choice: it is made once, and nobody looks at a page meanwhile
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,20 @@ class Tried:
     people: int
     count: int
 
+    def did_more_than(self, other: Tried) -> bool:
+        """In whole numbers: a larger share of its people."""
+        return self.count * other.people > other.count * self.people
 
-def tried(run: Run) -> list[Tried] | None:
-    """Each variant, the main text first. None: it takes too long to count."""
-    counts = by_group.did(run) if run.winner_by == Run.WinnerBy.GOAL else by_group.opened(run)
+    def is_surely_better(self, other: Tried, *, comparisons: int) -> bool:
+        seen = evidence.strength(self.count, self.people, other.count, other.people)
+        return self.did_more_than(other) and evidence.is_sure(seen, comparisons=comparisons)
+
+
+def tried(run: Run, *, seconds: float | None = None) -> list[Tried] | None:
+    """Each variant, the main text first. None: it takes longer than this to count, or than a page
+    may wait."""
+    count = by_group.did if run.winner_by == Run.WinnerBy.GOAL else by_group.opened
+    counts = count(run, seconds=seconds)
     if counts is None:
         return None
     people, _devices = by_group.groups(run)
@@ -36,16 +47,20 @@ def tried(run: Run) -> list[Tried] | None:
 
 
 def best(variants: Sequence[Tried]) -> int:
-    """In whole numbers; of equals the first."""
+    """So far, whether or not that is sure; of equals the first."""
     leading = Tried(MAIN, 1, 0)
     for one in variants:
-        if one.count * leading.people > leading.count * one.people:
+        if one.did_more_than(leading):
             leading = one
     return leading.number
 
 
-def chosen(variants: Sequence[Tried] | None) -> int | None:
-    """None: too little came of them to say."""
-    if not variants or sum(one.count for one in variants) < ENOUGH:
+def surely_best(variants: Sequence[Tried] | None) -> int | None:
+    """None: there is no evidence, or nobody could count it."""
+    if not variants or len(variants) < 2 or variants[0].number != MAIN:
         return None
-    return best(variants)
+    main, *others = variants
+    of = len(others)
+    if better := [one for one in others if one.is_surely_better(main, comparisons=of)]:
+        return best(better)
+    return MAIN if all(main.is_surely_better(one, comparisons=of) for one in others) else None

@@ -205,6 +205,9 @@ class Campaign(OfProject):
     winner_by = models.CharField(
         max_length=6, choices=Run.WinnerBy, default=Run.WinnerBy.OWN, db_default="own"
     )
+    no_winner = models.CharField(
+        max_length=5, choices=Run.NoWinner, default=Run.NoWinner.ASK, db_default="ask"
+    )
     # While it is, runs of its series that come due are left out.
     series_paused_at = models.DateTimeField(null=True, blank=True, editable=False)
     # Occurrences that go at another time, by name: see `repeats/moved.py`.

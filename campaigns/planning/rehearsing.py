@@ -56,7 +56,7 @@ def rehearse(
             made = rehearsal.create(
                 campaign.project_id,
                 **_frozen(locked),
-                split=split.launched([one.weight for one in texts], control=0),
+                split=split.launched([one.weight for one in texts], control=locked.control_percent),
                 occurrence=f"rehearsal {secrets.token_hex(8)}",
                 scheduled_at=now,
                 launched_by=by,
@@ -93,10 +93,8 @@ def _frozen(campaign: Campaign) -> dict[str, Any]:
 def _policy(campaign: Campaign) -> dict[str, object]:
     """As a launch freezes it, but for what would be done to people: nothing comes into an inbox,
     nothing is counted as a goal, and a phone that gets nothing may be asked for again. Nobody goes
-    first, as there is nothing to wait for, nothing is spread, as nobody opens it, and nobody is
-    left out for comparison. Variants are drawn as a run draws them: each person is rehearsed with
-    one of the texts."""
+    first, as there is nothing to wait for, and nothing is spread, as nobody opens it. Variants, the
+    control group and the holdout are drawn as a run draws them."""
     quiet = {"inbox": False, "goal_event": "", "on_unknown": Run.OnUnknown.RESEND}
-    to_all = {"first_percent": None, "control_percent": 0, "past_holdout": True}
-    at_once = dict.fromkeys(AT_ONCE)
-    return {**campaign.policy, **quiet, **to_all, **at_once, "winner_by": Run.WinnerBy.OWN}
+    at_once = dict.fromkeys(("first_percent", *AT_ONCE))
+    return {**campaign.policy, **quiet, **at_once, "winner_by": Run.WinnerBy.OWN}

@@ -147,6 +147,7 @@ class Claim:
     chunk: Chunk
     asks: dict[str, Any]  # what standing.py must know of the category, to say who is out
     caps: Caps | None = None  # None: it neither keeps to any nor counts
+    foresees: Caps | None = None  # a rehearsal's: it skips by them, and counts nobody
     now: Callable[[], datetime] = field(default_factory=clock.ticking)
     safe_rate: float | None = None  # see `Run.safe_rate`
     above: list[int] = field(default_factory=list)  # the runs for which places are kept
@@ -262,7 +263,10 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
         count_interrupted(chunk)
     run = chunk.run
     above = places.kept_above(run)
-    return Claim(run, chunk, run.asks, run.caps, safe_rate=run.safe_rate, above=above)
+    foresees = run.caps_to_foresee if run.is_rehearsal else None
+    return Claim(
+        run, chunk, run.asks, run.caps, foresees=foresees, safe_rate=run.safe_rate, above=above
+    )
 
 
 def _take(queued: models.QuerySet[Chunk]) -> bool:

@@ -60,6 +60,8 @@ FIRST_PART_UNTOLD = _(
     "% of the addresses are dead (at most {most_dead} %)."
 )
 FIRST_PART_NOBODY = _("Of {devices:,} in the first part, FCM accepted none.")
+NO_WINNER_SURE = _("No variant is surely better than the others. Choose one for the rest.")
+NO_WINNER_COUNTED = _("The variants could not be counted in time. Choose one for the rest.")
 NO_WINNER = _(
     "Fewer than {least} people did what the variants are judged by. Choose one for the rest."
 )
@@ -88,7 +90,9 @@ SENTENCES: dict[str, Any] = {
     "first_part": FIRST_PART,
     "first_part_untold": FIRST_PART_UNTOLD,
     "first_part_nobody": FIRST_PART_NOBODY,
-    "no_winner": NO_WINNER,
+    "no_winner": NO_WINNER,  # runs of an earlier release
+    "no_winner_sure": NO_WINNER_SURE,
+    "no_winner_counted": NO_WINNER_COUNTED,
     "left_out": LEFT_OUT,
     "left_out_by": _("Left out by {who}; the series went on."),
     "series_paused": _("Left out: its series was paused."),

@@ -102,6 +102,11 @@ class Run(OfProject):
         OPENED = "opened", _("The variant that more people opened")
         GOAL = "goal", _("The variant that brought the goal about from more people")
 
+    class NoWinner(models.TextChoices):
+        ASK = "ask", _("Ask me")
+        FIRST = "first", _("The rest gets variant A")
+        SPLIT = "split", _("Share the variants out among the rest")
+
     named_after = "campaign"  # in the audit trail: “run 12 of Spring sale”
     kind = models.CharField(max_length=9, choices=Kind, default="campaign", db_default="campaign")
     # Whoever reads runs of campaigns need not ask whether there is one.
@@ -170,6 +175,8 @@ class Run(OfProject):
     first_least_received = models.PositiveSmallIntegerField(default=30, db_default=30)
     # By what the rest is chosen a variant, after the first part tried them all.
     winner_by = models.CharField(max_length=6, choices=WinnerBy, default="own", db_default="own")
+    # If none of them is surely better.
+    no_winner = models.CharField(max_length=5, choices=NoWinner, default="ask", db_default="ask")
     winner = models.SmallIntegerField(null=True, editable=False)  # once it is chosen, for good
     # Percent of the people who get nothing, so that one sees what the others' text brings about.
     control_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
@@ -317,8 +324,11 @@ class Run(OfProject):
     @property
     def caps(self) -> Caps | None:
         """Those it keeps to, or counts for; None: neither."""
-        if self.is_rehearsal:
-            return None
+        return None if self.is_rehearsal else self.caps_to_foresee
+
+    @property
+    def caps_to_foresee(self) -> Caps | None:
+        """The same; a rehearsal skips who has had enough as well, though it counts for nobody."""
         slug = self.category.slug if self.category else ""
         return caps.of(self.project, self.category_kind, slug, past=self.past_caps)
 

@@ -165,7 +165,7 @@ def left_to_send(claim: Claim) -> list[Left]:
     claim.unseen_since = claim.now() - counted.UNSEEN_FOR
     with _alone(claim.chunk), connection.cursor() as cursor:
         cursor.cursor.row_factory = namedtuple_row
-        cursor.execute(to_send(claim.caps, bool(claim.above)), place_of(claim))
+        cursor.execute(to_send(claim.caps or claim.foresees, bool(claim.above)), place_of(claim))
         rows = cursor.fetchall()
     its_terms = terms.of_chunk(claim)
     by_what = "message" if claim.run.kind == Run.Kind.MESSAGES else "variant"

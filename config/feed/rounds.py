@@ -25,7 +25,7 @@ from notifications.api.ground.rendering import as_json
 from notifications.api.person.inbox import shown
 from notifications.inbox import following, online
 from notifications.inbox.following import News
-from notifications.inbox.position import Position
+from notifications.inbox.position import NAMED_AT_START, Position
 from notifications.inbox.reading import items_numbered
 from notifications.keys.inbox_secret import InboxSecret
 from notifications.people.contact import Contact
@@ -33,7 +33,6 @@ from notifications.postgres.outage import DATABASE_TROUBLE
 
 TOGETHER = 0.05  # seconds: rings of the same moment are one round
 PEOPLE = 100  # of one part of a round
-NEWEST_KEPT = 50  # of those there were before a stream began
 MOST_SENT = 200  # items at once; who has missed more reads the list
 ALL_EVERY = 10.0  # seconds: without a ring
 BEAT_EVERY = 20.0
@@ -169,8 +168,8 @@ class Rounds:
 
 def begin_at(stream: Stream, news: News, *, now: float) -> None:
     """Now. The newest few count as sent, and not all below them: one may be on its way there."""
-    *_, floor = 0, *news.numbers[:-NEWEST_KEPT]
-    stream.position = Position(floor, news.numbers[-NEWEST_KEPT:], now=now)
+    *_, floor = 0, *news.numbers[:-NAMED_AT_START]
+    stream.position = Position(floor, news.numbers[-NAMED_AT_START:], now=now)
     stream.is_new = False
 
 

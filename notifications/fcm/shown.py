@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 JOINER = "\u200d"  # between emoji that are one picture
 TONES = range(0x1F3FB, 0x1F400)  # of skin
 SECOND_HALVES = range(0x1160, 0x1200)  # of a Korean syllable written in parts
@@ -22,6 +24,12 @@ class Room:
 
     closed: int
     opened: int
+
+    @property
+    def shows_more(self) -> str:
+        """Once it is opened, in words; empty: no more than before."""
+        said = _("%(count)s once opened")
+        return said % {"count": self.opened} if self.opened > self.closed else ""
 
 
 ROOMS: Mapping[str, Mapping[str, Room]] = {

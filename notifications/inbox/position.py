@@ -15,6 +15,9 @@ from collections.abc import Iterable
 FORM = re.compile(r"[0-9]{1,18}(\.[0-9]{1,12}){0,40}")
 SETTLED_AFTER = 60.0  # seconds; PostgreSQL ends a transaction that is idle for half of that
 MOST_NAMED = 40  # in the text; what is left out comes twice after a reconnect, and is never lost
+# Of those that were there before a stream began. As many again may arrive before the text leaves
+# one out, and an old item must not come as a new one.
+NAMED_AT_START = MOST_NAMED // 2
 MOST_KEPT = 500  # in memory, by one person's stream in a burst
 
 

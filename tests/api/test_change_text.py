@@ -8,14 +8,17 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.planning.new_text.changing import NewText
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
 from campaigns.sending import sending
+from campaigns.texts.template import Template
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_contact, make_device, make_people, make_run
+from tests.given.by_hand import work
 from tests.servers.fcm import Fcm
 from tests.variants.shared import TITLES, make_split
 
@@ -75,6 +78,43 @@ def test_a_text_that_would_skip_some_who_wait_wants_to_be_told_so(alice: Caller,
     assert refused.status_code == 409
     assert "2 of those waiting would be skipped for lack of “city”" in refused.json()["detail"]
     assert ask(alice, run, title="{{ city }}", accept_skips=True).status_code == 200
+
+
+BUTTONS = [{"id": "open", "title": "Open", "link": "https://shop.example/"}]
+WITH_BUTTONS = {**WRONG, "buttons": BUTTONS, "locales": {"ko": {"buttons": {"open": "열기"}}}}
+
+
+def test_a_new_text_of_a_paused_run_keeps_its_buttons_in_every_language(
+    alice: Caller, ours: Project, fcm: Fcm
+) -> None:
+    ServiceAccount.store(ours, fcm.service_account)
+    for locale in ("en", "ko"):
+        person = make_contact(ours, external_id=locale, locale=locale)
+        make_device(person, platform="web")
+    run = make_run(ours, template=WITH_BUTTONS)
+    control.pause(run, by="user:alice")
+
+    reply = ask(alice, run, title=RIGHT)
+    assert reply.status_code == 200, reply.content
+    control.resume(Run.objects.get(pk=run.pk), by="user:alice")
+    work(Run.objects.get(pk=run.pk))
+
+    said = content_of(Run.objects.get(pk=run.pk))
+    assert (said["title"], said["buttons"]) == (RIGHT, BUTTONS)
+    assert said["locales"] == WITH_BUTTONS["locales"]
+    assert Delivery.objects.filter(run_id=run.pk, revision=2, status="accepted").count() == 2
+
+
+def test_a_new_text_reaches_a_template_whose_buttons_are_translated(ours: Project) -> None:
+    make_people(ours, 2)
+    run = make_run(ours, template=WITH_BUTTONS)
+    new = NewText(1, {"title": RIGHT}, in_template=True)
+
+    control.change_text(run, new=new, by="user:alice")
+
+    template = Template.objects.get(pk=run.content["template"])
+    assert (template.title, template.buttons) == (RIGHT, BUTTONS)
+    assert template.locales == WITH_BUTTONS["locales"]
 
 
 def test_each_revision_is_read_with_who_got_it_and_deliveries_name_theirs(

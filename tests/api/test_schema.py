@@ -380,7 +380,7 @@ def test_what_has_few_values_is_an_enumeration_with_a_name(schema: Schema) -> No
         "DeliveryStatus",
         "DisabledWhy", "DoubtCode", "FirstPartBound", "FirstPartDecision", "FirstPartPhase",
         "FunnelStep", "GoalAfter",
-        "MessageDeviceStatus", "MessagePriority", "MessageState", "NullEnum",
+        "MessageDeviceStatus", "MessagePriority", "MessageState", "NoWinner", "NullEnum",
         "OnDays", "OnUnknown", "Operator", "Passed", "Precedence",
         "PaceLimit", "Platform", "Reason", "ReceiptEvent", "Repeat", "ReportKind",
         "ReportLanguage", "ReportState", "ReportTrouble", "ReportVia", "RunState", "RunVerb",

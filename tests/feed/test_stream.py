@@ -68,3 +68,22 @@ def test_nobody_hears_of_another_persons_items(
     ear.items(2)
     for one in (bob, other):
         assert one.during(1) == []
+
+
+def test_who_has_many_items_hears_no_old_one_after_a_reconnect(
+    feed: Feed, ada: Contact, app: OwnApp
+) -> None:
+    send(ada, 70)
+    ear = feed.listen(app.token)
+    ear.until("counts")
+    for arrived in (0, 15, 1):
+        if arrived:
+            send(ada, arrived)
+            ear.items(arrived)
+        ear.close()
+        ear = feed.listen(app.token, Last_Event_ID=ear.position)
+        ear.until("counts")
+        assert [event.kind for event in ear.events].count("item") == 0
+    send(ada)
+    ear.items(1)
+    assert [event.kind for event in ear.events].count("item") == 1

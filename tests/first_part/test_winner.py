@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
@@ -13,11 +14,14 @@ from hypothesis import strategies as st
 
 from campaigns import control
 from campaigns.admin.campaign.form import CampaignForm
+from campaigns.echo import by_group
+from campaigns.echo.certainty import evidence
 from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import Event, Report
 from campaigns.engine import engine
+from campaigns.first_part import winner as choosing
 from campaigns.first_part.first_part import FirstPart
-from campaigns.first_part.winner import Tried, best, chosen
+from campaigns.first_part.winner import Tried, best, surely_best
 from campaigns.planning.campaign import Campaign
 from campaigns.results.variants.comparing import compared
 from campaigns.runs.ledger import Recipient
@@ -64,6 +68,20 @@ def tried(project: Project, *, people: int | list[str] = PEOPLE, **values: Any) 
 def open_it(run: Run, variant: int, count: int) -> None:
     seqs = [seq for seq, group in sorted(groups_by_seq(run).items()) if group == variant]
     keep([Report(run.pk, seq, Event.OPENED, None) for seq in seqs[:count]])
+
+
+def bought(run: Run, variant: int, count: int) -> None:
+    seqs = [seq for seq, group in groups_by_seq(run).items() if group == variant][:count]
+    ids = Recipient.objects.filter(run_id=run.pk, seq__in=seqs).values_list("contact_id", flat=True)
+    names = Contact.objects.filter(pk__in=[*ids]).values_list("external_id", flat=True)
+    events = [writing.Event(name, "bought", timezone.now(), {}) for name in names]
+    assert writing.write(run.project_id, events) == set()
+
+
+def slower(seconds: float) -> str:
+    """The count of who opened it, after so long."""
+    wait = f"WHERE (SELECT pg_sleep({seconds}) IS NOT NULL) AND"
+    return by_group.OPENED.replace("WHERE", wait)
 
 
 def read_by_rest(run: Run, fcm: Fcm) -> set[str]:
@@ -124,8 +142,8 @@ def test_the_rest_gets_the_variant_that_more_people_opened(
     project: Project, fcm: Fcm, better: int
 ) -> None:
     run = tried(project)
-    open_it(run, better, 20)
-    open_it(run, 1 - better, 8)
+    open_it(run, better, 30)
+    open_it(run, 1 - better, 1)
 
     look(run, after=WAIT - timedelta(seconds=30))
     assert FirstPart.objects.get(run=run).went_on_at is None
@@ -143,27 +161,25 @@ def test_the_rest_gets_the_variant_that_more_people_opened(
 def test_the_rest_gets_the_variant_that_brought_the_goal_about(project: Project, fcm: Fcm) -> None:
     run = tried(project, winner_by="goal", goal_event="bought")
     open_it(run, 0, 30)  # what is opened does not count here
-    of_b = [seq for seq, group in groups_by_seq(run).items() if group == 1][:22]
-    ids = Recipient.objects.filter(run_id=run.pk, seq__in=of_b).values_list("contact_id", flat=True)
-    names = Contact.objects.filter(pk__in=[*ids]).values_list("external_id", flat=True)
-    events = [writing.Event(name, "bought", timezone.now(), {}) for name in names]
-    assert writing.write(project.pk, events) == set()
+    bought(run, 1, 30)
 
     look(run, after=WAIT)
     assert run.winner == 1
 
 
 @pytest.mark.django_db
-def test_with_too_little_to_go_by_the_run_asks_and_a_person_chooses(
-    project: Project, fcm: Fcm
+def test_without_evidence_the_run_asks_and_a_person_chooses(
+    desk: Desk, project: Project, fcm: Fcm
 ) -> None:
     run = tried(project)
-    open_it(run, 0, 12)
-    open_it(run, 1, 7)
+    open_it(run, 0, 20)
+    open_it(run, 1, 22)
 
     look(run, after=WAIT)
     assert (run.state, run.cause, run.winner) == ("paused", "first_part", None)
-    assert "Fewer than 20 people" in Caller(project).get(f"runs/{run.pk}").content.decode()
+    assert "No variant is surely better" in Caller(project).get(f"runs/{run.pk}").content.decode()
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "waits until you choose a variant." in page and "Not good enough." not in page
     assert read_by_rest(run, fcm) == set()
 
     answer = Caller(project).post(f"runs/{run.pk}/go-on", {"variant": "B"})
@@ -178,13 +194,131 @@ def test_with_too_little_to_go_by_the_run_asks_and_a_person_chooses(
 
 
 @pytest.mark.django_db
-def test_a_run_that_asked_and_is_resumed_sends_the_best_one_so_far(
+def test_a_run_never_calls_a_variant_better_while_its_page_says_too_early(
+    desk: Desk, project: Project, fcm: Fcm
+) -> None:
+    run = tried(project, no_winner="first")
+    open_it(run, 0, 20)
+    open_it(run, 1, 22)
+
+    look(run, after=WAIT)
+
+    found = compared(run)
+    assert found is not None and "too early to say" in found.comparisons[0].sentence
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "No variant was surely better by then." in page and "It gets Variant A." in page
+    assert "It was good enough" not in page
+    assert (run.winner, FirstPart.objects.get(run=run).decision) == (0, "unsure")
+    work(run)
+    assert read_by_rest(run, fcm) == {TITLES[0]}
+
+
+@pytest.mark.django_db
+def test_without_evidence_the_rest_is_shared_out_where_the_campaign_says_so(
+    desk: Desk, project: Project, fcm: Fcm
+) -> None:
+    run = tried(project, no_winner="split", control_percent=20)
+    before = groups_by_seq(run)
+
+    look(run, after=WAIT)
+    work(run)
+
+    after = groups_by_seq(run)
+    assert (run.state, run.winner) == ("finished", None)
+    assert FirstPart.objects.get(run=run).decision == "unsure"
+    assert {seq: after[seq] for seq in before if before[seq] != REST} == {
+        seq: group for seq, group in before.items() if group != REST
+    }
+    rest = Counter(after[seq] for seq, group in before.items() if group == REST)
+    assert {*rest} == {0, 1} and min(rest.values()) > 60
+    read = titles_read(fcm, run)
+    assert all(read[seq] == [TITLES[after[seq]]] for seq in after if after[seq] != CONTROL)
+    assert run.split["people"] == {str(group): count for group, count in counts(run).items()}
+    page = desk.open("campaigns_run_change", run.pk)
+    assert "Its variants are shared out among the rest." in page
+
+
+@pytest.mark.django_db
+def test_a_variant_that_is_surely_better_wins_whatever_was_planned_without_one(
     project: Project, fcm: Fcm
+) -> None:
+    run = tried(project, no_winner="split")
+    open_it(run, 1, 30)
+
+    look(run, after=WAIT)
+    assert (run.winner, FirstPart.objects.get(run=run).decision) == (1, "good")
+
+
+@pytest.mark.django_db
+def test_a_choice_has_longer_to_count_than_a_page(
+    monkeypatch: pytest.MonkeyPatch, project: Project, fcm: Fcm
+) -> None:
+    run = tried(project)
+    open_it(run, 1, 30)
+    monkeypatch.setattr(by_group, "OPENED", slower(0.02))
+    monkeypatch.setattr(by_group, "COUNTING_SECONDS", 0.001)
+    assert by_group.opened(run) is None
+
+    look(run, after=WAIT)
+    assert run.winner == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("planned", "winner"), [("ask", None), ("first", 0)])
+def test_a_count_that_takes_too_long_is_no_evidence_and_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+    desk: Desk,
+    project: Project,
+    fcm: Fcm,
+    planned: str,
+    winner: int | None,
+) -> None:
+    run = tried(project, no_winner=planned)
+    open_it(run, 1, 30)
+    for budget in (by_group, choosing):
+        monkeypatch.setattr(budget, "COUNTING_SECONDS", 0.001)
+    monkeypatch.setattr(by_group, "OPENED", slower(1))
+
+    look(run, after=WAIT)
+
+    assert run.winner == winner
+    if planned == "ask":
+        said = "The variants could not be counted in time"
+        assert said in Caller(project).get(f"runs/{run.pk}").content.decode()
+        dialog = desk.open("campaigns_run_go_on", run.pk)
+        assert "best one so far" not in dialog and "Variant A" in dialog and "Variant B" in dialog
+        answer = Caller(project).post(f"runs/{run.pk}/go-on")
+        assert answer.status_code == HTTPStatus.CONFLICT
+        assert "Name one" in answer.content.decode()
+        desk.confirm("campaigns_run_go_on", run.pk, variant="1")
+        run.refresh_from_db()
+        assert run.winner == 1
+
+
+@pytest.mark.django_db
+def test_the_goal_is_compared_by_variant_too_where_it_chooses_one(
+    project: Project, fcm: Fcm
+) -> None:
+    run = tried(project, winner_by="goal", goal_event="bought", control_percent=20)
+    bought(run, 1, 5)
+
+    found = compared(run)
+    assert found is not None
+    assert {one.codes for one in found.comparisons if one.metric == "did"} == {
+        ("B", "A"),
+        ("sent", "control"),
+    }
+
+
+@pytest.mark.django_db
+def test_a_run_that_asked_and_is_resumed_sends_the_best_one_so_far(
+    desk: Desk, project: Project, fcm: Fcm
 ) -> None:
     run = tried(project)
     open_it(run, 1, 7)
     look(run, after=WAIT)
     assert run.state == "paused"
+    assert "The rest gets the best variant so far." in desk.open("campaigns_run_resume", run.pk)
 
     control.resume(run, by="user:alice")
     look(run)
@@ -312,7 +446,8 @@ def test_the_review_says_who_tries_them_and_who_gets_the_best_one(
     make_people(project, PEOPLE)
     campaign = make_trial(project)
     page = desk.open("campaign_review", campaign.pk)
-    assert "The rest gets the variant that more people opened by then" in page
+    assert "The rest gets the variant that surely more people opened by then" in page
+    assert "If none is surely better, it asks you." in page
     assert "the variant that does best" in page
 
 
@@ -328,17 +463,26 @@ VARIANTS = ROWS.map(
 )
 
 
+def is_better(one: Tried, other: Tried, of: int) -> bool:
+    sure = evidence.strength(one.count, one.people, other.count, other.people)
+    return one.count * other.people > other.count * one.people and evidence.is_sure(
+        sure, comparisons=of
+    )
+
+
 @given(VARIANTS)
-def test_no_variant_did_better_than_the_chosen_one(variants: list[Tried]) -> None:
-    number = chosen(variants)
-    if sum(one.count for one in variants) < 20:
-        assert number is None
-        return
-    assert number is not None
-    mine = variants[number]
-    assert all(one.count * mine.people <= mine.count * one.people for one in variants)
-    equal = [one for one in variants if one.count * mine.people == mine.count * one.people]
-    assert number == min(one.number for one in equal if one.people)
+def test_a_winner_is_surely_better_and_no_surer_one_did_better(variants: list[Tried]) -> None:
+    number, (main, *others) = surely_best(variants), variants
+    better = [one for one in others if is_better(one, main, len(others))]
+    if number is None:
+        assert not better
+        assert not others or not all(is_better(main, one, len(others)) for one in others)
+    elif number == 0:
+        assert all(is_better(main, one, len(others)) for one in others)
+    else:
+        mine = variants[number]
+        assert mine in better
+        assert all(one.count * mine.people <= mine.count * one.people for one in better)
 
 
 @given(VARIANTS)
@@ -346,5 +490,11 @@ def test_the_order_of_the_others_does_not_matter(variants: list[Tried]) -> None:
     assert best(variants) == best(sorted(variants, key=lambda one: one.number))
 
 
-def test_what_nobody_could_count_is_not_decided() -> None:
-    assert chosen(None) is None
+@given(VARIANTS)
+def test_no_variant_did_better_than_the_best_so_far(variants: list[Tried]) -> None:
+    mine = variants[best(variants)]
+    assert all(one.count * mine.people <= mine.count * one.people for one in variants)
+
+
+def test_what_nobody_could_count_has_no_winner() -> None:
+    assert surely_best(None) is None and surely_best([]) is None

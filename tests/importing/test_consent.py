@@ -41,7 +41,8 @@ def test_a_yes_without_a_time_does_not_overrule_a_no(shop: Project) -> None:
     one = upload(shop, "id,subscribed\nno,yes\nyes,no\nnew,no\nsilent,\n")
     check(mapped(one))
     counts = {"created": 2, "updated": 1, "unchanged": 1, "moved": 0}
-    assert one.foreseen == {**counts, "unsubscribed": 2, "resubscribed": 0}
+    turned = {"unsubscribed": 2, "resubscribed": 0, "left_category": 0, "back_in_category": 0}
+    assert one.foreseen == {**counts, **turned}
     merge(one)
     assert one.counts == one.foreseen
     assert answers(shop) == {"no": False, "yes": False, "new": False, "silent": True}
@@ -49,6 +50,21 @@ def test_a_yes_without_a_time_does_not_overrule_a_no(shop: Project) -> None:
     assert [(each.contact.external_id, each.wanted, each.source) for each in changes] == [
         ("new", False, "import"), ("yes", False, "import"),
     ]  # fmt: skip
+
+
+def test_answers_about_a_category_are_counted_by_person(shop: Project) -> None:
+    Category.objects.create(project=shop, slug="news", name="News")
+    one = upload(
+        shop, "id,category:offers,category:news\nno,no,no\nyes,no,\nnew,no,yes\nsilent,yes,\n"
+    )
+    check(mapped(one))
+    merge(one)
+    assert one.counts == one.foreseen
+    turned = {name: one.counts[name] for name in ("unsubscribed", "left_category")}
+    assert turned == {"unsubscribed": 0, "left_category": 3}
+
+    again = bring_in(shop, "id,category:offers\nyes,no\nno,yes\n", resubscribe=True)
+    assert (again.counts["left_category"], again.counts["back_in_category"]) == (0, 1)
 
 
 def test_a_tick_lets_the_file_overrule_a_no(shop: Project) -> None:

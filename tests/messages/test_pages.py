@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import tasks
+from campaigns.runs.chunk import Chunk
 from campaigns.runs.messages.message import Message
 from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
@@ -18,6 +19,7 @@ from campaigns.triggers.trigger import Trigger
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.events.writing import Event, write
+from notifications.people.figures.days import midnight
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
@@ -205,8 +207,29 @@ def test_today_is_told_in_the_zone_of_the_times_below_it(desk: Desk, shop: Proje
     ada(shop)
     send(shop)
     page = desk.open("campaigns_messages")
-    assert re.search(r"Today since \d+ \w+ \d{4}, 09:00 Asia/Seoul", page)
+    assert re.search(r"Today since \d+ \w+ \d{4}, 00:00 Asia/Seoul", page)
     assert "UTC" not in page
+
+
+def test_today_counts_what_left_since_midnight_there(
+    desk: Desk, fcm: Fcm, project: Project
+) -> None:
+    Project.objects.update(timezone="Asia/Seoul")
+    ada(project, "live1:APA91b")
+    for _ in range(3):
+        send(project)
+        tasks.send_messages()
+    begins = midnight("Asia/Seoul", timezone.now())
+    first = Chunk.objects.order_by("number").first()
+    assert first is not None
+    Chunk.objects.filter(pk=first.pk).update(queued_at=begins - timedelta(seconds=1))
+    assert "Devices 2 Accepted 2 " in desk.open("campaigns_messages")
+
+    # Midnight there is in the day before by UTC, whose run has ended meanwhile.
+    day = begins.astimezone(UTC).date().isoformat()
+    Run.every.update(occurrence=day, state="finished", accepted=3)
+    page = desk.open("campaigns_messages")
+    assert "Devices 2 Accepted 2 " in page
 
 
 def test_a_call_to_many_says_so_and_whose_each_device_is(

@@ -83,6 +83,7 @@ def test_the_api_asks_for_each_as_its_column_takes_it() -> None:
         "goal_event": {"longest": 64, "blank": True},
         "goal_within_seconds": {"least": 60, "most": 2_592_000},
         "winner_by": {"choices": ["own", "opened", "goal"]},
+        "no_winner": {"choices": ["ask", "first", "split"]},
         "goal_after": {"choices": ["opened", "received"]},
     }
     assert {name: _bounds(fields[name]) for name in promised} == promised

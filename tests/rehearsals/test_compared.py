@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.variants import variant
 from campaigns.results.rehearsed import compared, foretold
 from campaigns.results.rehearsed.foretold import Foretold
@@ -134,6 +135,26 @@ def test_a_run_that_left_people_out_on_purpose_is_held_beside_what_is_left_of_th
     page = logged_in(Role.VIEWER).get(f"/admin/campaigns/run/{run.pk}/change/").content.decode()
     assert f"The run left {found.left_out} devices out by chance" in page
     assert ">outside<" not in page and "lies where the rehearsal said it would" in page
+
+
+@pytest.mark.parametrize("sample", [None, 500])
+def test_it_foretells_whom_a_launch_leaves_out_by_chance(
+    campaign: Campaign, sample: int | None
+) -> None:
+    Project.objects.filter(pk=campaign.project_id).update(holdout_percent=10)
+    Campaign.objects.filter(pk=campaign.pk).update(control_percent=20)
+    campaign = Campaign.objects.get(pk=campaign.pk)
+    review = LaunchReport(campaign, timezone.now()).sent_to or 0
+    told = Told(rehearse(campaign, sample=sample), timezone.now())
+
+    foretold = {one.name: one for one in told.ends}
+    sent = foretold["accepted"].count + foretold["rejected"].count
+    assert abs(sent - review) < (80 if sample else 60)
+    run = launch(campaign)
+    assert foretold["accepted"].holds(run.accepted)
+    assert foretold["skipped"].holds(run.skipped)
+    found = compared.of_run(run)
+    assert found is not None and found.holds
 
 
 @given(rejected=st.integers(0, 3_000), share=st.floats(0.5, 0.99), seed=st.integers())

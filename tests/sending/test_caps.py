@@ -30,7 +30,7 @@ from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device, make_people, make_run
 from tests.given.by_hand import let_leases_lapse
 from tests.given.waiting import eventually, somebody_waits
-from tests.rehearsals.rehearsing import rehearse
+from tests.rehearsals.rehearsing import ends_of, rehearse
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
@@ -331,13 +331,18 @@ def test_whoever_sleeps_is_judged_when_they_wake(project: Project, fcm: Fcm) -> 
     assert Retry.objects.get(run_id=run.pk).reason == "quiet_hours"
 
 
-def test_a_rehearsal_neither_counts_nor_skips_anybody(project: Project, fcm: Fcm) -> None:
+def test_a_rehearsal_skips_who_has_had_enough_and_counts_nobody(project: Project, fcm: Fcm) -> None:
     capped(project, cap_per_day=1)
     person(project)
     run = make_run(project)
     send(run)
-    rehearsed = rehearse(make_run(project, advanced=False).campaign).run
-    assert (rehearsed.accepted, Counted.objects.count()) == (1, 1)
+    person(project)
+    campaign = make_run(project, advanced=False).campaign
+    for _ in range(2):
+        rehearsed = rehearse(campaign).run
+        assert (rehearsed.accepted, rehearsed.skipped) == (1, 1)
+        assert ends_of(rehearsed.rehearsal)[0] == CAPPED
+    assert Counted.objects.count() == 1
 
 
 def test_a_project_without_caps_is_counted_nowhere(project: Project, fcm: Fcm) -> None:

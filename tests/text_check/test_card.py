@@ -42,7 +42,7 @@ def test_it_is_asked_for_watched_and_read_on_one_card(campaign: Campaign, desk: 
     page = desk.open(CARD, campaign.pk)
     assert "To mend “{{ city }}” is missing: 1 device will be skipped. For example: lacks" in page
     assert "Devices 2 Get the text 1 … without a value 0 Skipped 1 Do not want it 0" in page
-    assert "the main text Android 2 2 of 45 8 of 240" in page
+    assert "the main text Android 2 2 of 45 8 of 45 240 once opened" in page
     assert "every 1s" not in page and "Check again" in page
     entry = AuditEntry.objects.get(action="had the texts checked of")
     assert (entry.subject_id, entry.actor) == (campaign.pk, "user:editor-person")

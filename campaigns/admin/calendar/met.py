@@ -117,7 +117,7 @@ class Met:
         if self.reach is None or not self.reach.devices:
             return ""
         seconds = estimating.SAMPLE_SECONDS
-        return quiet.warning(self.run, self.run.rules, self.to, seconds=seconds)
+        return quiet.warning(self.run, self.run.rules, self.to, self.clock, seconds=seconds)
 
     def _nobody(self) -> str:
         if self.reach is None:
@@ -130,6 +130,7 @@ class Met:
         return {
             "said": self._local(self.to),
             "reach": self.reach,
+            "sent_to": self.moved.goes.asks.gets_it if self.moved else None,
             "meets": self.said,
             "takes": roughly(self.ends - self.to) if self.ends else "",
             "ends": self._local(self.ends) if self.ends else "",

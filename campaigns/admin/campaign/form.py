@@ -37,6 +37,7 @@ from notifications.values.zones import known_zones
 
 WORDS = {setting.field: setting.words for setting in SETTINGS}
 HINTS = {setting.field: setting.hint for setting in SETTINGS}
+YOUNGER_THAN_TABS = ("precedence", "no_winner")  # what a page that was opened before lacks
 
 
 def _asked(name: str, field: Any) -> Any:
@@ -189,7 +190,8 @@ class CampaignForm(variants.OfVariants):
         super().__init__(data, *args, **kwargs)
         for name in WORDS:
             self.fields[name] = _asked(name, self.fields[name])
-        self.fields["precedence"].required = False
+        for name in YOUNGER_THAN_TABS:
+            self.fields[name].required = False
         if self.instance.pk:
             self.initial["timezone"] = self.instance.zone
         zone = ZoneInfo(self.instance.timezone)
@@ -237,6 +239,10 @@ class CampaignForm(variants.OfVariants):
         """A tab may be older than the question."""
         chosen: str = self.cleaned_data["precedence"]
         return chosen or self.instance.precedence
+
+    def clean_no_winner(self) -> str:
+        chosen: str = self.cleaned_data["no_winner"]
+        return chosen or self.instance.no_winner
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

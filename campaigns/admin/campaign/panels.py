@@ -37,9 +37,10 @@ from campaigns.audiences.words import sentence
 from campaigns.echo import goal_in_words
 from campaigns.planning.campaign import MOST_CONTROL, Campaign
 from campaigns.planning.course import opens, waterfall
-from campaigns.planning.launch_check import freshness, sharing, skipped
+from campaigns.planning.launch_check import freshness, sharing
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.repeats import days_off
+from campaigns.planning.skips import skipped
 from campaigns.planning.variants import launching
 from campaigns.runs import policy
 from campaigns.runs.variants import split
@@ -299,7 +300,7 @@ def _who_is_out(
 ) -> str:
     """How many are skipped; empty where nobody is."""
     out = skipped.out(project.pk, rules, found, asks)
-    return skipped.outcome(found, out) if out.devices != 0 else ""
+    return skipped.outcome(found, out, all_reasons=False) if out.devices != 0 else ""
 
 
 def _text_in(request: HttpRequest) -> tuple[Project, Template]:

@@ -26,12 +26,13 @@ from campaigns.planning.campaign import (
     Campaign,
 )
 from campaigns.planning.course import forecast
-from campaigns.planning.launch_check import clocks, quiet, skipped
+from campaigns.planning.intent.typed import of_pace
+from campaigns.planning.launch_check import clocks, quiet
 from campaigns.planning.repeats import days_off, holidays, moved, public_holidays, repeating
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.moved import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
-from campaigns.planning.variants import launching
+from campaigns.planning.skips import sent_to
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import MAX_RATE, WITH_REPEAT
 from notifications.admin.furniture.wall_clock import WallClock
@@ -89,20 +90,21 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
             found = error.messages[0] if isinstance(error, ValidationError) else str(error)
             when.note = found
     if campaign is not None:
-        _find_pace(when, posted, campaign)
-        _find_first(when, posted)
+        _find_pace(when, posted, campaign, now)
+        _find_first(when, posted, campaign)
         starts_at = now if when.kind == Campaign.Schedule.NOW else when.starts_at
         if when.devices and starts_at:
             limit, asked = estimating.SAMPLE_SECONDS, copy(campaign)
             asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
+            asked.timezone, asked.schedule_kind = when.zone, when.kind
             rules = campaign.audience.effective_rules
             when.asleep = clocks.look(asked, rules, starts_at, when.local, seconds=limit)
     return when
 
 
-def _find_pace(when: When, posted: Any, campaign: Campaign) -> None:
+def _find_pace(when: When, posted: Any, campaign: Campaign, now: datetime) -> None:
     try:
-        when.devices = _reached(campaign, campaign.audience.effective_rules)
+        when.devices = _sent_to(when, campaign, now)
         when.most = campaign.once_each
     except ValidationError as error:
         when.note = when.note or error.messages[0]
@@ -116,12 +118,17 @@ def _find_pace(when: When, posted: Any, campaign: Campaign) -> None:
     )
 
 
-def _reached(campaign: Campaign, rules: dict[str, Any]) -> int:
-    """Without those who had it, and those who get nothing on purpose."""
+def _sent_to(when: When, campaign: Campaign, now: datetime) -> int:
+    """As the review says it; all devices, where nobody could count who is skipped in time."""
+    rules = campaign.audience.effective_rules
     found = reach.quick(campaign.project_id, rules)
-    had_it = skipped.who_had_it(campaign)
-    devices = found.devices - skipped.devices(campaign, rules, found, had_it)
-    return round(devices * (1 - launching.split_of(campaign, devices).left_out))
+    if not sent_to.is_readable(campaign):
+        return found.devices
+    causes = sent_to.causes(campaign, when.starts_at or now, when.local)
+    limit = estimating.SAMPLE_SECONDS
+    lost = sent_to.skips(campaign, rules, found, causes, seconds=limit)
+    devices = sent_to.devices(found, lost)
+    return found.devices if devices is None else devices
 
 
 def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | None) -> None:
@@ -306,13 +313,23 @@ class First:
     first_wait_seconds: int
 
 
-def _find_first(when: When, posted: Any) -> None:
+def _find_first(when: When, posted: Any, campaign: Campaign) -> None:
+    """Nothing is promised that “Save” refuses."""
     percent = _whole(posted, "first_percent", MOST_FIRST)
     least = _whole(posted, "first_least", MAX_LEAST)
     wait = seconds_of(posted.get("first_wait_seconds", ""))
     if not (percent and least and wait):
         return
     first = First(percent, least, wait)
+    asked = copy(campaign)
+    asked.schedule_kind = when.kind
+    asked.local_time = "local_time" in posted and when.kind != Campaign.Schedule.NOW
+    asked.first_percent, asked.first_wait_seconds = percent, wait
+    asked.spread_seconds, asked.best_hour = None, False
+    asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
+    if wrong := of_pace(asked):
+        when.note = when.note or next(iter(wrong.values()))
+        return
     when.first = in_words.foretold(when.devices, first)
     when.wait = drawing.wait_of(when.devices, first)
 

@@ -1,21 +1,35 @@
-"""How a project's messages stand: what waits, and what the day has come to."""
+"""How a project's messages stand: what waits, and what the day has come to.
+
+The day is that of the project's time zone, as on every other page. A run of messages is of a day of
+UTC, so what was taken since midnight may be of two of them.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Min
+from django.db import connection
+from django.db.models import Count, F, Min, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 
-from campaigns.results.reports import in_plain_words, reasons_of
+from campaigns.results.reports import in_plain_words
+from campaigns.runs.chunk import Chunk
 from campaigns.runs.messages import outcome
 from campaigns.runs.messages.day import open_runs
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
-from campaigns.runs.sums import Totals, totals_of
+from campaigns.runs.sums import STATUSES, Totals
+from notifications.people.figures.days import midnight
 from notifications.people.project import Project
 
-NOTHING = Totals(0, 0, 0, 0, 0)
+REASONS = """
+SELECT reason, sum(count::int)::int
+FROM campaigns_chunk k JOIN campaigns_run r ON r.id = k.run_id,
+    jsonb_each_text(k.reasons) AS each (reason, count)
+WHERE k.run_id = ANY(%s) AND COALESCE(k.queued_at, r.started_at) >= %s
+GROUP BY reason ORDER BY 2 DESC, 1
+"""
 
 
 def sends_messages(project: Project) -> bool:
@@ -23,25 +37,34 @@ def sends_messages(project: Project) -> bool:
 
 
 def numbers_of(project: Project, now: datetime) -> dict[str, Any]:
-    today = _today(project, now)
-    reasons = in_plain_words(reasons_of(today)) if today else []
+    with connection.cursor() as cursor:
+        cursor.execute(REASONS, [_runs_of_today(project, now), midnight(project.timezone, now)])
+        reasons = in_plain_words(dict(cursor.fetchall()))
     return {**stand_of(project, now), "reasons": reasons}
 
 
 def stand_of(project: Project, now: datetime) -> dict[str, Any]:
     """The same without the reasons, which are read from every chunk of the day."""
-    today = _today(project, now)
-    return {"totals": totals_of(today) if today else NOTHING, **_waiting(project, now)}
+    sums = _taken_today(project, now).aggregate(
+        planned=Sum(F("last_seq") - F("first_seq") + 1, default=0),
+        **{name: Sum(name, default=0) for name in STATUSES},
+    )
+    return {"totals": Totals(**sums), **_waiting(project, now)}
 
 
-def _today(project: Project, now: datetime) -> Run | None:
+def _taken_today(project: Project, now: datetime) -> QuerySet[Chunk]:
+    # Those of a release before know no time of their own.
+    taken = Chunk.objects.alias(taken_at=Coalesce("queued_at", "run__started_at"))
+    begins = midnight(project.timezone, now)
+    return taken.filter(run__in=_runs_of_today(project, now), taken_at__gte=begins)
+
+
+def _runs_of_today(project: Project, now: datetime) -> list[int]:
+    """Also those of earlier days of which something may leave today."""
+    day = midnight(project.timezone, now).astimezone(UTC).date().isoformat()
     ours = Run.every.filter(project=project, kind=Run.Kind.MESSAGES)
-    return ours.filter(occurrence=since(now).date().isoformat()).first()
-
-
-def since(now: datetime) -> datetime:
-    """When today began: the day is that of UTC, as its run's is."""
-    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    found = ours.filter(Q(occurrence__gte=day) | Q(state=Run.State.OPEN))
+    return list(found.values_list("pk", flat=True))
 
 
 def waits(numbers: dict[str, Any] | None) -> bool:

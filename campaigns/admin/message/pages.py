@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from campaigns.admin.message.found import STATES, found, in_a_word, newest_to, searched
-from campaigns.admin.message.numbers import numbers_of, since, waits
+from campaigns.admin.message.numbers import numbers_of, waits
 from campaigns.admin.message.words import words_of
 from campaigns.results.reason_steps import detail_in_words
 from campaigns.results.why.course import reason_in_words
@@ -30,6 +30,7 @@ from notifications.admin.furniture.dialogs import DRAWN, FinalDialog, Gone, done
 from notifications.admin.furniture.page import actor
 from notifications.people.contact import Contact
 from notifications.people.device import Device, shortened
+from notifications.people.figures.days import midnight
 from notifications.staff import audit
 from notifications.staff.team import Role, role_of
 
@@ -91,7 +92,7 @@ def _numbers(request: HttpRequest) -> dict[str, Any]:
         return {"zone": "UTC"}
     now = timezone.now()
     told = numbers_of(project, now)
-    shown = {"numbers": told, "waits": waits(told), "since": since(now)}
+    shown = {"numbers": told, "waits": waits(told), "since": midnight(project.timezone, now)}
     return {**shown, "zone": project.timezone}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.utils import timezone
@@ -14,6 +14,8 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminRadioSelect
 
 from campaigns.engine import cancelling, unknowns
 from campaigns.first_part import winner
+from campaigns.first_part.in_words import chosen_by
+from campaigns.first_part.winner import best
 from campaigns.planning import local
 from campaigns.planning.course import forecast
 from campaigns.runs import series, sums
@@ -89,11 +91,15 @@ class GoOnDialog(RunDialog):
         if not self.run.tries_variants:
             del self.fields["variant"]
             return
-        found = winner.tried(self.run) or []
-        best = in_words(winner.best(found))
-        of_chance = _("The best one so far: %(variant)s") % {"variant": best}
-        each = [(one.number, self._words(one)) for one in found]
-        self.fields["variant"].choices = [("", of_chance), *each]  # type: ignore[attr-defined]
+        found = winner.tried(self.run)
+        field = cast(forms.TypedChoiceField, self.fields["variant"])
+        if found is None:
+            numbers = range(len(self.run.split["weights"]))
+            field.choices = [(number, in_words(number)) for number in numbers]
+            field.required = True
+            return
+        of_chance = _("The best one so far: %(variant)s") % {"variant": in_words(best(found))}
+        field.choices = [("", of_chance), *((one.number, self._words(one)) for one in found)]
 
     def _words(self, one: winner.Tried) -> str:
         goal = self.run.winner_by == Run.WinnerBy.GOAL
@@ -163,7 +169,18 @@ class ResumeDialog(RunDialog):
     template = "admin/campaigns/run/resume.html"
 
     def context(self) -> dict[str, Any]:
-        return {"list_is_old": self.run.cause == Cause.DEAD_ADDRESSES}
+        return {
+            "list_is_old": self.run.cause == Cause.DEAD_ADDRESSES,
+            "rest_gets": self._rest_gets,
+        }
+
+    @property
+    def _rest_gets(self) -> str:
+        if not self.run.asks_for_a_winner:
+            return ""
+        if self.run.no_winner == Run.NoWinner.ASK:
+            return _("The rest gets the best variant so far. “Go on now” offers each of them.")
+        return chosen_by(self.run)
 
 
 class SendAgainDialog(RunDialog):

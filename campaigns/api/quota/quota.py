@@ -50,8 +50,8 @@ class QuotaPlannedSerializer(serializers.Serializer[Any]):
     ends_at = serializers.DateTimeField(allow_null=True, help_text="When its last message leaves.")
     messages = serializers.IntegerField(
         allow_null=True,
-        help_text="That leave from now on; before anybody is skipped, where no run of its campaign "
-        "has ended yet. null: nobody could count them in time.",
+        help_text="That leave from now on, without those who are skipped. null: nobody could "
+        "count them in time.",
     )
     exact = serializers.BooleanField(
         help_text="False: estimated of a part of the people, or of the last run of a series."
@@ -75,9 +75,7 @@ class QuotaAnotherSerializer(serializers.Serializer[Any]):
     alone_ends_at = serializers.DateTimeField(
         allow_null=True, help_text="If nothing else were planned."
     )
-    messages = serializers.IntegerField(
-        help_text="Of a campaign without a run that has ended: before anybody is skipped."
-    )
+    messages = serializers.IntegerField(help_text="Without those who are skipped.")
     too_late = serializers.IntegerField()
     pushes_out = QuotaPushedSerializer(many=True)
 

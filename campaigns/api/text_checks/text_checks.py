@@ -27,6 +27,7 @@ from notifications.api.ground.fields import Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.view import ApiView
+from notifications.fcm.shown import ROOMS
 from notifications.people.device import Device
 from notifications.staff.access import Scope
 
@@ -99,9 +100,11 @@ class TextCheckLongest(serializers.Serializer[Any]):
     platform = serializers.ChoiceField(choices=Device.Platform.choices)
     devices = serializers.IntegerField()
     title = serializers.IntegerField(allow_null=True, help_text="In letters; wide ones are two.")
-    title_shown = serializers.IntegerField(help_text="How many such phones show, about.")
+    title_shown = serializers.IntegerField(help_text="How many such phones show opened, about.")
+    title_at_once = serializers.IntegerField(help_text="How many they show before that, about.")
     body = serializers.IntegerField(allow_null=True)
     body_shown = serializers.IntegerField()
+    body_at_once = serializers.IntegerField()
     bytes = serializers.IntegerField(allow_null=True, help_text="FCM takes 4,096 at most.")
     title_cut = serializers.IntegerField(help_text="Devices whose title is longer than shown.")
     body_cut = serializers.IntegerField()
@@ -228,7 +231,9 @@ def _longest(text: dict[str, Any]) -> list[dict[str, Any]]:
             "devices": one["devices"],
             **{name: held[0] if held else None for name, held in one["longest"].items()},
             "title_shown": one["shows"]["title"],
+            "title_at_once": ROOMS[one["platform"]]["title"].closed,
             "body_shown": one["shows"]["body"],
+            "body_at_once": ROOMS[one["platform"]]["body"].closed,
             **{name: one[name] for name in ("title_cut", "body_cut", "too_large")},
         }
         for one in text["platforms"]

@@ -37,7 +37,7 @@ def problems(campaign: Any) -> dict[str, str]:
     if campaign.schedule_kind == campaign.Schedule.RECURRING:
         found |= repeating.problems(campaign)
     found |= _when_is_held(campaign) | _strangers(campaign)
-    found |= _too_late(campaign) | _of_the_winner(campaign) | local.problems(campaign)
+    found |= of_pace(campaign) | _of_the_winner(campaign)
     if campaign.analytics_label and (words := rules.label(campaign.analytics_label)):
         found["analytics_label"] = words
     return found
@@ -75,6 +75,11 @@ def _strangers(campaign: Any) -> dict[str, str]:
     chosen = {name: getattr(campaign, name) for name in words if getattr(campaign, f"{name}_id")}
     others = [name for name, one in chosen.items() if one.project_id != campaign.project_id]
     return {name: words[name] for name in others}
+
+
+def of_pace(campaign: Any) -> dict[str, str]:
+    """What keeps it from being spread, or from a first part, as it is timed."""
+    return _too_late(campaign) | local.problems(campaign)
 
 
 def _too_late(campaign: Any) -> dict[str, str]:

@@ -45,18 +45,18 @@ from campaigns.planning.launch_check import (
     quiet,
     samples,
     sharing,
-    skipped,
     texts_checked,
 )
 from campaigns.planning.launch_check.doubts import Code, Doubt
-from campaigns.planning.launch_check.losses import Loss
-from campaigns.planning.launch_check.skipped import Cause, Skipped
 from campaigns.planning.launch_check.texts_checked import TextsChecked
 from campaigns.planning.outlook import Look
 from campaigns.planning.quota.beside import Beside, beside, named
 from campaigns.planning.quota.planned import Planned
 from campaigns.planning.quota.together import Asks
 from campaigns.planning.repeats.moved import Occurrence
+from campaigns.planning.skips import sent_to, skipped
+from campaigns.planning.skips.loss import Loss
+from campaigns.planning.skips.skipped import Cause, Skipped
 from campaigns.planning.solver.asking import never
 from campaigns.planning.solver.rules import Rules
 from campaigns.planning.variants import launching
@@ -219,25 +219,17 @@ class LaunchReport:
         needs."""
         if self.reach is None or not self._readable:
             return Skipped()
-        found = skipped.foretold(self.campaign, self._rules, self.reach, self.causes)
-        return skipped.also(found, sharing.losses(self.campaign, self.reach), self.reach)
+        return sent_to.skips(self.campaign, self._rules, self.reach, self.causes)
 
     @property
     def causes(self) -> list[Cause]:
         """Why some would be skipped: for what they said or lack, or with any text."""
-        wordings = launching.wordings(self.campaign)
-        texts = [one.number for one in wordings]
-        by_the_clock = clocks.causes(self.local_time, texts)
-        had_it = skipped.of_had(self.campaign, self.begun, texts)
-        capped = skipped.of_caps(self.campaign, self.starts_at, texts)
-        return [*skipped.causes_of(wordings), *by_the_clock, *had_it, *capped]
+        return sent_to.causes(self.campaign, self.starts_at, self.local_time, self.begun)
 
     @property
     def sent_to(self) -> int | None:
         """The devices a launch would send to; None when nobody could count them."""
-        if self.reach is None or self.skipped.devices is None:
-            return None
-        return max(0, self.reach.devices - self.skipped.devices)
+        return sent_to.devices(self.reach, self.skipped) if self.reach else None
 
     @property
     def outcome(self) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -14,6 +12,7 @@ from campaigns.planning.course.course import Course
 from campaigns.planning.course.forecast import Forecast
 from campaigns.planning.course.waterfall import TOO_LATE
 from campaigns.planning.outlook import Look, Refused
+from campaigns.planning.skips.loss import Loss
 from campaigns.runs.reasons import Reason
 from notifications.values.moments import in_words
 
@@ -25,24 +24,6 @@ ASLEEP = gettext_lazy(
     "It expires after %(shown)s, while the quiet hours of some people last. Raise that time, or "
     "choose another."
 )
-
-
-@dataclass(frozen=True)
-class Loss:
-    """Devices that would get nothing. Two of them may name the same device."""
-
-    reason: Reason
-    words: str
-    devices: int | None  # None: nobody could count them
-    of: int | None  # so many devices were looked at
-    exact: bool = True  # False: of a part of the people
-    rejected: bool = False  # by FCM's rules; else we skip them
-    example: str = ""  # the external id of one of the people
-    variable: str = ""
-    short: str = ""  # in a list of reasons: “no city”
-
-    def __str__(self) -> str:
-        return self.words
 
 
 def refused(look: Look, found: Reach) -> list[Loss]:

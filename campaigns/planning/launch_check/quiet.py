@@ -115,10 +115,10 @@ def too_late(share: str) -> str:
     return said % {"percent": share}
 
 
-def resting(hours: QuietHours, ttl: timedelta, found: Zones, at: datetime) -> Resting:
+def resting(hours: QuietHours, ttl: timedelta, found: Zones, at: datetime, zone: str) -> Resting:
     waits, expires, last = 0, 0, None
-    for zone, count in found.devices.items():
-        wakes_at = hours.asleep_until(zone, at)
+    for there, count in found.devices.items():
+        wakes_at = hours.asleep_until(there, at)
         if wakes_at is None:
             continue
         if wakes_at < at + ttl:
@@ -126,28 +126,31 @@ def resting(hours: QuietHours, ttl: timedelta, found: Zones, at: datetime) -> Re
         else:
             expires += count
     everybody = sum(found.devices.values())
-    return Resting(waits, last, expires, everybody, found.exact, hours.otherwise)
+    return Resting(waits, last, expires, everybody, found.exact, zone)
 
 
 def look(
-    sent: Campaign | Run, rules: dict[str, Any], at: datetime, *, seconds: float
+    sent: Campaign | Run, rules: dict[str, Any], at: datetime, zone: str, *, seconds: float
 ) -> Asleep | Resting | None:
-    """What to know before it starts then; None where nobody can count in time."""
+    """What to know before it starts then, told by the clock of this zone; None where nobody can
+    count in time."""
     try:
         found = reach.zones(sent.project_id, rules, seconds=seconds)
     except reach.Uncountable:
         return None
-    return judged(sent, found, at)
+    return judged(sent, found, at, zone)
 
 
-def judged(sent: Campaign | Run, found: Zones, at: datetime) -> Asleep | Resting:
+def judged(sent: Campaign | Run, found: Zones, at: datetime, zone: str) -> Asleep | Resting:
     if hours := sent.quiet_hours:
-        return resting(hours, timedelta(seconds=sent.ttl_seconds), found, at)
+        return resting(hours, timedelta(seconds=sent.ttl_seconds), found, at, zone)
     return asleep(sent.project, found, at)
 
 
-def warning(sent: Campaign | Run, rules: dict[str, Any], at: datetime, *, seconds: float) -> str:
-    found = look(sent, rules, at, seconds=seconds)
+def warning(
+    sent: Campaign | Run, rules: dict[str, Any], at: datetime, zone: str, *, seconds: float
+) -> str:
+    found = look(sent, rules, at, zone, seconds=seconds)
     return found.words if found else ""
 
 

@@ -13,11 +13,8 @@ from campaigns.audiences.reach import Reach
 from campaigns.echo.certainty import evidence
 from campaigns.echo.funnel import opened
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.losses import Loss
-from campaigns.planning.variants.launching import split_of
-from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import CONTROL, HOLDOUT, REST, gets_a_text, in_words, name_of
+from campaigns.runs.variants.group import REST, gets_a_text, in_words, name_of
 from campaigns.runs.variants.split import Split
 from notifications.values.shares import share
 
@@ -67,24 +64,6 @@ def shares(split: Split, texts: Mapping[int, str], found: Reach | None) -> list[
         )
         for group, part in parts.items()
     ]
-
-
-def losses(campaign: Campaign, found: Reach) -> list[Loss]:
-    """Who gets nothing on purpose, by chance: about so many."""
-    parts = split_of(campaign).shares()
-    named = ((CONTROL, Reason.CONTROL), (HOLDOUT, Reason.HOLDOUT))
-    return [
-        _loss(group, reason, round(found.devices * parts[group]), found)
-        for group, reason in named
-        if parts.get(group)
-    ]
-
-
-def _loss(group: int, reason: Reason, devices: int, found: Reach) -> Loss:
-    said = _("About %(count)s devices: %(why)s.")
-    words = said % {"count": f"{devices:,}", "why": reason.label}
-    short = _("control group") if group == CONTROL else _("holdout")
-    return Loss(reason, words, devices=devices, of=found.devices, exact=False, short=short)
 
 
 def usual(project_id: int) -> float:

@@ -18,16 +18,20 @@ from campaigns.planning.text_check.stale import Stale
 from campaigns.planning.text_check.text_check import TextCheck, newest_whole
 from campaigns.planning.text_check.words import Told
 from campaigns.runs.variants.group import in_words
+from notifications.fcm.shown import ROOMS, Room
 from notifications.fcm.sizes import MAX_BYTES
 from notifications.people.device import Device
 
 
 @dataclass(frozen=True)
 class Longest:
-    """`size` of `most`; None: nobody gets it."""
+    """`size` of `most`; None: nobody gets it. `at_once`: how much of it a phone
+    shows before somebody opens the push; `shows_more`: and then, in words."""
 
     size: int | None
     most: int
+    at_once: int
+    shows_more: str
     person: str = ""
     over: int = 0  # devices
 
@@ -134,8 +138,11 @@ class TextsChecked:
             for one in text["platforms"]:
                 most = {**one["shows"], "bytes": MAX_BYTES}
                 over = {"title": "title_cut", "body": "body_cut", "bytes": "too_large"}
+                rooms = {**ROOMS[one["platform"]], "bytes": Room(MAX_BYTES, MAX_BYTES)}
                 held = {
-                    name: _longest(one["longest"][name], most[name], names, one[over[name]])
+                    name: _longest(
+                        one["longest"][name], (most[name], rooms[name]), names, one[over[name]]
+                    )
                     for name in over
                 }
                 yield Line(
@@ -147,10 +154,14 @@ class TextsChecked:
                 )
 
 
-def _longest(held: list[int] | None, most: int, names: dict[int, str], over: int) -> Longest:
+def _longest(
+    held: list[int] | None, most: tuple[int, Room], names: dict[int, str], over: int
+) -> Longest:
+    opened, room = most
+    shows = opened, room.closed, room.shows_more
     if not held:
-        return Longest(None, most, over=over)
-    return Longest(held[0], most, names.get(held[1], ""), over)
+        return Longest(None, *shows, over=over)
+    return Longest(held[0], *shows, names.get(held[1], ""), over)
 
 
 def of(campaign: Campaign, now: datetime, *, devices: int | None = None) -> dict[int, TextsChecked]:

@@ -11,10 +11,10 @@ from campaigns.audiences.reach import Alike
 from campaigns.audiences.selection import sample
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.waterfall import TOO_LATE, too_late_because
-from campaigns.planning.launch_check import sharing
 from campaigns.planning.launch_check.launch_report import LaunchReport
-from campaigns.planning.launch_check.skipped import Cause
 from campaigns.planning.left_out import by_the_clock
+from campaigns.planning.skips import by_chance
+from campaigns.planning.skips.skipped import Cause
 from campaigns.runs.reasons import Reason
 from campaigns.runs.variants import split
 from notifications.people.consent import standing
@@ -84,7 +84,7 @@ def _not(holds: Sql) -> Sql:
 
 
 def _on_purpose(report: LaunchReport, reason: str) -> _Asked | LeftOut | None:
-    lost = sharing.losses(report.campaign, report.reach) if report.reach else []
+    lost = by_chance.losses(report.campaign, report.reach) if report.reach else []
     loss = next((one for one in lost if one.reason == reason), None)
     if loss is None:
         return None

@@ -23,7 +23,7 @@ from campaigns.texts.content import TEXTS
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
 
-FROZEN = (*TEXTS, "data", "options", "locales", "snippets")
+FROZEN = (*TEXTS, "buttons", "data", "options", "locales", "snippets")
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ def rewritten(run: Run, texts: Mapping[str, Any], variant: int = MAIN) -> dict[s
     template = Template(
         project_id=run.project_id,
         **written,
+        buttons=now.get("buttons", []),
         data=now["data"],
         options=now.get("options", {}),
         locales=locales,
@@ -99,7 +100,7 @@ def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     inside = {
         name
         for tag in {*before["locales"], *after["locales"]}
-        for name in (*TEXTS, "data")
+        for name in (*TEXTS, "buttons", "data")
         if before["locales"].get(tag, {}).get(name) != after["locales"].get(tag, {}).get(name)
     }
     return [name for name in FROZEN if name != "locales" and name in {*found, *inside}]

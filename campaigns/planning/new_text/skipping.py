@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from campaigns.audiences import reach
 from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.reach import Alike, Judged
-from campaigns.planning.launch_check import skipped
+from campaigns.planning.skips import skipped
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split

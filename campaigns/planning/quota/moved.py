@@ -27,7 +27,7 @@ def moved(run: Run, to: datetime, now: datetime, *, one: datetime | None = None)
     """`one`: not the run, but that of its series which is due then. None: nobody can count its
     people in time."""
     there = firebase.of(run.project)
-    size = Sizes([run.campaign.pk]).of(run, run.rules)
+    size = Sizes([run.campaign.pk]).of(run, run.rules, to)
     if size is None:
         return None
     asks = asks_for(run, size, to, run.local_time, there=there)

@@ -184,7 +184,7 @@ class _Asking:
         return Planned(run.campaign, run, self._now, asks)
 
     def _of(self, run: Run, at: datetime, *, rest: int | None = None) -> Asks | None:
-        size = self._sizes.of(run, run.rules, rest=rest)
+        size = self._sizes.of(run, run.rules, at, rest=rest)
         if size is None:
             return None
         begun = rest is not None
@@ -234,10 +234,10 @@ def of_campaign(
 ) -> Asks | None:
     """What it would ask for if it were launched to go at that time; None: at its own. None if
     nobody can count its people."""
-    size = Sizes([campaign.pk]).of(campaign, campaign.audience.effective_rules)
+    by, begins = None, at or campaign.starts_at(now)
+    size = Sizes([campaign.pk]).of(campaign, campaign.audience.effective_rules, begins)
     if size is None:
         return None
-    by, begins = None, at or campaign.starts_at(now)
     if at is None:
         by = local.launched_at(campaign, campaign.goes_at(now), begins)
     return asks_for(campaign, size, begins, by, there=there)

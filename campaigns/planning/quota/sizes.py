@@ -1,14 +1,15 @@
 """Sizes: how many devices a planned run will have, and in which time zones, without making a page
 wait: counted within a few tenths of a second, and kept for some minutes.
 
-Of a series it is what its last run sent; else how many its rules select now.
+Of a series it is what its last run sent; else to how many it would be sent now, as its review says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import redis
@@ -16,9 +17,12 @@ from django.core.cache import cache
 from django.core.exceptions import ValidationError
 
 from campaigns.audiences import estimating, reach
-from campaigns.audiences.reach import Zones
+from campaigns.audiences.reach import Reach, Zones
+from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.course import kinds
+from campaigns.planning.skips import sent_to
 from campaigns.planning.solver.rules import Alike
+from campaigns.planning.variants.launching import split_of, wordings
 from campaigns.runs.run import Run
 from notifications.postgres.budget import TooSlow, clock, until
 from notifications.values import seen
@@ -44,10 +48,13 @@ class Sizes:
         self._last = last_sizes(campaign_ids)
         self._ends = clock() + COUNTING_SECONDS
         self._known: dict[str, Counted | None] = {}
+        self._known_skips: dict[str, tuple[int, bool] | None] = {}
 
-    def of(self, sent: Any, rules: dict[str, Any], *, rest: int | None = None) -> Size | None:
-        """`sent`: a campaign, or a run; `rest`: so many of its people still wait. None: nobody
-        could count them in time."""
+    def of(
+        self, sent: Any, rules: dict[str, Any], at: datetime, *, rest: int | None = None
+    ) -> Size | None:
+        """`sent`: a campaign, or a run, that starts at this time; `rest`: so many of its people
+        still wait. None: nobody could count them in time."""
         campaign_id = sent.campaign.pk if isinstance(sent, Run) else sent.pk
         known = rest if rest is not None else self._last.get(campaign_id)
         if known is not None and not (sent.quiet_hours or sent.local_time):
@@ -58,8 +65,40 @@ class Sizes:
         who, exact = found
         everybody = sum(who.values())
         if known is None:
-            return Size(who, everybody, exact)
+            campaign = sent.campaign if isinstance(sent, Run) else sent
+            return self._sent_to(campaign, rules, at, Size(who, everybody, exact))
         return Size(who, min(known, everybody), exact=rest is not None)
+
+    def _sent_to(self, campaign: Campaign, rules: dict[str, Any], at: datetime, all: Size) -> Size:
+        """Without those who are skipped for any reason but the clock, by which a plan goes anyway.
+        All of them, where nobody could count those in time."""
+        key = f"quota-skips-{campaign.pk}-{_mark(campaign, rules, at)}"
+        if key not in self._known_skips:
+            self._known_skips[key] = self._skips(key, campaign, rules, at, all)
+        lost = self._known_skips[key]
+        if lost is None:
+            return replace(all, exact=False)
+        devices, exact = lost
+        return Size(all.kinds, max(0, all.gets_it - devices), all.exact and exact)
+
+    def _skips(
+        self, key: str, campaign: Campaign, rules: dict[str, Any], at: datetime, all: Size
+    ) -> tuple[int, bool] | None:
+        with suppress(redis.RedisError):
+            if isinstance(kept := cache.get(key), list):
+                return kept[0], kept[1]
+        if not sent_to.is_readable(campaign):
+            return None
+        found = Reach(0, 0, all.gets_it, {}, exact=all.exact)
+        with suppress(ValidationError, TooSlow), until(self._ends):
+            causes = sent_to.causes(campaign, at, None)
+            limit = estimating.SAMPLE_SECONDS
+            lost = sent_to.skips(campaign, rules, found, causes, seconds=limit)
+            if lost.devices is not None:
+                with suppress(redis.RedisError):
+                    cache.set(key, [lost.devices, lost.exact], KEPT)
+                return lost.devices, lost.exact
+        return None
 
     def _counted(
         self, project_id: int, rules: dict[str, Any], *, best_hours: bool
@@ -84,6 +123,17 @@ class Sizes:
                 cache.set(key, [rows, found.exact], KEPT)
             return found
         return None
+
+
+def _mark(campaign: Campaign, rules: dict[str, Any], at: datetime) -> str:
+    """Of whatever decides who is skipped, but for what people do."""
+    texts = [[one.number, one.weight, one.template.updated_at] for one in wordings(campaign)]
+    caps, by_chance = campaign.caps, split_of(campaign)
+    # By the hour: what people got leaves the caps' periods bit by bit.
+    hour = at.replace(minute=0, second=0, microsecond=0) if caps and caps.holds else None
+    chance = [by_chance.control, by_chance.holdout]
+    decides = [rules, texts, campaign.asks, campaign.once_each, chance, repr(caps), hour]
+    return seen.mark([*decides, campaign.precedence])
 
 
 def by_best_hours(sent: Any) -> bool:

@@ -9,14 +9,11 @@ from campaigns.audiences.words import sentence
 from campaigns.results.rehearsed import foretold
 from campaigns.results.rehearsed.foretold import Foretold
 from campaigns.results.reports import reasons_of
-from campaigns.runs.reasons import Reason
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.sums import totals_of
 from campaigns.runs.variants.variant import as_launched
 from notifications.people import device
-
-ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)
 
 
 @dataclass(frozen=True)
@@ -66,11 +63,13 @@ def of_run(run: Run) -> Compared | None:
         return None
     retired = device.retired_by(rehearsal.run.reference).count()
     totals, before = totals_of(run), totals_of(rehearsal.run)
-    left_out = sum(reasons_of(run).get(reason, 0) for reason in ON_PURPOSE)
-    ends = foretold.ends(rehearsal, before, gone=retired)
-    if left_out:
-        share = 1 - left_out / max(1, totals.planned)
-        ends = [foretold.thinned(one, share) for one in ends]
+    left_out = foretold.left_out(reasons_of(run))
+    besides = foretold.left_out(reasons_of(rehearsal.run))
+    ends = foretold.ends(rehearsal, before, gone=retired, besides=besides)
+    if left_out or besides:
+        now, then = left_out / max(1, totals.planned), besides / max(1, before.planned)
+        share = (1 - now) / max(0.01, 1 - then)
+        ends = [foretold.thinned(one, share, now + then) for one in ends]
     came = {**totals.as_dict(), "skipped": totals.skipped - left_out}
     said = [foretold.planned(rehearsal, gone=retired), *ends]
     return Compared(

@@ -7,10 +7,12 @@ lie.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaigns.results.rehearsed.interval import Z, wilson
 from campaigns.runs.ledger import Delivery
+from campaigns.runs.reasons import Reason
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.sums import Totals
 
@@ -38,16 +40,30 @@ def planned(rehearsal: Rehearsal, *, gone: int = 0) -> Foretold:
     return _exactly("planned", rehearsal.run.planned or 0, rehearsal.stands_for - gone)
 
 
-def ends(rehearsal: Rehearsal, totals: Totals, *, gone: int = 0) -> list[Foretold]:
-    """Of how many FCM would accept the message, and of how many not."""
-    found = [_end(rehearsal, name, getattr(totals, name), totals.settled) for name in ENDS]
+def left_out(reasons: Mapping[str, int]) -> int:
+    """By chance, on purpose."""
+    return sum(reasons.get(reason, 0) for reason in (Reason.CONTROL, Reason.HOLDOUT))
+
+
+def ends(
+    rehearsal: Rehearsal, totals: Totals, *, gone: int = 0, besides: int = 0
+) -> list[Foretold]:
+    """Of how many FCM would accept the message, and of how many not. `besides`: so many of those
+    who were skipped are not asked about."""
+    ended = {name: getattr(totals, name) for name in ENDS}
+    ended["skipped"] -= besides
+    found = [_end(rehearsal, name, count, totals.settled) for name, count in ended.items()]
     return [_without(one, gone) if one.name == "rejected" else one for one in found]
 
 
-def thinned(one: Foretold, share: float) -> Foretold:
+def thinned(
+    one: Foretold, share: float, chance: float | None = None, *, of: int | None = None
+) -> Foretold:
     """Of a run that leaves some out by chance: with this share of the others, give or take what
-    chance does to their number."""
-    swing = Z * math.sqrt(one.count * share * (1 - share))
+    chance does to their number. `chance`: the share that is left out, by all who draw; `of`: so
+    many were drawn from."""
+    chance = 1 - share if chance is None else chance
+    swing = Z * math.sqrt((one.count if of is None else of) * share * chance)
     low, high = math.floor(one.low * share - swing), math.ceil(one.high * share + swing)
     return Foretold(one.name, one.found, round(one.count * share), max(0, low), high)
 

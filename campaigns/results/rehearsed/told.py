@@ -50,7 +50,7 @@ GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT %(most)s
 BY_VARIANT = """
 SELECT r.variant, d.status, count(*) FROM campaigns_delivery d
 JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = d.seq
-WHERE d.run_id = %(run)s AND r.variant IS NOT NULL GROUP BY 1, 2
+WHERE d.run_id = %(run)s AND r.variant >= 0 GROUP BY 1, 2
 """
 REQUESTS = "SELECT COALESCE(sum(cardinality(seqs)), 0) FROM campaigns_window WHERE run_id = %s"
 
@@ -117,7 +117,14 @@ class Told:
 
     @cached_property
     def ends(self) -> list[Foretold]:
-        return foretold.ends(self.rehearsal, self.totals)
+        """Whom a launch leaves out by chance are others, and about as many."""
+        left_out = foretold.left_out(self.progress.reasons) / max(1, self.totals.settled)
+        chance = left_out * (1 if self.rehearsal.is_sample else 2)  # of the rehearsal's draw, too
+        whole = self.rehearsal.stands_for
+        return [
+            foretold.thinned(one, 1.0, chance, of=whole if one.name == "skipped" else one.count)
+            for one in foretold.ends(self.rehearsal, self.totals)
+        ]
 
     # --- Dead addresses ---------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """Comparing the groups of a run: a line for each, and a plain sentence for each comparison.
 
 Which text is opened more is asked of the variants, each beside A. What people did is asked of all
-who were sent a text, beside the control group; and of each variant beside A where there is none.
+who were sent a text, beside the control group; and of each variant beside A where there is none,
+or where the goal chooses one for the rest.
 """
 
 from __future__ import annotations
@@ -195,19 +196,21 @@ def _of_deeds(run: Run, people: People, did: People | None) -> list[Comparison]:
     if not did:
         return []
     others = _others(people)
+    of_variants = [
+        _compared(Metric.DID, group, did, people, comparisons=len(others), goal=run.goal_event)
+        for group in others
+        if MAIN in people
+    ]
     if CONTROL not in people:
-        return [
-            _compared(Metric.DID, group, did, people, comparisons=len(others), goal=run.goal_event)
-            for group in others
-            if MAIN in people
-        ]
+        return of_variants
     sent = [group for group in people if gets_a_text(group)]
     count, of = (sum(each.get(group, 0) for group in sent) for each in (did, people))
     names = (_("Those who were sent it"), in_words(CONTROL))
     codes = (EVERY, name_of(CONTROL))
     control = (did.get(CONTROL, 0), people[CONTROL])
     answer = _answer((count, of), control, comparisons=1)
-    return [Comparison(Metric.DID, *names, codes, count, of, *control, answer, run.goal_event)]
+    of_all = Comparison(Metric.DID, *names, codes, count, of, *control, answer, run.goal_event)
+    return [of_all, *(of_variants if run.winner_by == Run.WinnerBy.GOAL else ())]
 
 
 def _compared(

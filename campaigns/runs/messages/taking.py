@@ -82,9 +82,10 @@ WITH due AS (
     SELECT count(*) AS recipients FROM found
 ), chunk AS (
     INSERT INTO campaigns_chunk (run_id, number, first_seq, last_seq, state, lease_until, attempt,
-        lapses, accepted, rejected, skipped, unknown, copies, reasons, bulk)
+        queued_at, lapses, accepted, rejected, skipped, unknown, copies, reasons, bulk)
     SELECT %(run)s, last.number + 1, %(planned)s + 1, %(planned)s + recipients, 'leased',
-        statement_timestamp() + %(lease)s, 1, 0, 0, 0, 0, 0, 0, '{}', %(bulk)s
+        statement_timestamp() + %(lease)s, 1, statement_timestamp(), 0, 0, 0, 0, 0, 0, '{}',
+        %(bulk)s
     FROM counted, (
         SELECT COALESCE(max(number), 0) AS number FROM campaigns_chunk WHERE run_id = %(run)s
     ) last

@@ -31,13 +31,13 @@ COUNTED: dict[str, tuple[str | Promise, str]] = {
     "moved": (gettext_lazy("Devices moved"), "unknown"),
     "unsubscribed": (gettext_lazy("Unsubscribed"), "rejected"),
     "resubscribed": (gettext_lazy("Subscribed again"), "accepted"),
+    "left_category": (gettext_lazy("Unsubscribed from a category"), "rejected"),
+    "back_in_category": (gettext_lazy("Subscribed to a category again"), "accepted"),
 }
 HINTS = {
     "moved": gettext_lazy("from another person, who no longer gets pushes on them"),
     "unknown": gettext_lazy("nobody to remove"),
-    "unsubscribed": gettext_lazy(
-        "from everything; answers about one category are not counted here"
-    ),
+    "unsubscribed": gettext_lazy("from everything"),
 }
 # Which counts each mode can have.
 OF_MODE = {
@@ -119,16 +119,19 @@ def _counted(one: Import) -> list[Count]:
 def counted(found: dict[str, int], one: Import) -> list[Count]:
     counts = [
         Count(COUNTED[name][0], int(found.get(name, 0)), COUNTED[name][1], HINTS.get(name, ""))
-        for name in (*OF_MODE[MODE(one.mode)], *_turned(found))
+        for name in (*OF_MODE[MODE(one.mode)], *_turned(found, one))
     ]
     return [*counts, Count(_("Rows refused"), one.refused, "rejected")]
 
 
-def _turned(found: dict[str, int]) -> list[str]:
-    """How many people change their answer: shown for a file with a column of answers, even if
-    nobody does. Changing a no into a yes is the exception."""
-    told = ["unsubscribed"] if "unsubscribed" in found else []
-    return [*told, "resubscribed"] if found.get("resubscribed") else told
+def _turned(found: dict[str, int], one: Import) -> list[str]:
+    """How many people change their answer: each kind for a file with a column of such answers, even
+    if nobody does. Changing a no into a yes is the exception."""
+    means = {column.meaning for column in columns_of(one)}
+    asked = {"unsubscribed": Meaning.SUBSCRIBED, "left_category": Meaning.CATEGORY}
+    told = [name for name, column in asked.items() if name in found and column in means]
+    back = [name for name in ("resubscribed", "back_in_category") if found.get(name)]
+    return [name for name in COUNTED if name in (*told, *back)]
 
 
 def _balance(one: Import) -> str:

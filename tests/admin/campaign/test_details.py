@@ -45,6 +45,8 @@ SAID: dict[str, dict[str, Any]] = {
     },
     "first_part_nobody": {"devices": 1_234},
     "no_winner": {"least": 20},
+    "no_winner_sure": {},
+    "no_winner_counted": {},
     "left_out": {"run": 1234},
     "series_paused": {},
     "left_out_by": {"who": "user:sana.kim"},

@@ -173,7 +173,7 @@ def test_it_shows_what_it_meets_there_before_it_is_moved(
     make_scheduled_run(project, noon, name="Neighbour")
     asked = {"zone": "UTC", "at": "2031-05-07T12:00"}
     there = desk.open(MOVE, *key(daily, WEDNESDAY), **asked)
-    assert "New time 7 May 2031, 12:00 Reaches 600 devices of 600 people" in there
+    assert "New time 7 May 2031, 12:00 Sent to about 600 devices, as of now" in there
     assert "Ends about 7 May 2031, 12:01" in there or "Ends about 7 May 2031, 12:02" in there
     assert "there is also “Neighbour”" in there and "“Neighbour” would end" in there
     assert "“Hello” would end" not in there

@@ -10,7 +10,7 @@ from django.utils import timezone
 from campaigns.planning.campaign import Campaign
 from notifications.people.consent.category import Category
 from notifications.people.project import Project
-from tests.admin.desk import Desk
+from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
 from tests.given.builders import make_campaign, make_contact, make_device
 
@@ -77,6 +77,21 @@ def test_with_quiet_hours_one_reads_who_waits_until_when_and_for_whom_it_is_too_
     Campaign.objects.update(category=Category.objects.get())
     said = desk.open("campaign_review", campaign.pk)
     assert "on their own clocks" in said and "Quiet hours none: it goes at any hour" in said
+
+
+def test_the_quiet_hours_end_by_the_clock_of_the_table(desk: Desk, project: Project) -> None:
+    reads(project, "UTC", 3)
+    Project.objects.update(timezone="UTC", quiet_from=time(16), quiet_until=time(8))
+    at = datetime(2031, 5, 7, 18, tzinfo=UTC)
+    campaign = make_campaign(project, schedule_kind="at", at=at, timezone="Asia/Seoul")
+    for page in ("campaign_review", "campaigns_campaign_launch"):
+        said = desk.open(page, campaign.pk)
+        assert "the last at 8 May 2031, 17:00 Asia/Seoul." in said
+        assert "Finished about 8 May 2031, 17:00 Asia/Seoul" in said
+    typed = {"campaign": campaign.pk, "schedule_kind": "at", "timezone": "Asia/Tokyo"}
+    said = text_of(desk.post("campaign_when", **typed, at="2031-05-08T03:00"))
+    assert "the last at 8 May 2031, 17:00 Asia/Tokyo." in said
+    assert "Finished about 8 May 2031, 17:00 Asia/Tokyo" in said
 
 
 def rests_now(project: Project) -> None:

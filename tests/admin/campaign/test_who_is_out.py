@@ -40,9 +40,9 @@ def who(desk: Desk, project: Project, **values: Any) -> str:
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("", "4 devices; 2 will be skipped: 1 suppressed, 1 unsubscribed; 2 will be sent to."),
-        ("marketing", "4 devices; 3 will be skipped: 2 unsubscribed, 1 suppressed; 1 will be"),
-        ("transactional", "4 devices; 1 will be skipped: suppressed; 3 will be sent to."),
+        ("", "4 devices; 2 will be skipped: 1 suppressed, 1 unsubscribed."),
+        ("marketing", "4 devices; 3 will be skipped: 2 unsubscribed, 1 suppressed."),
+        ("transactional", "4 devices; 1 will be skipped: suppressed."),
     ],
 )
 def test_those_who_are_out_are_counted_by_the_category(

@@ -40,6 +40,8 @@ def test_each_category_is_offered_as_the_meaning_of_a_column_and_its_answers_are
     said = dict(Contact.objects.values_list("external_id", "preferences"))
     assert said["u2"]["offers"]["wanted"] is False
     assert said["u3"] == {}, "an empty cell says nothing"
+    shown = text_of(page(desk, one))
+    assert "Unsubscribed from a category 1" in shown and "Unsubscribed 0" not in shown
 
 
 def test_where_there_are_no_categories_the_page_leads_to_making_one(

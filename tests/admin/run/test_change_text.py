@@ -86,6 +86,20 @@ def half_sent(run: Run) -> None:
     run.chunks.update(accepted=2)
 
 
+def test_a_text_with_a_translated_button_is_changed_and_keeps_it(
+    desk: Desk, project: Project
+) -> None:
+    make_people(project, 3)
+    buttons = [{"id": "open", "title": "Open"}]
+    korean = {"ko": {"title": "70%", "buttons": {"open": "열기"}}}
+    run = make_run(project, template={**WRONG, "buttons": buttons, "locales": korean})
+
+    change(desk, run, title=RIGHT)
+
+    said = content_of(Run.objects.get(pk=run.pk))
+    assert (said["title"], said["buttons"], said["locales"]) == (RIGHT, buttons, korean)
+
+
 def test_what_changes_and_for_whom_is_looked_at_before_anything_is_sent(
     desk: Desk, run: Run
 ) -> None:

@@ -131,6 +131,26 @@ def test_of_too_few_one_reads_that_all_go_at_once(desk: Desk, project: Project) 
     assert "All go at once: there are not more than the 10 of a first part." in text
 
 
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"local_time": "on"}, "by each reader's clock the first part takes a day"),
+        ({"first_wait_seconds": "20 min", "ttl_seconds": "30 min"}, "Wait at most 15 min"),
+    ],
+)
+def test_the_step_when_promises_none_that_save_refuses(
+    desk: Desk, project: Project, other: dict[str, str], said: str
+) -> None:
+    make_people(project, 200)
+    campaign = make_campaign(project)
+    at = timezone.now() + timedelta(days=2)
+    typed = {"schedule_kind": "at", "timezone": "UTC", "at": f"{at:%Y-%m-%dT%H:%M}"}
+    typed |= {"first_percent": "10", "first_least": "10", "first_wait_seconds": "20 min", **other}
+    text = text_of(desk.post("campaign_when", campaign=campaign.pk, **typed))
+    assert said in text
+    assert "First about" not in text
+
+
 def test_the_step_when_says_it_while_it_is_typed(desk: Desk, project: Project) -> None:
     make_people(project, 200)
     campaign = make_campaign(project)

@@ -160,8 +160,8 @@ def test_each_platform_says_how_much_of_it_is_seen(desk: Desk, project: Project)
         options="{}", locales="{}",
     )  # fmt: skip
     text = text_of(reply)
-    assert "Android 42 of 45 130 of 45 cut" in text
-    assert "iOS 42 of 40 cut 130 of 150" in text
+    assert "Android 42 of 45 130 of 45 cut 240 once opened" in text
+    assert "iOS 42 of 40 cut 80 once opened 130 of 150 300 once opened" in text
     assert "Web 42 of 50 130 of 120 cut" in text
 
 

@@ -148,7 +148,6 @@ def _outcome(form: Another, mine: Firebase, zone: str) -> dict[str, Any]:
         "begins": local(asks.rules.start, zone, SHORT_DAY_AND_CLOCK),
         "ends": local(outcome.ends_at, zone, SHORT_DAY_AND_CLOCK) if outcome.ends_at else "–",
         "sent": outcome.goes.sent,
-        "before_skips": campaign is not None and not sizes.last_sizes([campaign.pk]),
         "too_late": outcome.goes.too_late,
         "held_up": _held_up(outcome),
         "pushed": [

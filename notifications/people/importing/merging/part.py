@@ -51,6 +51,9 @@ from notifications.people.importing.staging import table_of
 from notifications.people.installations import retire_older, take_turns
 from notifications.people.locking import hold
 
+# How many people the file turns, from everything and from a category.
+ANSWERED = ("unsubscribed", "resubscribed", "left_category", "back_in_category")
+
 
 class Collided(Exception):
     """Somebody was erased or created in the meantime: the part must be repeated."""
@@ -135,7 +138,7 @@ class Part:
         )
         if self._words:
             turned = self._ask(self._filled(TURNED.replace("{words}", WORDS)))[0]
-            counted.update(unsubscribed=turned[0], resubscribed=turned[1])
+            counted.update(dict(zip(ANSWERED, turned, strict=True)))
         return counted
 
     def _write(self, counted: Counter[str]) -> None:

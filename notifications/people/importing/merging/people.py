@@ -128,25 +128,35 @@ FROM (
 ) news
 WHERE news.external_id = k.external_id AND NOT k.created
 """
-# Whom the file unsubscribes or subscribes again: one answer for each person, chosen as in
-# consent/saying.py. People who do not exist yet were never unsubscribed.
+# Whom the file unsubscribes or subscribes again, from everything or from a category: one answer of
+# each person and category, chosen as in consent/saying.py. People who do not exist yet were never
+# unsubscribed.
 TURNED = """
-SELECT count(*) FILTER (WHERE was AND NOT wanted), count(*) FILTER (WHERE wanted AND NOT was)
+SELECT count(*) FILTER (WHERE category = '' AND was AND NOT wanted),
+    count(*) FILTER (WHERE category = '' AND wanted AND NOT was),
+    count(DISTINCT external_id) FILTER (WHERE category <> '' AND was AND NOT wanted),
+    count(DISTINCT external_id) FILTER (WHERE category <> '' AND wanted AND NOT was)
 FROM (
-    SELECT DISTINCT ON (word.external_id) word.wanted, said.at,
-        COALESCE(c.subscribed, TRUE) AS was, c.subscribed_at AS since
+    SELECT DISTINCT ON (word.external_id, word.category)
+        word.external_id, word.category, word.wanted, said.at, known.was, known.since
     FROM ({words}) word
     LEFT JOIN notifications_contact c
         ON c.project_id = %(project)s AND c.external_id = word.external_id
     CROSS JOIN LATERAL (
+        SELECT COALESCE(CASE word.category WHEN '' THEN c.subscribed
+                ELSE (c.preferences -> word.category ->> 'wanted')::bool
+            END, TRUE) AS was,
+            CASE word.category WHEN '' THEN c.subscribed_at
+                ELSE (c.preferences -> word.category ->> 'at')::timestamptz
+            END AS since
+    ) known
+    CROSS JOIN LATERAL (
         SELECT CASE WHEN word.at IS NULL
-            THEN GREATEST(%(now)s, c.subscribed_at + interval '1 microsecond')
+            THEN GREATEST(%(now)s, known.since + interval '1 microsecond')
             ELSE LEAST(word.at, %(now)s) END AS at
     ) said
-    WHERE word.category = ''
-        AND NOT (%(careful)s AND word.at IS NULL AND word.wanted
-            AND NOT COALESCE(c.subscribed, TRUE))
-    ORDER BY word.external_id, said.at DESC, word.wanted
+    WHERE NOT (%(careful)s AND word.at IS NULL AND word.wanted AND NOT known.was)
+    ORDER BY word.external_id, word.category, said.at DESC, word.wanted
 ) last
 WHERE since IS NULL OR at > since OR (at = since AND was AND NOT wanted)
 """

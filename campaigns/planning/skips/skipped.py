@@ -19,7 +19,7 @@ from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.planned.people import people_of
 from campaigns.audiences.reach import Alike, Reach
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.losses import Loss
+from campaigns.planning.skips.loss import Loss
 from campaigns.planning.variants import launching
 from campaigns.planning.variants.variant import Wording
 from campaigns.runs.caps import places
@@ -69,12 +69,17 @@ class Skipped:
 
 
 def foretold(
-    campaign: Campaign, rules: dict[str, Any], found: Reach, causes: Sequence[Cause]
+    campaign: Campaign,
+    rules: dict[str, Any],
+    found: Reach,
+    causes: Sequence[Cause],
+    *,
+    seconds: float = reach.EXACT_SECONDS,
 ) -> Skipped:
     texts = launching.wordings(campaign)
     shares = {one.number: one.weight / sum(each.weight for each in texts) for one in texts}
-    ask = partial(reach.judged, campaign.project_id, rules, found=found, asks=campaign.asks)
-    return _because([*causes], found, ask, shares)
+    ask = partial(reach.judged, found=found, asks=campaign.asks, seconds=seconds)
+    return _because([*causes], found, partial(ask, campaign.project_id, rules), shares)
 
 
 def also(skipped: Skipped, others: list[Loss], found: Reach) -> Skipped:
@@ -230,15 +235,6 @@ def who_had_it(campaign: Campaign, begun: Run | None = None) -> Sql | None:
     return Sql(f"({sql})", [param for _one, params in got for param in params])
 
 
-def devices(campaign: Campaign, rules: dict[str, Any], found: Reach, lost: Sql | None) -> int:
-    """For how many it holds, at once: exactly, or from a part of the people."""
-    if lost is None:
-        return 0
-    limit, asks = estimating.SAMPLE_SECONDS, campaign.asks
-    judged = reach.judged(campaign.project_id, rules, [lost], found, asks, seconds=limit)
-    return min(found.devices, sum(group.devices for group in judged.groups))
-
-
 def _had_it(devices: int) -> str:
     said = ngettext(
         "%(count)s device: its person had this campaign in an earlier run.",
@@ -337,8 +333,9 @@ def _without(name: str, devices: int) -> str:
     return said % {"count": f"{devices:,}", "name": name}
 
 
-def outcome(found: Reach, skipped: Skipped) -> str:
-    """“30,404 devices; 5,000 will be skipped: no city; 25,404 will be sent to.”"""
+def outcome(found: Reach, skipped: Skipped, *, all_reasons: bool = True) -> str:
+    """“30,404 devices; 5,000 will be skipped: no city; 25,404 will be sent to.” Where other reasons
+    were not asked for, nobody knows yet to how many."""
     said = ngettext("%(count)s device", "%(count)s devices", found.devices)
     parts = [said % {"count": counted(found.devices, found.exact)}]
     if skipped.devices is None:
@@ -348,8 +345,9 @@ def outcome(found: Reach, skipped: Skipped) -> str:
         if skipped.devices:
             lost = {"count": counted(skipped.devices, skipped.exact), "why": skipped.why}
             parts.append(_("%(count)s will be skipped: %(why)s") % lost)
-        sent = counted(max(0, found.devices - skipped.devices), exact)
-        parts.append(_("%(count)s will be sent to") % {"count": sent})
+        if all_reasons:
+            sent = counted(max(0, found.devices - skipped.devices), exact)
+            parts.append(_("%(count)s will be sent to") % {"count": sent})
     return f"{'; '.join(parts)}."
 
 

@@ -1,0 +1,30 @@
+"""Who gets nothing on purpose, drawn by chance: the control group and the holdout."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from campaigns.audiences.reach import Reach
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.skips.loss import Loss
+from campaigns.planning.variants.launching import split_of
+from campaigns.runs.reasons import Reason
+from campaigns.runs.variants.group import CONTROL, HOLDOUT
+
+
+def losses(campaign: Campaign, found: Reach) -> list[Loss]:
+    """Who gets nothing on purpose, by chance: about so many."""
+    parts = split_of(campaign).shares()
+    named = ((CONTROL, Reason.CONTROL), (HOLDOUT, Reason.HOLDOUT))
+    return [
+        _loss(group, reason, round(found.devices * parts[group]), found)
+        for group, reason in named
+        if parts.get(group)
+    ]
+
+
+def _loss(group: int, reason: Reason, devices: int, found: Reach) -> Loss:
+    said = _("About %(count)s devices: %(why)s.")
+    words = said % {"count": f"{devices:,}", "why": reason.label}
+    short = _("control group") if group == CONTROL else _("holdout")
+    return Loss(reason, words, devices=devices, of=found.devices, exact=False, short=short)

@@ -1,0 +1,76 @@
+"""Who gets nothing because their own time has passed, or because nobody knows their time zone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from campaigns.audiences.happened.kind import Sql
+from campaigns.planning.skips.skipped import Cause, with_any_text
+from campaigns.runs.best_hour import opens
+from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.reasons import Reason
+from notifications.values.zones import known_zones
+
+
+def causes(by: LocalTime | None, texts: Iterable[int]) -> Iterator[Cause]:
+    """Why some of an audience would get nothing, whatever the text."""
+    if by is None:
+        return
+    texts, known = [*texts], [*known_zones()]
+    unknown = Sql("c.timezone <> ALL(%s::text[])", [known])
+    if not by.otherwise:
+        short = _("no time zone")
+        yield with_any_text(Reason.NO_ZONE, unknown, short, _without_zone, texts)
+    if never := _never(by, known, unknown):
+        there = partial(_too_late_there, f"{by.wall:%H:%M}")
+        short, words = _("the time has passed"), _too_late_for_them if by.best_hour else there
+        yield with_any_text(Reason.LOCAL_TIME, never, short, words, texts)
+
+
+def _never(by: LocalTime, known: list[str], unknown: Sql) -> Sql | None:
+    """Of the people `c`, for whom it is too late; None: for nobody."""
+    late = [zone for zone in known if by.of(zone) is None]
+    never = Sql("c.timezone = ANY(%s::text[])", [late])
+    if by.best_hour:
+        late = [
+            f"{zone} {'' if hour is None else hour}"
+            for zone in known
+            for hour in (None, *range(24))
+            if by.of(zone, hour) is None
+        ]
+        theirs = f"concat(c.timezone, ' ', {opens.hour_of('c.id')})"
+        never = Sql(f"{theirs} = ANY(%s::text[])", [late])
+    if by.otherwise and by.of(None) is None:
+        never = Sql(f"({never.sql} OR {unknown.sql})", [*never.params, *unknown.params])
+    return never if late else None
+
+
+def _without_zone(devices: int) -> str:
+    said = ngettext(
+        "%(count)s device: nobody knows its person's time zone.",
+        "%(count)s devices: nobody knows their people's time zones.",
+        devices,
+    )
+    return said % {"count": f"{devices:,}"}
+
+
+def _too_late_for_them(devices: int) -> str:
+    said = ngettext(
+        "%(count)s device: its person's time has passed.",
+        "%(count)s devices: their people's time has passed.",
+        devices,
+    )
+    return said % {"count": f"{devices:,}"}
+
+
+def _too_late_there(clock: str, devices: int) -> str:
+    said = ngettext(
+        "%(count)s device: %(clock)s has passed where its person is.",
+        "%(count)s devices: %(clock)s has passed where their people are.",
+        devices,
+    )
+    return said % {"count": f"{devices:,}", "clock": clock}

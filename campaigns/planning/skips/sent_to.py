@@ -1,0 +1,61 @@
+"""To how many devices a campaign is sent: everybody it selects, without those who are skipped for
+any reason that is known before it starts.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from campaigns.audiences import reach
+from campaigns.audiences.reach import Reach
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.skips import by_chance, own_times, skipped
+from campaigns.planning.skips.skipped import Cause, Skipped
+from campaigns.planning.variants import launching
+from campaigns.runs.hours.local_time import LocalTime
+from campaigns.runs.run import Run
+
+
+def causes(
+    campaign: Campaign, at: datetime, by: LocalTime | None, begun: Run | None = None
+) -> list[Cause]:
+    """Why some would be skipped: for what they said or lack, or with any text."""
+    wordings = launching.wordings(campaign)
+    texts = [one.number for one in wordings]
+    with_any = (
+        own_times.causes(by, texts),
+        skipped.of_had(campaign, begun, texts),
+        skipped.of_caps(campaign, at, texts),
+    )
+    return [*skipped.causes_of(wordings), *(one for each in with_any for one in each)]
+
+
+def is_readable(campaign: Campaign) -> bool:
+    """Whether all of its texts are in order: else nobody knows which values they need."""
+    try:
+        for one in launching.wordings(campaign):
+            one.template.clean()
+    except ValidationError:
+        return False
+    return True
+
+
+def skips(
+    campaign: Campaign,
+    rules: dict[str, Any],
+    found: Reach,
+    causes: list[Cause],
+    *,
+    seconds: float = reach.EXACT_SECONDS,
+) -> Skipped:
+    """For these causes, and by chance."""
+    lost = skipped.foretold(campaign, rules, found, causes, seconds=seconds)
+    return skipped.also(lost, by_chance.losses(campaign, found), found)
+
+
+def devices(found: Reach, lost: Skipped) -> int | None:
+    """None: nobody could count who is skipped."""
+    return None if lost.devices is None else max(0, found.devices - lost.devices)
