@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0001_release_0_1_0'),
+        ('campaigns', '0004_free_event_names'),
     ]
 
     operations = [

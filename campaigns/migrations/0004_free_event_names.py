@@ -4,7 +4,7 @@ from notifications.people.events.names import validate_event_name
 
 
 class Migration(migrations.Migration):
-    dependencies = [("campaigns", "0001_release_0_1_0")]
+    dependencies = [("campaigns", "0003_crashed_workers")]
 
     operations = [
         migrations.AlterField(

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0001_release_0_1_0")]
+    dependencies = [("notifications", "0002_inbox_revision")]
 
     operations = [
         migrations.AddField(
