@@ -17,7 +17,8 @@ from django.db import close_old_connections
 from django.http import HttpResponse
 from rest_framework.exceptions import APIException
 
-from campaigns.api.receipts.reading import MOST_BYTES, Call, read
+from campaigns.api.receipts.reading import MOST_BYTES as MOST_BYTES
+from campaigns.api.receipts.reading import Call, read
 from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import Report
 from config.front.hands.threads import Threads

@@ -17,13 +17,12 @@ from aiohttp import web
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from campaigns.api.receipts.reading import MOST_BYTES
 from config.feed.asking import Answered, Opening, ask, environ_for
 from config.feed.doorbell import Doorbell
 from config.feed.links import PLACE as LINKS
 from config.feed.links import Links
 from config.feed.places import Crowded, Places, Rates
-from config.feed.receipts import ANYBODY, Receipts
+from config.feed.receipts import ANYBODY, MOST_BYTES, Receipts
 from config.feed.receipts import PLACE as RECEIPTS
 from config.feed.rounds import Rounds
 from config.feed.stream import Stream
