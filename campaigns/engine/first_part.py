@@ -108,7 +108,7 @@ def _best_so_far(run: Run) -> int | None:
     """For a person who names none. Raises Run.InvalidMove: nobody can say which is best."""
     if not run.tries_variants or run.winner is not None:
         return None
-    found = _tried(run)
+    found = winner.tried(run)  # within a page's time
     if found is None:
         raise Run.InvalidMove(gettext("The variants could not be counted in time. Name one."))
     return winner.best(found)
