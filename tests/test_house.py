@@ -68,3 +68,16 @@ def late_imports(path: Path) -> Iterator[int]:
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             inside = [node for node in ast.walk(function) if isinstance(node, IMPORTS)]
             yield from sorted(node.lineno for node in inside)[:1]
+
+
+def test_what_tests_share_is_in_no_test_file() -> None:
+    shared = [
+        f"{named(path)}:{node.lineno}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith("tests.")
+        and (node.module or "").rpartition(".")[2].startswith("test_")
+        and (ROOT / f"{(node.module or '').replace('.', '/')}.py").is_file()
+    ]
+    assert shared == []

@@ -14,7 +14,7 @@ from campaigns.api.receipts.reading import AT_ONCE, MOST_BYTES
 from config.feed.places import REMEMBERED, Places, Rates, TooOften
 from notifications.keys.receipt_id import receipt_id
 from tests.api.own_app import OwnApp
-from tests.roles.test_matrix import HEADERS
+from tests.roles.every_page import HEADERS
 from tests.servers.feed import STREAM, Feed
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from notifications.keys.minting import AccountKey, TokenUnavailable
-from tests.security.posture.test_service_accounts import Trap
+from tests.given.trap import Trap
 from tests.servers.fcm import Fcm
 from tests.servers.receiver import Receiver
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -22,6 +20,7 @@ from notifications.keys import credentials
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import AccountKey
 from notifications.people.project import Project
+from tests.given.trap import Trap
 from tests.servers.fcm import Fcm
 
 GOOGLES = "https://oauth2.googleapis.com/token"
@@ -48,28 +47,6 @@ CREDENTIALS_THAT_RUN_OR_FETCH = (
     {"type": "authorized_user", "refresh_token": "x"},
     {"type": "gdch_service_account", "token_uri": "http://127.0.0.1:{port}/"},
 )  # fmt: skip
-
-
-class Trap:
-    """A port that remembers whether anybody came."""
-
-    def __init__(self) -> None:
-        self.server = socket.create_server(("127.0.0.1", 0))
-        self.port = self.server.getsockname()[1]
-        self.visitors: list[Any] = []
-        threading.Thread(target=self._wait, daemon=True).start()
-
-    def _wait(self) -> None:
-        while True:
-            try:
-                visitor, address = self.server.accept()
-            except OSError:
-                return
-            self.visitors.append(address)
-            visitor.close()
-
-    def named_in(self, value: Any) -> Any:
-        return json.loads(json.dumps(value).replace("{port}", str(self.port)))
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
-from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
@@ -29,6 +28,7 @@ from tests.security.at_the_door import (
     knock,
     minutes_pass,
 )
+from tests.security.way_in.hashing import CountingHasher
 
 pytestmark = pytest.mark.django_db
 
@@ -108,15 +108,6 @@ def test_an_unknown_name_costs_as_many_hashes_as_a_known_one(
         knock(browser(), name)
         spent.append(CountingHasher.runs)
     assert spent == [1, 1, 1]
-
-
-class CountingHasher(MD5PasswordHasher):
-    algorithm = "counted"
-    runs = 0
-
-    def encode(self, password: str, salt: str) -> str:
-        CountingHasher.runs += 1
-        return super().encode(password, salt)
 
 
 # --- Whom a stranger cannot lock out -------------------------------------------------------------

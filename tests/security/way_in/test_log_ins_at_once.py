@@ -14,7 +14,7 @@ from notifications.staff.team import Role
 from tests.admin.desk import text_of
 from tests.roles.people import somebody
 from tests.security.at_the_door import HERE, THERE, browser, guess, is_let_in, knock, minutes_pass
-from tests.security.way_in.test_guessing import CountingHasher
+from tests.security.way_in.hashing import CountingHasher
 
 MOST = 30
 RIGHT = {"username": "ada", "password": "a long pass phrase"}
