@@ -19,6 +19,10 @@ ROOT = HERE.parents[1]
 PLACE = ROOT / "var" / "clients"
 SCHEMA = PLACE / "schema.json"
 LOCK = "package-lock.json"
+OPTIONS = (
+    *("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"),
+    *("--fetch-retries=1", "--fetch-timeout=30000"),  # without a network: seconds, not minutes
+)
 
 
 def make_schema() -> None:
@@ -37,10 +41,6 @@ def npm_packages() -> Path | None:
     if not locked.exists() or locked.read_bytes() != (HERE / LOCK).read_bytes():
         for name in ("package.json", LOCK):
             shutil.copy(HERE / name, PLACE)
-        subprocess.run(
-            [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-            cwd=PLACE,
-            check=True,
-        )
+        subprocess.run([npm, "ci", *OPTIONS], cwd=PLACE, check=True)
         shutil.copy(HERE / LOCK, locked)
     return PLACE / "node_modules" / ".bin"
