@@ -74,6 +74,7 @@ FIELDS = {
     "revision": _("revision"),
     "paused at": pgettext_lazy("field", "paused at"),
     "resumed at": pgettext_lazy("field", "resumed at"),
+    "resumed late at": pgettext_lazy("field", "resumed late at"),
     "rules": pgettext_lazy("field", "rules"),
     "split": pgettext_lazy("field", "split"),
     "weight": pgettext_lazy("field", "weight"),

@@ -45,6 +45,7 @@ def test_beat_sends_todays_run_and_makes_tomorrows_which_waits(
     campaign, today = daily(project, minute)
 
     eventually("a run ends", lambda: campaign.runs.filter(state="finished").exists())
+    eventually("the next one is made", lambda: campaign.runs.count() == 2)
 
     today.refresh_from_db()
     tomorrow = campaign.runs.exclude(pk=today.pk).get()

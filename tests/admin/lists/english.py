@@ -12,6 +12,7 @@ HEARD = {"aria-label", "title", "placeholder", "alt", "aria-valuetext", "aria-de
 # Names and what an engineer types; everything else on a page is a sentence or a label.
 NAMES = re.compile(
     r"(?:cdn\.|\*\.)?example\.com|docs/\w+\.md|"
+    r"Order Completed|"
     r"Firebase( Cloud Messaging)?( API)?( Admin)?|Google Cloud|Google Authenticator|FCM|APNs|API|"
     r"car_[\w-]{8}…?|"
     r"Kotlin|Swift|Slack(: Apps)?|Incoming Webhooks?|"

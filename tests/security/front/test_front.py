@@ -61,7 +61,7 @@ ODD = {
     "OPTIONS *": get("*").replace(b"GET", b"OPTIONS"),
     "repeated headers": get("/", "X-A: 1", "X-A: 2", "Accept: a", "Accept: b"),
     "an empty header": get("/", "X-Empty:", "Referer: http://x/?a=1, 2"),
-    "a body": post("/", 3, "Content-Type: text/plain; charset=x", sent=b"\xff\x00a"),
+    "a body": post("/", 3, "Content-Type: text/plain; charset=latin-1", sent=b"\xff\x00a"),
     "a body of a GET": post("/", 3, sent=b"abc").replace(b"POST", b"GET"),
     "an empty body": post("/", 0, sent=b""),
     "an odd method": get("/").replace(b"GET", b"BREW"),
