@@ -29,9 +29,9 @@ def step(run: Run, part: FirstPart, now: datetime, *, sent: bool) -> None:
 
     If the process dies here: nothing of the step remains, and the next call decides the same.
     """
-    if Cause.FIRST_PART in run.overruled:
+    if {Cause.FIRST_PART, Cause.NO_WINNER} & set(run.overruled):
         found = _tried(run)
-        _send_as_planned(run, part, winner.surely_best(found), so_far=winner.best(found or []))
+        _send_as_planned(run, part, winner.find_winner(found), so_far=winner.best(found or []))
         part.let_go(Decision.PERSON, figures_of(part).as_dict(), now)
     elif sent and part.sent_at is None:
         FirstPart.objects.filter(pk=part.pk).update(sent_at=now)
@@ -58,11 +58,11 @@ def _judge(run: Run, part: FirstPart, now: datetime) -> None:
 def _go_on(run: Run, part: FirstPart, now: datetime) -> None:
     """It is good enough: with the winner, or as the campaign said for want of one."""
     found, decision = _tried(run), Decision.GOOD
-    variant = winner.surely_best(found)
+    variant = winner.find_winner(found)
     if run.tries_variants and run.winner is None and variant is None:
         if run.no_winner == Run.NoWinner.ASK:
             code = "no_winner_sure" if found is not None else "no_winner_counted"
-            run.pause(Cause.FIRST_PART, details.of(code))
+            run.pause(Cause.NO_WINNER, details.of(code))
             return
         decision = Decision.UNSURE
     _send_as_planned(run, part, variant)

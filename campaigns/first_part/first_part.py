@@ -26,7 +26,7 @@ class FirstPart(models.Model):
     class Decision(models.TextChoices):
         GOOD = "good", _("good enough")
         PERSON = "person", _("a person decided")
-        UNSURE = "unsure", _("good enough, and no variant was surely better")
+        UNSURE = "unsure", _("good enough, and no variant was clearly better")
 
     run = models.OneToOneField(
         Run, on_delete=models.CASCADE, primary_key=True, related_name="first_part"

@@ -17,10 +17,10 @@ from notifications.values.moments import in_words
 from notifications.values.shares import share
 
 WITHOUT_A_WINNER = {
-    Run.NoWinner.ASK: gettext_lazy("If none is surely better, it asks you."),
-    Run.NoWinner.FIRST: gettext_lazy("If none is surely better, the rest gets variant A."),
+    Run.NoWinner.ASK: gettext_lazy("Without a clear winner, the run pauses and asks you."),
+    Run.NoWinner.FIRST: gettext_lazy("Without a clear winner, the rest gets variant A."),
     Run.NoWinner.SPLIT: gettext_lazy(
-        "If none is surely better, the variants are shared out among the rest."
+        "Without a clear winner, the rest is split among the variants."
     ),
 }
 
@@ -81,9 +81,9 @@ def judged_by(settings: Any) -> str:
 
 
 def chosen_by(settings: Any) -> str:
-    """Which variant the rest gets, and what if none is surely better."""
-    said = _("The rest gets the variant that surely more people opened by then.")
+    """Which variant the rest gets, and what happens without a clear winner."""
+    said = _("The rest gets the variant that clearly more people opened.")
     if settings.winner_by == Run.WinnerBy.GOAL:
-        said = _("The rest gets the variant after which “%(goal)s” surely came from more people.")
+        said = _("The rest gets the variant that clearly more people followed with “%(goal)s”.")
         said %= {"goal": settings.goal_event}
     return f"{said} {WITHOUT_A_WINNER[settings.no_winner]}"

@@ -76,7 +76,7 @@ class Shown:
         if not run.tries_variants or self.part.went_on_at is None:
             return ""
         if run.winner is None:
-            return _("Its variants are shared out among the rest.")
+            return _("The rest is split among the variants.")
         return _("It gets %(variant)s.") % {"variant": self.winner}
 
     @property
@@ -84,7 +84,7 @@ class Shown:
         if self.part.decision == FirstPart.Decision.GOOD:
             return _("It was good enough.")
         if self.part.decision == FirstPart.Decision.UNSURE:
-            return _("No variant was surely better by then.")
+            return _("No variant was clearly better by then.")
         return _("A person decided that.") if self.part.decision else ""
 
     @property
@@ -151,7 +151,7 @@ def phase_of(run: Run, part: FirstPart) -> Phase:
         return Phase.WENT_ON
     if run.state == Run.State.CANCELLED:
         return Phase.STOPPED
-    if run.state == Run.State.PAUSED and run.cause == Cause.FIRST_PART:
+    if run.state == Run.State.PAUSED and run.cause in (Cause.FIRST_PART, Cause.NO_WINNER):
         return Phase.ASKS
     return Phase.WAITING if part.sent_at else Phase.SENDING
 

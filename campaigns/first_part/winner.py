@@ -1,5 +1,5 @@
-"""Which variant does the rest get? One that is surely better than the main text, or the main text
-if it is surely better than all others. “Surely” is what the run's page calls so: see `evidence`.
+"""Which variant does the rest get? One that is clearly better than the main text, or the main text
+if it is clearly better than all others. The run's page asks for the same evidence: see `evidence`.
 
 Without a winner the campaign does what it said before its launch (`no_winner`).
 """
@@ -29,7 +29,7 @@ class Tried:
         """In whole numbers: a larger share of its people."""
         return self.count * other.people > other.count * self.people
 
-    def is_surely_better(self, other: Tried, *, comparisons: int) -> bool:
+    def is_clearly_better(self, other: Tried, *, comparisons: int) -> bool:
         seen = evidence.strength(self.count, self.people, other.count, other.people)
         return self.did_more_than(other) and evidence.is_sure(seen, comparisons=comparisons)
 
@@ -55,12 +55,12 @@ def best(variants: Sequence[Tried]) -> int:
     return leading.number
 
 
-def surely_best(variants: Sequence[Tried] | None) -> int | None:
+def find_winner(variants: Sequence[Tried] | None) -> int | None:
     """None: there is no evidence, or nobody could count it."""
     if not variants or len(variants) < 2 or variants[0].number != MAIN:
         return None
     main, *others = variants
     of = len(others)
-    if better := [one for one in others if one.is_surely_better(main, comparisons=of)]:
+    if better := [one for one in others if one.is_clearly_better(main, comparisons=of)]:
         return best(better)
-    return MAIN if all(main.is_surely_better(one, comparisons=of) for one in others) else None
+    return MAIN if all(main.is_clearly_better(one, comparisons=of) for one in others) else None

@@ -56,6 +56,10 @@ NEXT_STEP: dict[str, str | Promise] = {
         "Look who was rejected, and why. Resume to send to the rest all the same, or cancel: the "
         "rest then gets nothing."
     ),
+    Cause.NO_WINNER: _(
+        "Compare the variants, then choose “Go on now” and the one to send. Resume sends the best "
+        "so far. Cancel, and the rest gets nothing."
+    ),
     Cause.QUARANTINED: _(
         "Check the workers' log for these chunks. Resuming gives them five more tries; "
         "cancelling closes them."

@@ -60,7 +60,7 @@ FIRST_PART_UNTOLD = _(
     "% of the addresses are dead (at most {most_dead} %)."
 )
 FIRST_PART_NOBODY = _("Of {devices:,} in the first part, FCM accepted none.")
-NO_WINNER_SURE = _("No variant is surely better than the others. Choose one for the rest.")
+NO_WINNER_SURE = _("No variant is clearly better than the others. Choose one for the rest.")
 NO_WINNER_COUNTED = _("The variants could not be counted in time. Choose one for the rest.")
 NO_WINNER = _(
     "Fewer than {least} people did what the variants are judged by. Choose one for the rest."

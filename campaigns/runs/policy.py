@@ -161,11 +161,11 @@ SETTINGS = (
         "Of the devices whose app reports it; if fewer than 20 do, this is not judged. 0: never."
     ), shown_if="c-if-first", of="first_percent", percent=True),
     Setting("winner_by", Held.FROZEN, _("The rest gets"), _(
-        "With variants: the first part tries them. After the wait, the rest gets the one that is "
-        "surely better, as the result calls it."
+        "With variants, the first part tests them. After the wait, the rest gets the winner, if "
+        "the difference is significant."
     ), shown_if="c-if-first", of="first_percent"),
-    Setting("no_winner", Held.FROZEN, _("If no variant is surely better"), _(
-        "When the wait is over. Small differences need many people: the review says how many."
+    Setting("no_winner", Held.FROZEN, _("If there is no clear winner"), _(
+        "Small differences need many people. The review says how many."
     ), shown_if="c-if-first", of="first_percent"),
     Setting("on_unknown", Held.FROZEN, _("If an answer is lost"), _(
         "If the connection breaks before FCM answers, it is unknown whether the message "

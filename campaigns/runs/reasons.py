@@ -107,6 +107,7 @@ class Cause(TextChoices):
         _("Phones may be getting it twice: far more requests were sent than there are recipients."),
     )
     FIRST_PART = "first_part", _("What came of the first part is not good enough.")
+    NO_WINNER = "no_winner", _("The first part has no winner.")
     QUARANTINED = "quarantined", _("Chunks crashed their workers 5 times.")
     BROKEN = "broken", _("It could not continue.")
 

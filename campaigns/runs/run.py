@@ -104,8 +104,8 @@ class Run(OfProject):
 
     class NoWinner(models.TextChoices):
         ASK = "ask", _("Ask me")
-        FIRST = "first", _("The rest gets variant A")
-        SPLIT = "split", _("Share the variants out among the rest")
+        FIRST = "first", _("Send variant A to the rest")
+        SPLIT = "split", _("Split the rest among the variants")
 
     named_after = "campaign"  # in the audit trail: “run 12 of Spring sale”
     kind = models.CharField(max_length=9, choices=Kind, default="campaign", db_default="campaign")
@@ -175,7 +175,7 @@ class Run(OfProject):
     first_least_received = models.PositiveSmallIntegerField(default=30, db_default=30)
     # By what the rest is chosen a variant, after the first part tried them all.
     winner_by = models.CharField(max_length=6, choices=WinnerBy, default="own", db_default="own")
-    # If none of them is surely better.
+    # If none of them is clearly better.
     no_winner = models.CharField(max_length=5, choices=NoWinner, default="ask", db_default="ask")
     winner = models.SmallIntegerField(null=True, editable=False)  # once it is chosen, for good
     # Percent of the people who get nothing, so that one sees what the others' text brings about.
@@ -384,7 +384,10 @@ class Run(OfProject):
     @property
     def asks_for_a_winner(self) -> bool:
         """A person has to say which variant the rest gets, or that it goes at all."""
-        pauses = self.state == self.State.PAUSED and self.cause == Cause.FIRST_PART
+        pauses = self.state == self.State.PAUSED and self.cause in (
+            Cause.FIRST_PART,
+            Cause.NO_WINNER,
+        )
         return pauses and self.tries_variants
 
     @property

@@ -21,7 +21,7 @@ from campaigns.echo.receipt import Event, Report
 from campaigns.engine import engine
 from campaigns.first_part import winner as choosing
 from campaigns.first_part.first_part import FirstPart
-from campaigns.first_part.winner import Tried, best, surely_best
+from campaigns.first_part.winner import Tried, best, find_winner
 from campaigns.planning.campaign import Campaign
 from campaigns.results.variants.comparing import compared
 from campaigns.runs.ledger import Recipient
@@ -176,10 +176,11 @@ def test_without_evidence_the_run_asks_and_a_person_chooses(
     open_it(run, 1, 22)
 
     look(run, after=WAIT)
-    assert (run.state, run.cause, run.winner) == ("paused", "first_part", None)
-    assert "No variant is surely better" in Caller(project).get(f"runs/{run.pk}").content.decode()
+    assert (run.state, run.cause, run.winner) == ("paused", "no_winner", None)
+    assert "No variant is clearly better" in Caller(project).get(f"runs/{run.pk}").content.decode()
     page = desk.open("campaigns_run_change", run.pk)
-    assert "waits until you choose a variant." in page and "Not good enough." not in page
+    assert "waits until you choose a variant." in page and "ompare the variants" in page
+    assert "ood enough." not in page and "who was rejected" not in page
     assert read_by_rest(run, fcm) == set()
 
     answer = Caller(project).post(f"runs/{run.pk}/go-on", {"variant": "B"})
@@ -206,7 +207,7 @@ def test_a_run_never_calls_a_variant_better_while_its_page_says_too_early(
     found = compared(run)
     assert found is not None and "too early to say" in found.comparisons[0].sentence
     page = desk.open("campaigns_run_change", run.pk)
-    assert "No variant was surely better by then." in page and "It gets Variant A." in page
+    assert "No variant was clearly better by then." in page and "It gets Variant A." in page
     assert "It was good enough" not in page
     assert (run.winner, FirstPart.objects.get(run=run).decision) == (0, "unsure")
     work(run)
@@ -235,11 +236,11 @@ def test_without_evidence_the_rest_is_shared_out_where_the_campaign_says_so(
     assert all(read[seq] == [TITLES[after[seq]]] for seq in after if after[seq] != CONTROL)
     assert run.split["people"] == {str(group): count for group, count in counts(run).items()}
     page = desk.open("campaigns_run_change", run.pk)
-    assert "Its variants are shared out among the rest." in page
+    assert "The rest is split among the variants." in page
 
 
 @pytest.mark.django_db
-def test_a_variant_that_is_surely_better_wins_whatever_was_planned_without_one(
+def test_a_variant_that_is_clearly_better_wins_whatever_was_planned_without_one(
     project: Project, fcm: Fcm
 ) -> None:
     run = tried(project, no_winner="split")
@@ -446,8 +447,8 @@ def test_the_review_says_who_tries_them_and_who_gets_the_best_one(
     make_people(project, PEOPLE)
     campaign = make_trial(project)
     page = desk.open("campaign_review", campaign.pk)
-    assert "The rest gets the variant that surely more people opened by then" in page
-    assert "If none is surely better, it asks you." in page
+    assert "The rest gets the variant that clearly more people opened" in page
+    assert "Without a clear winner, the run pauses and asks you." in page
     assert "the variant that does best" in page
 
 
@@ -471,8 +472,8 @@ def is_better(one: Tried, other: Tried, of: int) -> bool:
 
 
 @given(VARIANTS)
-def test_a_winner_is_surely_better_and_no_surer_one_did_better(variants: list[Tried]) -> None:
-    number, (main, *others) = surely_best(variants), variants
+def test_a_winner_is_clearly_better_and_no_surer_one_did_better(variants: list[Tried]) -> None:
+    number, (main, *others) = find_winner(variants), variants
     better = [one for one in others if is_better(one, main, len(others))]
     if number is None:
         assert not better
@@ -497,4 +498,4 @@ def test_no_variant_did_better_than_the_best_so_far(variants: list[Tried]) -> No
 
 
 def test_what_nobody_could_count_has_no_winner() -> None:
-    assert surely_best(None) is None and surely_best([]) is None
+    assert find_winner(None) is None and find_winner([]) is None

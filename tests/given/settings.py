@@ -46,7 +46,7 @@ OTHERWISE = {
     "first_most_dead": Otherwise("8", 8, "8 %"),
     "first_least_received": Otherwise("40", 40, "40 %"),
     "winner_by": Otherwise("opened", "opened", "The variant that more people opened"),
-    "no_winner": Otherwise("split", "split", "Share the variants out among the rest"),
+    "no_winner": Otherwise("split", "split", "Split the rest among the variants"),
     "on_unknown": Otherwise("hold", "hold", "Never send twice"),
     "inbox": Otherwise("on", True, "Yes"),
     "control_percent": Otherwise("10", 10, "10"),
