@@ -81,7 +81,8 @@ def build_an_audience(page: Page) -> None:
     page.locator("#id_name").fill("Pros")
     page.get_by_role("button", name="Add a rule").press("Enter")
     expect(page.locator(":focus")).to_have_attribute("aria-label", "What the rule is about")
-    page.keyboard.type("plan")
+    page.locator(":focus").select_option("plan")  # typed too slowly, each letter starts anew
+    expect(page.locator("[data-adds]")).to_be_visible()
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.type("pro,")
