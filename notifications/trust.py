@@ -1,4 +1,4 @@
-"""Whom we trust as the other end of TLS: a certificate of a known authority, for the very name."""
+"""TLS trust: a certificate from a known authority, issued for the exact host name."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ CHUNKS_AT_ONCE = 50  # chunks; a run of millions is closed in steps, not under o
 
 
 def close_the_rest(run: Run, now: datetime) -> None:
-    """Skip everyone whom no request has left for; whose answer was lost is unknown.
+    """Skip recipients that no request was sent for; the rest, whose answer was lost, are unknown.
 
     Chunks still leased are handed back within two seconds; a later call closes them.
     """
@@ -39,7 +39,7 @@ def close_the_rest(run: Run, now: datetime) -> None:
 
 
 def goes_on(run_id: int) -> bool:
-    """Whether another step would close anything, and no other process is at it."""
+    """Whether another step would close anything, and no other process is doing it."""
     with transaction.atomic():
         cancelled = Run.driven.filter(pk=run_id, state=Run.State.CANCELLED, finished_at=None)
         run = cancelled.select_for_update(skip_locked=True, no_key=True).first()
@@ -47,14 +47,14 @@ def goes_on(run_id: int) -> bool:
 
 
 def _closable(run: Run) -> QuerySet[Chunk]:
-    """In their order, and locked; a row that somebody else locks is left for later."""
+    """In order, and locked. A row that another process has locked is left for a later call."""
     idle = run.chunks.exclude(state__in=(Chunk.State.CLOSED, Chunk.State.LEASED))
     return idle.select_for_update(skip_locked=True).order_by("number")
 
 
 def may_have_it(run: Run) -> int:
-    """How many have no outcome yet, and a request of theirs has left: after a cancel nobody can
-    say of them, unless its answer still comes."""
+    """Count recipients without an outcome whose request was sent: unless the answer still comes,
+    nobody will know whether they received it."""
     with connection.cursor() as cursor:
         cursor.execute(MAY_HAVE_IT, {"run": run.pk})
         count: int = cursor.fetchone()[0]
@@ -67,8 +67,8 @@ WHERE chunk_id {{of}} AND settled_at IS NULL
 UNION ALL
 SELECT seq, {copies()} FROM campaigns_retry WHERE chunk_id {{of}} AND ambiguous
 """
-# Whoever may have got it may have an older text: the windows know which. Whoever did not was to get
-# the newest.
+# A request that was sent may have carried an older text: its window says which. The others would
+# have carried the newest.
 SAID = """
 CASE WHEN %(revision)s = 1 OR i.seq IS NULL THEN %(revision)s ELSE (
     SELECT max(w.revision) FROM campaigns_window w
@@ -107,7 +107,8 @@ WITH left_behind AS (
 )
 """
 SUMS = "SELECT status, revision, count(*) FROM closed GROUP BY 1, 2"
-# Of messages to single people each is told, see `endings.py`. Of a campaign it may be millions.
+# Listeners hear of each message to a single person (see `endings.py`), but not of a campaign's
+# recipients, who may be millions.
 EACH = """
 SELECT r.message, c.external_id, closed.status, closed.reason, d.address, r.platform, closed.resent
 FROM closed JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = closed.seq
@@ -118,15 +119,15 @@ ORDER BY closed.seq
 
 
 def close(run: Run, chunk: Chunk, now: datetime) -> None:
-    """Whoever is left of it."""
+    """Write the outcome of every recipient that has none."""
     why = {"skipped": Reason.CANCELLED, "unknown": Reason.CUT_SHORT}
     counts = _written(CLOSE + SUMS, run, chunk, now, why)
     _add_up(chunk, why, counts)
 
 
 def give_up(run: Run, chunk: Chunk, now: datetime) -> None:
-    """Messages over which too many workers died, in one statement: to read them may be what
-    kills."""
+    """Close messages that crashed too many workers, in one statement: reading them may be what
+    crashes."""
     why = {"skipped": Reason.CRASHED_WORKERS, "unknown": Reason.INTERRUPTED}
     ended = [Ending(*row) for row in _written(CLOSE + EACH, run, chunk, now, why)]
     _add_up(chunk, why, [(one.status, FIRST, 1) for one in ended])

@@ -14,7 +14,7 @@ from campaigns.echo.certainty import evidence
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN, REST
 
-COUNTING_SECONDS = 30.0  # of a choice: it is made once, and nobody looks at a page meanwhile
+COUNTING_SECONDS = 30.0  # a choice is made once, and no page waits for it
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from campaigns.runs.series import ONCE, instant_of
 MOST = 500  # series or drafts in one view; a page of more could not be read
 MOST_RUNS = 2_000  # in one view
 MOST_EXPECTED = 20_000  # times of all series together, the earliest first
-MOST_SHOWN = 5_000  # of those, in one view: to reckon a thousand takes 50 ms
+MOST_SHOWN = 5_000  # of those, in one view: computing a thousand takes 50 ms
 EXPECTED = "expected"
 DRAFT = "draft"
 RESTING = "resting"  # of a series that is paused: it will be left out

@@ -1,6 +1,7 @@
-"""Endings: what became of recipients, for whoever tells others of it.
+"""Endings: outcomes of recipients, for listeners that report them, such as webhooks.
 
-They are called in the transaction that writes the rows, wherever a row becomes final: see apps.py.
+Listeners run in the transaction that writes the rows, wherever a row becomes final. `apps.py`
+registers them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ class Ended(Protocol):
     """A recipient whose outcome is being written."""
 
     @property
-    def message(self) -> int | None: ...  # the number of what it is of, in a run of messages
+    def message(self) -> int | None: ...  # its number, in a run of messages
     @property
     def external_id(self) -> str | None: ...
     @property
@@ -36,8 +37,8 @@ class Ended(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """One that a statement writes alone, as its person and device are now; or the message to
-    somebody who has no device, of which there is no row."""
+    """An outcome that SQL alone writes, with the person and device as they are now; or that of a
+    message to a person without a device, which has no row."""
 
     message: int | None
     external_id: str | None
@@ -49,7 +50,7 @@ class Ending:
     message_id: str = ""
 
 
-NO_DEVICE = "no_device"  # the reason of such a message
+NO_DEVICE = "no_device"  # the reason of a message to a person without a device
 
 LISTENERS: list[Callable[[Run, Sequence[Ended], datetime], object]] = []
 

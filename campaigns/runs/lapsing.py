@@ -1,8 +1,8 @@
-"""Lapsing: a chunk is taken from a worker that died or hangs; from the second in a row on, it is
-cut in two.
+"""Lapsing: a chunk is taken back from a worker that died or hangs, and split after repeated deaths.
 
-One half is without what kills workers, and is sent. So that is alone in the end, however large its
-chunk was. The halves share the fence: whoever held the chunk writes nothing in either of them.
+From the second death in a row on, the chunk is split in two. The half without the crashing message
+is sent, so in the end that message is alone. Both halves keep the fence: the worker that held the
+chunk can no longer write to either of them.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from campaigns.runs.run import Run
 from notifications.measures.by_project import label_of
 
 LAPSES_ALLOWED = 5
-# In a row. A single death is mostly chance; cut after each, chunks that chance alone had killed in
-# one lineage of five became so many that a run stopped for them.
+# Deaths in a row. A single one is mostly chance: when every death split a chunk, unlucky chunks
+# alone became so many that a run stopped for a decision.
 CUT_FROM = 2
 
 
 def free_lapsed(run: Run) -> int:
-    """Take chunks from workers that died or hang. What they had in flight is ambiguous now.
+    """Take chunks from workers that died or hang. Their requests in flight are ambiguous now.
 
-    Not at the first look: while PostgreSQL takes no writes nobody can prolong a lease, and all of
-    them seem over when it is back. A worker that was cut off while it wrote may still lock its
-    chunk's row: the other chunks must not wait for it.
+    A chunk is doubted first and taken later: while PostgreSQL takes no writes no worker can
+    prolong its lease, and every lease seems over when it is back. A worker that lost its connection
+    while writing may still lock its chunk's row: the other chunks must not wait for it.
     """
     _doubt(run)
     over = run.chunks.filter(state=Chunk.State.LEASED, lease_until__lt=Now())
@@ -65,11 +65,11 @@ def _free(run: Run, chunk: Chunk) -> None:
         _cut(run, chunk, after=units[len(units) // 2 - 1].last)
 
 
-# --- Whether it is cut, and where -----------------------------------------------------------------
+# --- Whether and where to split -------------------------------------------------------------------
 
 
 class Unit(NamedTuple):
-    """What stays together: a message with all its devices; in a campaign, one recipient."""
+    """Recipients that are never split: a message with all its devices; in a campaign, one."""
 
     last: int  # of its recipients without an outcome
     call: int | None  # the number of the message whose text it has
@@ -83,7 +83,7 @@ WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s AND NOT EXISTS
     SELECT FROM campaigns_delivery d WHERE d.run_id = r.run_id AND d.seq = r.seq)
 GROUP BY COALESCE(r.message, r.seq) ORDER BY 1
 """
-# By the chunks, of which few have any: the deliveries of a day may be millions.
+# Through the few chunks that have any: a day's deliveries may be millions.
 GIVEN_UP = f"""
 SELECT count(DISTINCT m.number) FROM campaigns_chunk k
 JOIN campaigns_recipient r ON r.run_id = k.run_id AND r.seq BETWEEN k.first_seq AND k.last_seq
@@ -95,8 +95,8 @@ WHERE k.run_id = %(run)s AND k.reasons -> '{Reason.CRASHED_WORKERS}' IS NOT NULL
 
 
 def _may_be_cut(run: Run, chunk: Chunk) -> bool:
-    """A campaign has one text: until anybody got it, that may be what kills. After some deaths a
-    person is asked about a campaign. While it is being frozen, its chunks are still numbered."""
+    """A campaign has one text: until someone received it, the text itself may be what crashes, and
+    a person decides. While recipients are being frozen, chunks are still being numbered."""
     if chunk.lapses < CUT_FROM:
         return False
     if run.kind == Run.Kind.MESSAGES:
@@ -113,8 +113,8 @@ def _units(run: Run, chunk: Chunk) -> list[Unit]:
 
 
 def _is_one_text(run: Run, chunk: Chunk, units: list[Unit]) -> bool:
-    """Whether it is the text of one call that kills: some of it were given up one by one already.
-    Else workers would die for each of thousands of people."""
+    """Whether the text of one API call crashes workers: some of its messages were given up already.
+    Splitting further would cost five workers for each of thousands of people."""
     calls = {unit.call for unit in units}
     if chunk.lapses < LAPSES_ALLOWED or len(calls) > 1 or None in calls:
         return False
@@ -124,13 +124,13 @@ def _is_one_text(run: Run, chunk: Chunk, units: list[Unit]) -> bool:
     return given_up >= LAPSES_ALLOWED
 
 
-# --- Cutting --------------------------------------------------------------------------------------
+# --- Splitting ------------------------------------------------------------------------------------
 
 OUTCOMES = """
 SELECT status, reason, revision, count(*) FROM campaigns_delivery
 WHERE run_id = %(run)s AND seq > %(after)s AND seq <= %(last)s GROUP BY 1, 2, 3
 """
-# What a window says of each person stays: who, when, under which fence, which text.
+# Windows keep what they record: who, when, under which fence, which text.
 MOVE = """
 UPDATE campaigns_retry SET chunk_id = %(new)s WHERE chunk_id = %(old)s AND seq > %(after)s;
 INSERT INTO campaigns_window (run_id, chunk_id, attempt, revision, seqs, opened_at, settled_at)
@@ -144,11 +144,11 @@ DELETE FROM campaigns_window WHERE chunk_id = %(old)s AND seqs = '{}'
 
 
 def _cut(run: Run, chunk: Chunk, *, after: int) -> None:
-    """The recipients behind it get a chunk of their own, with all that is known of them.
+    """Move the recipients behind `after` to a chunk of their own, with their outcomes and windows.
 
-    If the process dies here: nothing is committed, the next look cuts it.
+    If the process dies here, nothing is committed, and the next pass splits it.
     """
-    Run.kept.select_for_update(no_key=True).get(pk=run.pk)  # who else makes chunks of it waits
+    Run.kept.select_for_update(no_key=True).get(pk=run.pk)  # others that add chunks wait
     statuses, reasons, revisions = _outcomes(chunk, after)
     upper = Chunk.objects.create(
         run=run,
@@ -176,7 +176,7 @@ def _cut(run: Run, chunk: Chunk, *, after: int) -> None:
 
 
 def _outcomes(chunk: Chunk, after: int) -> tuple[Counter[str], Counter[str], Counter[str]]:
-    """Of those behind it: how many by status, by reason, and by revision."""
+    """Outcomes of the recipients behind `after`, counted by status, by reason and by revision."""
     statuses, reasons, revisions = Counter[str](), Counter[str](), Counter[str]()
     values: dict[str, Any] = {"run": chunk.run_id, "after": after, "last": chunk.last_seq}
     with connection.cursor() as cursor:

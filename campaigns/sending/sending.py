@@ -170,8 +170,8 @@ class Sending:
         return WINDOW if self.proven else TRIAL
 
     def _most_in_flight(self) -> int:
-        """People whose answers may be to come while another window opens. Where a worker died, one
-        window after the other: what kills takes few with it."""
+        """How many answers may be outstanding when another window opens. After a worker died, none:
+        a message that crashes workers then takes few others with it."""
         return WINDOW * (IN_FLIGHT - 1) if self.proven and not self.claim.chunk.lapses else 0
 
     def _sent_to(self) -> int:

@@ -24,7 +24,7 @@ from notifications.values.moments import DAY, local
 
 @dataclass(frozen=True)
 class Kept:
-    """Events before this moment are removed; so long ago is that."""
+    """Events before this moment are removed."""
 
     since: datetime
     span: timedelta

@@ -1,4 +1,4 @@
-"""Who gets nothing on purpose, drawn by chance: the control group and the holdout."""
+"""People left out on purpose, drawn by chance: the control group and the holdout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from campaigns.runs.variants.group import CONTROL, HOLDOUT
 
 
 def losses(campaign: Campaign, found: Reach) -> list[Loss]:
-    """Who gets nothing on purpose, by chance: about so many."""
+    """About how many devices the draw leaves out."""
     parts = split_of(campaign).shares()
     named = ((CONTROL, Reason.CONTROL), (HOLDOUT, Reason.HOLDOUT))
     return [

@@ -1,4 +1,4 @@
-"""Loss: devices that would get nothing, for one reason, as the result will name it."""
+"""Loss: devices that would be skipped, for one reason, named as in the result."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from campaigns.runs.reasons import Reason
 
 @dataclass(frozen=True)
 class Loss:
-    """Devices that would get nothing. Two of them may name the same device."""
+    """Devices that would be skipped. Two losses may name the same device."""
 
     reason: Reason
     words: str
-    devices: int | None  # None: nobody could count them
-    of: int | None  # so many devices were looked at
-    exact: bool = True  # False: of a part of the people
-    rejected: bool = False  # by FCM's rules; else we skip them
+    devices: int | None  # None if they could not be counted
+    of: int | None  # devices looked at
+    exact: bool = True  # False if estimated from a sample
+    rejected: bool = False  # by FCM; otherwise we skip them
     example: str = ""  # the external id of one of the people
     variable: str = ""
     short: str = ""  # in a list of reasons: “no city”

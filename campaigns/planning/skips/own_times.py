@@ -1,4 +1,4 @@
-"""Who gets nothing because their own time has passed, or because nobody knows their time zone."""
+"""People skipped because their local time has passed, or because their time zone is unknown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from notifications.values.zones import known_zones
 
 
 def causes(by: LocalTime | None, texts: Iterable[int]) -> Iterator[Cause]:
-    """Why some of an audience would get nothing, whatever the text."""
+    """Why some of an audience would be skipped, whatever the text."""
     if by is None:
         return
     texts, known = [*texts], [*known_zones()]
@@ -32,7 +32,7 @@ def causes(by: LocalTime | None, texts: Iterable[int]) -> Iterator[Cause]:
 
 
 def _never(by: LocalTime, known: list[str], unknown: Sql) -> Sql | None:
-    """Of the people `c`, for whom it is too late; None: for nobody."""
+    """The condition on a person `c` whose local time has passed. None if nobody's has."""
     late = [zone for zone in known if by.of(zone) is None]
     never = Sql("c.timezone = ANY(%s::text[])", [late])
     if by.best_hour:

@@ -1,5 +1,5 @@
-"""To how many devices a campaign is sent: everybody it selects, without those who are skipped for
-any reason that is known before it starts.
+"""How many devices a campaign is sent to: those it selects, less those that are known to be skipped
+before it starts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from campaigns.runs.run import Run
 def causes(
     campaign: Campaign, at: datetime, by: LocalTime | None, begun: Run | None = None
 ) -> list[Cause]:
-    """Why some would be skipped: for what they said or lack, or with any text."""
+    """Why some would be skipped: for what a text needs, or whatever the text."""
     wordings = launching.wordings(campaign)
     texts = [one.number for one in wordings]
     with_any = (
@@ -34,7 +34,7 @@ def causes(
 
 
 def is_readable(campaign: Campaign) -> bool:
-    """Whether all of its texts are in order: else nobody knows which values they need."""
+    """Whether all of its texts are valid: otherwise the values they need are unknown."""
     try:
         for one in launching.wordings(campaign):
             one.template.clean()
@@ -51,11 +51,11 @@ def skips(
     *,
     seconds: float = reach.EXACT_SECONDS,
 ) -> Skipped:
-    """For these causes, and by chance."""
+    """Count the devices skipped for these causes, and by chance (control group and holdout)."""
     lost = skipped.foretold(campaign, rules, found, causes, seconds=seconds)
     return skipped.also(lost, by_chance.losses(campaign, found), found)
 
 
 def devices(found: Reach, lost: Skipped) -> int | None:
-    """None: nobody could count who is skipped."""
+    """None if the skipped devices could not be counted."""
     return None if lost.devices is None else max(0, found.devices - lost.devices)

@@ -1,5 +1,6 @@
-"""How many would be skipped, and how many will be sent to: counted in one statement, so that a
-device lost for two reasons is one device.
+"""How many devices would be skipped, and how many sent to.
+
+One statement counts both: a device skipped for two reasons counts once.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def _choice(column: Column) -> Reader:
 
 
 def _external_id(cell: str) -> str:
-    cell = cell.strip()  # spreadsheets leave spaces that nobody sees
+    cell = cell.strip()  # spreadsheets leave invisible spaces
     if not PLAIN_ID.fullmatch(cell) or cell == "bulk":
         validate_external_id(cell)
     return _escaped(cell)
