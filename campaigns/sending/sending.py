@@ -14,6 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -41,6 +42,7 @@ from notifications.postgres.outage import at_once, patiently
 from notifications.requests.at_work import working_on
 from notifications.tracing import tracing
 
+SUSPECTS = 20  # messages that one window of a dead worker held
 TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
 # Well within the lease: a process that is stopped and goes on must find its permit over.
 START_SECONDS = 0.4 * settings.LEASE_SECONDS
@@ -121,7 +123,7 @@ class Sending:
                 self._pause_without_key(error)
         try:
             if self.claim.chunk.size <= WINDOW or self._gate_is_open():
-                self.left.extend(self.rows.people())
+                self.left.extend(self._suspects_last(self.rows.people()))
             while (self.left and not self.permit.withdrawn) or self.in_flight:
                 self._fill()
                 self._settle_oldest()
@@ -166,8 +168,22 @@ class Sending:
         self.left.extendleft(reversed(later))
         return [left for left in people if left.message == first[left.contact_id]]
 
+    def _suspects_last(self, people: list[Left]) -> list[Left]:
+        """Messages whose window died with its worker go after the others: one of them may be what
+        crashes workers. A campaign has one text for all of its windows."""
+        if self.run.kind == Run.Kind.MESSAGES:
+            people.sort(key=lambda left: left.in_windows)  # stable
+        return people
+
     def _window(self) -> int:
-        return WINDOW if self.proven else TRIAL
+        """How many recipients go into the next window. Messages whose window died with its worker
+        go in small ones, after a second death alone, before their requests are used up."""
+        most = WINDOW if self.proven else TRIAL
+        if self.run.kind != Run.Kind.MESSAGES or not self.claim.chunk.lapses or not self.left:
+            return most
+        deaths = self.left[0].in_windows
+        most = min(most, (WINDOW, SUSPECTS, 1)[min(deaths, 2)])
+        return sum(left.in_windows == deaths for left in islice(self.left, most))
 
     def _most_in_flight(self) -> int:
         """How many answers may be outstanding when another window opens. After a worker died, none:

@@ -18,10 +18,11 @@ from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.messages.message import Message
 from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
-from campaigns.sending import settling
+from campaigns.sending import sending, settling
 from campaigns.sending.judging import Final, Judged, Status
 from campaigns.sending.left import left_to_send
 from campaigns.sending.sending import Sending
+from notifications.dispatch import dispatch
 from notifications.outgoing.kinds import Kind
 from notifications.outgoing.outbox import Outgoing
 from notifications.people.project import Project
@@ -116,6 +117,34 @@ def test_only_the_message_that_kills_workers_is_given_up_and_its_callers_hear_of
         "fcm_message_id": None, "resent": False,
     }  # fmt: skip
     assert skipped["device"].startswith("live")
+
+
+def test_a_message_that_crashes_its_worker_once_requests_leave_takes_no_other_with_it(
+    project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = to_each(project, people(project, 60), on_unknown="resend")
+    guilty = f"{run.pk}:14"
+
+    class Died(Exception):
+        pass
+
+    def dies(gateway: Any, pushes: Any, permit: Any) -> Any:
+        if guilty in [push.reference for push in pushes]:
+            raise Died
+        return dispatch(gateway, pushes, permit)
+
+    monkeypatch.setattr(sending, "dispatch", dies)
+    deaths = 0
+    while claim := taken(run):
+        try:
+            Sending(claim).work()
+        except Died:
+            deaths += 1
+            die(run)
+
+    assert (deaths, ends(run)) == (3, {("accepted", ""): 59, ("unknown", "interrupted"): 1})
+    assert Delivery.objects.get(run_id=run.pk, status="unknown").seq == 14
+    assert len(fcm.witness()) == 59
 
 
 def test_all_devices_of_the_message_end_with_it(project: Project, fcm: Fcm) -> None:
