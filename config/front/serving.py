@@ -6,13 +6,18 @@ import gc
 import json
 import multiprocessing
 import os
+from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.errors import FatalError
 from granian.http import HTTP1Settings
+from granian.log import LOGGING_CONFIG
+
+from notifications.requests.counted_lines import CountedLines
 
 AS_JSON = Path(__file__).with_name("log.json")  # the server's own lines
 CONNECTIONS = 4096  # idle ones too, of each process. Who comes later waits in the kernel
@@ -52,7 +57,11 @@ def serve(application: str, *, host: str, port: int, processes: int) -> None:
         raise SystemExit(1) from error
 
 
-def _log_config() -> dict[str, object] | None:
-    if os.environ.get("LOG_FORMAT") != "json":
-        return None
-    return dict(json.loads(AS_JSON.read_text()))
+def _log_config() -> dict[str, Any]:
+    """The server's own lines. Clients that hang up cause those of `_granian.asgi`."""
+    as_json = os.environ.get("LOG_FORMAT") == "json"
+    config = json.loads(AS_JSON.read_text()) if as_json else deepcopy(LOGGING_CONFIG)
+    formatter = config["handlers"]["console"]["formatter"]
+    config["handlers"]["counted"] = {"()": CountedLines, "formatter": formatter}
+    config["loggers"]["_granian.asgi"] = {"handlers": ["counted"], "propagate": False}
+    return dict(config)

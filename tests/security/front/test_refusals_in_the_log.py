@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable, Iterator
 from io import StringIO
+from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client, RequestFactory
 
 from config.front import refusals
 from notifications.requests.counted_lines import SECONDS, CountedLines, Interval
+from tests.security.conftest import Start
 
 LONG = "x" * 8_000
 Ask = Callable[[int], int]
@@ -87,3 +90,16 @@ def test_what_the_front_refuses_is_one_short_line(
         assert refusals.answer(refusals.TwoKeys(), request.META).status_code == 400
     (line,) = written.getvalue().splitlines()
     assert len(line) < 400 and "refused with 400: POST" in line
+
+
+def test_clients_that_hang_up_in_an_answer_are_one_line(start: Start) -> None:
+    web = start()
+    place = urlsplit(web.url)
+    request = f"GET /api/schema/ HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode()
+    for _ in range(20):
+        with socket.create_connection((str(place.hostname), place.port or 80)) as caller:
+            caller.sendall(request)
+            assert caller.recv(100).startswith(b"HTTP/1.1 200")
+    assert web.answers()
+    lines = [line for line in web.log.splitlines() if "transport error" in line]
+    assert 1 <= len(lines) <= 2, "at most one for each of the two processes"
