@@ -11,17 +11,18 @@ from itertools import product
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from campaigns.audiences.lists import filling, outcomes
 from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.rules import MAX_VALUES
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.revisions.revision import content_of
+from campaigns.runs.revisions.revision import FIRST, content_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN as MAIN_VARIANT
 from campaigns.runs.variants.group import REST, name_of
-from campaigns.runs.variants.variant import read_by
+from campaigns.runs.variants.variant import has_variants, read_by
 from campaigns.texts import revision
 from campaigns.texts.content import TEXTS, text_for
 from campaigns.texts.template import Template
@@ -63,12 +64,13 @@ def draft(
     text: str,
     revisions: Sequence[int] = (),
     variant: int | None = None,
+    outdated: bool = False,
     by: str,
 ) -> Campaign:
-    """A campaign to those who got this text of it, or may have; of a text that was changed under
-    way, only those who got one of these revisions; of a run with variants, only those who got that
-    one, if one is named. It says the newest, of variant A otherwise. Nothing is sent until somebody
-    launches it. Its list is still to be filled. Raises NotCorrectable.
+    """A draft for those who got this text, or may have. `revisions`: only those who got one of
+    these. `outdated`: only those who got an older text than the newest of their own variant.
+    `variant`: only its readers. The draft has the newest text: of that variant, or of the only one
+    that was changed, otherwise of variant A. Its list is still to be filled. Raises NotCorrectable.
 
     If the process dies here: all three rows are there, or none is; the sweep fills the list.
     """
@@ -76,7 +78,9 @@ def draft(
         raise NotCorrectable(why)
     with transaction.atomic():
         name = _("Got run %(number)d") % {"number": run.pk}
-        tree = rules(run, text, revisions, variant)
+        if outdated and variant is None and len(changed := _newest_revisions(run)) == 1:
+            [variant] = changed
+        tree = rules(run, text, revisions, variant, outdated=outdated)
         audience = filling.begin(run.project_id, name, tree, run=run)
         named = _("%(name)s (correction)")
         campaign: Campaign = run.campaign.duplicate_for(audience, named=named, corrects=run)
@@ -86,14 +90,22 @@ def draft(
 
 
 def rules(
-    run: Run, text: str, revisions: Sequence[int] = (), variant: int | None = None
+    run: Run,
+    text: str,
+    revisions: Sequence[int] = (),
+    variant: int | None = None,
+    *,
+    outdated: bool = False,
 ) -> dict[str, Any]:
     """Who got it, or may have; of one text: whose language has that text today."""
-    of_revision = [{"revision": number} for number in revisions] or [{}]
-    groups = [one for one in (variant, REST) if one is not None and read_by(run, one) == variant]
-    of_variant = [{"variant": name_of(one)} for one in groups] or [{}]
-    ways = product(("accepted", "unknown"), of_revision, of_variant)
-    got = {"any": [outcomes.of_run(run, out, **one, **other) for out, one, other in ways]}
+    if outdated:
+        texts = _outdated(run, variant)
+    else:
+        of_revision = [{"revision": number} for number in revisions] or [{}]
+        of_variant = _readers(run, variant) if variant is not None else [{}]
+        texts = [{**one, **other} for one, other in product(of_revision, of_variant)]
+    ways = product(("accepted", "unknown"), texts)
+    got = {"any": [outcomes.of_run(run, out, **which) for out, which in ways]}
     if text == EVERY:
         return got
     read = texts_of(run)
@@ -102,6 +114,32 @@ def rules(
         return {"all": [got, {"field": "locale", "op": "in", "value": locales}]}
     others = [one for tag, locales in read.items() if tag != MAIN for one in locales]
     return {"all": [got, {"field": "locale", "op": "not_in", "value": others}]}
+
+
+def _readers(run: Run, variant: int) -> list[dict[str, Any]]:
+    """The groups of the run that read this variant."""
+    if not has_variants(run):
+        return [{}]
+    return [{"variant": name_of(one)} for one in (variant, REST) if read_by(run, one) == variant]
+
+
+def _newest_revisions(run: Run) -> dict[int, int]:
+    """The newest revision of each variant whose text was changed."""
+    return dict(run.revisions.order_by().values_list("variant").annotate(Max("number")))
+
+
+def _outdated(run: Run, variant: int | None) -> list[dict[str, Any]]:
+    """Each text that is older than the newest of its variant. Raises NotCorrectable: none is."""
+    newest = _newest_revisions(run)
+    changed = newest if variant is None else newest.keys() & {variant}
+    if not changed:
+        raise NotCorrectable(_("Everyone who got it has the newest text."))
+    return [
+        {"revision": number, **readers}
+        for one in sorted(changed)
+        for readers in _readers(run, one)
+        for number in range(FIRST, newest[one])
+    ]
 
 
 def texts_of(run: Run) -> dict[str, list[str]]:

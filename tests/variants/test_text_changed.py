@@ -207,3 +207,25 @@ def test_the_page_changes_both_variants_in_one_look(desk: Desk, project: Project
     assert {n: said["title"] for n, said in texts_of(run).items()} == {A: "New A", B: NEW}
     shown = text_of(desk.client.get(reverse("admin:campaigns_run_change", args=[run.pk])))
     assert "Who got which text" in shown and "2 · Variant A, Variant B" in shown
+
+
+def test_a_correction_of_outdated_texts_leaves_out_variants_that_did_not_change(
+    desk: Desk, project: Project, fcm: Fcm, before_second_window: Callable[..., None]
+) -> None:
+    make_people(project, 350)
+    run = launched(project)
+    before_second_window(lambda: change(run))
+    work(run)
+    before = Delivery.objects.filter(run_id=run.pk, revision=1, status="accepted")
+    b_seqs = [seq for seq, group in groups_by_seq(run).items() if group == B]
+    outdated = before.filter(seq__in=b_seqs).count()
+    assert 0 < outdated < before.count()
+
+    asked = {"text": correcting.EVERY, "variant": "", "revision": "older"}
+    desk.confirm("campaigns_run_correct", run.pk, **asked)
+
+    draft = run.corrections.get()
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE campaigns_recipient, campaigns_delivery")  # as autovacuum would
+    assert not filling.work(draft.audience.pk, seconds=600), "there is more to do"
+    assert (draft.audience.members.count(), draft.template.title) == (outdated, NEW)

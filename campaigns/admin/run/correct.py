@@ -82,9 +82,7 @@ class CorrectDialog(RunDialog):
     def revisions(self) -> list[int]:
         """Those that were wrong; none: all."""
         chosen = self.cleaned_data.get("revision", EVERY)
-        if chosen == OLDER:
-            return [*range(FIRST, self.run.revision)]
-        return [] if chosen == EVERY else [int(chosen)]
+        return [] if chosen in (EVERY, OLDER) else [int(chosen)]
 
     @property
     def problem(self) -> str:
@@ -148,6 +146,7 @@ class Corrects:
                 text=text,
                 revisions=form.revisions,
                 variant=form.cleaned_data.get("variant"),
+                outdated=form.cleaned_data.get("revision") == OLDER,
                 by=actor(request),
             )
         except correcting.NotCorrectable as error:
