@@ -77,7 +77,8 @@ def problems(campaign: Campaign, now: datetime) -> dict[str, str]:
     """What keeps it from being launched, but for its times and what spreads it: nobody waits for a
     rehearsal, nor opens it. A text that FCM refuses is what one rehearses for."""
     found = ready.unready(campaign, now)
-    return {name: words for name, words in found.items() if name not in (*TIMES, *AT_ONCE)}
+    unasked = (*TIMES, *AT_ONCE, "first_wait_seconds")
+    return {name: words for name, words in found.items() if name not in unasked}
 
 
 def _frozen(campaign: Campaign) -> dict[str, Any]:

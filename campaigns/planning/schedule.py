@@ -21,6 +21,7 @@ from campaigns.runs.series import (
     ONCE,
     following,
     instant_of,
+    leave_to_newer,
     next_due,
     one_before_is_going,
     repeated,
@@ -119,6 +120,8 @@ def follow(last: Run, now: datetime) -> Run | None:
             begins = max(one.begins, last.scheduled_at)
             hour = local.hour_of(campaign, one.instant)
             run = repeated(last, one.instant, begins=begins, hour=hour)
+            if one.due <= now:
+                leave_to_newer(last, run, now)
             if missed := _missed(last, min(now, one.instant - INSTANT)):
                 # We were down. One late run asks a person; the others would only repeat it.
                 audit.record(

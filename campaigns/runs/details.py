@@ -70,6 +70,7 @@ OPENS_UNKNOWN = _(
     "most”. Set a rate, and resume."
 )
 LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
+LEFT_OUT_FOR = _("Left out: run {run}, which is newer, was missed as well.")
 
 # The closed list. A next release may write a code that is not in it: see `in_words`.
 SENTENCES: dict[str, Any] = {
@@ -94,6 +95,7 @@ SENTENCES: dict[str, Any] = {
     "no_winner_sure": NO_WINNER_SURE,
     "no_winner_counted": NO_WINNER_COUNTED,
     "left_out": LEFT_OUT,
+    "left_out_for": LEFT_OUT_FOR,
     "left_out_by": _("Left out by {who}; the series went on."),
     "series_paused": _("Left out: its series was paused."),
     "by_hand": _("It was {who}."),

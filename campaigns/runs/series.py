@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from campaigns.runs import details
 from campaigns.runs.policy import POLICY
 from campaigns.runs.revisions.revision import handed_on
 from campaigns.runs.run import WAITS, Run
@@ -149,6 +150,17 @@ def one_before_is_going(run: Run) -> Run | None:
     going = earlier.filter(finished_at=None, reopened_at=None).exclude(pk=run.pk)
     # As things stood when it was due: after an outage it asks a person, and is not left out.
     return next((one for one in going if not _goes_around(one, run.scheduled_at)), None)
+
+
+def leave_to_newer(last: Run, newer: Run, now: datetime) -> None:
+    """Leave out the last one if it has not begun: the newer one, which was missed as well, asks.
+    Not one that is still on its way around the earth; and a paused series says why itself."""
+    if last.campaign.series_paused_at is not None or _goes_around(last, now):
+        return
+    scheduled = Run.objects.filter(pk=last.pk, state=Run.State.SCHEDULED)
+    for run in scheduled.select_for_update(no_key=True):  # a sweep may just start it
+        why = details.columns(details.of("left_out_for", run=newer.pk))
+        run.move_to(Run.State.CANCELLED, finished_at=now, **why)
 
 
 def _goes_around(run: Run, at: datetime) -> bool:

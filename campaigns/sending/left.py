@@ -19,6 +19,7 @@ from campaigns.runs.ledger import copies
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.sending import terms
+from campaigns.sending.foreseen import kept_by_launch
 from campaigns.sending.terms import Terms
 from campaigns.texts.rendering import Reader
 from notifications.people.consent import standing
@@ -154,18 +155,25 @@ OF_CHUNK = (
 
 
 @lru_cache(maxsize=100)
-def to_send(caps: Caps | None, kept: bool) -> str:
+def to_send(caps: Caps | None, kept: bool, foreseen: bool) -> str:
     if caps is None or not caps.holds:
         return TO_SEND
-    return SENDABLE.format(out=OUT_OR_ENOUGH, joins=counted.first_look(caps, OF_CHUNK, kept=kept))
+    look = counted.first_look(caps, OF_CHUNK, kept=kept, foreseen=foreseen)
+    return SENDABLE.format(out=OUT_OR_ENOUGH, joins=look)
 
 
 def left_to_send(claim: Claim) -> list[Left]:
     """Everybody of the chunk who may be tried now."""
     claim.unseen_since = claim.now() - counted.UNSEEN_FOR
+    foreseen, values = kept_by_launch(claim), place_of(claim)
+    if foreseen:
+        runs, people = map(list, zip(*foreseen, strict=True))
+        values |= {"foreseen_runs": runs, "foreseen_people": people}
+        values["above"] = [*{*claim.above, *runs}]
+    asked = to_send(claim.caps or claim.foresees, bool(claim.above), bool(foreseen))
     with _alone(claim.chunk), connection.cursor() as cursor:
         cursor.cursor.row_factory = namedtuple_row
-        cursor.execute(to_send(claim.caps or claim.foresees, bool(claim.above)), place_of(claim))
+        cursor.execute(asked, values)
         rows = cursor.fetchall()
     its_terms = terms.of_chunk(claim)
     by_what = "message" if claim.run.kind == Run.Kind.MESSAGES else "variant"

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.contrib.admin import site
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
@@ -22,8 +23,12 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.settled import events_kept
+from campaigns.echo import kept_for_goals
 from campaigns.engine.retaining import KINDS
+from campaigns.first_part.first_part import FirstPart
+from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
+from campaigns.runs.run import HOLDS, Run
 from campaigns.triggers.automation import Automation, one_at_a_time
 from notifications.admin.furniture.page import actor, page_url
 from notifications.people import retention
@@ -77,7 +82,7 @@ LOOKING_SECONDS = 3.0  # at all kinds: the page must not keep a web process
 
 @dataclass(frozen=True)
 class Needing:
-    """An audience, a run or an automation, and what it asks of old events."""
+    """An audience, a campaign, a run or an automation, and what it asks of old events."""
 
     name: str
     url: str
@@ -240,17 +245,47 @@ def _needing(project: Project, days: int) -> Iterator[Needing]:
     for run in series.going_on(project.pk):
         chosen = run.planned is not None and run.occurrence == series.ONCE
         if not chosen and (found := events_kept.needing(run.rules, days)):
-            name = _("Run %(number)s of %(campaign)s") % {
-                "number": run.pk,
-                "campaign": run.campaign,
-            }
-            yield Needing(name, page_url(run), "; ".join(found))
+            yield Needing(_called(run), page_url(run), "; ".join(found))
+    yield from _needing_for_goals(project, days)
     unsent = (Automation.State.DRAFT, Automation.State.PAUSED)
     for automation in Automation.objects.filter(project=project, state__in=unsent):
         if automation.unless_unseen(days):
             said = _("waits %(span)s for “%(event)s”")
             asks = said % {"span": in_words(automation.delay), "event": automation.unless_name}
             yield Needing(str(automation), page_url(automation), asks)
+
+
+def _called(run: Run) -> str:
+    words = {"number": run.pk, "campaign": run.campaign}
+    return _("Run %(number)s of %(campaign)s") % words
+
+
+def _needing_for_goals(project: Project, days: int) -> Iterator[Needing]:
+    """Campaigns and runs that would miss events: to choose a variant, or while a goal counts."""
+    for_longer = kept_for_goals.longer_than(days)
+    launched = Exists(Run.objects.filter(HOLDS, campaign=OuterRef("pk")))
+    planned = Campaign.objects.filter(~launched, for_longer, project=project, archived_at=None)
+    for campaign in planned:
+        asks = kept_for_goals.in_words_of(campaign, days)
+        yield Needing(str(campaign), page_url(campaign), asks)
+    ended = Run.objects.filter(for_longer, project=project, finished_at__isnull=False)
+    going = {run.pk: run for run in series.going_on(project.pk)}
+    counting = [run for run in ended.select_related("campaign") if _counts_on(run)]
+    for run in {**{run.pk: run for run in counting}, **going}.values():
+        chosen = run.occurrence == series.ONCE and _is_chosen(run)
+        if asks := kept_for_goals.in_words_of(run, days, chosen=chosen):
+            yield Needing(_called(run), page_url(run), asks)
+
+
+def _counts_on(run: Run) -> bool:
+    ends = timedelta(seconds=run.goal_within_seconds)
+    return run.started_at is not None and run.started_at + ends > timezone.now()
+
+
+def _is_chosen(run: Run) -> bool:
+    """Which variant the rest gets, or that it is shared out."""
+    went_on = FirstPart.objects.filter(run=run, went_on_at__isnull=False)
+    return not run.unfinished or run.winner is not None or went_on.exists()
 
 
 def _read(typed: str) -> int | None:

@@ -30,6 +30,7 @@ from campaigns.runs.variants.group import REST
 from notifications.people.contact import Contact
 from notifications.people.events import writing
 from notifications.people.project import Project
+from notifications.people.retention import Retention
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
@@ -429,6 +430,51 @@ def test_a_trial_that_could_not_be_judged_is_refused(
     assert ("winner_by", said) in [
         (error["field"], error["message"]) for error in answer.json()["errors"]
     ]
+
+
+def by_goal(project: Project, days_waited: int) -> Campaign:
+    return make_trial(
+        project,
+        winner_by="goal",
+        goal_event="bought",
+        first_wait_seconds=days_waited * 86_400,
+        ttl_seconds=28 * 86_400,
+    )
+
+
+TOO_LONG = (
+    "The wait is too long to choose by a goal: events are kept for 2 days only. Shorten the wait, "
+    "or keep events for longer."
+)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("days_waited", "status"), [(1, 200), (2, 400), (5, 400)])
+def test_a_wait_that_outlasts_the_events_that_choose_is_refused(
+    project: Project, days_waited: int, status: int
+) -> None:
+    Retention.objects.create(project=project, kind="events", days=2)
+    campaign = by_goal(project, 1)
+    asked = {"first_wait_seconds": days_waited * 86_400}
+    answer = Caller(project).patch(f"campaigns/{campaign.pk}", asked)
+    assert answer.status_code == status
+    said = [(each["field"], each["message"]) for each in answer.json().get("errors", [])]
+    assert said == ([] if status == HTTPStatus.OK else [("first_wait_seconds", TOO_LONG)])
+    opened = {**asked, "winner_by": "opened"}
+    assert Caller(project).patch(f"campaigns/{campaign.pk}", opened).status_code == HTTPStatus.OK
+
+
+@pytest.mark.django_db
+def test_a_trial_is_not_launched_once_its_events_are_kept_for_too_short(project: Project) -> None:
+    make_people(project, 10)
+    campaign = by_goal(project, 5)
+    Retention.objects.create(project=project, kind="events", days=2)
+    answer = Caller(project).post(f"campaigns/{campaign.pk}/launch")
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert TOO_LONG in answer.content.decode()
+    assert not Run.objects.exists()
+    rehearsed = Caller(project).post(f"campaigns/{campaign.pk}/rehearse", {"sample": 100})
+    assert rehearsed.status_code == HTTPStatus.ACCEPTED, "nobody goes first in a rehearsal"
 
 
 @pytest.mark.django_db

@@ -13,6 +13,7 @@ from campaigns.engine import engine
 from campaigns.planning import moving, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
+from campaigns.runs.series import left_out
 from campaigns.runs.tick import Tick
 from notifications.staff.audit import AuditEntry
 from tests.given.builders import make_campaign, make_people, make_project
@@ -96,14 +97,63 @@ def test_the_last_one_asks_when_nobody_was_there_until_after_the_end(
         Tick.record(first + 9 * DAY + timedelta(hours=hours))
 
     last = first + 3 * DAY
-    if ran:
-        assert runs() == [(first, "cancelled"), (last, "paused")]
-    else:
-        assert runs() == [(first, "paused"), (last, "cancelled")]
-        left_out = Run.objects.get(scheduled_at=last)
-        assert (left_out.detail_code, left_out.detail_args) == ("left_out", {"run": run.pk})
+    assert runs() == [(first, "cancelled"), (last, "paused")]
+    run.refresh_from_db()
+    newest = Run.objects.get(scheduled_at=last)
+    why = ("", None) if ran else ("left_out_for", {"run": newest.pk})
+    assert (run.detail_code, run.detail_args) == why
     entry = AuditEntry.objects.get(action="left out")
     assert entry.detail["occurrences"] == 2, "those between"
+
+
+def test_of_two_that_were_missed_until_after_the_end_only_the_newest_asks(
+    series: Campaign, first: datetime
+) -> None:
+    second, third = first + DAY, first + 2 * DAY
+    Campaign.objects.update(until=third + timedelta(hours=1))
+    run = launch(Campaign.objects.get())
+    engine.sweep(first)
+    Run.objects.filter(pk=run.pk).update(state="finished", finished_at=first)
+    Tick.record(first)
+
+    for minutes in (0, 1, 90):
+        back = third + DAY + timedelta(minutes=minutes)
+        engine.sweep(back)
+        Tick.record(back)
+
+    assert runs() == [(first, "finished"), (second, "cancelled"), (third, "paused")]
+    older, newest = Run.objects.get(scheduled_at=second), Run.objects.get(scheduled_at=third)
+    assert older.detail == f"Left out: run {newest.pk}, which is newer, was missed as well."
+    assert (older.cause, left_out(older)) == ("", True)
+    assert (newest.cause, newest.detail) == ("late", "It was due 24 h ago.")
+    assert not AuditEntry.objects.filter(action="left out").exists(), "none without a run"
+
+
+def test_the_newest_that_was_missed_is_left_out_while_an_earlier_one_is_going(
+    series: Campaign, first: datetime
+) -> None:
+    Campaign.objects.update(until=first + 2 * DAY + timedelta(hours=1))
+    run = launch(Campaign.objects.get())
+    engine.sweep(first)
+    engine.advance(run.pk, now=first)
+    Tick.record(first)
+    engine.sweep(first + 3 * DAY)
+    second, third = Run.objects.exclude(pk=run.pk).order_by("scheduled_at")
+    assert [second.state, third.state] == ["cancelled", "cancelled"]
+    assert (second.detail_code, second.detail_args) == ("left_out_for", {"run": third.pk})
+    assert (third.detail_code, third.detail_args) == ("left_out", {"run": run.pk})
+
+
+def test_what_a_paused_series_missed_until_after_its_end_says_that_it_was_paused(
+    series: Campaign, first: datetime
+) -> None:
+    Campaign.objects.update(until=first + DAY + timedelta(hours=1))
+    launch(Campaign.objects.get())
+    Campaign.objects.update(series_paused_at=first - DAY)
+    Tick.record(first - timedelta(minutes=1))
+    engine.sweep(first + 2 * DAY)
+    assert [state for _, state in runs()] == ["cancelled", "cancelled"]
+    assert {*Run.objects.values_list("detail_code", flat=True)} == {"series_paused"}
 
 
 def test_the_last_run_before_the_end_is_the_last(series: Campaign, first: datetime) -> None:

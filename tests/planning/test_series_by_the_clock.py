@@ -21,6 +21,7 @@ from campaigns.planning.quota import firebase, planned
 from campaigns.planning.repeats import moved
 from campaigns.runs.run import Run
 from campaigns.runs.series import name_of
+from campaigns.runs.tick import Tick
 from notifications.people.project import Project
 from notifications.values.zones import known_zones
 from tests.given.builders import make_campaign, make_contact, make_device
@@ -77,6 +78,19 @@ def test_each_run_begins_when_it_is_that_time_in_the_first_zone_and_the_next_fol
     assert [run.occurrence for run in (first, following)] == [
         name_of(at) for at in (nine, (nine.astimezone(BERLIN) + DAY).astimezone(UTC))
     ]
+
+
+@pytest.mark.parametrize(("hours", "state"), [(20, "paused"), (24 * 7, "cancelled")])
+def test_of_two_that_were_missed_the_older_is_left_out_once_it_is_around_the_earth(
+    project: Project, nine: datetime, hours: int, state: str
+) -> None:
+    older = launch(daily(project, nine, until=nine + DAY + HOUR))
+    newest = begin_of(nine + DAY)
+    Tick.record(begin_of(nine) - MINUTE)
+    engine.sweep(newest + hours * HOUR)
+    assert runs() == [(begin_of(nine), state), (newest, "paused")]
+    older.refresh_from_db()
+    assert older.detail_code == ("left_out_for" if state == "cancelled" else "late")
 
 
 def test_launched_while_it_is_that_time_somewhere_it_begins_at_once_for_the_others(

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
+from campaigns.runs.run import Run
 from config.pages import retention as page
 from notifications.people.events import clearing, reading
 from notifications.people.events.writing import Event, write
@@ -20,11 +21,13 @@ from tests.admin.desk import Desk, messages_of, text_of
 from tests.given.builders import (
     make_audience,
     make_automation,
+    make_campaign,
     make_contact,
     make_project,
     make_scheduled_run,
 )
 from tests.roles.people import logged_in
+from tests.variants.shared import make_split
 
 NOW = timezone.now()
 
@@ -170,6 +173,47 @@ def test_a_shorter_time_names_the_rules_that_look_further_back(
     assert "look further back" not in longer + other
     operator.post("retention", shop.pk, kind="events", days="30", confirmed="yes")
     assert days_of(shop.pk, "events") == 30
+
+
+def test_a_shorter_time_names_the_goals_that_need_events_for_longer(
+    operator: Desk, shop: Project
+) -> None:
+    goal = {"goal_event": "bought", "ttl_seconds": 28 * 86_400}
+    trial = {**goal, "first_percent": 20, "winner_by": "goal", "first_wait_seconds": 5 * 86_400}
+    make_split(shop, name="Draft trial", **trial)
+    make_split(shop, name="By opens", **{**trial, "winner_by": "opened"})
+    make_split(shop, name="Quick trial", **{**trial, "first_wait_seconds": 86_400})
+    make_campaign(shop, name="Slow goal", **goal, goal_within_seconds=10 * 86_400)
+    make_campaign(shop, name="Archived", **trial, archived_at=NOW)
+    make_split(make_project(), name="Elsewhere", **trial)
+    soon = {"schedule_kind": "at", "at": NOW + timedelta(days=1)}
+    launched = [
+        control.launch(make_split(shop, name=name, **trial, **soon), by="user:alice", now=NOW)
+        for name in ("Undecided", "Decided")
+    ]
+    Run.objects.filter(pk=launched[1].pk).update(winner=1)
+    over = control.launch(
+        make_campaign(shop, name="Window", **goal, goal_within_seconds=9 * 86_400),
+        by="user:alice",
+        now=NOW,
+    )
+    ended = {"state": "finished", "planned": 0, "finished_at": NOW}
+    Run.objects.filter(pk=over.pk).update(**ended, started_at=NOW - timedelta(days=8))
+
+    said = text_of(operator.post("retention", shop.pk, kind="events", days="2"))
+    assert "Draft trial : waits 5 days, then chooses a variant by “bought”" in said
+    assert "Slow goal : counts “bought” for 10 days" in said
+    undecided = f"Run {launched[0].pk} of Undecided : waits 5 days, then chooses a variant"
+    assert undecided in said
+    assert f"Run {over.pk} of Window : counts “bought” for 9 days" in said
+    others = ("By opens", "Quick trial", "Archived", "Elsewhere", "Decided")
+    assert not any(name in said for name in others)
+
+    Run.objects.filter(pk=over.pk).update(started_at=NOW - timedelta(days=10))
+    later = text_of(operator.post("retention", shop.pk, kind="events", days="2"))
+    assert "Window" not in later and undecided in later
+    longer = text_of(operator.post("retention", shop.pk, kind="events", days="10"))
+    assert "look further back" not in longer
 
 
 def test_events_that_an_automation_waits_for_are_kept_while_it_is_on(

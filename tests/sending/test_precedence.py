@@ -32,6 +32,7 @@ from notifications.people.erased.erased import forget_people
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_audience, make_campaign, make_device, make_people
+from tests.rehearsals.rehearsing import rehearse
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
@@ -93,6 +94,62 @@ def test_a_lower_one_leaves_the_place_to_a_planned_one(
     Run.objects.filter(pk=higher.pk).update(scheduled_at=timezone.now())
     engine.sweep(timezone.now())
     assert ends(higher) == [(ACCEPTED, "")]
+
+
+@pytest.mark.parametrize("sample", [None, 100])
+def test_a_rehearsal_leaves_the_place_as_the_run_does_and_keeps_none(
+    project: Project, people: list[Device], fcm: Fcm, sample: int | None
+) -> None:
+    higher, campaign = planned(project), make_campaign(project)
+    rehearsed = rehearse(campaign, sample=sample).run
+    ended = Delivery.objects.filter(run_id=rehearsed.pk).order_by("seq")
+    kept = (CAPPED, f"kept for run {higher.pk}")
+    assert list(ended.values_list("status", "detail")) == [kept, (ACCEPTED, "")]
+    assert not Place.objects.exists() and not Counted.objects.exists()
+
+    lower = control.launch(campaign, by="user:alice", now=timezone.now())
+    assert foretold(lower) == [("capped", 1)]
+    assert ends(lower) == [kept, (ACCEPTED, "")]
+
+
+def test_a_rehearsal_leaves_the_places_that_are_written_down(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    """Who does not fit what is planned any more: a place stands until that run has ended."""
+    higher = planned(project)
+    begun(project)
+    Contact.objects.filter(pk=people[0].contact_id).update(attributes={"first_name": "Ada"})
+    rehearsed = rehearse(make_campaign(project)).run
+    ended = Delivery.objects.filter(run_id=rehearsed.pk).order_by("seq")
+    assert [said for _, said in ended.values_list("status", "detail")] == [
+        f"kept for run {higher.pk}", "",
+    ]  # fmt: skip
+    assert Place.objects.count() == 1
+
+
+@pytest.mark.parametrize("values", [{"hours": 25}, {"precedence": "normal"}])
+def test_a_rehearsal_leaves_no_place_to_what_comes_later_or_does_not_win(
+    project: Project, people: list[Device], fcm: Fcm, values: dict[str, Any]
+) -> None:
+    planned(project, **values)
+    assert rehearse(make_campaign(project)).run.accepted == 2
+
+
+def test_a_rehearsal_of_what_keeps_to_no_caps_leaves_no_place(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    planned(project)
+    exempt = Category.objects.create(project=project, name="E", slug="exempt", caps="exempt")
+    assert rehearse(make_campaign(project, category=exempt)).run.accepted == 2
+
+
+def test_a_run_leaves_no_place_to_a_rehearsal_of_a_higher_one(
+    project: Project, people: list[Device], fcm: Fcm
+) -> None:
+    lower = begun(project)
+    rehearse(make_campaign(project, precedence="high"))
+    assert not Place.objects.exists()
+    assert ends(lower) == [(ACCEPTED, "")] * 2
 
 
 def test_a_place_goes_back_when_its_run_reaches_nobody(

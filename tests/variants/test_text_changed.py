@@ -4,7 +4,7 @@ reads the new text."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -27,6 +27,7 @@ from campaigns.runs.variants.variant import as_launched
 from campaigns.sending import sending, terms
 from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of, text_of
+from tests.api.caller import Caller
 from tests.given.builders import make_people
 from tests.given.by_hand import work
 from tests.servers.fcm import Fcm
@@ -133,6 +134,53 @@ def test_who_would_be_skipped_is_counted_among_the_readers_of_that_variant(
     new = NewText(1, {}, others={B: {"title": "Rain in {{ city }}"}})
     with pytest.raises(Run.InvalidMove, match=f"^{of_b} of those waiting would be skipped"):
         control.change_text(run, new=new, by="user:alice")
+
+
+def ask_to_change(run: Run, title: str, variant: str = "B") -> tuple[int, str]:
+    changed = Caller(run.project).post(
+        f"runs/{run.pk}/change-text", {"revision": 1, "variant": variant, "title": title}
+    )
+    return changed.status_code, str(changed.json().get("detail", ""))
+
+
+@pytest.mark.parametrize("variant", [A, B])
+def test_the_rest_of_an_open_trial_counts_among_who_would_be_skipped(
+    project: Project, variant: int
+) -> None:
+    make_people(project, 60)
+    run = launched(project, first_percent=50, first_least=1, winner_by="opened")
+    groups = list(groups_by_seq(run).values())
+    waiting = groups.count(variant) + groups.count(REST)
+    status, said = ask_to_change(run, "Rain in {{ city }}", "AB"[variant])
+    assert (status, said.split(" for ")[0]) == (409, f"{waiting} of those waiting would be skipped")
+    run.refresh_from_db()
+    assert run.revision == 1
+
+
+def test_the_rest_of_a_decided_trial_counts_only_for_the_text_that_it_gets(
+    project: Project,
+) -> None:
+    make_people(project, 60)
+    run = launched(project, first_percent=50, first_least=1, winner_by="opened")
+    Run.objects.filter(pk=run.pk).update(winner=A)
+    of_b = list(groups_by_seq(run).values()).count(B)
+    status, said = ask_to_change(run, "Rain in {{ city }}")
+    assert (status, said.split(" for ")[0]) == (409, f"{of_b} of those waiting would be skipped")
+
+
+def test_a_trial_that_has_not_begun_counts_its_rest_for_each_variant(project: Project) -> None:
+    make_people(project, 200)
+    trial = make_split(
+        project,
+        first_percent=20,
+        first_least=1,
+        winner_by="opened",
+        schedule_kind="at",
+        at=timezone.now() + timedelta(days=1),
+    )
+    run = control.launch(trial, by="user:alice", now=timezone.now())
+    status, said = ask_to_change(run, "Rain in {{ city }}")
+    assert (status, "about 180 of those waiting would be skipped" in said) == (409, True), said
 
 
 def daily(project: Project) -> Run:

@@ -6,8 +6,9 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
+from campaigns.echo import kept_for_goals
 from campaigns.planning import local
 from campaigns.planning.repeats import repeating
 from campaigns.runs import series
@@ -15,6 +16,7 @@ from campaigns.runs.policy import TIMES
 from campaigns.runs.run import HOLDS, Run
 from campaigns.runs.series import ONCE
 from notifications.fcm import rules
+from notifications.people.retention import days_of
 from notifications.values.moments import in_words
 
 # What a launch froze is not moved by an edit; whoever may launch stops the series first.
@@ -100,4 +102,19 @@ def _of_the_winner(campaign: Any) -> dict[str, str]:
         return {"winner_by": _("Say above how many percent try the variants.")}
     if campaign.winner_by == Run.WinnerBy.GOAL and not campaign.goal_event:
         return {"winner_by": _("Name the goal's event, or choose by who opened it.")}
-    return {}
+    return chosen_too_late(campaign)
+
+
+def chosen_too_late(campaign: Any) -> dict[str, str]:
+    """Without the events that were removed meanwhile, another variant may win."""
+    days = days_of(campaign.project_id, "events")
+    if days is None or not kept_for_goals.chooses_too_late(campaign, days):
+        return {}
+    said = ngettext(
+        "The wait is too long to choose by a goal: events are kept for %(days)s day only. Shorten "
+        "the wait, or keep events for longer.",
+        "The wait is too long to choose by a goal: events are kept for %(days)s days only. Shorten "
+        "the wait, or keep events for longer.",
+        days,
+    )
+    return {"first_wait_seconds": said % {"days": f"{days:,}"}}

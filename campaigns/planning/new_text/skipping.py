@@ -16,6 +16,7 @@ from campaigns.audiences import reach
 from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.reach import Alike, Judged
 from campaigns.planning.skips import skipped
+from campaigns.planning.variants import launching
 from campaigns.runs.revisions.revision import content_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split
@@ -127,9 +128,15 @@ def _lost(
 
 
 def _waiting(run: Run, variant: int, most: int) -> list[Any]:
-    """The values of WAITING: of a run with variants, those who read that one."""
-    groups = [group for group in (variant, REST) if variants.read_by(run, group) == variant]
+    """The values of WAITING: of a run with variants, those who read that one, or may."""
+    rest = _open_trial(run) or variants.read_by(run, REST) == variant
+    groups = [variant, REST] if rest else [variant]
     return [run.pk, groups, run.pk, run.pk, most]
+
+
+def _open_trial(run: Run) -> bool:
+    """Until a trial is decided, the rest may get any of its texts."""
+    return run.tries_variants and run.winner is None
 
 
 def _of_waiting(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
@@ -146,7 +153,7 @@ def _of_waiting(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
 
 def _of_audience(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
     """Before its recipients are chosen: of those who would be chosen now, and of a run with
-    variants the share that is meant to read that one."""
+    variants the share that is meant to read that one, or may."""
     found = reach.quick(run.project_id, run.rules)
     lacks = [skipped.lacks(path) for path in paths]
     conditions = [Sql(f"(out = '' AND {one.sql})", one.params) for one in lacks]
@@ -156,6 +163,9 @@ def _of_audience(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
     groups = split.of(run)
     if groups is None:
         return replace(judged, exact=judged.exact and found.exact)
-    share = groups.shares()[variant]
+    if _open_trial(run):
+        groups = replace(groups, tried=launching.share_tried(run, found.devices))
+    shares = groups.shares()
+    share = shares[variant] + shares.get(REST, 0.0)
     of_it = [replace(one, devices=round(one.devices * share)) for one in judged.groups]
     return replace(judged, groups=of_it, exact=False)

@@ -28,11 +28,12 @@ def split_of(campaign: Any, devices: int | None = None) -> split.Split:
     where that is known: a first part of few is larger than its percent."""
     weights = tuple(one.weight for one in wordings(campaign))
     held = split.holdout_of(campaign.project_id, campaign.kind, past_holdout=campaign.past_holdout)
-    tried = _tried(campaign, devices) if campaign.tries_variants and len(weights) > 1 else 1.0
+    tried = share_tried(campaign, devices) if campaign.tries_variants and len(weights) > 1 else 1.0
     return split.Split(1, weights, campaign.control_percent, held, tried=tried)
 
 
-def _tried(campaign: Any, devices: int | None) -> float:
+def share_tried(campaign: Any, devices: int | None) -> float:
+    """Of those who get a text, how many try the variants: of a campaign, or of its run."""
     percent = campaign.first_percent
     if percent is None:
         return 1.0

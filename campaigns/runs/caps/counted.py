@@ -64,10 +64,15 @@ KEPT = """
 UNION ALL
 SELECT p.contact_id, p.run_id, 0, h.category_id,
     least({now}, {now} - (h.scheduled_at - {now})), TRUE
-FROM campaigns_place p JOIN campaigns_run h ON h.id = p.run_id
+FROM {places} p JOIN campaigns_run h ON h.id = p.run_id
 WHERE p.run_id = ANY(%(above)s) AND p.contact_id = ANY(ARRAY({people})) AND NOT EXISTS (
     SELECT FROM campaigns_counted k WHERE k.contact_id = p.contact_id AND k.run_id = p.run_id)
 """
+# With those that a launch would keep, of which a rehearsal writes none.
+FORESEEN = """(
+    SELECT run_id, contact_id FROM campaigns_place
+    UNION SELECT * FROM unnest(%(foreseen_runs)s::bigint[], %(foreseen_people)s::bigint[])
+)"""
 # Message by message: a person's devices count as one.
 EACH = """
 SELECT contact_id, run_id, message, max(category) AS category, max(at) AS at, bool_and(kept) AS kept
@@ -107,29 +112,31 @@ def read(out: str) -> tuple[Reason, str]:
     return Reason(code), f"kept for run {run}" if run else ""
 
 
-def first_look(caps: Caps, people: str, *, kept: bool) -> str:
+def first_look(caps: Caps, people: str, *, kept: bool, foreseen: bool = False) -> str:
     """To a recipient `r`: what of its people those got lately who may have had enough; with the
-    places that are `kept` for others, if there are any."""
-    near = NEAR.format(got=_got(caps, people, kept), enough=enough(caps, NOW))
-    return _join(caps, near, kept)
+    places that are `kept` for others, if there are any, or `foreseen`."""
+    places = FORESEEN if foreseen else "campaigns_place" if kept else ""
+    near = NEAR.format(got=_got(caps, people, places), enough=enough(caps, NOW))
+    return _join(caps, near, places)
 
 
 def second_look(caps: Caps, people: str, *, kept: bool) -> str:
     """The same of those whom somebody counted since the first look, or a place is kept for."""
     anew = ANEW + KEPT_ANEW if kept else ANEW
-    return _join(caps, anew.format(people=people), kept)
+    return _join(caps, anew.format(people=people), "campaigns_place" if kept else "")
 
 
-def _join(caps: Caps, people: str, kept: bool) -> str:
-    kept_for = _kept_for(caps, NOW) if kept else "NULL::bigint"
-    each = EACH.format(got=_got(caps, people, kept))
+def _join(caps: Caps, people: str, places: str) -> str:
+    kept_for = _kept_for(caps, NOW) if places else "NULL::bigint"
+    each = EACH.format(got=_got(caps, people, places))
     lately = LATELY.format(each=each, enough=enough(caps, NOW), kept_for=kept_for)
     return f"LEFT JOIN {lately} ON lately.contact_id = r.contact_id"
 
 
-def _got(caps: Caps, people: str, kept: bool) -> str:
+def _got(caps: Caps, people: str, places: str) -> str:
     these = f"{_within(caps.longest, NOW)} AND contact_id = ANY(ARRAY({people}))"
-    return GOT.format(these=these) + (KEPT.format(now=NOW, people=people) if kept else "")
+    got = GOT.format(these=these)
+    return got + KEPT.format(now=NOW, people=people, places=places) if places else got
 
 
 def _kept_for(caps: Caps, now: str) -> str:

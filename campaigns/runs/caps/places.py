@@ -64,9 +64,9 @@ def above(
 
 def kept_above(run: Run) -> list[int]:
     """Those of them for which places are kept. Messages to single people leave none."""
-    if run.kind != Run.Kind.CAMPAIGN or run.precedence == ORDER[-1]:
+    if run.kind == Run.Kind.MESSAGES or run.precedence == ORDER[-1]:
         return []
-    if run.caps is None or not run.caps.holds:
+    if run.caps_to_foresee is None or not run.caps_to_foresee.holds:
         return []
     with connection.cursor() as cursor:
         cursor.execute(*_kept_above(run.project_id, run.precedence))

@@ -1,0 +1,44 @@
+"""How long the events of a goal must be kept: until they have chosen a variant, and for as long as
+the goal counts. Groups are compared by the events that are there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from campaigns.runs.run import Run
+from notifications.values.moments import in_words
+
+A_DAY = 86_400
+
+
+def longer_than(days: int) -> Q:
+    """Campaigns and runs that need events for longer than this."""
+    chosen = Q(
+        winner_by=Run.WinnerBy.GOAL,
+        first_percent__isnull=False,
+        first_wait_seconds__gte=days * A_DAY,
+    )
+    return ~Q(goal_event="") & (chosen | Q(goal_within_seconds__gt=days * A_DAY))
+
+
+def chooses_too_late(row: Any, days: int) -> bool:
+    """A campaign or a run: the first events are removed before they choose the variant. The wait
+    begins when the first part is sent, so a wait of as many days is too long, too."""
+    by_goal = row.winner_by == Run.WinnerBy.GOAL and row.first_percent is not None
+    return bool(by_goal and row.first_wait_seconds >= days * A_DAY)
+
+
+def in_words_of(row: Any, days: int, *, chosen: bool = False) -> str:
+    """What it asks of events that are older than this; empty if nothing. `chosen`: its variant
+    is."""
+    found = []
+    if chooses_too_late(row, days) and not chosen:
+        said = _("waits %(span)s, then chooses a variant by “%(event)s”")
+        found.append(said % {"span": in_words(row.first_wait_seconds), "event": row.goal_event})
+    if row.goal_event and row.goal_within_seconds > days * A_DAY:
+        said = _("counts “%(event)s” for %(span)s")
+        found.append(said % {"span": in_words(row.goal_within_seconds), "event": row.goal_event})
+    return "; ".join(found)
