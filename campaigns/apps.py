@@ -44,7 +44,7 @@ class CampaignsConfig(AppConfig):
         saying.LISTENERS.append(telling.of_nos)
         composing.WORDS |= words.WORDS | of_alerts.WORDS
         retaining.KINDS[old_alerts.KIND.name] = old_alerts.KIND
-        outbox.BELLS.append(doorbells.ring_reports)
+        outbox.BELLS.append(doorbells.send_reports_on_commit)
         health.LISTENERS.append(load.reported)
 
 

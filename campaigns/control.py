@@ -1,6 +1,6 @@
 """The verbs of a run, of a series and of an automation, for every door. Each leaves an audit entry.
 
-The doors ring afterwards (`tasks.ring`); nothing here knows of Celery.
+The doors enqueue `tasks.advance` afterwards; nothing here knows of Celery.
 """
 
 from __future__ import annotations

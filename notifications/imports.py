@@ -1,6 +1,6 @@
 """What can be done with an import, for pages and command. Each move leaves an audit entry.
 
-The doors ring afterwards (`tasks.ring_import`); nothing here knows of Celery.
+The doors enqueue `tasks.work_on_import` afterwards; nothing here knows of Celery.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from whitenoise.responders import StaticFile
 
 from config.boot.outgoing import Places
 from config.celery import app
-from notifications import dispatch
+from notifications import dispatch, task_queue
 from notifications.keys import credentials
 from notifications.keys.credentials import ServiceAccount
 from notifications.pace import share
@@ -259,6 +259,18 @@ def nobody_is_waited_for_in_vain(
         for name in ("config.pages.operations", "config.pages.downtime"):
             if module := sys.modules.get(name):  # to load the pages takes a tenth of a second
                 monkeypatch.setattr(module, "ANSWER_WITHIN", 0.05)
+
+
+@pytest.fixture
+def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Ids of tasks that were enqueued, in place of a broker."""
+    ids: list[int] = []
+
+    def publish(task: object, arguments: dict[str, int], **options: object) -> None:
+        ids.extend(arguments.values())
+
+    monkeypatch.setattr(task_queue, "publish", publish)
+    return ids
 
 
 @pytest.fixture(scope="session")

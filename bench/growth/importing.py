@@ -29,6 +29,7 @@ from notifications import imports, tasks
 from notifications.people.importing import columns
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
+from notifications.task_queue import enqueue_on_commit
 
 HEAD = "external_id,token,platform,app_version,locale,time_zone,first_name,city,plan,points,age\n"
 CITIES, PLANS = ("Boston", "Seoul", "Atlanta", "Busan"), ("free", "free", "plus", "pro")
@@ -62,7 +63,7 @@ def beside(count: int) -> dict[str, float]:
     sys.stdin.readline()
     began = timezone.now()
     imports.start(one, by="carillon", now=began)
-    tasks.ring_import(one.pk)
+    enqueue_on_commit(tasks.work_on_import, import_id=one.pk)
     while one.under_way:
         time.sleep(LOOK_EVERY)
         one.refresh_from_db()

@@ -39,6 +39,7 @@ from notifications.api.ground.row import WritableRowView
 from notifications.api.ground.view import ApiView, save
 from notifications.people.consent.category import Category
 from notifications.people.project import OfProject
+from notifications.task_queue import enqueue_on_commit
 from notifications.values.zones import validate_zone
 
 Chosen = TypeVar("Chosen", bound=OfProject)
@@ -252,7 +253,7 @@ class CampaignLaunch(ApiView):
                 run=error.run.pk,
                 run_url=run_url(request, error.run),
             ) from error
-        tasks.ring(run.pk)
+        enqueue_on_commit(tasks.advance, run_id=run.pk)
         return Response(RunSerializer(run).data, status=202)
 
 

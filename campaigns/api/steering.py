@@ -26,6 +26,7 @@ from notifications.api.ground.fields import Nothing, StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem
 from notifications.api.ground.view import ApiView
+from notifications.task_queue import enqueue_on_commit
 from notifications.values.zones import validate_zone
 
 
@@ -127,7 +128,7 @@ class RunVerb(ApiView):
             raise serializers.ValidationError({"at": str(error)}) from error
         except Run.InvalidMove as error:
             raise _refused(run, error) from error
-        tasks.ring(run.pk)
+        enqueue_on_commit(tasks.advance, run_id=run.pk)
         return Response(RunSerializer(run).data)
 
 

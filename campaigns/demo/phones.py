@@ -46,7 +46,7 @@ def write(project: Project, phone: Phone, words: str) -> str:
     with transaction.atomic():
         people = _write_people(project)
         accepted = accept_many(project.pk, _message(phone, words), people)
-        tasks.ring_messages()
+        tasks.send_messages_on_commit()
     return accepted.id
 
 

@@ -114,7 +114,7 @@ def _keep(key: ApiKey, ours: dict[int, Call]) -> dict[int, Said | Refused]:
 
 def _ring(times: Iterable[datetime | None]) -> None:
     for at in set(times):
-        tasks.ring_messages(at)
+        tasks.send_messages_on_commit(at)
 
 
 WAY = Way(calls.may_be_one, answer)

@@ -35,6 +35,7 @@ from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
 from notifications.staff.subjects import Subject
+from notifications.task_queue import NotEnqueued
 
 A_DAY = timedelta(days=1)
 ANSWER_WITHIN = 1.0  # seconds a worker has to say that it is there
@@ -144,7 +145,7 @@ def sweep_now(request: HttpRequest) -> HttpResponse:
     """Beat's tick by hand. Harmless beside a running beat."""
     try:
         tasks.sweep()
-    except tasks.NotRung:
+    except NotEnqueued:
         messages.error(
             request, _("Redis cannot be reached: the runs were checked, but nothing was queued.")
         )

@@ -14,6 +14,7 @@ from campaigns import control, tasks
 from campaigns.runs import sums
 from campaigns.runs.run import Run
 from notifications.keys.credentials import ServiceAccount
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.door import Door
 from tests.chaos.fault import DidNotHappen, Fault
 from tests.chaos.process import Process
@@ -60,7 +61,7 @@ class Scene:
         campaign = make_campaign(self.project, on_unknown=self.fault.on_unknown, **values)
         self._run = control.launch(campaign, by="user:alice", now=timezone.now())
         if rung:
-            tasks.ring(self.run.pk)
+            enqueue_on_commit(tasks.advance, run_id=self.run.pk)
         return self.run
 
     def adopt(self, run: Run) -> None:

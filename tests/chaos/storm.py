@@ -15,6 +15,7 @@ from django.db import connection
 
 from campaigns import control, tasks
 from campaigns.runs.run import Run
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.fault import Fault
 from tests.chaos.faults.postgres_faults import WHAT_WAS_OUT, restart_postgres
 from tests.chaos.owner import alter, order, reset
@@ -55,7 +56,7 @@ def _over(scene: Scene, every: float) -> bool:
         scene.killed += POOL * sum(name.startswith("bulk") for name in scene.stage.tend())
         if scene.run.state == Run.State.PAUSED:
             control.resume(scene.run, by="user:alice")
-            tasks.ring(scene.run.pk)
+            enqueue_on_commit(tasks.advance, run_id=scene.run.pk)
         time.sleep(0.2)
     return scene.ended()
 

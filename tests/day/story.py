@@ -26,6 +26,7 @@ from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run
 from campaigns.runs.tick import LONG_SILENCE, Tick
 from notifications.keys.credentials import ServiceAccount
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.stage import Stage
 from tests.day.clock import forward
 from tests.day.when import (
@@ -91,7 +92,7 @@ class Day:
         control.pause(self._fresh("nine"), by="user:alice")
         self._until(RESUMED)
         control.resume(self._fresh("nine"), by="user:alice")
-        tasks.ring(self.runs["nine"].pk)
+        enqueue_on_commit(tasks.advance, run_id=self.runs["nine"].pk)
         self._settle()
         self._until(NEWS - timedelta(minutes=1))
         self._ask("news")
@@ -104,7 +105,7 @@ class Day:
         self.campaigns[name] = campaign
         self._ask(name)
         self.runs[name] = control.launch(campaign, by="user:alice", now=timezone.now())
-        tasks.ring(self.runs[name].pk)
+        enqueue_on_commit(tasks.advance, run_id=self.runs[name].pk)
         self._settle()
 
     def _ask(self, name: str) -> None:

@@ -15,14 +15,6 @@ from tests.servers import beside
 
 
 @pytest.fixture
-def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Runs that were rung, in place of a broker."""
-    rung: list[int] = []
-    monkeypatch.setattr(tasks, "_publish", rung.append)
-    return rung
-
-
-@pytest.fixture
 def run(transactional_db: None, project: Project, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Cancelled with three chunks, of which a step closes one."""
     monkeypatch.setattr(cancelling, "CHUNKS_AT_ONCE", 1)
@@ -32,11 +24,13 @@ def run(transactional_db: None, project: Project, monkeypatch: pytest.MonkeyPatc
     return run
 
 
-def test_each_step_rings_for_the_next_until_everybody_has_a_row(run: Run, rung: list[int]) -> None:
+def test_each_step_enqueues_the_next_until_everyone_has_a_row(
+    run: Run, enqueued: list[int]
+) -> None:
     tasks.advance(run_id=run.pk)
     steps = 1
-    while rung:
-        tasks.advance(run_id=rung.pop())
+    while enqueued:
+        tasks.advance(run_id=enqueued.pop())
         steps += 1
 
     run.refresh_from_db()
@@ -46,7 +40,7 @@ def test_each_step_rings_for_the_next_until_everybody_has_a_row(run: Run, rung: 
 
 
 def test_nobody_rings_for_chunks_that_only_a_later_step_can_close(
-    run: Run, rung: list[int]
+    run: Run, enqueued: list[int]
 ) -> None:
     """A worker still holds one, and another's row is locked: the next sweep looks again."""
     with beside.connected() as vanished:
@@ -54,13 +48,13 @@ def test_nobody_rings_for_chunks_that_only_a_later_step_can_close(
 
         tasks.advance(run_id=run.pk)
 
-    assert rung == []
+    assert enqueued == []
     assert run.chunks.filter(state="closed").count() == 1
 
 
-def test_nobody_rings_while_another_process_is_at_it(run: Run, rung: list[int]) -> None:
+def test_nobody_rings_while_another_process_is_at_it(run: Run, enqueued: list[int]) -> None:
     tasks.advance(run_id=run.pk)
-    rung.clear()
+    enqueued.clear()
     with beside.connected() as other:
         other.execute("SELECT FROM campaigns_run FOR NO KEY UPDATE")
 

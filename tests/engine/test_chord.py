@@ -18,6 +18,7 @@ from campaigns.runs import chunk, claiming, sums
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from notifications.task_queue import enqueue_on_commit
 from tests.given.builders import make_campaign, make_people, make_run
 from tests.given.by_hand import let_leases_lapse
 from tests.given.forgetting import flush_ours
@@ -35,7 +36,7 @@ def project(transactional_db: None, project: Project) -> Project:
 
 def launch(project: Project, **values: object) -> Run:
     run = control.launch(make_campaign(project, **values), by="user:alice", now=timezone.now())
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     return run
 
 
@@ -101,7 +102,7 @@ def test_pause_holds_within_two_seconds_and_resume_sends_the_rest_once(
     Run.objects.update(rate_per_second=None)
     run.refresh_from_db()
     control.resume(run, by="user:alice")
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     # Swept: one request without an answer waits for its second try, which no doorbell rings.
     eventually("the run ends", lambda: swept_to_the_end(run))
     assert run.accepted == 3_000

@@ -231,28 +231,24 @@ def test_a_run_that_is_not_frozen_whole_cannot_be_called_finished(project: Proje
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_task_rings_itself_until_everybody_is_frozen(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+def test_the_task_enqueues_itself_until_everybody_is_frozen(
+    project: Project, enqueued: list[int]
 ) -> None:
     """In a transaction, and counted before the broker: no worker of another test takes part."""
     make_people(project, 10)
     run = make_run(project, advanced=False)
-    rung: list[int] = []
-    monkeypatch.setattr(tasks, "_publish", rung.append)
 
     counts = []
     for _ in range(3):
         tasks.advance(run_id=run.pk)
-        counts.append(len(rung))
+        counts.append(len(enqueued))
 
     assert counts == [1, 2, 2]
 
 
-def test_a_run_paused_by_hand_whose_rules_no_longer_work_rings_for_nobody(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+def test_a_run_paused_by_hand_whose_rules_no_longer_work_enqueues_nothing(
+    project: Project, enqueued: list[int]
 ) -> None:
-    rung: list[int] = []
-    monkeypatch.setattr(tasks, "_publish", rung.append)
     make_people(project, 9)
     run = make_run(project)
     control.pause(run, by="user:ada")
@@ -262,5 +258,5 @@ def test_a_run_paused_by_hand_whose_rules_no_longer_work_rings_for_nobody(
     tasks.advance(run_id=run.pk)
 
     run.refresh_from_db()
-    assert (run.state, run.cause, rung) == ("paused", "broken", [])
+    assert (run.state, run.cause, enqueued) == ("paused", "broken", [])
     assert "nonsense" in run.detail

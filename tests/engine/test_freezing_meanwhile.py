@@ -132,21 +132,19 @@ def test_a_cancel_in_a_later_part_does_not_wait_and_the_part_is_not_added(
 
 
 def test_another_control_worker_meanwhile_sends_on_and_freezes_nothing(
-    run: Run, meanwhile: Any, monkeypatch: pytest.MonkeyPatch
+    run: Run, meanwhile: Any, monkeypatch: pytest.MonkeyPatch, enqueued: list[int]
 ) -> None:
     advanced(run)
     run.chunks.update(state="waiting")
-    rung: list[int] = []
     waves: list[engine.Ring] = []
-    monkeypatch.setattr(tasks, "_publish", rung.append)
-    monkeypatch.setattr(tasks, "ring_wave", waves.append)
+    monkeypatch.setattr(tasks, "publish_wave", waves.append)
     done = meanwhile(lambda: tasks.advance(run_id=run.pk))
 
     tasks.advance(run_id=run.pk)
 
     assert done == [None]
     assert [wave.chunks for wave in waves] == [[1, 2], [3, 4]]
-    assert rung == [run.pk], "only whoever froze a part comes back for the next"
+    assert enqueued == [run.pk], "only whoever froze a part comes back for the next"
     assert whole(run).planned == TEN
 
 

@@ -11,7 +11,8 @@ from kombu import Connection, pools
 
 from campaigns.tasks import send_chunk
 from config.celery import app
-from notifications.tasks import ring_import
+from notifications.task_queue import enqueue_on_commit
+from notifications.tasks import work_on_import
 from tests.servers.workers import redis_apart
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,7 +33,7 @@ def test_an_import_runs_before_chunks_that_were_queued_earlier(broker: Connectio
     for number in range(3):
         send_chunk.delay(run_id=1, number=number, epoch=0)
     with transaction.atomic():
-        ring_import(1)
+        enqueue_on_commit(work_on_import, import_id=1)
     taken: list[Any] = [queue.get(timeout=5) for _ in range(4)]
     for message in taken:
         message.ack()

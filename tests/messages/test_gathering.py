@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.db.models import F
 
 from campaigns import tasks
@@ -43,9 +42,9 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
 
     monkeypatch.setattr(ripe, "GATHERING", LONG)
     monkeypatch.setattr(tasks, "_let_gather", sleep)
-    cache.delete(tasks.RUNG)
+    tasks.MESSAGES.clear()
     yield waits
-    cache.delete(tasks.RUNG)
+    tasks.MESSAGES.clear()
 
 
 def gathered() -> None:
@@ -105,7 +104,7 @@ def test_a_worker_leaves_what_is_not_ripe_to_whoever_was_rung(
     def rung_meanwhile(taken: Claim) -> None:
         send_claimed(taken)
         send(call)
-        cache.add(tasks.RUNG, 1)
+        tasks.MESSAGES.set()
 
     monkeypatch.setattr(sending, "send_claimed", rung_meanwhile)
     tasks.send_messages()

@@ -22,7 +22,7 @@ from tests.api.caller import Caller
 from tests.given.builders import make_campaign, make_people, make_run
 
 # As the web does it: its application first.
-RING = "import config.wsgi; from campaigns.tasks import _publish; _publish(1)"
+RING = "import config.wsgi; from campaigns import tasks; tasks.enqueue(tasks.advance, run_id=1)"
 
 
 def rung_at(there: str) -> str:
@@ -42,7 +42,7 @@ def rung_at(there: str) -> str:
 def test_a_redis_that_hangs_holds_nobody_up_at_the_door() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         said = rung_at(f"127.0.0.1:{silent.getsockname()[1]}")
-    assert "could not be rung, the sweep will" in said
+    assert "could not be enqueued, the sweep will" in said
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def reader() -> Iterator[str]:
 
 def test_a_redis_that_refuses_stops_nobody_at_the_door(reader: str) -> None:
     said = rung_at(reader)
-    assert "could not be rung, the sweep will" in said
+    assert "could not be enqueued, the sweep will" in said
     assert "has no permissions" in said
 
 
@@ -70,7 +70,7 @@ def unworkable(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**words: object) -> None:
         raise ValueError("A rediss:// URL must have …")
 
-    monkeypatch.setattr(tasks.advance, "delay", refuse)
+    monkeypatch.setattr(tasks.advance, "apply_async", refuse)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -178,7 +178,7 @@ def test_a_redis_that_nobody_vouches_for_keeps_no_launch_from_being_recorded(
 
     assert answer.status == 202, answer.body
     assert Run.objects.get().state == Run.State.PREPARING
-    assert "could not be rung, the sweep will" in ours.log("web")
+    assert "could not be enqueued, the sweep will" in ours.log("web")
     ready = door.page("/readyz")
     assert (ready.status, '"redis": "no answer"' in ready.body) == (503, True)
     assert "certificate verify failed" in ours.log("web")

@@ -13,6 +13,7 @@ from campaigns.runs.ledger import Answer
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
+from notifications.task_queue import enqueue_on_commit
 from tests.given.builders import make_campaign, make_people
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm
@@ -44,7 +45,7 @@ def test_each_is_told_what_fcm_said_to_them_on_the_way(
     make_people(project, [*([""] * 300), *odd])
     campaign = make_campaign(project, on_unknown="hold")
     run = control.launch(campaign, by="user:alice", now=timezone.now())
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
 
     eventually("the run ends", lambda: ended(run))
 

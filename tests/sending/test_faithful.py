@@ -16,6 +16,7 @@ from campaigns.runs.run import Run
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.task_queue import enqueue_on_commit
 from tests.given.builders import make_campaign, make_people
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm
@@ -31,7 +32,7 @@ def project(transactional_db: None, project: Project) -> Project:
 
 def launch(project: Project, **values: Any) -> Run:
     run = control.launch(make_campaign(project, **values), by="user:alice", now=timezone.now())
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     return run
 
 

@@ -12,6 +12,7 @@ from campaigns import control, tasks
 from campaigns.runs.run import Run
 from notifications.pace.load import Load
 from notifications.people.project import Project
+from notifications.task_queue import enqueue_on_commit
 from tests.given.builders import make_campaign, make_people
 from tests.given.load_reports import AT_THE_FLOOR, a_second
 from tests.given.waiting import eventually
@@ -42,7 +43,7 @@ def test_the_rate_at_fcm_follows_the_address_also_after_a_kill(
     make_people(project, 9_000)
     campaign = make_campaign(project, rate_per_second=400)
     run = control.launch(campaign, by="user:alice", now=timezone.now())
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     eventually("it sends", lambda: fcm.counts()["accepted"] > 400)
     receiver.says = b'{"level": 1}'
     eventually("it keeps to the floor", lambda: a_second(fcm) <= AT_THE_FLOOR)

@@ -14,6 +14,7 @@ from campaigns.runs.run import Run
 from campaigns.sending.sending import Sending
 from notifications.pace.load import Load
 from notifications.people.project import Project
+from notifications.task_queue import enqueue_on_commit
 from tests.given.builders import make_campaign, make_people, make_run
 from tests.given.load_reports import AT_THE_FLOOR, a_second
 from tests.given.waiting import eventually
@@ -69,7 +70,7 @@ def test_the_rate_at_fcm_follows_each_report(
     run = control.launch(
         make_campaign(project, rate_per_second=400), by="user:alice", now=timezone.now()
     )
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     eventually("it sends", lambda: fcm.counts()["accepted"] > 400)
     load.reported(project, 1)
     eventually("it keeps to the floor", lambda: a_second(fcm) <= AT_THE_FLOOR)

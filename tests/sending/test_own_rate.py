@@ -10,6 +10,7 @@ from django.utils import timezone
 from campaigns import control, tasks
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from notifications.task_queue import enqueue_on_commit
 from tests.given.builders import make_campaign, make_people
 from tests.given.waiting import eventually
 from tests.servers.fcm import Fcm
@@ -26,7 +27,7 @@ def launch(project: Project, **asked: int) -> Run:
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     if "spread_seconds" in asked:
         Run.objects.update(spread_seconds=SPREAD)  # nobody wants to wait for a minute
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     return run
 
 

@@ -101,7 +101,7 @@ def test_a_worker_that_fails_over_one_raises_nothing(
     monkeypatch.setattr(sending, "gateway_of", fails)
     with caplog.at_level(logging.ERROR):
         tasks.send_test(asked.pk)
-    assert f"test={asked.pk} cannot be sent" in caplog.text
+    assert f"send_test test_id={asked.pk} failed" in caplog.text
     assert DeviceTest.objects.get().status == "waiting"
 
 

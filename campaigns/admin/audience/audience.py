@@ -33,6 +33,7 @@ from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, actor, page_url
 from notifications.admin.furniture.unfolded import action, display
+from notifications.task_queue import enqueue_on_commit
 from notifications.values.moments import short
 
 SHOWN_MEMBERS = 20
@@ -169,7 +170,7 @@ class AudiencePage(Page):
             return refused(request, form, " ".join(error.messages))
         self.record(request, "created", made, frozen_from=audience.pk)
         if not filling.at_once(made):
-            tasks.ring_list(made.pk)
+            enqueue_on_commit(tasks.fill_list, audience_id=made.pk)
         said = _("“{name}” is a separate list now.").format(name=made)
         return done(request, said, to=page_url(made))
 
@@ -178,7 +179,7 @@ class AudiencePage(Page):
         audience = get_object_or_404(self.get_queryset(request), pk=pk)
         if filling.try_again(audience):
             self.record(request, "filled again", audience)
-            tasks.ring_list(audience.pk)
+            enqueue_on_commit(tasks.fill_list, audience_id=audience.pk)
         return HttpResponseRedirect(page_url(audience))
 
     # --- Beside the form -----------------------------------------------------------------------

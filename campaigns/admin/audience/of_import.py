@@ -19,6 +19,7 @@ from notifications.admin.furniture.dialogs import done
 from notifications.admin.furniture.page import actor, page_url
 from notifications.people.importing.model import Import
 from notifications.staff import audit
+from notifications.task_queue import enqueue_on_commit
 
 LONGEST = 100
 
@@ -60,7 +61,7 @@ def _made(request: HttpRequest, one: Import, form: NameForm) -> HttpResponse:
         )
     else:
         count = _people(one)
-        tasks.ring_list(made.pk)
+        enqueue_on_commit(tasks.fill_list, audience_id=made.pk)
         told = _("“%(name)s” is being filled with %(count)s people.")
     return done(request, told % {"name": made, "count": f"{count:,}"}, to=page_url(made))
 

@@ -39,6 +39,7 @@ from campaigns.texts.template import Template
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, actor, keep_as_stored, page_url
 from notifications.admin.furniture.unfolded import action, display
+from notifications.task_queue import enqueue_on_commit
 from notifications.values.moments import DAY_AND_CLOCK, in_zone, local
 from notifications.values.shares import share
 
@@ -222,7 +223,7 @@ class CampaignPage(Page):
             return refused(request, form, str(error))
         except Campaign.DoesNotExist:
             return refused(request, form, _("It has been deleted in the meantime."))
-        tasks.ring(run.pk)
+        enqueue_on_commit(tasks.advance, run_id=run.pk)
         said = _("Launched “%(campaign)s” as run %(number)d.")
         if run.state == Run.State.SCHEDULED:
             said = _("“%(campaign)s” is scheduled as run %(number)d: %(when)s.")
@@ -254,7 +255,7 @@ class CampaignPage(Page):
             return refused(request, form, str(error))
         except Campaign.DoesNotExist:
             return refused(request, form, _("It has been deleted in the meantime."))
-        tasks.ring(made.run_id)
+        enqueue_on_commit(tasks.advance, run_id=made.run_id)
         said = _("Rehearsal %(number)d of “%(campaign)s” has begun. No phone gets anything.")
         said %= {"number": made.pk, "campaign": form.campaign}
         return done(request, said, to=rehearsals.page_of(made))

@@ -29,6 +29,7 @@ from notifications.admin.furniture.keyset import row_id
 from notifications.admin.furniture.page import actor
 from notifications.people import device
 from notifications.staff.team import Role, role_of
+from notifications.task_queue import enqueue_on_commit
 
 PAGE = 50
 LISTED = 5  # in a campaign's review
@@ -141,7 +142,7 @@ class Verb:
             said = {"title": _("Not done"), "description": str(error)}
             context = {"form": Gone(request), "dialog": said}  # type: ignore[arg-type]
             return render(request, DRAWN, context)
-        tasks.ring(rehearsal.run_id)
+        enqueue_on_commit(tasks.advance, run_id=rehearsal.run_id)
         return done(request, str(self.said), to=page_of(rehearsal))
 
 

@@ -28,6 +28,7 @@ from notifications.admin.furniture.dialogs import ask, done, refused
 from notifications.admin.furniture.page import actor, page_url
 from notifications.admin.furniture.unfolded import action
 from notifications.people.device import Device
+from notifications.task_queue import enqueue_on_commit
 
 CORRECT = gettext_lazy("Send a correction")
 OLDER = "older"  # revisions than the newest
@@ -154,6 +155,6 @@ class Corrects:
         except ValidationError as error:
             return refused(request, form, error.messages[0])
         if not filling.at_once(made.audience):
-            tasks.ring_list(made.audience.pk)
+            enqueue_on_commit(tasks.fill_list, audience_id=made.audience.pk)
         said = _("“{name}” is a draft. Put its text right, then launch it.").format(name=made)
         return done(request, said, to=f"{page_url(made)}?step=what")

@@ -27,6 +27,7 @@ from campaigns.runs.run import Run
 from notifications.admin.furniture.dialogs import ask, done, refused
 from notifications.admin.furniture.page import page_url
 from notifications.admin.furniture.unfolded import action
+from notifications.task_queue import enqueue_on_commit
 
 REST = gettext_lazy("Send to the rest")
 EVERYBODY_ELSE = gettext_lazy("Send to everybody else")
@@ -337,7 +338,7 @@ class FromRuns:
         made = filling.begin(run.project_id, name, tree, run=run)
         self.record(request, "created", made, from_run=run.pk)
         if not filling.at_once(made):
-            tasks.ring_list(made.pk)
+            enqueue_on_commit(tasks.fill_list, audience_id=made.pk)
         return made
 
 

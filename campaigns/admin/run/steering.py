@@ -16,6 +16,7 @@ from campaigns.verbs import Verb
 from notifications.admin.furniture.dialogs import ask, done, refused
 from notifications.admin.furniture.page import actor, page_url
 from notifications.admin.furniture.unfolded import action
+from notifications.task_queue import enqueue_on_commit
 
 
 def steered(verb: Verb, dialog: type[RunDialog] = RunDialog) -> Any:
@@ -41,5 +42,5 @@ def _done(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse:
     except OperationalError:  # a snapshot of millions holds the run for longer than we wait
         again = _("The run is being prepared. Try again in a moment.")
         return refused(request, form, again)
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     return done(request, f"{verb.told(run, came_of)} {follows}".rstrip(), to=page_url(run))

@@ -28,6 +28,7 @@ from notifications.people.contact import LONGEST_ID, Contact
 from notifications.people.project import Project
 from notifications.postgres import budget
 from notifications.staff.subjects import Subject
+from notifications.task_queue import enqueue_on_commit
 
 SUGGESTED = 10
 
@@ -75,7 +76,7 @@ def dialog(
     except ValidationError as error:
         form.add_error(None, [_("Nothing was sent: the text is not in order."), *error.messages])
         return _drawn(request, form)
-    tasks.ring_test(test.pk)
+    enqueue_on_commit(tasks.send_test, test_id=test.pk)
     return _drawn(request, SentDialog(request, telling.picture(test)))
 
 

@@ -20,6 +20,7 @@ from campaigns.planning.text_check.text_check import MOST_DAYS, TextCheck, newes
 from campaigns.planning.variants import launching
 from campaigns.runs.variants.group import MAIN
 from notifications.admin.furniture.page import Page, actor
+from notifications.task_queue import enqueue_on_commit
 
 PAGE = "admin/campaigns/text_check/card.html"
 
@@ -97,7 +98,9 @@ class Card:
             return str(error)
         except Campaign.DoesNotExist as error:
             raise Http404 from error
-        tasks.ring_text_check(checks[0].pk)  # the others are rung as their turn comes
+        enqueue_on_commit(
+            tasks.check_texts, check_id=checks[0].pk
+        )  # the others are rung as their turn comes
         return ""
 
     def _drawn(self, request: HttpRequest, campaign: Campaign, problem: str = "") -> HttpResponse:

@@ -21,6 +21,7 @@ from notifications.api.ground.fields import StrictSerializer
 from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem
 from notifications.api.ground.view import ApiView
+from notifications.task_queue import enqueue_on_commit
 
 EXAMPLE = OpenApiExample("In every language", {"text": EVERY}, request_only=True)
 
@@ -75,7 +76,7 @@ class RunCorrect(ApiView):
         except correcting.NotCorrectable as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
         if not filling.at_once(made.audience):
-            tasks.ring_list(made.audience_id)
+            enqueue_on_commit(tasks.fill_list, audience_id=made.audience_id)
         return Response(CampaignSerializer(made).data, status=HTTPStatus.CREATED)
 
 

@@ -21,6 +21,7 @@ from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem
 from notifications.api.ground.view import ApiView
 from notifications.staff import audit
+from notifications.task_queue import enqueue_on_commit
 
 NOT_KNOWN = "Who was in it is not known: it has not ended, or its recipients were removed."
 SHOWN = 40  # of the choices, where one is asked for that this run has not
@@ -73,7 +74,7 @@ class RunList(ApiView):
         about: dict[str, Any] = {"from_run": run.pk}
         audit.record(self.actor, "created", made, project=self.project, **about)
         if not filling.at_once(made):
-            tasks.ring_list(made.pk)
+            enqueue_on_commit(tasks.fill_list, audience_id=made.pk)
         return Response(ListSerializer(made).data, status=HTTPStatus.CREATED)
 
 

@@ -36,6 +36,7 @@ from notifications.api.ground.rendering import ExactParser
 from notifications.api.ground.view import ApiView
 from notifications.api.named import contact_named
 from notifications.staff.access import Scope
+from notifications.task_queue import enqueue_on_commit
 from notifications.values.flaws import Flawed
 
 AT_ONCE = 1_000
@@ -143,9 +144,9 @@ class Messages(ApiView):
         asked = _read(self, request.data)
         with addressed.as_the_key_may(self):
             answer = addressed.accept_call(self, asked)
-        tasks.ring_messages(asked.get("at"))
+        tasks.send_messages_on_commit(asked.get("at"))
         if "list" in asked["to"]:
-            tasks.ring_long_list()
+            enqueue_on_commit(tasks.unfold_messages)
         said = self._said(answer)
         if answer.again:
             return Response(said)
@@ -192,10 +193,10 @@ class MessagesBulk(ApiView):
             else:
                 accepted.append({"index": index, "id": answer.id})
         if accepted:
-            tasks.ring_messages(
+            tasks.send_messages_on_commit(
                 min((one["at"] for one in asked.values() if "at" in one), default=None)
             )
-            tasks.ring_messages()
+            tasks.send_messages_on_commit()
         in_order = sorted(rejected, key=lambda row: row["index"])
         return Response({"accepted": accepted, "rejected": in_order})
 

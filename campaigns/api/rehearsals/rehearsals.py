@@ -34,6 +34,7 @@ from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.query import takes
 from notifications.api.ground.view import ApiView
+from notifications.task_queue import enqueue_on_commit
 
 EXAMPLES = [
     OpenApiExample("A sample", {"sample": 1000}, request_only=True),
@@ -107,7 +108,7 @@ class CampaignRehearse(ApiView):
             ) from error
         except Going as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="rehearsal-goes-on") from error
-        tasks.ring(made.run_id)
+        enqueue_on_commit(tasks.advance, run_id=made.run_id)
         return Response(whole(made), status=HTTPStatus.ACCEPTED)
 
 
@@ -152,7 +153,7 @@ class RehearsalVerb(ApiView):
             type(self).does(rehearsal, by=self.actor)
         except Run.InvalidMove as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
-        tasks.ring(rehearsal.pk)
+        enqueue_on_commit(tasks.advance, run_id=rehearsal.pk)
         return Response(whole(rehearsal))
 
 

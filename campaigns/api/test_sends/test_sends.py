@@ -33,6 +33,7 @@ from notifications.api.ground.idempotency import idempotent
 from notifications.api.ground.problems import Problem, refuses
 from notifications.api.ground.view import ApiView
 from notifications.staff.access import Scope
+from notifications.task_queue import enqueue_on_commit
 
 EXAMPLES = [
     OpenApiExample("The testers", {"to": "testers"}, request_only=True),
@@ -109,7 +110,7 @@ class Tests(ApiView):
             ) from error
         except Refused as error:
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error), kind="not-sent") from error
-        tasks.ring_test(test.pk)
+        enqueue_on_commit(tasks.send_test, test_id=test.pk)
         return Response(self.shown(test), status=HTTPStatus.ACCEPTED)
 
     def shown(self, test: SentTest) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from notifications.api.ground.view import ApiView
 from notifications.fcm.shown import ROOMS
 from notifications.people.device import Device
 from notifications.staff.access import Scope
+from notifications.task_queue import enqueue_on_commit
 
 EXAMPLE = OpenApiExample(
     "With links", {"try_links": True, "same_text_within_days": 30}, request_only=True
@@ -269,7 +270,9 @@ class CampaignTextCheck(TextChecks):
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY, str(error), kind="not-checked"
             ) from error
-        tasks.ring_text_check(checks[0].pk)  # the others are rung as their turn comes
+        enqueue_on_commit(
+            tasks.check_texts, check_id=checks[0].pk
+        )  # the others are rung as their turn comes
         return Response(self.shown(campaign), status=HTTPStatus.ACCEPTED)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from campaigns import tasks
+from notifications.task_queue import NotEnqueued
 
 PAUSE = 5  # seconds, as beat's
 
@@ -34,5 +35,5 @@ class Command(BaseCommand):
     def _sweep(self) -> None:
         try:
             tasks.sweep()
-        except tasks.NotRung as error:
+        except NotEnqueued as error:
             raise CommandError(f"Redis cannot be reached. {error}") from error

@@ -28,6 +28,7 @@ from notifications.admin.importing.states import STATE_COLOURS, rail
 from notifications.people.importing.model import Import
 from notifications.people.importing.upload import beginning
 from notifications.staff.actors import who
+from notifications.task_queue import enqueue_on_commit
 from notifications.values.moments import in_zone
 from notifications.values.shares import share
 
@@ -168,7 +169,7 @@ class ImportPage(Page):
         except Import.InvalidMove as error:
             messages.error(request, str(error))
         else:
-            tasks.ring_import(one.pk)
+            enqueue_on_commit(tasks.work_on_import, import_id=one.pk)
         return HttpResponseRedirect(page_url(one))
 
     def encoding_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
@@ -280,7 +281,7 @@ class ImportPage(Page):
         except ValidationError as error:
             return refused(request, form, " ".join(error.messages))
         if one.under_way:
-            tasks.ring_import(one.pk)
+            enqueue_on_commit(tasks.work_on_import, import_id=one.pk)
         return HttpResponseClientRedirect(page_url(one))
 
 

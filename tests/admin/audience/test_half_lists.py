@@ -82,14 +82,13 @@ def test_a_list_that_was_not_filled_is_not_launched_and_says_so(
 
 
 def test_a_list_being_filled_says_how_far_it_is(
-    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch, enqueued: list[int]
 ) -> None:
     monkeypatch.setattr(filling, "PEOPLE_AT_ONCE", 2)
     for n in range(5):
         make_contact(project, external_id=f"u{n}")
     made = filling.begin(project.pk, "All", {"all": []})
     monkeypatch.setattr(tasks, "FILLING_SECONDS", 0.0)
-    monkeypatch.setattr(tasks, "_publish_list", lambda _id: None)
     tasks.fill_list(made.pk)
     text = desk.open("campaigns_audience_change", made.pk)
     assert "About 25 % of the people are looked through. 2 people are on it so far." in text

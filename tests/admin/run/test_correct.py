@@ -216,16 +216,15 @@ def test_a_long_list_of_a_correction_is_filled_by_a_task(
     desk: Desk,
     project: Project,
     monkeypatch: pytest.MonkeyPatch,
+    enqueued: list[int],
     django_capture_on_commit_callbacks: Any,
 ) -> None:
     run = ended_each_way(project)
     monkeypatch.setattr(filling, "PEOPLE_AT_ONCE", 1)
     monkeypatch.setattr(filling, "AT_ONCE_SECONDS", 0.0)
-    rung: list[int] = []
-    monkeypatch.setattr(tasks, "_publish_list", rung.append)
     with django_capture_on_commit_callbacks(execute=True):
         made = corrected(desk, run)
-    assert rung == [made.audience_id]
+    assert enqueued == [made.audience_id]
     assert "still being filled" in made.problems(timezone.now())["audience"]
     while filling.unfinished():
         tasks.fill_list(made.audience_id)

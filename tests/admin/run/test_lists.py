@@ -118,14 +118,12 @@ def test_an_audience_freezes_as_a_list_that_no_later_change_reaches(
 
 
 @pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A web request has time for one part of two people; what it rings is kept here."""
-    rung: list[int] = []
+def slow(monkeypatch: pytest.MonkeyPatch, enqueued: list[int]) -> list[int]:
+    """A web request has time for one part of two people; the lists it enqueues are kept here."""
     monkeypatch.setattr(filling, "PEOPLE_AT_ONCE", 2)
     monkeypatch.setattr(filling, "AT_ONCE_SECONDS", 0.0)
     monkeypatch.setattr(filling, "within", lambda **_budget: nullcontext())
-    monkeypatch.setattr(tasks, "_publish_list", rung.append)
-    return rung
+    return enqueued
 
 
 def test_a_long_list_is_filled_by_a_task_in_parts_and_cannot_be_launched_before(

@@ -35,9 +35,9 @@ def _leaves_when_redis_is_full() -> None:
 @bug("a launch needs its doorbell", fault="F22 F25")
 def _a_launch_needs_its_doorbell() -> None:
     """Whoever launches hears of Redis' trouble, though the launch is recorded."""
-    from campaigns import tasks
+    from notifications import task_queue
 
-    patch(tasks, "_publish", lambda run_id: tasks.advance.delay(run_id=run_id))
+    patch(task_queue, "enqueue", lambda task, **ids: task.apply_async(kwargs=ids))
 
 
 @bug("starts with any Redis", fault="F23")

@@ -13,6 +13,7 @@ from campaigns import control, tasks
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from notifications.people.project import Project
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.fault import fault
 from tests.chaos.faults.messages import CREW, Post, finish_day, kill_while_it_takes
 from tests.chaos.scene import Scene
@@ -82,7 +83,7 @@ def messages_beside_places(scene: Scene) -> None:
 def _another(scene: Scene) -> int:
     campaign = make_campaign(scene.project, rate_per_second=500)
     other = control.launch(campaign, by="user:alice", now=timezone.now())
-    tasks.ring(other.pk)
+    enqueue_on_commit(tasks.advance, run_id=other.pk)
     return other.pk
 
 

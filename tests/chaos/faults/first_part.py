@@ -17,6 +17,7 @@ from campaigns.planning.variants import variant
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.variants.group import REST
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.evidence import gather
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
@@ -80,7 +81,7 @@ def killed_around_a_choice(scene: Scene) -> None:
     variant.choose(campaign, [(make_template(scene.project, title=TITLES[1], body="x"), 50)])
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     scene.adopt(run)
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     scene.until(0.05)
     _bulk_dies(scene)
     scene.wait("all of the first part is sent to", lambda: _part(scene).sent_at, seconds=60)

@@ -9,6 +9,7 @@ from django.utils import timezone
 from campaigns import tasks
 from campaigns.failpoints import NAP_SECONDS
 from notifications.people.device import Device
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.door import Answer, Door
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene, query
@@ -38,7 +39,7 @@ def stopped_in_the_freeze(scene: Scene) -> None:
     _is_answered(door, f"runs/{run.pk}/resume")
     assert run.freezing, "it was frozen whole before it could be cancelled"
     _is_answered(door, f"runs/{run.pk}/cancel")
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     scene.finish()
     time.sleep(2 * NAP_SECONDS)  # for the part that was being written
     run.refresh_from_db()

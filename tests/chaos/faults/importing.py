@@ -10,6 +10,7 @@ from notifications import imports, tasks
 from notifications.people.contact import Contact
 from notifications.people.importing import columns
 from notifications.people.importing.model import Import
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.bugs.importing import NAP_SECONDS
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene, query
@@ -47,7 +48,7 @@ def _started(scene: Scene) -> Import:
     imports.complete(one)
     imports.set_mapping(one, columns.columns_of(one))
     imports.start(one, by="user:alice", now=timezone.now())
-    tasks.ring_import(one.pk)
+    enqueue_on_commit(tasks.work_on_import, import_id=one.pk)
     return one
 
 

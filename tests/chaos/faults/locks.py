@@ -11,6 +11,7 @@ import psycopg
 from django.conf import settings
 
 from campaigns import tasks
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.fault import fault
 from tests.chaos.faults.postgres_faults import WHAT_WAS_OUT, arrived
 from tests.chaos.owner import address, order
@@ -44,7 +45,7 @@ def deadlocks(scene: Scene) -> None:
 
 def _rung_to(scene: Scene, share: float) -> bool:
     """A step of the run locks it first, then its chunks: the other way round."""
-    tasks.ring(scene.run.pk)
+    enqueue_on_commit(tasks.advance, run_id=scene.run.pk)
     time.sleep(0.3)
     return scene.share() >= share
 
@@ -97,7 +98,7 @@ def collisions(scene: Scene) -> None:
     """Whole transactions are tried again, never the requests between them."""
     scene.launch(rung=False)  # a person would see a 503 and click again; that is another fault
     with _collisions(0.2):
-        tasks.ring(scene.run.pk)
+        enqueue_on_commit(tasks.advance, run_id=scene.run.pk)
         scene.finish()
 
 

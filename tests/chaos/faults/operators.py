@@ -16,6 +16,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.device import Device, retire
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.door import Answer
 from tests.chaos.fault import DidNotHappen, fault
 from tests.chaos.faults.postgres_faults import arrived
@@ -230,7 +231,7 @@ def _pause(run: Run) -> None:
 
 def _resume(run: Run) -> None:
     control.resume(run, by="user:bob")
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
 
 
 def _nothing_arrives(scene: Scene, since: str, stop: Callable[[], None]) -> None:
@@ -252,7 +253,7 @@ def cancelled(scene: Scene) -> None:
     run = scene.launch()
     scene.until(0.3)
     _nothing_arrives(scene, "the cancellation", lambda: control.cancel(run, by="user:alice"))
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     scene.finish()
     assert run.waiting == 0
     assert run.skipped > 0, "it was too late to cancel"

@@ -11,6 +11,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.sending.sending import TRIAL
 from notifications.people.device import Device
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.fault import fault
 from tests.chaos.faults.postgres_faults import arrived
 from tests.chaos.scene import Scene
@@ -36,7 +37,7 @@ def _stops_and_goes_on(scene: Scene, cause: Cause, *, at_most: int) -> None:
     assert not arrived(scene)
     scene.stage.fcm.mend()
     control.resume(run, by="user:alice")
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     scene.healed()
     scene.finish()
     assert not _retired(scene), f"{_retired(scene)} devices paid for it"
@@ -104,7 +105,7 @@ def unregistered(scene: Scene) -> None:
     scene.wait("nobody sends any more", lambda: not run.chunks.filter(state="leased").exists())
     before = _retired(scene)
     control.resume(run, by="user:alice")
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     scene.healed()
     scene.finish()
     _each_was_asked_for_once(scene, gone)

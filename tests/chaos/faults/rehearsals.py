@@ -8,6 +8,7 @@ from campaigns import control, tasks
 from campaigns.results import reports
 from campaigns.runs import sums
 from campaigns.runs.run import Run
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene, query
 from tests.given.builders import make_campaign
@@ -26,7 +27,7 @@ def killed(scene: Scene) -> None:
         campaign, sample=None, retires=False, by="user:alice", now=timezone.now()
     )
     scene.adopt(rehearsal.run)
-    tasks.ring(rehearsal.pk)
+    enqueue_on_commit(tasks.advance, run_id=rehearsal.pk)
     scene.until_killed()
     scene.renew("bulk")
     scene.healed()

@@ -9,6 +9,7 @@ from django.utils import timezone
 from campaigns import control, tasks
 from campaigns.planning.text_check.text_check import TextCheck
 from notifications.people.contact import Contact
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.bugs.text_checks import DEVICES_AT_ONCE, NAP_SECONDS
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
@@ -37,7 +38,7 @@ def killed_while_it_reads(scene: Scene) -> None:
     Contact.objects.bulk_update(with_city, ["attributes"], batch_size=1_000)
     campaign = make_campaign(scene.project, template=TEXT)
     (check,) = control.begin_text_check(campaign, by="user:alice", now=timezone.now())
-    tasks.ring_text_check(check.pk)
+    enqueue_on_commit(tasks.check_texts, check_id=check.pk)
     for number in range(1, KILLS + 1):
         _until_read(scene, check, number * people // (KILLS + 2))
         time.sleep(2 / 3 * NAP_SECONDS)  # the next part is counted by now, and not kept

@@ -12,6 +12,7 @@ from campaigns.planning.new_text.changing import NewText
 from campaigns.planning.variants import variant
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.variants.group import CONTROL
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
 from tests.given.builders import make_campaign, make_template
@@ -40,7 +41,7 @@ def variants(scene: Scene) -> None:
     variant.choose(campaign, [(template, 50) for template in others])
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     scene.adopt(run)
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     scene.until_killed()
     scene.healed()
     scene.finish()
@@ -72,7 +73,7 @@ def one_changed(scene: Scene) -> None:
     variant.choose(campaign, [(make_template(scene.project, title=TITLES[1], body="x"), 50)])
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     scene.adopt(run)
-    tasks.ring(run.pk)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
     scene.until(0.3)
     run.refresh_from_db()
     new = NewText(1, {}, others={1: {"title": CHANGED}})

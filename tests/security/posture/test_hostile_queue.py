@@ -20,6 +20,7 @@ from campaigns.engine import engine
 from campaigns.runs.run import Run
 from config.celery import app
 from notifications.people.project import Project
+from notifications.task_queue import enqueue_on_commit
 from tests.given.builders import make_campaign, make_people
 from tests.given.waiting import eventually
 from tests.servers.workers import Workers
@@ -223,10 +224,10 @@ def test_what_is_rung_carries_ids_and_nothing_else(
     make_people(project, 3)
     with django_capture_on_commit_callbacks(execute=True):
         run = control.launch(make_campaign(project), by="user:ada", now=timezone.now())
-        tasks.ring(run.pk)
+        enqueue_on_commit(tasks.advance, run_id=run.pk)
         released = engine.advance(run.pk, now=timezone.now())
         assert released
-        tasks.ring_wave(released)
+        tasks.publish_wave(released)
     assert {"run_id": run.pk} in rung
     assert {"run_id": run.pk, "number": 1, "epoch": run.epoch} in rung
 
