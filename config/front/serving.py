@@ -60,8 +60,9 @@ def serve(application: str, *, host: str, port: int, processes: int) -> None:
 def _log_config() -> dict[str, Any]:
     """The server's own lines. Clients that hang up cause those of `_granian.asgi`."""
     as_json = os.environ.get("LOG_FORMAT") == "json"
+    config: dict[str, Any]
     config = json.loads(AS_JSON.read_text()) if as_json else deepcopy(LOGGING_CONFIG)
     formatter = config["handlers"]["console"]["formatter"]
     config["handlers"]["counted"] = {"()": CountedLines, "formatter": formatter}
     config["loggers"]["_granian.asgi"] = {"handlers": ["counted"], "propagate": False}
-    return dict(config)
+    return config

@@ -178,15 +178,20 @@ def test_a_shorter_time_names_the_rules_that_look_further_back(
 def test_a_shorter_time_names_the_goals_that_need_events_for_longer(
     operator: Desk, shop: Project
 ) -> None:
-    goal = {"goal_event": "bought", "ttl_seconds": 28 * 86_400}
-    trial = {**goal, "first_percent": 20, "winner_by": "goal", "first_wait_seconds": 5 * 86_400}
+    goal: dict[str, Any] = {"goal_event": "bought", "ttl_seconds": 28 * 86_400}
+    trial: dict[str, Any] = {
+        **goal,
+        "first_percent": 20,
+        "winner_by": "goal",
+        "first_wait_seconds": 5 * 86_400,
+    }
     make_split(shop, name="Draft trial", **trial)
     make_split(shop, name="By opens", **{**trial, "winner_by": "opened"})
     make_split(shop, name="Quick trial", **{**trial, "first_wait_seconds": 86_400})
     make_campaign(shop, name="Slow goal", **goal, goal_within_seconds=10 * 86_400)
     make_campaign(shop, name="Archived", **trial, archived_at=NOW)
     make_split(make_project(), name="Elsewhere", **trial)
-    soon = {"schedule_kind": "at", "at": NOW + timedelta(days=1)}
+    soon: dict[str, Any] = {"schedule_kind": "at", "at": NOW + timedelta(days=1)}
     launched = [
         control.launch(make_split(shop, name=name, **trial, **soon), by="user:alice", now=NOW)
         for name in ("Undecided", "Decided")
