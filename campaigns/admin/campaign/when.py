@@ -56,7 +56,8 @@ class When:
     local: LocalTime | None = None  # by which each reader gets it
     # Who would read it at night, or later.
     asleep: quiet.Asleep | quiet.Resting | clocks.Around | None = None
-    devices: int = 0
+    selected: int = 0  # devices, with those that are skipped
+    devices: int = 0  # without them
     most: bool = False  # who gets one of them is left out of those after it
     pace: forecast.Forecast | None = None
     first: str = ""  # who goes first, and what is waited for
@@ -122,6 +123,7 @@ def _sent_to(when: When, campaign: Campaign, now: datetime) -> int:
     """As the review says it; all devices, where nobody could count who is skipped in time."""
     rules = campaign.audience.effective_rules
     found = reach.quick(campaign.project_id, rules)
+    when.selected = found.devices
     if not sent_to.is_readable(campaign):
         return found.devices
     causes = sent_to.causes(campaign, when.starts_at or now, when.local)
@@ -330,8 +332,8 @@ def _find_first(when: When, posted: Any, campaign: Campaign) -> None:
     if wrong := of_pace(asked):
         when.note = when.note or next(iter(wrong.values()))
         return
-    when.first = in_words.foretold(when.devices, first)
-    when.wait = drawing.wait_of(when.devices, first)
+    when.first = in_words.foretold(when.selected, first)
+    when.wait = drawing.wait_of(when.selected, first)
 
 
 def _whole(posted: Any, name: str, most: int) -> int:

@@ -151,6 +151,22 @@ def test_the_step_when_promises_none_that_save_refuses(
     assert "First about" not in text
 
 
+@pytest.mark.parametrize("name", ["campaign_when", "campaign_review"])
+def test_each_step_counts_the_first_part_among_all_recipients(
+    desk: Desk, project: Project, name: str
+) -> None:
+    """The control group has rows, too, and some of them are drawn into the first part."""
+    make_people(project, 200)
+    campaign = make_campaign(project, **FIRST, control_percent=25)
+    typed = {"schedule_kind": "now", "timezone": "UTC", "first_percent": "10"}
+    typed |= {"first_least": "10", "first_wait_seconds": "15 min", "control_percent": "25"}
+    if name == "campaign_when":
+        text = text_of(desk.post(name, campaign=campaign.pk, **typed))
+    else:
+        text = desk.open(name, campaign.pk)
+    assert "First about 20 of 200" in text
+
+
 def test_the_step_when_says_it_while_it_is_typed(desk: Desk, project: Project) -> None:
     make_people(project, 200)
     campaign = make_campaign(project)
