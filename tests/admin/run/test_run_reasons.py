@@ -129,7 +129,7 @@ def test_resuming_at_many_dead_addresses_says_that_the_list_is_old(
     run.resume()
     run.pause(Cause.DEAD_ADDRESSES)
     asked = desk.open("campaigns_run_resume", run.pk)
-    assert "The recipients still waiting are sent to now." in asked and old in asked
+    assert "Sending resumes for the recipients still waiting." in asked and old in asked
     assert "can be taken back" not in desk.open("campaigns_run_change", run.pk)
 
     device.retired_at, device.retired_reason = timezone.now(), "unregistered"
