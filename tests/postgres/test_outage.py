@@ -225,7 +225,7 @@ def test_a_step_of_the_run_that_collides_with_somebody_is_tried_again(
     make_people(project, 5)
     run = make_run(project, advanced=False)
     rung: list[engine.Ring] = []
-    monkeypatch.setattr(tasks, "ring_wave", rung.append)
+    monkeypatch.setattr(tasks, "publish_wave", rung.append)
 
     with first_write_refused("chunk"):
         tasks.advance(run_id=run.pk)
