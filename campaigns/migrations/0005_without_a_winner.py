@@ -13,16 +13,21 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='campaign',
             name='no_winner',
-            field=models.CharField(choices=[('ask', 'Ask me'), ('first', 'The rest gets variant A'), ('split', 'Share the variants out among the rest')], db_default='ask', default='ask', max_length=5),
+            field=models.CharField(choices=[('ask', 'Ask me'), ('first', 'Send variant A to the rest'), ('split', 'Split the rest among the variants')], db_default='ask', default='ask', max_length=5),
         ),
         migrations.AddField(
             model_name='run',
             name='no_winner',
-            field=models.CharField(choices=[('ask', 'Ask me'), ('first', 'The rest gets variant A'), ('split', 'Share the variants out among the rest')], db_default='ask', default='ask', max_length=5),
+            field=models.CharField(choices=[('ask', 'Ask me'), ('first', 'Send variant A to the rest'), ('split', 'Split the rest among the variants')], db_default='ask', default='ask', max_length=5),
         ),
         migrations.AlterField(
             model_name='firstpart',
             name='decision',
-            field=models.CharField(blank=True, choices=[('good', 'good enough'), ('person', 'a person decided'), ('unsure', 'good enough, and no variant was surely better')], max_length=6),
+            field=models.CharField(blank=True, choices=[('good', 'good enough'), ('person', 'a person decided'), ('unsure', 'good enough, and no variant was clearly better')], max_length=6),
+        ),
+        migrations.AlterField(
+            model_name='run',
+            name='cause',
+            field=models.CharField(blank=True, choices=[('by_hand', 'Paused on request.'), ('late', 'Its time passed while the system was down.'), ('away', 'The system was away for long, or its database was restored.'), ('bad_credentials', 'FCM refuses our key.'), ('unauthorised', 'FCM refuses our access.'), ('wrong_project', 'FCM knows no such Firebase project.'), ('other_project', 'The devices belong to another Firebase project than our key.'), ('refused_message', 'FCM refuses this message, whoever it is for.'), ('unreadable_message', 'FCM cannot read what we send.'), ('unknown_answer', 'FCM gives only unexpected answers.'), ('dead_addresses', 'FCM calls unusually many addresses dead.'), ('platform_key', 'Firebase lacks the key of a platform.'), ('storm', 'Phones may be getting it twice: far more requests were sent than there are recipients.'), ('first_part', 'What came of the first part is not good enough.'), ('no_winner', 'The first part has no winner.'), ('quarantined', 'Chunks crashed their workers 5 times.'), ('broken', 'It could not continue.')], max_length=20),
         ),
     ]
