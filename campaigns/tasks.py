@@ -64,6 +64,7 @@ SENDING_SECONDS = 60.0  # of one task; then it is another's turn
 AT_LEAST = 0.02  # between two looks: what is ripe may be locked by who cancels it
 DECIDING_SECONDS = 5.0
 JUDGED_WITHIN = 60  # seconds; then the sweep has enqueued it again
+# Keys as the previous release sets them: its processes may still run beside these.
 MESSAGES, TRIGGERS = Flag("messages-rung"), Flag("triggers-rung")
 
 
@@ -109,9 +110,8 @@ def _sweep_messages() -> None:
 
 @background_task()
 def tidy() -> None:
-    """Beat's other tick: remove what is older than its project keeps it, a part of it at a time;
-    count some audiences whose number is old; keep the figures of the overview; fetch FCM's own
-    figures, and recount runs, each once a day."""
+    """Beat's other tick: delete expired data in parts, refresh outdated audience sizes and the
+    overview's figures, and once a day fetch FCM's figures and recount runs."""
     if patiently(lambda: retaining.go_on(now=clock.now()), seconds=0):
         publish(tidy)
     patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)

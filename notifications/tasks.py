@@ -16,6 +16,7 @@ from notifications.postgres.outage import if_free, patiently
 from notifications.task_queue import Flag, background_task, enqueue, enqueue_once
 
 KEPT = timedelta(days=7)  # the bytes of a file that waits for its owner
+# The key as the previous release sets it.
 REPORTS = Flag("reports-rung")
 REPORTING_SECONDS = 60.0
 REPORTS_EXPIRE = 60  # seconds; the sweep enqueues the task as long as any report waits

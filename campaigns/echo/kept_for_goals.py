@@ -1,5 +1,5 @@
-"""How long the events of a goal must be kept: until they have chosen a variant, and for as long as
-the goal counts. Groups are compared by the events that are there."""
+"""How long a goal needs its events: until the winning variant is chosen, and as long as the goal
+counts. Event retention must not be shorter."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def longer_than(days: int) -> Q:
 
 
 def chooses_too_late(row: Any, days: int) -> bool:
-    """A campaign or a run: the first events are removed before they choose the variant. The wait
-    begins when the first part is sent, so a wait of as many days is too long, too."""
+    """Whether retention removes the first events before the winner is chosen, for a campaign or a
+    run. The wait begins only when the first part is sent, so an equal wait is too long, too."""
     by_goal = row.winner_by == Run.WinnerBy.GOAL and row.first_percent is not None
     return bool(by_goal and row.first_wait_seconds >= days * A_DAY)
 
 
 def in_words_of(row: Any, days: int, *, chosen: bool = False) -> str:
-    """What it asks of events that are older than this; empty if nothing. `chosen`: its variant
-    is."""
+    """Say why it needs events older than `days`; empty if it does not. `chosen`: whether the winner
+    is chosen already."""
     found = []
     if chooses_too_late(row, days) and not chosen:
         said = _("waits %(span)s, then chooses a variant by “%(event)s”")

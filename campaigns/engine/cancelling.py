@@ -24,7 +24,7 @@ CHUNKS_AT_ONCE = 50  # chunks; a run of millions is closed in steps, not under o
 
 
 def close_the_rest(run: Run, now: datetime) -> None:
-    """Skip recipients that no request was sent for; the rest, whose answer was lost, are unknown.
+    """Give every open recipient an outcome: skipped if no request was sent, otherwise unknown.
 
     Chunks still leased are handed back within two seconds; a later call closes them.
     """
@@ -53,8 +53,8 @@ def _closable(run: Run) -> QuerySet[Chunk]:
 
 
 def may_have_it(run: Run) -> int:
-    """Count recipients without an outcome whose request was sent: unless the answer still comes,
-    nobody will know whether they received it."""
+    """Count recipients without an outcome whose request was sent. They become unknown unless the
+    answer still arrives."""
     with connection.cursor() as cursor:
         cursor.execute(MAY_HAVE_IT, {"run": run.pk})
         count: int = cursor.fetchone()[0]

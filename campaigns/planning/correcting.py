@@ -117,19 +117,19 @@ def rules(
 
 
 def _readers(run: Run, variant: int) -> list[dict[str, Any]]:
-    """The groups of the run that read this variant."""
+    """List the groups of the run that receive this variant."""
     if not has_variants(run):
         return [{}]
     return [{"variant": name_of(one)} for one in (variant, REST) if read_by(run, one) == variant]
 
 
 def _newest_revisions(run: Run) -> dict[int, int]:
-    """The newest revision of each variant whose text was changed."""
+    """Map each changed variant to the number of its newest revision."""
     return dict(run.revisions.order_by().values_list("variant").annotate(Max("number")))
 
 
 def _outdated(run: Run, variant: int | None) -> list[dict[str, Any]]:
-    """Each text that is older than the newest of its variant. Raises NotCorrectable: none is."""
+    """List the (revision, variant) pairs of outdated texts. Raises NotCorrectable if none is."""
     newest = _newest_revisions(run)
     changed = newest if variant is None else newest.keys() & {variant}
     if not changed:

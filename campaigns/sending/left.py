@@ -19,7 +19,7 @@ from campaigns.runs.ledger import copies
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.sending import terms
-from campaigns.sending.foreseen import kept_by_launch
+from campaigns.sending.rehearsed_places import kept_for_others
 from campaigns.sending.terms import Terms
 from campaigns.texts.rendering import Reader
 from notifications.people.consent import standing
@@ -165,7 +165,7 @@ def to_send(caps: Caps | None, kept: bool, foreseen: bool) -> str:
 def left_to_send(claim: Claim) -> list[Left]:
     """Everybody of the chunk who may be tried now."""
     claim.unseen_since = claim.now() - counted.UNSEEN_FOR
-    foreseen, values = kept_by_launch(claim), place_of(claim)
+    foreseen, values = kept_for_others(claim), place_of(claim)
     if foreseen:
         runs, people = map(list, zip(*foreseen, strict=True))
         values |= {"foreseen_runs": runs, "foreseen_people": people}

@@ -42,7 +42,7 @@ from notifications.postgres.outage import at_once, patiently
 from notifications.requests.at_work import working_on
 from notifications.tracing import tracing
 
-SUSPECTS = 20  # messages that one window of a dead worker held
+SUSPECTS = 20  # window size for messages whose window was open when a worker died
 TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
 # Well within the lease: a process that is stopped and goes on must find its permit over.
 START_SECONDS = 0.4 * settings.LEASE_SECONDS
@@ -169,15 +169,16 @@ class Sending:
         return [left for left in people if left.message == first[left.contact_id]]
 
     def _suspects_last(self, people: list[Left]) -> list[Left]:
-        """Messages whose window died with its worker go after the others: one of them may be what
-        crashes workers. A campaign has one text for all of its windows."""
+        """Put messages whose worker died while their window was open after the others: one of them
+        may crash workers. A campaign has the same text in every window, so its order stays."""
         if self.run.kind == Run.Kind.MESSAGES:
             people.sort(key=lambda left: left.in_windows)  # stable
         return people
 
     def _window(self) -> int:
-        """How many recipients go into the next window. Messages whose window died with its worker
-        go in small ones, after a second death alone, before their requests are used up."""
+        """How many recipients go into the next window. Messages whose worker died while their
+        window was open go in small windows, and alone after a second death. So one message that
+        crashes workers does not use up the attempts of the others."""
         most = WINDOW if self.proven else TRIAL
         if self.run.kind != Run.Kind.MESSAGES or not self.claim.chunk.lapses or not self.left:
             return most

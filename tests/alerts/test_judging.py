@@ -52,17 +52,17 @@ def test_beats_tick_looks_at_most_once_a_minute(shop: Project) -> None:
 def test_the_sweep_rings_when_a_look_is_due_and_only_then(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rung: list[int] = []
+    expiries: list[int] = []
     monkeypatch.setattr(
-        tasks.judge_alerts, "apply_async", lambda **how: rung.append(how["expires"])
+        tasks.judge_alerts, "apply_async", lambda **how: expiries.append(how["expires"])
     )
     tasks.sweep()
-    assert rung == [], "beat has only just begun"
+    assert expiries == [], "beat has only just begun"
     tasks.sweep()
-    assert rung == [60]
+    assert expiries == [60]
     tasks.judge_alerts()
     tasks.sweep()
-    assert len(rung) == 1
+    assert len(expiries) == 1
 
 
 def test_it_is_told_again_each_hour_and_once_more_when_it_is_over(shop: Project) -> None:

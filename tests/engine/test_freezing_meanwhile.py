@@ -144,7 +144,7 @@ def test_another_control_worker_meanwhile_sends_on_and_freezes_nothing(
 
     assert done == [None]
     assert [wave.chunks for wave in waves] == [[1, 2], [3, 4]]
-    assert enqueued == [run.pk], "only whoever froze a part comes back for the next"
+    assert enqueued == [run.pk], "only the worker that froze a part enqueues the next step"
     assert whole(run).planned == TEN
 
 

@@ -186,19 +186,21 @@ def test_a_lost_doorbell_of_a_long_list_costs_only_time(
 ) -> None:
     room = a_long_list(project, monkeypatch, 4)
     sent(call, {**to(list=room.pk), "content": {"title": "Hi", "body": "all"}})
-    rung: list[str] = []
-    monkeypatch.setattr(tasks.unfold_messages, "apply_async", lambda **_: rung.append("unfold"))
-    monkeypatch.setattr(tasks.send_to_many, "apply_async", lambda **_: rung.append("send"))
+    published: list[str] = []
+    monkeypatch.setattr(
+        tasks.unfold_messages, "apply_async", lambda **_: published.append("unfold")
+    )
+    monkeypatch.setattr(tasks.send_to_many, "apply_async", lambda **_: published.append("send"))
     tasks.sweep()
-    assert rung == ["unfold", "send"]  # the first row is due already
+    assert published == ["unfold", "send"]  # the first row is due already
     tasks.unfold_messages()
-    rung.clear()
+    published.clear()
     tasks.sweep()
-    assert rung == ["send"]
+    assert published == ["send"]
     send_all_of_many()
-    rung.clear()
+    published.clear()
     tasks.sweep()
-    assert rung == []
+    assert published == []
 
 
 def test_a_cancel_stops_what_has_not_left_and_what_is_not_yet_unfolded(

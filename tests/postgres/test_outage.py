@@ -224,13 +224,13 @@ def test_a_step_of_the_run_that_collides_with_somebody_is_tried_again(
 ) -> None:
     make_people(project, 5)
     run = make_run(project, advanced=False)
-    rung: list[engine.Ring] = []
-    monkeypatch.setattr(tasks, "publish_wave", rung.append)
+    waves: list[engine.Ring] = []
+    monkeypatch.setattr(tasks, "publish_wave", waves.append)
 
     with first_write_refused("chunk"):
         tasks.advance(run_id=run.pk)
 
-    assert [ring.chunks for ring in rung] == [[1]]
+    assert [wave.chunks for wave in waves] == [[1]]
 
 
 def test_whoever_collides_five_times_gives_up(project: Project) -> None:

@@ -98,9 +98,8 @@ class Card:
             return str(error)
         except Campaign.DoesNotExist as error:
             raise Http404 from error
-        enqueue_on_commit(
-            tasks.check_texts, check_id=checks[0].pk
-        )  # the others are rung as their turn comes
+        # The task enqueues the next check when this one is over.
+        enqueue_on_commit(tasks.check_texts, check_id=checks[0].pk)
         return ""
 
     def _drawn(self, request: HttpRequest, campaign: Campaign, problem: str = "") -> HttpResponse:

@@ -270,9 +270,8 @@ class CampaignTextCheck(TextChecks):
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY, str(error), kind="not-checked"
             ) from error
-        enqueue_on_commit(
-            tasks.check_texts, check_id=checks[0].pk
-        )  # the others are rung as their turn comes
+        # The task enqueues the next check when this one is over.
+        enqueue_on_commit(tasks.check_texts, check_id=checks[0].pk)
         return Response(self.shown(campaign), status=HTTPStatus.ACCEPTED)
 
 

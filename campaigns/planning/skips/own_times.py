@@ -32,7 +32,7 @@ def causes(by: LocalTime | None, texts: Iterable[int]) -> Iterator[Cause]:
 
 
 def _never(by: LocalTime, known: list[str], unknown: Sql) -> Sql | None:
-    """The condition on a person `c` whose local time has passed. None if nobody's has."""
+    """SQL that is true for a contact `c` whose local time has passed; None if it never is."""
     late = [zone for zone in known if by.of(zone) is None]
     never = Sql("c.timezone = ANY(%s::text[])", [late])
     if by.best_hour:
