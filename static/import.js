@@ -52,6 +52,7 @@ class ImportUpload extends HTMLElement {
     this.part("name").textContent = file.name;
     try {
       if (!file.size) throw new Refused(this.dataset.empty);
+      await this.cancelling; // or the same file would go on with the upload that is about to end
       await this.upload(file, signal);
     } catch (error) {
       if (!signal.aborted) this.fail(error);
@@ -136,8 +137,9 @@ class ImportUpload extends HTMLElement {
     this.begun = undefined;
     if (!begun) return;
     // Without an answer it lapses by itself.
-    await this.ask(begun.cancel_url, new URLSearchParams()).catch(() => {});
-    this.say(this.dataset.cancelled);
+    this.cancelling = this.ask(begun.cancel_url, new URLSearchParams()).catch(() => {});
+    await this.cancelling;
+    if (!this.busy) this.say(this.dataset.cancelled);
   }
 
   fail(error) {

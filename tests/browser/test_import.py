@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns.audiences.audience import Member
@@ -83,6 +83,30 @@ def cancel(page: Page, path: Path) -> None:
     page.unroute("**/part/*/")
 
 
+def choose_while_the_cancel_is_on_its_way(page: Page, path: Path) -> None:
+    """The same file again: a new upload, and not the one which the cancel is about to end."""
+    held: list[Route] = []
+
+    def begin_after_the_cancel(route: Route) -> None:
+        reply = route.fetch()
+        while held:
+            held.pop().continue_()
+        route.fulfill(response=reply)
+
+    page.route("**/cancel/", lambda route: held.append(route))
+    page.route("**/part/*/", lambda route: route.abort())
+    page.get_by_label("Drop a file here, or choose one").set_input_files(path)
+    expect(page.get_by_text("The connection is lost. Trying again …")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    page.route("**/begin/", begin_after_the_cancel)
+    page.unroute("**/part/*/")
+    page.get_by_label("Drop a file here, or choose one").set_input_files(path)
+    expect(page.get_by_text(path.name)).to_be_visible()
+    while held:
+        held.pop().continue_()
+    expect(page.get_by_role("heading", name="What each column means")).to_be_visible()
+
+
 def read_in_another_encoding(page: Page) -> None:
     """Without leaving the field, or losing what was set."""
     encoding = page.get_by_label("Encoding")
@@ -154,7 +178,7 @@ def test_a_file_with_bad_rows_becomes_people_and_a_list(
     corrected = mended(page, file)
     page.get_by_role("link", name="Import another file").click()
     cancel(page, corrected)
-    choose(page, corrected)
+    choose_while_the_cancel_is_on_its_way(page, corrected)
     check(page)
     start(page)
     assert Contact.objects.filter(timezone="Asia/Tokyo").count() == BAD
