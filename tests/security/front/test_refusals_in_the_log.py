@@ -25,6 +25,7 @@ def written() -> Iterator[StringIO]:
     stream = StringIO()
     handlers = [each for each in _handlers() if isinstance(each, logging.StreamHandler)]
     before = {each: each.setStream(stream) for each in handlers}
+    _forget_intervals()
     yield stream
     for handler, old in before.items():
         if old is not None:
