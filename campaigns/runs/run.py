@@ -427,6 +427,21 @@ class Run(OfProject):
         correction, that of the run it corrects."""
         return self.corrects.collapse_id if self.corrects else f"carillon-{self.pk}"
 
+    def replaced_runs(self) -> list[int]:
+        """Return the runs whose text this correction replaces: the first one, and the corrections
+        of it so far."""
+        first = self.corrects
+        if first is None:
+            return []
+        while first.corrects:
+            first = first.corrects
+        found = newest = [first.pk]
+        while newest:
+            corrections = Run.objects.filter(corrects__in=newest, pk__lt=self.pk)
+            newest = list(corrections.values_list("pk", flat=True))
+            found = found + newest
+        return found
+
     @property
     def detail(self) -> str:
         return details.in_words(self.detail_code, self.detail_args)

@@ -1,4 +1,5 @@
-"""Storing: items for many people at once, each of them once however often they are stored."""
+"""Storing: items for many people at once, each of them once however often they are stored. An item
+that another replaces is withdrawn."""
 
 from __future__ import annotations
 
@@ -59,6 +60,16 @@ SELECT id, %s, content::jsonb, article
 FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS given (id, content, article)
 """
 
+# In the same order, for the same reason.
+WITHDRAWN = """
+WITH wrong AS MATERIALIZED (
+    SELECT id FROM notifications_inboxitem
+    WHERE contact_id = ANY(%s) AND reference = ANY(%s)
+    ORDER BY contact_id, id FOR UPDATE
+)
+DELETE FROM notifications_inboxitem WHERE id IN (SELECT id FROM wrong) RETURNING contact_id
+"""
+
 
 def store(project_id: int, items: Sequence[New]) -> int:
     """How many are new, or say something new. Suppressed people get none, nor does who was erased.
@@ -81,6 +92,14 @@ def store(project_id: int, items: Sequence[New]) -> int:
             cursor.execute(TEXTS, [project_id, *map(list, zip(*rows, strict=True))])
         ring_after_commit(contact for contact, _ in stored)
     return len(stored)
+
+
+def withdraw(contacts: Sequence[int], references: Sequence[str]) -> None:
+    """Remove what was stored for these people under these references, in the transaction of
+    whoever stores what replaces it."""
+    with connection.cursor() as cursor:
+        cursor.execute(WITHDRAWN, [list(contacts), list(references)])
+        ring_after_commit(contact for (contact,) in cursor.fetchall())
 
 
 Said = tuple[str, str]  # content and article

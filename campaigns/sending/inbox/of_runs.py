@@ -8,7 +8,7 @@ from campaigns.runs.claiming import Claim
 from campaigns.runs.reasons import Reason
 from campaigns.sending.inbox.item import item_of
 from campaigns.sending.left import Left
-from notifications.inbox.storing import store
+from notifications.inbox.storing import store, withdraw
 
 ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)  # they get nothing, wherever it is
 
@@ -16,18 +16,24 @@ ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)  # they get nothing, wherever it i
 def keep(claim: Claim, people: Iterable[Left]) -> None:
     """In the transaction that settles them. A person's second device, a second try and another
     worker all come here again: the reference makes it one item. It has the newest text that was
-    written for them.
+    written for them. A correction also withdraws the items that it replaces.
     """
+    people = [left for left in people if left.out not in ON_PURPOSE]
+    if wrong := claim.run.replaced_runs():
+        withdraw([left.contact_id for left in people], [_reference(run) for run in wrong])
     found = [
         item_of(
             left.terms.renderer,
             left.reader,
             contact_id=left.contact_id,
-            reference=f"run {claim.run.pk}",
+            reference=_reference(claim.run.pk),
             category=claim.asks["category"],
             revision=left.terms.revision,
         )
         for left in people
-        if left.out not in ON_PURPOSE
     ]
     store(claim.run.project_id, [item for item in found if item])
+
+
+def _reference(run_id: int) -> str:
+    return f"run {run_id}"

@@ -195,7 +195,7 @@ def test_the_dialog_says_where_nothing_can_be_replaced(desk: Desk, shop: Project
     run = sent(make_run(shop, template={**WRONG, "options": options}, inbox=True))
     said = desk.open("campaigns_run_correct", run.pk)
     assert "On Android, Web nothing can take its place" in said
-    assert "In the app's inbox the wrong text stays" in said
+    assert "In the app's inbox the correction replaces the wrong text" in said
 
 
 def test_a_copy_of_a_correction_replaces_nothing_and_its_rest_does(
