@@ -55,8 +55,8 @@ def _forget_with_people() -> None:
     from campaigns.runs.caps import counted
     from campaigns.runs.had import had
     from campaigns.runs.messages import of_person
-    from campaigns.test_sends import clearing
+    from campaigns.test_sends import retention
     from notifications.people.erased.erased import ERASED
 
-    ours = (of_person, counted, had, opens, clearing)
+    ours = (of_person, counted, had, opens, retention)
     ERASED.extend([forget_answers, *(one.forget for one in ours)])

@@ -5,12 +5,10 @@ The doors enqueue `tasks.advance` afterwards; nothing here knows of Celery.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Model
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
@@ -33,15 +31,10 @@ from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
 from campaigns.runs.variants.group import name_of
 from campaigns.runs.variants.variant import has_variants
-from campaigns.test_sends import asking
-from campaigns.test_sends.asking import Tried
-from campaigns.test_sends.sent_test import SentTest
 from campaigns.triggers.automation import Automation
 from notifications.pace import load
 from notifications.people import device
-from notifications.people.contact import Contact
 from notifications.staff import audit
-from notifications.staff.subjects import Subject
 
 
 def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
@@ -196,17 +189,6 @@ def _nothing_repeats(campaign: Campaign) -> str:
         return gettext("“%(campaign)s” does not repeat.") % {"campaign": campaign}
     said = gettext("“%(campaign)s” does not repeat; cancel run %(number)d instead.")
     return said % {"campaign": campaign, "number": run.pk}
-
-
-def send_test(
-    tried: Tried, to: Sequence[Contact], *, about: Model | Subject, by: str, **asked: Any
-) -> SentTest:
-    """Raises Refused; then nothing was written."""
-    with transaction.atomic():
-        test = asking.ask(tried, to, by=by, **asked)
-        detail: dict[str, Any] = {"test": test.pk, "devices": test.devices.count()}
-        audit.record(by, gettext_noop("sent a test of"), about, project=tried.project, **detail)
-    return test
 
 
 def begin_text_check(

@@ -37,8 +37,8 @@ from campaigns.runs.sums import Breakdown as Breakdown
 from campaigns.runs.tick import Tick as Tick
 from campaigns.runs.variants.variant import RunVariant as RunVariant
 from campaigns.runs.wave import Wave as Wave
-from campaigns.test_sends.sent_test import DeviceTest as DeviceTest
-from campaigns.test_sends.sent_test import SentTest as SentTest
+from campaigns.test_sends.models import DeviceTest as DeviceTest
+from campaigns.test_sends.models import SentTest as SentTest
 from campaigns.texts.snippets.snippet import Snippet as Snippet
 from campaigns.texts.snippets.snippet import SnippetRevision as SnippetRevision
 from campaigns.texts.snippets.using import SnippetUse as SnippetUse

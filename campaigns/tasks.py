@@ -36,8 +36,9 @@ from campaigns.runs.messages import many
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
 from campaigns.sending import sending
-from campaigns.test_sends import clearing as old_tests
+from campaigns.test_sends import retention as old_tests
 from campaigns.test_sends import sending as test_sends
+from campaigns.test_sends.tasks import send_test
 from campaigns.triggers import arriving, deciding
 from notifications.people.erased.erased import forget_once_more
 from notifications.people.events.writing import Written
@@ -88,7 +89,7 @@ def sweep() -> None:
     enqueue_waiting_reports(now)
     messages.look_after(now)
     _sweep_messages()
-    for test_id in if_free(lambda: test_sends.look_after(now)) or ():
+    for test_id in if_free(lambda: test_sends.sweep(now)) or ():
         publish(send_test, {"test_id": test_id})
     for check_id in if_free(text_check.unfinished) or ():
         publish(check_texts, {"check_id": check_id})
@@ -236,12 +237,6 @@ def decide_triggers() -> None:
         if time.monotonic() > ends_at:  # then other tasks have their turn
             enqueue_once(decide_triggers, TRIGGERS)
             return
-
-
-@background_task()
-def send_test(test_id: int) -> None:
-    """Send what may leave of a test."""
-    test_sends.work(test_id, patiently(clock.now))
 
 
 # --- Lists and text checks, in slices -------------------------------------------------------------

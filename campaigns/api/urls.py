@@ -25,10 +25,10 @@ from campaigns.api.quota import quota
 from campaigns.api.receipts import receipts
 from campaigns.api.rehearsals import rehearsals
 from campaigns.api.results import breakdown, funnel, revisions, variants
-from campaigns.api.test_sends import test_sends
 from campaigns.api.text_checks import text_checks
 from campaigns.api.translations import translations
 from campaigns.api.why import why
+from campaigns.test_sends import api as test_sends
 from campaigns.verbs import VERBS
 
 urlpatterns = [

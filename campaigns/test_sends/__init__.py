@@ -1,6 +1,5 @@
-"""Test sends: a text on real phones before it goes to many. The corridor of a campaign (its
-rendering, its rules, its gateway and pace), and none of its rows: no run knows of them, so nothing
-that is counted from runs can count them.
+"""Test sends: a text on a few real devices before it goes to many.
 
-Control and tasks enter: a door asks, a worker sends.
+A test send is rendered, checked and paced like a campaign, but it has rows of its own: no run knows
+of it, so no result counts it.
 """

@@ -1,9 +1,8 @@
-"""A worker's part: what waits of a test is rendered, sent through the project's gateway at its
-pace, and written down with FCM's own words.
+"""Send a test: render it for its devices, send it at the project's pace, store FCM's answers.
 
-A device is asked about once: a test that was tried again in secret would show another answer than
-FCM gave. If the process dies here: those on their way stay `sending`, and the sweep calls them
-unknown; those that wait are rung for again.
+Each device is sent to once: a silent second try would hide FCM's first answer. If the process dies
+here: devices whose request was on its way stay `sending`, and the sweep calls them unknown; for
+those that wait, the sweep enqueues the task again.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ from django.db.models import Q, QuerySet
 from campaigns.runs.claiming import KEPT_FROM
 from campaigns.runs.reasons import Reason
 from campaigns.sending.in_flight import heard_in
-from campaigns.test_sends.sent_test import DeviceTest, SentTest
-from campaigns.test_sends.telling import LOST_AFTER
+from campaigns.test_sends.models import DeviceTest, SentTest
 from campaigns.texts.rendering import Reader, Renderer, Unrenderable
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import Arrived, BadCredentials, Gateway, Outcome, Permit, Push, Verdict
@@ -34,14 +32,15 @@ from notifications.values import exact
 Status = DeviceTest.Status
 START_SECONDS = 20.0
 ANSWER_SECONDS = 45.0  # of a batch: what FCM itself may take, and a fresh token
-WORTH_WAITING = timedelta(minutes=2)  # then it is told that nothing was let through
-MOST_REST = 1.0  # seconds: a cold gate opens within them, and then others need this worker
-RUNG_AFTER = timedelta(seconds=5)  # by then the first doorbell was heard, or lost
+PACE_PATIENCE = timedelta(minutes=2)  # then the devices that still wait are skipped
+LONGEST_PAUSE = 1.0  # seconds: a cold gate opens within them; then other tasks need this worker
+LOST_AFTER = timedelta(seconds=60)  # well over the time that FCM's answer may take
+ENQUEUED_AGAIN_AFTER = timedelta(seconds=5)  # by then the first task has begun, or is lost
 LONGEST_RAW = 4_000
 
 
-def work(test_id: int, now: datetime) -> None:
-    """Send what may leave now. What must wait is rung for by the sweep."""
+def send_test(test_id: int, now: datetime) -> None:
+    """Send to the devices that may be sent to now. For the others, the sweep enqueues it again."""
     test = SentTest.objects.select_related("project").filter(pk=test_id).first()
     waiting = DeviceTest.objects.filter(test=test_id, status=Status.WAITING)
     if test is None or not waiting.exists():
@@ -52,33 +51,33 @@ def work(test_id: int, now: datetime) -> None:
         ends = {"status": Status.REJECTED, "reason": "bad_credentials", "detail": str(error)[:500]}
         waiting.update(**ends, at=now)
         return
-    if not _send_all(test, gateway, waiting, now) and test.at < now - WORTH_WAITING:
+    if not _send_all(test, gateway, waiting, now) and test.at < now - PACE_PATIENCE:
         waiting.update(status=Status.SKIPPED, reason=Reason.THROTTLED, at=now)
 
 
 def _send_all(
     test: SentTest, gateway: Gateway, waiting: QuerySet[DeviceTest], now: datetime
 ) -> bool:
-    """At the project's pace. False: the gate is shut to those who still wait."""
+    """Send at the project's pace. Returns False if the pace lets nothing more through now."""
     pace, heard = gate.Gate(test.project, reference=test.reference, lane="urgent"), Heard()
-    rested = 0.0
+    paused = 0.0
     while count := waiting.count():
         grant = pace.take(count, heard)
         heard = Heard()
         if grant.granted:
             heard = heard_in(_send(test, gateway, grant.granted, now))
-        elif rested + grant.wait > MOST_REST:
+        elif paused + grant.wait > LONGEST_PAUSE:
             return False
         else:
             time.sleep(grant.wait)
-            rested += grant.wait
-    pace.take(0, heard)  # news to everybody else who sends
+            paused += grant.wait
+    pace.take(0, heard)  # tells all other senders what FCM answered
     return True
 
 
 def _send(test: SentTest, gateway: Gateway, most: int, now: datetime) -> list[Outcome]:
-    rows = _claimed(test, most, now)
-    pushes = _pushes(test, rows, now)
+    rows = _claim(test, most, now)
+    pushes = _render(test, rows)
     if not pushes:
         return []
     permit = Permit(START_SECONDS)
@@ -93,7 +92,7 @@ def _send(test: SentTest, gateway: Gateway, most: int, now: datetime) -> list[Ou
         permit.withdraw()
     by_reference = {push.reference: row for push, row in pushes}
     for outcome in outcomes:
-        _write(by_reference[outcome.reference], outcome)
+        _store_answer(by_reference[outcome.reference], outcome)
     return outcomes
 
 
@@ -103,7 +102,7 @@ UPDATE campaigns_devicetest SET status = 'sending', at = %(now)s WHERE id IN (
     ORDER BY id LIMIT %(most)s FOR UPDATE SKIP LOCKED
 ) RETURNING id
 """
-# With the rule of a campaign's window, who may be sent to and who is out.
+# `out` is the reason to send nothing, by the same rule as a campaign's.
 READ = f"""
 SELECT r.id, {KEPT_FROM} AS out, c.external_id, c.attributes, c.locale, c.timezone, d.kind,
     d.address, d.platform
@@ -116,8 +115,8 @@ WHERE r.id = ANY(%(rows)s) ORDER BY r.id
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A device to be sent to, and what is known of its person now."""
+class Target:
+    """A device to send to, with what is known of its contact now."""
 
     pk: int
     out: str
@@ -130,19 +129,19 @@ class Asked:
     platform: str
 
 
-def _claimed(test: SentTest, most: int, now: datetime) -> list[Asked]:
-    """Ours from this commit on: a second doorbell finds them taken."""
+def _claim(test: SentTest, most: int, now: datetime) -> list[Target]:
+    """Take up to `most` waiting devices: a second task finds them taken from this commit on."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(CLAIM, {"test": test.pk, "most": most, "now": now})
         ids = [row[0] for row in cursor.fetchall()]
     asks: dict[str, Any] = standing.asked_of(test.category_kind, test.category)
     with connection.cursor() as cursor:
         cursor.execute(READ, {"rows": ids, **asks})
-        return [Asked(*row) for row in cursor.fetchall()]
+        return [Target(*row) for row in cursor.fetchall()]
 
 
-def _pushes(test: SentTest, rows: list[Asked], now: datetime) -> list[tuple[Push, Asked]]:
-    """What may be sent; whoever gets nothing is written down."""
+def _render(test: SentTest, rows: list[Target]) -> list[tuple[Push, Target]]:
+    """Return what may be sent. Other devices end here, with the reason."""
     renderer = Renderer(test.content, collapse_id=f"carillon-{test.reference}", mark="is_test")
     values = Contact.objects.filter(pk=test.reads_as).first() if test.reads_as else None
     pushes = []
@@ -158,8 +157,8 @@ def _pushes(test: SentTest, rows: list[Asked], now: datetime) -> list[tuple[Push
     return pushes
 
 
-def _reader(test: SentTest, row: Asked, values: Contact | None) -> Reader:
-    """On this device, but as whoever's values are asked for would read it."""
+def _reader(test: SentTest, row: Target, values: Contact | None) -> Reader:
+    """Return this device's address, with the values of its contact or of `values`."""
     own = exact.loads(row.attributes) if isinstance(row.attributes, str) else row.attributes
     return Reader(
         reference=f"{test.reference}:{row.pk}",
@@ -173,19 +172,19 @@ def _reader(test: SentTest, row: Asked, values: Contact | None) -> Reader:
     )
 
 
-def _write(row: Asked, outcome: Outcome) -> None:
+def _store_answer(row: Target, outcome: Outcome) -> None:
     ours = DeviceTest.objects.filter(pk=row.pk, status=Status.SENDING)
-    if outcome.verdict is Verdict.UNSENT:  # FCM told the whole project to wait: so does the test
+    if outcome.verdict is Verdict.UNSENT:  # FCM told the whole project to wait
         ours.update(status=Status.WAITING)
         return
     ours.update(
         status=_status_of(outcome),
         reason=outcome.reason[:50],
-        detail=_kept(outcome.detail, 500),
+        detail=_storable(outcome.detail, 500),
         http=HTTPStatus.OK if outcome.verdict is Verdict.ACCEPTED else outcome.http,
-        code=_kept(outcome.code, 50),
-        raw=_kept(outcome.raw.decode(errors="replace"), LONGEST_RAW),
-        message_id=_kept(outcome.message_id, 200),
+        code=_storable(outcome.code, 50),
+        raw=_storable(outcome.raw.decode(errors="replace"), LONGEST_RAW),
+        message_id=_storable(outcome.message_id, 200),
         seconds=outcome.seconds,
     )
 
@@ -196,24 +195,24 @@ def _status_of(outcome: Outcome) -> str:
     return Status.REJECTED if outcome.arrived is Arrived.NO else Status.UNKNOWN
 
 
-def _end(row: Asked, status: str, reason: str, detail: str) -> None:
+def _end(row: Target, status: str, reason: str, detail: str) -> None:
     ours = DeviceTest.objects.filter(pk=row.pk, status=Status.SENDING)
-    ours.update(status=status, reason=reason, detail=_kept(detail, 500))
+    ours.update(status=status, reason=reason, detail=_storable(detail, 500))
 
 
-def _kept(text: str, most: int) -> str:
-    """PostgreSQL keeps no NUL, and FCM may say anything."""
+def _storable(text: str, most: int) -> str:
+    """FCM may answer anything, and PostgreSQL stores no NUL."""
     return text.replace("\x00", "")[:most]
 
 
-def look_after(now: datetime) -> list[int]:
-    """Call unknown what a worker that died left on its way. The tests of which something waits: for
-    a doorbell that was lost, or for the gate."""
+def sweep(now: datetime) -> list[int]:
+    """End devices that a dead worker left, or that waited too long. Returns the tests to enqueue
+    again: their task was lost, or the pace let nothing through."""
     lost = Q(status=Status.SENDING, at__lt=now - LOST_AFTER)
     DeviceTest.objects.filter(lost).update(status=Status.UNKNOWN, reason=Reason.INTERRUPTED)
     waiting = DeviceTest.objects.filter(status=Status.WAITING)
-    # Nobody expects it any more: a phone must not ring when the workers are back tomorrow.
-    late = waiting.filter(test__at__lt=now - 2 * WORTH_WAITING)
+    # Nobody expects it any more: phones must not ring when the workers are back tomorrow.
+    late = waiting.filter(test__at__lt=now - 2 * PACE_PATIENCE)
     late.update(status=Status.SKIPPED, reason=Reason.EXPIRED, at=now)
-    due = waiting.filter(test__at__lt=now - RUNG_AFTER)
+    due = waiting.filter(test__at__lt=now - ENQUEUED_AGAIN_AFTER)
     return sorted(set(due.values_list("test", flat=True)[:1_000]))

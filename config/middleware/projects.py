@@ -24,7 +24,7 @@ from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.rehearsals.rehearsal import Rehearsal
 from campaigns.runs.run import Run
-from campaigns.test_sends.sent_test import SentTest
+from campaigns.test_sends.models import SentTest
 from config.middleware.security import policy
 from notifications.admin.furniture import chosen, onward
 from notifications.admin.furniture.keyset import row_id

@@ -14,12 +14,13 @@ from django.utils import timezone
 from playwright.sync_api import ConsoleMessage, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns import control, tasks
+from campaigns import control
 from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from campaigns.test_sends.sent_test import SentTest
+from campaigns.test_sends.models import SentTest
+from campaigns.test_sends.tasks import send_test
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.browser.accessibility import DESK, LEFT, complaints, looked_at, open_at_a_desk
@@ -164,7 +165,7 @@ def test_the_dialog_of_a_test_send_can_too(
     assert complaints(page) == []
     page.get_by_role("button", name="Send the test").click()
     expect(page.locator("#test-sent")).to_contain_text("On its way.")
-    tasks.send_test(SentTest.objects.get().pk)
+    send_test(SentTest.objects.get().pk)
     expect(page.locator("#test-sent")).to_contain_text("Every device has its answer.")
     assert complaints(page) == []
 

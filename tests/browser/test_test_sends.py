@@ -10,8 +10,8 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns import tasks
-from campaigns.test_sends.sent_test import SentTest
+from campaigns.test_sends import tasks
+from campaigns.test_sends.models import SentTest
 from notifications.people.project import Project
 from tests.browser.settled import wait_until_settled
 from tests.given.builders import make_campaign, make_contact, make_template

@@ -9,7 +9,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from campaigns.runs.messages.many import accept_many
-from campaigns.test_sends.sent_test import SentTest
+from campaigns.test_sends.models import SentTest
 from campaigns.texts.template import Template as Text
 from config import doors
 from config.middleware.security import CONTENT_POLICY

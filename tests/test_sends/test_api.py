@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from campaigns import tasks
 from campaigns.planning.variants import variant
-from campaigns.test_sends.asking import MOST_OF_ONE
-from campaigns.test_sends.sent_test import SentTest
+from campaigns.test_sends import tasks
+from campaigns.test_sends.create import MOST_OF_ONE
+from campaigns.test_sends.models import SentTest
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

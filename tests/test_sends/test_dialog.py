@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from campaigns import tasks
 from campaigns.planning.variants import variant
-from campaigns.test_sends.sent_test import DeviceTest, SentTest
+from campaigns.test_sends import tasks
+from campaigns.test_sends.models import DeviceTest, SentTest
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of

@@ -8,11 +8,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns import tasks
-from campaigns.test_sends import clearing, sending
-from campaigns.test_sends.sending import WORTH_WAITING
-from campaigns.test_sends.sent_test import DeviceTest, SentTest
-from campaigns.test_sends.telling import LOST_AFTER
+from campaigns.test_sends import retention, sending, tasks
+from campaigns.test_sends.models import DeviceTest, SentTest
+from campaigns.test_sends.sending import LOST_AFTER, PACE_PATIENCE
 from notifications.pace import gate
 from notifications.pace.heard import Heard
 from notifications.people.asked.known import everything
@@ -41,16 +39,16 @@ def asked(project: Project, editor: Desk) -> SentTest:
 
 
 def test_the_sweep_finds_a_test_whose_doorbell_was_lost(asked: SentTest) -> None:
-    assert sending.look_after(timezone.now()) == []  # it was asked for just now
-    assert sending.look_after(timezone.now() + timedelta(seconds=6)) == [asked.pk]
+    assert sending.sweep(timezone.now()) == []  # it was asked for just now
+    assert sending.sweep(timezone.now() + timedelta(seconds=6)) == [asked.pk]
     DeviceTest.objects.update(status="accepted")
-    assert sending.look_after(timezone.now() + timedelta(seconds=6)) == []
+    assert sending.sweep(timezone.now() + timedelta(seconds=6)) == []
 
 
 def test_no_phone_rings_when_workers_are_back_much_later(
     asked: SentTest, editor: Desk, fcm: Fcm
 ) -> None:
-    assert sending.look_after(timezone.now() + timedelta(minutes=5)) == []
+    assert sending.sweep(timezone.now() + timedelta(minutes=5)) == []
     row = DeviceTest.objects.get()
     assert (row.status, row.reason) == ("skipped", "expired")
     tasks.send_test(asked.pk)
@@ -64,9 +62,9 @@ def test_who_was_on_their_way_when_a_worker_died_is_unknown_and_not_sent_to_agai
 ) -> None:
     now = timezone.now()
     DeviceTest.objects.update(status="sending", at=now)
-    sending.look_after(now + LOST_AFTER / 2)
+    sending.sweep(now + LOST_AFTER / 2)
     assert DeviceTest.objects.get().status == "sending"
-    sending.look_after(now + LOST_AFTER + timedelta(seconds=1))
+    sending.sweep(now + LOST_AFTER + timedelta(seconds=1))
     row = DeviceTest.objects.get()
     assert (row.status, row.reason) == ("unknown", "interrupted")
     tasks.send_test(asked.pk)
@@ -84,9 +82,9 @@ def test_it_waits_where_fcm_told_the_project_to_and_says_so_in_the_end(
     project: Project, asked: SentTest, fcm: Fcm
 ) -> None:
     shut(project)
-    sending.work(asked.pk, timezone.now())
+    sending.send_test(asked.pk, timezone.now())
     assert DeviceTest.objects.get().status == "waiting"
-    sending.work(asked.pk, timezone.now() + WORTH_WAITING + timedelta(seconds=1))
+    sending.send_test(asked.pk, timezone.now() + PACE_PATIENCE + timedelta(seconds=1))
     row = DeviceTest.objects.get()
     assert (row.status, row.reason) == ("skipped", "throttled")
     assert fcm.witness() == []
@@ -106,9 +104,9 @@ def test_a_worker_that_fails_over_one_raises_nothing(
 
 
 def test_a_week_later_it_is_gone(asked: SentTest) -> None:
-    clearing.remove_old(timezone.now() + timedelta(days=6))
+    retention.remove_old(timezone.now() + timedelta(days=6))
     assert SentTest.objects.exists()
-    clearing.remove_old(timezone.now() + timedelta(days=7, seconds=1))
+    retention.remove_old(timezone.now() + timedelta(days=7, seconds=1))
     assert not SentTest.objects.exists() and not DeviceTest.objects.exists()
 
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.test_sends import asking
-from campaigns.test_sends.asking import MOST_OF_ONE, MOST_OF_PROJECT
-from campaigns.test_sends.sent_test import SentTest
+from campaigns.test_sends import recipients
+from campaigns.test_sends.create import MOST_OF_ONE, MOST_OF_PROJECT
+from campaigns.test_sends.models import SentTest
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
@@ -63,7 +63,7 @@ def test_what_was_sent_long_ago_counts_no_more(project: Project, editor: Desk) -
 def test_more_devices_than_a_few_are_refused_whole(
     project: Project, editor: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "MOST_DEVICES", 2)
+    monkeypatch.setattr(recipients, "MOST_DEVICES", 2)
     device = make_tester(project)
     make_device(device.contact)
     make_device(device.contact)
@@ -75,7 +75,7 @@ def test_more_devices_than_a_few_are_refused_whole(
 def test_more_testers_than_a_few_are_refused_whole(
     project: Project, editor: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "MOST_DEVICES", 2)
+    monkeypatch.setattr(recipients, "MOST_DEVICES", 2)
     for _ in range(4):
         make_tester(project)
     page = editor.open("campaigns_template_test", project=project.pk)

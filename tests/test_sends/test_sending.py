@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from campaigns import tasks
 from campaigns.sending import sending
 from campaigns.test_sends import sending as of_tests
-from campaigns.test_sends.sent_test import DeviceTest
+from campaigns.test_sends import tasks
+from campaigns.test_sends.models import DeviceTest
 from notifications import dispatch
 from notifications.fcm import payload
 from notifications.gateway import Gateway, Permit, Push

@@ -10,7 +10,8 @@ from django.apps import apps
 from campaigns import tasks
 from campaigns.figures import keeping
 from campaigns.sending import sending
-from campaigns.test_sends.sent_test import DeviceTest, SentTest
+from campaigns.test_sends.models import DeviceTest, SentTest
+from campaigns.test_sends.tasks import send_test
 from campaigns.texts.template import Template
 from notifications.people.project import Project
 from notifications.postgres import clock
@@ -55,7 +56,7 @@ def try_everything(desk: Desk, project: Project) -> None:
     about = {"settled_project": str(project.pk), "title": template.title, "body": template.body}
     desk.post("campaigns_template_test", **about, **answered())
     for test in SentTest.objects.all():
-        tasks.send_test(test.pk)
+        send_test(test.pk)
     assert DeviceTest.objects.count() == 6
     assert not DeviceTest.objects.filter(status="waiting").exists()
     assert everything() == before

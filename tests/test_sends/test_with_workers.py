@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from campaigns.test_sends.sent_test import DeviceTest, SentTest
+from campaigns.test_sends.models import DeviceTest, SentTest
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk

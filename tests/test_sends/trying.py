@@ -6,8 +6,8 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from campaigns import tasks
-from campaigns.test_sends.sent_test import DeviceTest, SentTest
+from campaigns.test_sends import tasks
+from campaigns.test_sends.models import DeviceTest, SentTest
 from campaigns.texts.template import Template
 from notifications.people.device import Device
 from notifications.people.project import Project

@@ -28,8 +28,6 @@ from campaigns.admin.campaign.in_place import MAKE
 from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.rehearsal import pages as rehearsals
 from campaigns.admin.run.deliveries import number
-from campaigns.admin.test_send import pages as test_sends
-from campaigns.admin.test_send.dialog import Offered
 from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.selection import sample
@@ -45,7 +43,8 @@ from campaigns.planning.variants import launching
 from campaigns.runs import policy
 from campaigns.runs.variants import split
 from campaigns.runs.variants.group import MAIN, in_words
-from campaigns.test_sends.asking import Tried, of_campaign, of_template
+from campaigns.test_sends import pages as test_sends
+from campaigns.test_sends.create import TextToTest, text_of_campaign, text_of_template
 from campaigns.texts import preview
 from campaigns.texts.content import TEXTS, Content, languages_of
 from campaigns.texts.template import Template
@@ -140,10 +139,10 @@ class Panels:
     def text_test_view(self, request: HttpRequest) -> HttpResponse:
         """The text as it stands in the form, sent to a few."""
 
-        def tried(variant: int) -> Tried:
+        def text_of(variant: int) -> TextToTest:
             project, template = _text_in(request)
             chosen = _category(request, project)
-            text = of_template(template)
+            text = text_of_template(template)
             name = text.name or request.POST.get("name", "").strip()
             return replace(text, name=name, category_kind=chosen.kind, category=chosen.slug)
 
@@ -153,11 +152,10 @@ class Panels:
         return test_sends.dialog(
             request,
             named(request),
-            tried,
+            text_of,
             about=about,
-            offered=Offered(
-                sorted(campaign.template.locales) if campaign else [], includes="#campaign_form"
-            ),
+            languages=sorted(campaign.template.locales) if campaign else [],
+            includes="#campaign_form",
         )
 
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -170,11 +168,10 @@ class Panels:
         return test_sends.dialog(
             request,
             campaign.project,
-            lambda variant: of_campaign(campaign, variant),
+            lambda variant: text_of_campaign(campaign, variant),
             about=campaign,
-            offered=Offered(
-                sorted({tag for one in texts for tag in one.template.locales}), texts=texts
-            ),
+            languages=sorted({tag for one in texts for tag in one.template.locales}),
+            variants=texts,
         )
 
     def when_view(self, request: HttpRequest) -> HttpResponse:

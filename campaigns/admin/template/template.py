@@ -22,9 +22,8 @@ from campaigns.admin.template.form import TemplateForm, as_posted, unsaved
 from campaigns.admin.template.languages import Translations
 from campaigns.admin.template.list import LANGUAGES_SHOWN, LETTERS_SHOWN, TemplateList
 from campaigns.admin.template.text_page import TextPage
-from campaigns.admin.test_send import pages as test_sends
-from campaigns.admin.test_send.dialog import Offered
-from campaigns.test_sends.asking import Tried, of_template
+from campaigns.test_sends import pages as test_sends
+from campaigns.test_sends.create import TextToTest, text_of_template
 from campaigns.texts import preview, revision
 from campaigns.texts.content import languages_of
 from campaigns.texts.template import Template
@@ -179,9 +178,8 @@ class TemplatePage(TextPage):
             project,
             lambda variant: _as_it_stands(request.POST, project, name),
             about=saved or Subject("template", None, name),
-            offered=Offered(
-                sorted(saved.locales) if saved else [], includes="#template_form, #preview-card"
-            ),
+            languages=sorted(saved.locales) if saved else [],
+            includes="#template_form, #preview-card",
         )
 
     def _preview(self, posted: Any, project: Project) -> dict[str, Any]:
@@ -216,9 +214,9 @@ class TemplatePage(TextPage):
         }
 
 
-def _as_it_stands(posted: Any, project: Any, name: str) -> Tried:
+def _as_it_stands(posted: Any, project: Any, name: str) -> TextToTest:
     template, problems = unsaved(posted, project)
     if problems:
         raise ValidationError([error for found in problems.values() for error in found])
     template.name = name
-    return of_template(template)
+    return text_of_template(template)

@@ -27,6 +27,7 @@ class Dialog(BaseDialogForm):
 
     template: str | None = None
     wide = False
+    includes = ""  # a selector of forms on the page that are posted along with it
 
     @property
     def title(self) -> str | None:

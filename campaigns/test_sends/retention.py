@@ -1,4 +1,4 @@
-"""Tests are of the moment: they go after a week, and a person's with the person."""
+"""Test sends are kept for a week. Those of an erased contact go with the contact."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from campaigns.test_sends.sent_test import DeviceTest, SentTest
+from campaigns.test_sends.models import DeviceTest, SentTest
 from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
@@ -18,14 +18,14 @@ def remove_old(now: datetime) -> None:
 
 
 def forget(contact_ids: Sequence[int]) -> None:
-    """With who is erased."""
+    """Delete the test sends of erased contacts."""
     SentTest.objects.filter(reads_as__in=contact_ids).delete()
     DeviceTest.objects.filter(contact_id__in=contact_ids).delete()
 
 
 @section("tests")
 def tests_of(contact: Contact) -> Iterator[dict[str, Any]]:
-    """The test sends to a person's devices, newest first."""
-    theirs = DeviceTest.objects.filter(contact_id=contact.pk).select_related("test")
-    for row in theirs.order_by("-pk").iterator():
+    """Export the test sends to a contact's devices, newest first."""
+    tests = DeviceTest.objects.filter(contact_id=contact.pk).select_related("test")
+    for row in tests.order_by("-pk").iterator():
         yield {"at": row.test.at, "content": row.test.content, "status": row.status}

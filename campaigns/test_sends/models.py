@@ -1,4 +1,4 @@
-"""SentTest: one text, tried on a few devices. DeviceTest: what FCM said of one of these."""
+"""SentTest: a text that was sent to a few devices. DeviceTest: FCM's answer for one of them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from notifications.people.project import OfProject
 
 
 class SentTest(OfProject):
-    """Which text was tried, by whom, and as whom was it read?"""
+    """A test send: its text, who sent it, and whose values it was read with."""
 
     name = models.CharField(max_length=120)  # of the template or the campaign
     content = models.JSONField()  # as a run would freeze it
     category_kind = models.CharField(max_length=13, blank=True)
     category = models.CharField(max_length=50, blank=True)
     ttl_seconds = models.PositiveIntegerField()
-    locale = models.CharField(max_length=35, blank=True)  # empty: whoever's values it has
+    locale = models.CharField(max_length=35, blank=True)  # empty: the contact's
     # No foreign keys, as with recipients: people and devices may go before it does.
-    reads_as = models.BigIntegerField(null=True)  # null: each reads their own values
+    reads_as = models.BigIntegerField(
+        null=True
+    )  # whose values are used; null: each device's own contact
     by = models.CharField(max_length=200)
     at = models.DateTimeField(db_default=Now())
 
@@ -33,12 +35,12 @@ class SentTest(OfProject):
 
     @property
     def reference(self) -> str:
-        """No run has such a one."""
+        """For the pace and logs. Differs from every run's."""
         return f"test-{self.pk}"
 
 
 class DeviceTest(models.Model):
-    """What became of the test on this device?"""
+    """One device of a test send, and FCM's answer."""
 
     class Status(models.TextChoices):
         WAITING = "waiting", _("Waiting")
@@ -50,7 +52,7 @@ class DeviceTest(models.Model):
 
     test = models.ForeignKey(SentTest, on_delete=models.CASCADE, related_name="devices")
     contact_id = models.BigIntegerField(db_index=True)
-    device_id = models.BigIntegerField(null=True)  # null: they have none
+    device_id = models.BigIntegerField(null=True)  # null: the contact has none
     platform = models.CharField(max_length=7, blank=True)
     status = models.CharField(max_length=8, choices=Status, default=Status.WAITING)
     reason = models.CharField(max_length=50, blank=True)

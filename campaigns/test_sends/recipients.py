@@ -1,4 +1,4 @@
-"""Whom a test may go to: the project's testers, one person, or who has a demo phone."""
+"""Recipients of a test send: the project's testers, one contact, or the demo phones."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from campaigns.test_sends.demo_phones import PHONES
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 
+MOST_DEVICES = 100  # of one test
+
 
 @dataclass(frozen=True)
-class Reached:
-    """A device of somebody; without one, somebody who has none."""
+class Recipient:
+    """A contact's device; `device_id` is None if the contact has none."""
 
     contact_id: int
     device_id: int | None
@@ -26,30 +28,31 @@ def testers(project: Project) -> QuerySet[Contact]:
     return Contact.objects.filter(project=project, tester=True)
 
 
-def some_testers(project: Project, most: int) -> list[Contact]:
-    """All of them, or one more than a test may go to: a program may mark a million."""
-    return list(testers(project).order_by("pk")[: most + 1])
+def first_testers(project: Project) -> list[Contact]:
+    """Return all testers, or more than a test may go to: a program may mark a million."""
+    return list(testers(project).order_by("pk")[: MOST_DEVICES + 1])
 
 
-def person(project: Project, external_id: str) -> QuerySet[Contact]:
-    known = Contact.objects.filter(project=project)
-    return known.none() if "\x00" in external_id else known.filter(external_id=external_id)
+def find_contact(project: Project, external_id: str) -> Contact | None:
+    if "\x00" in external_id:  # PostgreSQL has no such text
+        return None
+    return Contact.objects.filter(project=project, external_id=external_id).first()
 
 
-def with_demo_phones(project: Project) -> QuerySet[Contact]:
+def demo_phone_owners(project: Project) -> QuerySet[Contact]:
     owners = [phone.external_id for phone in PHONES.values()]
     return Contact.objects.filter(
         project=project, external_id__in=owners, devices__retired_at=None, devices__isnull=False
     ).distinct()
 
 
-def devices_of(project: Project, contact_ids: list[int], most: int) -> list[Reached]:
-    """Those that a launch at this moment would send to, one more than `most` at the most."""
+def find_devices(project: Project, contact_ids: list[int]) -> list[Recipient]:
+    """Return the devices that a launch at this moment would send to, or more than MOST_DEVICES."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT c.id, d.id, COALESCE(d.platform, '')"
             f" FROM {people_and_devices(project.pk)} WHERE c.project_id = %s AND c.id = ANY(%s)"
             " ORDER BY c.external_id, d.id LIMIT %s",
-            [project.pk, contact_ids, most + 1],
+            [project.pk, contact_ids, MOST_DEVICES + 1],
         )
-        return [Reached(*row) for row in cursor.fetchall()]
+        return [Recipient(*row) for row in cursor.fetchall()]

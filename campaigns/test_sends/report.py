@@ -1,26 +1,24 @@
-"""What is told of a test: each device's answer, what it means, and what to do next."""
+"""The report of a test send: each device's status, what it means, and what to do next."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.runs.reasons import Cause, Reason
-from campaigns.test_sends.sent_test import DeviceTest, SentTest
+from campaigns.test_sends.models import DeviceTest, SentTest
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 
 Status = DeviceTest.Status
 NO_DEVICE = "no_device"
-LOST_AFTER = timedelta(seconds=60)  # well over the time that FCM's answer may take
-# What is said otherwise of a test: nothing is retired for it, and nobody is sent to again.
-OWN: dict[str, tuple[Any, Any]] = {
+# These differ from a run's: a test retires no device, and is not sent again.
+MEANINGS: dict[str, tuple[Any, Any]] = {
     NO_DEVICE: (
         _("This person has no active device"),
         _("Open the app on their phone: it registers its address by itself."),
@@ -67,12 +65,12 @@ OWN: dict[str, tuple[Any, Any]] = {
         _("Send the test again."),
     ),
 }  # fmt: skip
-# What would pause a run says nothing about the device.
 GIVE_THE_ROLE = _(
     "Give the service account the role “Firebase Cloud Messaging API Admin” in the Google Cloud "
     "console, then send the test again."
 )
-OF_THE_PROJECT: dict[str, tuple[Any, Any]] = {
+# These would pause a run: they say nothing about the device.
+PROJECT_MEANINGS: dict[str, tuple[Any, Any]] = {
     "bad_credentials": (
         Cause.BAD_CREDENTIALS.label,
         _("Open the project and set a working service account, then send the test again."),
@@ -85,16 +83,16 @@ OF_THE_PROJECT: dict[str, tuple[Any, Any]] = {
           "then send the test again."),
     ),
 }  # fmt: skip
-TAKEN = _("FCM took it. Whether the phone shows it is for the phone to say: look at it.")
+ACCEPTED = _("FCM took it. Whether the phone shows it is for the phone to say: look at it.")
 
 
 @dataclass(frozen=True)
-class Told:
-    """One device, ready for a page or the API."""
+class DeviceReport:
+    """One device, for a page or the API."""
 
     row: DeviceTest
-    contact: str
-    address: str  # its end
+    contact: str  # external id
+    address: str  # the end of it
 
     @property
     def status(self) -> str:
@@ -119,12 +117,12 @@ class Told:
 
     @property
     def detail(self) -> str:
-        """Not what the answer below says in full."""
+        """Empty if `raw` says it in full."""
         return "" if self.row.raw else detail_in_words(self.row.reason, self.row.detail)
 
     @property
     def raw(self) -> str:
-        """The answer as it came, laid out where it is JSON."""
+        """Return FCM's answer, indented if it is JSON."""
         try:
             return json.dumps(json.loads(self.row.raw), indent=2, ensure_ascii=False)
         except ValueError:
@@ -133,20 +131,20 @@ class Told:
 
 def _meaning(row: DeviceTest) -> tuple[Any, Any]:
     if row.status == Status.ACCEPTED:
-        return TAKEN, ""
-    if said := OWN.get(row.reason) or OF_THE_PROJECT.get(row.reason):
-        return said
+        return ACCEPTED, ""
+    if meaning := MEANINGS.get(row.reason) or PROJECT_MEANINGS.get(row.reason):
+        return meaning
     if row.reason in Reason.values:
         return Reason(row.reason).label, STEPS.get(row.reason, "")
     return row.reason, ""
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A test as it stands."""
+class Report:
+    """A test so far."""
 
     test: SentTest
-    devices: list[Told]
+    devices: list[DeviceReport]
 
     @property
     def finished(self) -> bool:
@@ -158,14 +156,14 @@ class Picture:
         return {status: found[status] for status in Status.values}
 
 
-def picture(test: SentTest) -> Picture:
+def build_report(test: SentTest) -> Report:
     rows = list(test.devices.all())
     people = Contact.objects.in_bulk({row.contact_id for row in rows})
     devices = Device.objects.in_bulk({row.device_id for row in rows if row.device_id})
-    return Picture(
+    return Report(
         test,
         [
-            Told(
+            DeviceReport(
                 row,
                 people[row.contact_id].external_id,
                 devices[row.device_id].short_address if row.device_id in devices else "",

@@ -1,1 +1,0 @@
-"""Test sends through the API. The API's addresses enter."""
