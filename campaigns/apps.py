@@ -12,8 +12,8 @@ class CampaignsConfig(AppConfig):
         """Who is told of what."""
         _forget_with_people()
         from campaigns import naming, tasks  # these need the models, not there before this
-        from campaigns.alerts import clearing as old_alerts
-        from campaigns.alerts import words as of_alerts
+        from campaigns.alerts import retention as old_alerts
+        from campaigns.alerts import texts as of_alerts
         from campaigns.audiences import membership  # noqa: F401  # it says what it knows of people
         from campaigns.echo.converting import count_events
         from campaigns.engine import load, retaining

@@ -13,7 +13,6 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
-from campaigns.alerts.alert import Alert
 from campaigns.engine import first_part, unknowns
 from campaigns.planning import correcting, moving, rehearsing, schedule
 from campaigns.planning.campaign import Campaign
@@ -333,27 +332,6 @@ def archive_automation(automation: Automation, *, by: str) -> None:
     with transaction.atomic():
         automation.archive()
         _record_move(automation, by, gettext_noop("archived"))
-
-
-def acknowledge(alert: Alert, *, by: str) -> bool:
-    """Somebody has seen it, so nobody is reminded of it. Whether that is news."""
-    with transaction.atomic():
-        is_news = alert.acknowledge(by=by, now=timezone.now())
-        if is_news:
-            _record_alert(alert, by, gettext_noop("acknowledged"))
-    return is_news
-
-
-def take_back_acknowledgement(alert: Alert, *, by: str) -> bool:
-    with transaction.atomic():
-        is_news = alert.take_back()
-        if is_news:
-            _record_alert(alert, by, gettext_noop("took back having seen"))
-    return is_news
-
-
-def _record_alert(alert: Alert, by: str, action: str) -> None:
-    audit.record(by, action, alert, project=alert.project, kind=alert.kind, run=alert.run_id)
 
 
 def _record_move(automation: Automation, by: str, action: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from campaigns.alerts.alert import Alert as Alert
+from campaigns.alerts.models import Alert as Alert
 from campaigns.audiences.audience import Audience as Audience
 from campaigns.audiences.audience import Member as Member
 from campaigns.echo.goal import Conversion as Conversion

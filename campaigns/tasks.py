@@ -17,7 +17,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from campaigns.alerts import judging
+from campaigns.alerts import evaluation
+from campaigns.alerts import tasks as alert_tasks
 from campaigns.audiences.lists import filling, sizes
 from campaigns.echo import recounting
 from campaigns.engine import engine, messages, retaining
@@ -64,7 +65,6 @@ UNFOLDING_SECONDS = 5.0
 SENDING_SECONDS = 60.0  # of one task; then it is another's turn
 AT_LEAST = 0.02  # between two looks: what is ripe may be locked by who cancels it
 DECIDING_SECONDS = 5.0
-JUDGED_WITHIN = 60  # seconds; then the sweep has enqueued it again
 # Keys as the previous release sets them: its processes may still run beside these.
 MESSAGES, TRIGGERS = Flag("messages-rung"), Flag("triggers-rung")
 
@@ -95,8 +95,8 @@ def sweep() -> None:
         publish(check_texts, {"check_id": check_id})
     for seconds in if_free(deciding.due_soon) or ():
         publish(decide_triggers, countdown=seconds)
-    if patiently(lambda: judging.due(now), seconds=0):
-        publish(judge_alerts, expires=JUDGED_WITHIN)
+    if patiently(lambda: evaluation.is_due(now), seconds=0):
+        publish(alert_tasks.evaluate_alerts, expires=alert_tasks.EXPIRES)
     Tick.record(now)
 
 
@@ -136,12 +136,6 @@ def recount_echo() -> None:
     run = patiently(lambda: recounting.due(now).first())
     if run is not None and recounting.recount(run, now=now) is not None:
         enqueue(recount_echo)
-
-
-@background_task()
-def judge_alerts() -> None:
-    """Raise and resolve alerts, and notify people of them."""
-    judging.judge(patiently(clock.now, seconds=0))
 
 
 # --- Messages to single people --------------------------------------------------------------------

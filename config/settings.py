@@ -316,7 +316,7 @@ SPECTACULAR_SETTINGS = {
         "Repeat": "campaigns.planning.campaign.Campaign.Repeat",
         "OnDays": ["each", "workdays", "last_day"],
         "Weekday": "campaigns.planning.repeats.weekdays.NAMES",
-        "AlertKind": "campaigns.alerts.alert.Kind",
+        "AlertKind": "campaigns.alerts.models.Kind",
         "ReportKind": "notifications.outgoing.kinds.Kind",
         "ReportLanguage": LANGUAGES,
         "ReportState": "notifications.outgoing.call.Call.State",

@@ -8,11 +8,11 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from campaigns.admin.alert import pages as alerts
 from campaigns.admin.calendar.quota import pages as quota
 from campaigns.admin.message import pages as messages
 from campaigns.admin.overview import overview
 from campaigns.admin.rehearsal import pages as rehearsals
+from campaigns.alerts import pages as alerts
 from campaigns.api.receipts.receipts import links_elsewhere
 from campaigns.demo import pages as demo
 from config.middleware import projects

@@ -1,4 +1,5 @@
-"""Alerts to people: what is wrong now, judged at beat's tick, told until somebody has seen it.
+"""Alerts: what is wrong now. Endpoints get each when it is raised, each hour until it is
+acknowledged, and when it ends.
 
-The tasks and the doors enter. What is watched, and from which number on, stands in `watching.py`.
+Start with `conditions.py`: what is checked, and the thresholds. `evaluation.py` raises and ends.
 """

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from campaigns.alerts import api as alerts
 from campaigns.api import (
     audiences,
     campaigns,
@@ -14,7 +15,6 @@ from campaigns.api import (
     steering,
     templates,
 )
-from campaigns.api.alerts import alerts
 from campaigns.api.automations import automations
 from campaigns.api.endpoints import endpoints
 from campaigns.api.from_runs import corrections

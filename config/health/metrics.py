@@ -15,8 +15,8 @@ from django.db.models import Count, Min, QuerySet, Sum
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from campaigns.alerts.alert import Kind as AlertKind
-from campaigns.alerts.alert import open_alerts
+from campaigns.alerts.models import Kind as AlertKind
+from campaigns.alerts.models import open_alerts
 from campaigns.echo.recount import differences_lately
 from campaigns.results.repairs import repairs, stalled
 from campaigns.runs.chunk import LEASE, Chunk

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _
 
-from campaigns.admin.alert import shown as alerts
 from campaigns.admin.overview import overview
+from campaigns.alerts import pages as alerts
 from config import doors
 from notifications.admin.furniture.chosen import chosen, within
 from notifications.outgoing.endpoint import Endpoint
@@ -177,7 +177,7 @@ def _paused_runs(request: HttpRequest) -> dict[str, Any]:
 
 
 def _unseen_alerts(request: HttpRequest) -> dict[str, Any]:
-    count = alerts.waiting(chosen(request))
+    count = alerts.count_unacknowledged(chosen(request))
     return {"badge": f"{count:,}", "badge_variant": "danger"} if count else {}
 
 

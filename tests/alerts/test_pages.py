@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.admin.alert import pages
-from campaigns.alerts.alert import Alert, Kind
+from campaigns.alerts import pages
+from campaigns.alerts.models import Alert, Kind
 from campaigns.engine import retaining
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import OFFERED
@@ -157,7 +157,7 @@ def test_the_overview_counts_them_and_says_those_that_nobody_has_seen_first(
     stuck = {"kind": Kind.STUCK, "numbers": {"since": "2031-05-31T09:30:00Z"}}
     runs = [worked_on(make_run(project, name=f"R{number}")) for number in range(4)]
     alerts = [make_alert(project, run=run, **stuck) for run in runs]
-    control.acknowledge(alerts[3], by="user:ada")
+    alerts[3].acknowledge(by="user:ada")
     alerts.append(make_alert(project, run=paused_by_itself(project, name="Paused")))
     said = sender.open("index")
     assert "5 alerts stand. 4 were seen by nobody yet. All alerts" in said
@@ -165,14 +165,14 @@ def test_the_overview_counts_them_and_says_those_that_nobody_has_seen_first(
     assert "“R0” is stuck for 10 min" in section and "“R3” is stuck" not in section
     assert "“Paused”" not in section, "it stands beneath"
     for alert in alerts:
-        control.acknowledge(alert, by="user:ada")
+        alert.acknowledge(by="user:ada")
     assert "Somebody has seen them." in sender.open("index")
 
 
 def test_the_navigation_counts_what_nobody_has_seen(project: Project, sender: Desk) -> None:
     alert = make_alert(project)
     assert "Alerts 1" in sender.open("campaigns_alerts").replace("notification_important ", "")
-    control.acknowledge(alert, by="user:ada")
+    alert.acknowledge(by="user:ada")
     assert "Alerts 1" not in sender.open("campaigns_alerts")
 
 

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.alerts.watching import slow
+from campaigns.alerts.conditions import find_slow
 from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import Event, Report, Reporter
 from campaigns.engine import engine
@@ -271,7 +271,7 @@ def test_a_wait_is_not_too_slow_and_the_end_is_said_with_it(project: Project, fc
     Run.objects.filter(pk=run.pk).update(started_at=began, ttl_seconds=1_900)
     run.refresh_from_db()
 
-    assert list(slow(timezone.now())) == []
+    assert list(find_slow(timezone.now())) == []
     eta = reports.progress(run).eta_at
     assert eta is not None and eta >= (part(run).judges_at or eta)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from campaigns.alerts import judging
-from campaigns.alerts.alert import Alert, Kind
+from campaigns.alerts.evaluation import evaluate_alerts
+from campaigns.alerts.models import Alert, Kind
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
@@ -23,7 +23,7 @@ def look(now: datetime | None = None) -> bool:
     now = now or timezone.now()
     if not Tick.objects.exists():
         Tick.record(now)
-    return judging.judge(now)
+    return evaluate_alerts(now)
 
 
 def look_again(now: datetime | None = None) -> None:

@@ -12,7 +12,8 @@ import pytest
 from django.test import Client
 
 from campaigns import tasks
-from campaigns.alerts.alert import Alert
+from campaigns.alerts.models import Alert
+from campaigns.alerts.tasks import evaluate_alerts
 from campaigns.audiences import reach
 from campaigns.figures import keeping
 from campaigns.planning.campaign import Campaign
@@ -203,7 +204,7 @@ def test_no_alert_is_raised_by_one_that_waits_for_a_person(project: Project, fcm
     make_people(project, addresses(vague=150))
     rehearsal = rehearse(make_campaign(project))
     assert rehearsal.run.state == "paused"
-    tasks.judge_alerts()
+    evaluate_alerts()
     assert not Alert.objects.filter(ended_at=None).exists()
 
 

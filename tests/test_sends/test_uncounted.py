@@ -8,6 +8,7 @@ import pytest
 from django.apps import apps
 
 from campaigns import tasks
+from campaigns.alerts.tasks import evaluate_alerts
 from campaigns.figures import keeping
 from campaigns.sending import sending
 from campaigns.test_sends.models import DeviceTest, SentTest
@@ -79,6 +80,6 @@ def test_results_and_figures_say_the_same_after_it(project: Project, desk: Desk,
              f"runs/{run.pk}/deliveries", "messages", "alerts")  # fmt: skip
     before = [call.get(page).json() for page in pages]
     try_everything(desk, project)
-    tasks.judge_alerts()
+    evaluate_alerts()
     keeping.keep_figures(now=clock.now())
     assert [call.get(page).json() for page in pages] == before

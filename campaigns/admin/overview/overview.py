@@ -13,12 +13,12 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns.admin.alert.shown import of_overview
 from campaigns.admin.message.numbers import sends_messages, stand_of, waits
 from campaigns.admin.overview.days import days_of
 from campaigns.admin.overview.needs import needs, paused
 from campaigns.admin.overview.people import people
 from campaigns.admin.run.live import OVERDUE
+from campaigns.alerts.pages import alerts_of_overview
 from campaigns.audiences.audience import Audience
 from campaigns.echo.funnel import Told, opened
 from campaigns.figures.quota import busiest, quotas
@@ -104,7 +104,7 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
         "running": [_running(run, now) for run in running],
         "scheduled": [_scheduled(run, now) for run in scheduled],
         "waiting": needs(project, now),
-        **of_overview(project),
+        **alerts_of_overview(project),
         "recent": _recent(list(recent.order_by("-pk")[:RUNS_SHOWN])),
         "any_runs": of_project.exists(),
         "silence": _silence(now),

@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import verbs
-from campaigns.admin.alert.shown import of_run
 from campaigns.admin.run import chunk, deliveries, live, person_sent, why
 from campaigns.admin.run.correct import CORRECT, Corrects, offers_a_correction
 from campaigns.admin.run.dialogs import (
@@ -50,6 +49,7 @@ from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
 from campaigns.admin.run.text import said
 from campaigns.admin.run.text.change import ChangeTextDialog
+from campaigns.alerts.pages import alerts_of_run
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.words import sentence
@@ -172,7 +172,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
         run = context["original"]
-        context |= {**self._everything(request, run), **of_run(request, run)}
+        context |= {**self._everything(request, run), **alerts_of_run(request, run)}
         context |= {"readings": as_sent.readings(run), "snippets": as_sent.snippets(run)}
         return super().render_change_form(request, context, *args, **kw)
 

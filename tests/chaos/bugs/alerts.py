@@ -11,23 +11,23 @@ from tests.chaos.bug import bug, patch
 @bug("an alert changes before anybody is told", fault="F81")
 def _in_two_steps() -> None:
     """Who dies in between leaves an alert that is over, of which nobody hears."""
-    from campaigns.alerts import judging
+    from campaigns.alerts import evaluation
 
     class Apart:
         atomic = staticmethod(nullcontext)
 
-    patch(judging, "transaction", Apart)
+    patch(evaluation, "transaction", Apart)
 
 
 @bug("an alert that stands is told as if it was new", fault="F81")
 def _told_again() -> None:
     """Each look tells it again, not only the one that raised it."""
-    from campaigns.alerts import judging, telling
+    from campaigns.alerts import evaluation, events
 
-    hold = judging._hold
+    update = evaluation._update
 
-    def tell_again(alert: Any, wrong: Any, now: Any) -> None:
-        hold(alert, wrong, now)
-        telling.raised(alert, now)
+    def send_again(alert: Any, problem: Any, now: Any) -> None:
+        update(alert, problem, now)
+        events.send_raised(alert, now)
 
-    patch(judging, "_hold", tell_again)
+    patch(evaluation, "_update", send_again)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from campaigns import control, tasks
-from campaigns.alerts.alert import Alert, open_alerts
+from campaigns import control
+from campaigns.alerts.models import Alert, open_alerts
+from campaigns.alerts.tasks import evaluate_alerts
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
@@ -72,7 +73,7 @@ def _looked(scene: Scene, what: str, condition: Callable[[], bool]) -> None:
     def looks() -> bool:
         scene.stage.tend()
         Tick.objects.update(judged_at=None)
-        tasks.judge_alerts.delay()
+        evaluate_alerts.delay()
         time.sleep(BETWEEN)
         return condition()
 

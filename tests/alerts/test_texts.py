@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.utils import translation
 
-from campaigns.alerts import words
-from campaigns.alerts.alert import Kind
+from campaigns.alerts import texts
+from campaigns.alerts.models import Kind
 
 NUMBERS: dict[str, dict[str, Any]] = {
     Kind.PAUSED: {"cause": "by_hand", "detail": {"code": "", "args": None, "text": ""}},
@@ -38,20 +38,20 @@ def data_of(kind: str, **other: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", Kind.values)
 def test_every_kind_says_what_is_wrong_by_how_much_and_what_to_do(kind: str) -> None:
-    said = words.of(data_of(kind), "Asia/Seoul")
+    said = texts.text_of_data(data_of(kind), "Asia/Seoul")
     assert f"{said.headline} | {said.text}".startswith(SAYS[Kind(kind)])
     assert said.next_step
     with translation.override("ko"):
-        korean = words.of(data_of(kind))
+        korean = texts.text_of_data(data_of(kind))
     assert korean.headline != said.headline and korean.next_step != said.next_step
 
 
 @pytest.mark.parametrize("kind", Kind.values)
 def test_a_reminder_and_an_end_say_that_they_are_one(kind: str) -> None:
-    headline = words.of(data_of(kind)).headline
-    assert words.raised(data_of(kind)).headline == headline
-    assert words.raised(data_of(kind, reminder=True)).headline == f"Still: {headline}"
-    over = words.ended(
+    headline = texts.text_of_data(data_of(kind)).headline
+    assert texts.raised(data_of(kind)).headline == headline
+    assert texts.raised(data_of(kind, reminder=True)).headline == f"Still: {headline}"
+    over = texts.ended(
         data_of(kind, ended_at="2026-05-31T10:50:00.000Z", acknowledged_by="user:bob")
     )
     assert over.headline == f"Over: {headline}" and over.text == "It stood for 1 h 20 min."
@@ -59,9 +59,9 @@ def test_a_reminder_and_an_end_say_that_they_are_one(kind: str) -> None:
 
 
 def test_messages_of_which_none_leaves_are_of_no_campaign() -> None:
-    said = words.raised(data_of(Kind.PAUSED, campaign=None))
+    said = texts.raised(data_of(Kind.PAUSED, campaign=None))
     assert (said.headline, said.label) == ("No message to single people leaves", "Open the alerts")
 
 
 def test_a_kind_of_the_next_release_is_told_by_its_code() -> None:
-    assert words.raised(data_of("flooded")).headline == "flooded"
+    assert texts.raised(data_of("flooded")).headline == "flooded"

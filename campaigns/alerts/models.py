@@ -1,20 +1,20 @@
-"""Alert: something that is wrong now and that a person should know of. It is told when it is
-raised and each hour until somebody has seen it, and once more when it has ended."""
+"""Alert: something that is wrong in a project, or was."""
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from campaigns.runs.run import Run
 from notifications.people.project import OfProject
+from notifications.staff import audit
 
 
 class Kind(models.TextChoices):
-    """The closed list; `watching.py` has a look for each."""
+    """`conditions.py` has a check for each."""
 
     PAUSED = "paused", _("Paused, needs a person")
     STUCK = "stuck", _("Stuck")
@@ -26,15 +26,15 @@ class Kind(models.TextChoices):
 
 
 class Alert(OfProject):
-    """What is wrong, since when, and does anybody know?"""
+    """One condition from when it was first found true until it no longer is."""
 
     kind = models.CharField(max_length=20, choices=Kind)
     run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="alerts")
-    # What was measured, of which words are made in each reader's language.
+    # What was measured. Texts are made from it, in each reader's language.
     numbers = models.JSONField(default=dict)
     raised_at = models.DateTimeField()
-    held_at = models.DateTimeField()  # when it was last found to be so
-    told_at = models.DateTimeField(null=True)  # the last time; null: nobody wanted to hear
+    held_at = models.DateTimeField()  # when it was last found true
+    told_at = models.DateTimeField(null=True)  # last sent to endpoints; null: none wants it
     acknowledged_at = models.DateTimeField(null=True)
     acknowledged_by = models.CharField(max_length=200, blank=True)
     ended_at = models.DateTimeField(null=True)
@@ -64,24 +64,32 @@ class Alert(OfProject):
     def is_open(self) -> bool:
         return self.ended_at is None
 
-    def acknowledge(self, *, by: str, now: datetime) -> bool:
-        """Somebody has seen it: no more reminders. Whether that is news; one guarded UPDATE."""
-        standing = Alert.objects.filter(pk=self.pk, ended_at=None, acknowledged_at=None)
-        done = standing.update(acknowledged_at=now, acknowledged_by=by)
+    def acknowledge(self, *, by: str) -> None:
+        """Stop reminders. Changes nothing if it was acknowledged before, or has ended."""
+        with transaction.atomic():
+            if (
+                unacknowledged_alerts()
+                .filter(pk=self.pk)
+                .update(acknowledged_at=timezone.now(), acknowledged_by=by)
+            ):
+                self._record(by, gettext_noop("acknowledged"))
         self.refresh_from_db()
-        return bool(done)
 
-    def take_back(self) -> bool:
-        """It was not seen after all: reminders go on. Whether that is news."""
-        quiet = Alert.objects.filter(pk=self.pk, ended_at=None, acknowledged_at__isnull=False)
-        done = quiet.update(acknowledged_at=None, acknowledged_by="")
+    def undo_acknowledgement(self, *, by: str) -> None:
+        """Let reminders go on."""
+        with transaction.atomic():
+            acknowledged = open_alerts().filter(pk=self.pk, acknowledged_at__isnull=False)
+            if acknowledged.update(acknowledged_at=None, acknowledged_by=""):
+                self._record(by, gettext_noop("took back having seen"))
         self.refresh_from_db()
-        return bool(done)
+
+    def _record(self, by: str, action: str) -> None:
+        audit.record(by, action, self, project=self.project, kind=self.kind, run=self.run_id)
 
 
 def open_alerts() -> models.QuerySet[Alert]:
     return Alert.objects.filter(ended_at=None)
 
 
-def unseen() -> models.QuerySet[Alert]:
+def unacknowledged_alerts() -> models.QuerySet[Alert]:
     return open_alerts().filter(acknowledged_at=None)

@@ -1,4 +1,4 @@
-"""Removing alerts that ended long ago."""
+"""Remove alerts that ended long ago."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db.models import Count, Min, Q, QuerySet
 
-from campaigns.alerts.alert import Alert
+from campaigns.alerts.models import Alert
 from notifications.people.retention import Kept, Kind
 
 

@@ -1,5 +1,4 @@
-"""Words: what an alert says to people, in the language of whoever reads it. The same on the page,
-in Slack and by e-mail."""
+"""The texts of an alert, in the reader's language: the same on the page, in Slack and by e-mail."""
 
 from __future__ import annotations
 
@@ -11,8 +10,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns.alerts.alert import Alert, Kind
-from campaigns.alerts.telling import as_data
+from campaigns.alerts.events import alert_data
+from campaigns.alerts.models import Alert, Kind
 from campaigns.outgoing.words import why
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs.messages.outcome import GOES_ON_BY_ITSELF
@@ -26,46 +25,46 @@ Data = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Words:
-    """What is wrong, by how much, and what a person can do."""
+class AlertText:
+    """What is wrong, by how much, and what to do."""
 
     headline: str
     text: str
     next_step: str
 
 
-def of_alert(alert: Alert) -> Words:
-    return of(as_data(alert), alert.project.timezone)
+def text_of(alert: Alert) -> AlertText:
+    return text_of_data(alert_data(alert), alert.project.timezone)
 
 
-def of(data: Data, zone: str = "UTC") -> Words:
-    """During an upgrade the next release may write kinds that we do not know."""
-    made = MADE.get(data["kind"])
-    return made(data, data["numbers"], zone) if made else Words(str(data["kind"]), "", "")
+def text_of_data(data: Data, zone: str = "UTC") -> AlertText:
+    """During an upgrade, the next release may write kinds that this one does not know."""
+    make = TEXTS.get(data["kind"])
+    return make(data, data["numbers"], zone) if make else AlertText(str(data["kind"]), "", "")
 
 
-def _paused(data: Data, numbers: Data, zone: str) -> Words:
+def _paused(data: Data, numbers: Data, zone: str) -> AlertText:
     if not data["campaign"]:
         headline = _("No message to single people leaves")
-        return Words(headline, why(numbers), str(GOES_ON_BY_ITSELF))
+        return AlertText(headline, why(numbers), str(GOES_ON_BY_ITSELF))
     headline = _("“%(name)s” is paused and needs you") % _named(data)
-    return Words(headline, why(numbers), str(NEXT_STEP.get(numbers["cause"], "")))
+    return AlertText(headline, why(numbers), str(NEXT_STEP.get(numbers["cause"], "")))
 
 
-def _stuck(data: Data, numbers: Data, zone: str) -> Words:
+def _stuck(data: Data, numbers: Data, zone: str) -> AlertText:
     since = _moment(numbers["since"], zone)
-    return Words(
+    return AlertText(
         _("“%(name)s” is stuck") % _named(data),
         _("It has work to do, but made no request since %(when)s.") % {"when": since},
         _("Is a worker of the queue “bulk” running? Operations shows all of them."),
     )
 
 
-def _slow(data: Data, numbers: Data, zone: str) -> Words:
+def _slow(data: Data, numbers: Data, zone: str) -> AlertText:
     waiting = ngettext(
         "%(count)s recipient waits.", "%(count)s recipients wait.", numbers["waiting"]
     ) % {"count": f"{numbers['waiting']:,}"}
-    told = _(
+    text = _(
         "%(rate)s a second were sent to in the last 10 minutes; it takes %(needed)s a second to "
         "reach them before %(deadline)s."
     ) % {
@@ -73,18 +72,18 @@ def _slow(data: Data, numbers: Data, zone: str) -> Words:
         "needed": f"{numbers['needed']:,}",
         "deadline": _moment(numbers["deadline"], zone),
     }
-    return Words(
+    return AlertText(
         _("“%(name)s” is too slow to finish in time") % _named(data),
-        f"{waiting} {told}",
+        f"{waiting} {text}",
         _("The run's page says what limits its rate. Whoever is not reached by then gets nothing."),
     )
 
 
-def _rejected(data: Data, numbers: Data, zone: str) -> Words:
-    told = _("%(rejected)s of %(judged)s (%(percent)s %%); usually it is %(usual)s %%.")
-    return Words(
+def _rejected(data: Data, numbers: Data, zone: str) -> AlertText:
+    text = _("%(rejected)s of %(judged)s (%(percent)s %%); usually it is %(usual)s %%.")
+    return AlertText(
         _("“%(name)s” has unusually many rejected") % _named(data),
-        told
+        text
         % {
             "rejected": f"{numbers['rejected']:,}",
             "judged": f"{numbers['judged']:,}",
@@ -95,22 +94,22 @@ def _rejected(data: Data, numbers: Data, zone: str) -> Words:
     )
 
 
-def _dead(data: Data, numbers: Data, zone: str) -> Words:
-    told = _("%(count)s addresses were found dead today; on a usual day it is %(usual)s.")
-    return Words(
+def _dead(data: Data, numbers: Data, zone: str) -> AlertText:
+    text = _("%(count)s addresses were found dead today; on a usual day it is %(usual)s.")
+    return AlertText(
         _("More dead addresses than usual"),
-        told % {"count": f"{numbers['count']:,}", "usual": f"{numbers['usual']:,}"},
+        text % {"count": f"{numbers['count']:,}", "usual": f"{numbers['usual']:,}"},
         _("Did an import bring an old list, or did the app move to another Firebase project?"),
     )
 
 
-def _quota(data: Data, numbers: Data, zone: str) -> Words:
-    told = _("%(used)s of %(quota)s requests were made in a minute: %(share)s %%.")
+def _quota(data: Data, numbers: Data, zone: str) -> AlertText:
+    text = _("%(used)s of %(quota)s requests were made in a minute: %(share)s %%.")
     used, quota = numbers["used"], numbers["quota"]
     shares = {"used": f"{used:,}", "quota": f"{quota:,}", "share": share(used, quota)}
-    return Words(
+    return AlertText(
         _("FCM's quota is nearly used up"),
-        told % shares,
+        text % shares,
         _(
             "What is above it is refused and tried again later. Slow a run down, or ask Google for "
             "more."
@@ -118,16 +117,16 @@ def _quota(data: Data, numbers: Data, zone: str) -> Words:
     )
 
 
-def _unopened(data: Data, numbers: Data, zone: str) -> Words:
-    told = _("FCM accepted %(accepted)s; %(able)s devices would tell that they opened it.")
-    return Words(
+def _unopened(data: Data, numbers: Data, zone: str) -> AlertText:
+    text = _("FCM accepted %(accepted)s; %(able)s devices would tell that they opened it.")
+    return AlertText(
         _("Nobody has opened “%(name)s”") % _named(data),
-        told % {"accepted": f"{numbers['accepted']:,}", "able": f"{numbers['able']:,}"},
+        text % {"accepted": f"{numbers['accepted']:,}", "able": f"{numbers['able']:,}"},
         _("Send it to a phone of your own: does it arrive, and does a tap open the app?"),
     )
 
 
-MADE: dict[str, Callable[[Data, Data, str], Words]] = {
+TEXTS: dict[str, Callable[[Data, Data, str], AlertText]] = {
     Kind.PAUSED: _paused,
     Kind.STUCK: _stuck,
     Kind.SLOW: _slow,
@@ -150,21 +149,25 @@ def _moment(text: str, zone: str) -> str:
 
 
 def raised(data: Data) -> Said:
-    words = of(data)
+    alert = text_of_data(data)
     headline = _("Still: %(what)s") if data["reminder"] else "%(what)s"
-    text = "\n".join(part for part in (words.text, words.next_step) if part)
-    quiet = _("You are reminded each hour until somebody says on that page that they have seen it.")
-    return _said(data, headline % {"what": words.headline}, f"{text}\n{quiet}")
+    text = "\n".join(part for part in (alert.text, alert.next_step) if part)
+    reminders = _(
+        "You are reminded each hour until somebody says on that page that they have seen it."
+    )
+    return _composed(data, headline % {"what": alert.headline}, f"{text}\n{reminders}")
 
 
 def ended(data: Data) -> Said:
-    stood = datetime.fromisoformat(data["ended_at"]) - datetime.fromisoformat(data["raised_at"])
-    text = _("It stood for %(time)s.") % {"time": in_words(stood)}
+    lasted = datetime.fromisoformat(data["ended_at"]) - datetime.fromisoformat(data["raised_at"])
+    text = _("It stood for %(time)s.") % {"time": in_words(lasted)}
     seen = [(_("Seen by"), who(by))] if (by := data["acknowledged_by"]) else []
-    return _said(data, _("Over: %(what)s") % {"what": of(data).headline}, text, seen)
+    return _composed(data, _("Over: %(what)s") % {"what": text_of_data(data).headline}, text, seen)
 
 
-def _said(data: Data, headline: str, text: str, facts: list[tuple[str, str]] | None = None) -> Said:
+def _composed(
+    data: Data, headline: str, text: str, facts: list[tuple[str, str]] | None = None
+) -> Said:
     label = _("Open the run") if data["campaign"] else _("Open the alerts")
     return Said(headline, text, facts or [], data["url"] or "", label)
 

@@ -1,4 +1,4 @@
-"""Alerts: what is wrong now and was, and that somebody has seen it."""
+"""Alerts through the API: read and acknowledge."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns import control
-from campaigns.alerts import words
-from campaigns.alerts.alert import Alert, Kind
+from campaigns.alerts.models import Alert, Kind
+from campaigns.alerts.texts import text_of
 from notifications.api.ground import pages
 from notifications.api.ground.fields import Nothing
 from notifications.api.ground.idempotency import idempotent
@@ -55,14 +54,14 @@ class AlertSerializer(serializers.Serializer[Alert]):
     ended_at = serializers.DateTimeField(allow_null=True)
 
     def to_representation(self, alert: Alert) -> dict[str, Any]:
-        said = words.of_alert(alert)
+        text = text_of(alert)
         return {
             "id": alert.pk,
             "kind": alert.kind,
             "run": alert.run_id,
             "open": alert.is_open,
-            "headline": said.headline,
-            "text": said.text,
+            "headline": text.headline,
+            "text": text.text,
             "numbers": alert.numbers,
             "raised_at": alert.raised_at,
             "told_at": alert.told_at,
@@ -115,5 +114,5 @@ class AlertAcknowledge(ApiView):
         before, or has ended, stays as it is."""
         self.given(Nothing)
         alert = self.find(Alert, pk)
-        control.acknowledge(alert, by=self.actor)
+        alert.acknowledge(by=self.actor)
         return Response(AlertSerializer(alert).data)

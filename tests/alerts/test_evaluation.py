@@ -10,9 +10,10 @@ from django.core import mail
 from django.utils import timezone
 
 from campaigns import control, tasks
-from campaigns.alerts import judging, telling
-from campaigns.alerts.alert import Alert
-from campaigns.alerts.watching import WATCHES
+from campaigns.alerts import evaluation, events
+from campaigns.alerts.conditions import CONDITIONS
+from campaigns.alerts.models import Alert
+from campaigns.alerts.tasks import evaluate_alerts
 from campaigns.runs.tick import Tick
 from notifications.outgoing.kinds import OFFERED, Kind
 from notifications.outgoing.outbox import Outgoing
@@ -54,13 +55,13 @@ def test_the_sweep_rings_when_a_look_is_due_and_only_then(
 ) -> None:
     expiries: list[int] = []
     monkeypatch.setattr(
-        tasks.judge_alerts, "apply_async", lambda **how: expiries.append(how["expires"])
+        evaluate_alerts, "apply_async", lambda **how: expiries.append(how["expires"])
     )
     tasks.sweep()
     assert expiries == [], "beat has only just begun"
     tasks.sweep()
     assert expiries == [60]
-    tasks.judge_alerts()
+    evaluate_alerts()
     tasks.sweep()
     assert len(expiries) == 1
 
@@ -80,13 +81,13 @@ def test_what_was_seen_is_quiet_and_its_end_is_told(shop: Project) -> None:
     run, now = paused_by_itself(shop), timezone.now()
     look(now)
     alert = Alert.objects.get()
-    control.acknowledge(alert, by="user:ada")
+    alert.acknowledge(by="user:ada")
     look(now + 3 * HOUR)
     assert heard() == [RAISED]
-    control.take_back_acknowledgement(alert, by="user:ada")
+    alert.undo_acknowledgement(by="user:ada")
     look(now + 3 * HOUR + MINUTE)
     assert heard() == [RAISED, REMINDED]
-    control.acknowledge(alert, by="user:bob")
+    alert.acknowledge(by="user:bob")
     control.resume(run, by="user:ada")
     look(now + 4 * HOUR)
     assert heard() == [RAISED, REMINDED, ENDED]
@@ -121,24 +122,24 @@ def test_a_look_that_dies_after_the_change_leaves_neither_the_alert_nor_the_word
 ) -> None:
     """The next tick does both, once."""
     run = paused_by_itself(shop)
-    put = telling._put
+    put = events._put
 
     def dies(*given: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(telling, "_put", dies)
+    monkeypatch.setattr(events, "_put", dies)
     with pytest.raises(KeyboardInterrupt):
         look()
     assert not Alert.objects.exists() and heard() == []
-    monkeypatch.setattr(telling, "_put", put)
+    monkeypatch.setattr(events, "_put", put)
     look_again()
     assert heard() == [RAISED]
     control.resume(run, by="user:ada")
-    monkeypatch.setattr(telling, "_put", dies)
+    monkeypatch.setattr(events, "_put", dies)
     with pytest.raises(KeyboardInterrupt):
         look_again()
     assert Alert.objects.get().is_open
-    monkeypatch.setattr(telling, "_put", put)
+    monkeypatch.setattr(events, "_put", put)
     look_again()
     assert heard() == [RAISED, ENDED]
 
@@ -158,8 +159,9 @@ def test_two_looks_at_once_raise_it_once_and_end_it_once(project: Project) -> No
 
 def _look_as_another() -> None:
     """Which found nothing raised and nothing ended, and comes to write it a moment later."""
-    for watch in WATCHES:
-        judging._compare(watch, judging._look(watch, timezone.now()) or [], timezone.now())
+    for condition in CONDITIONS:
+        problems = evaluation._check(condition, timezone.now())
+        evaluation._apply(condition, problems or [], timezone.now())
 
 
 def test_an_e_mail_says_it_in_plain_words_with_a_link(

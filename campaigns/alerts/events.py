@@ -1,40 +1,40 @@
-"""Telling: what endpoints hear of an alert, put in the outbox beside its change."""
+"""Webhook events of an alert, put into the outbox in the transaction that changes the alert."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from campaigns.alerts.alert import Alert
+from campaigns.alerts.models import Alert
 from notifications.outgoing import outbox
 from notifications.outgoing.composing import address
 from notifications.outgoing.kinds import Kind
 from notifications.outgoing.outbox import Event, written
 
 
-def raised(alert: Alert, now: datetime) -> int:
-    """How many endpoints hear it."""
+def send_raised(alert: Alert, now: datetime) -> int:
+    """Returns how many endpoints get it."""
     return _put(alert, Kind.ALERT_RAISED, now)
 
 
-def ended(alert: Alert, now: datetime) -> int:
+def send_ended(alert: Alert, now: datetime) -> int:
     return _put(alert, Kind.ALERT_ENDED, now)
 
 
 def _put(alert: Alert, kind: Kind, now: datetime) -> int:
     campaign = alert.run.campaign_id if alert.run else None
-    return outbox.put(alert.project_id, [Event(kind, now, as_data(alert))], about=campaign)
+    return outbox.put(alert.project_id, [Event(kind, now, alert_data(alert))], about=campaign)
 
 
-def as_data(alert: Alert) -> dict[str, Any]:
-    """Codes and numbers; the words for people are made of these, in the language of each."""
+def alert_data(alert: Alert) -> dict[str, Any]:
+    """Codes and numbers. `texts.py` makes texts from them, in each reader's language."""
     run = alert.run
-    named = run and run.campaign_id
+    campaign = run.campaign if run else None  # none for messages to single people
     return {
         "alert": alert.pk,
         "kind": alert.kind,
         "run": run and run.pk,
-        "campaign": {"id": run.campaign_id, "name": run.campaign.name} if run and named else None,
+        "campaign": {"id": campaign.pk, "name": campaign.name} if campaign else None,
         "numbers": alert.numbers,
         "reminder": alert.told_at is not None and alert.is_open,
         "raised_at": written(alert.raised_at),
@@ -46,8 +46,7 @@ def as_data(alert: Alert) -> dict[str, Any]:
 
 
 def _page(alert: Alert) -> str:
-    """Where it can be seen and made quiet. The workers, which show no pages, do not know where
-    these are."""
+    """Where it is shown and can be acknowledged. Workers have no URL configuration."""
     if alert.run and alert.run.campaign_id:
         return f"/admin/campaigns/run/{alert.run_id}/change/"
     return f"/admin/alerts/{alert.pk}/"

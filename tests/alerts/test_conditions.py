@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.alerts.alert import Alert, Kind, open_alerts
+from campaigns.alerts.models import Alert, Kind, open_alerts
 from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import Event, Report
 from campaigns.engine import engine
@@ -344,7 +344,7 @@ def test_a_kind_that_cannot_be_looked_for_silences_no_other(
     make_people(project, 1)
     run = paused_by_itself(project)
     look()
-    monkeypatch.setattr("campaigns.alerts.watching.audit.entries_of", lambda run: 1 / 0)
+    monkeypatch.setattr("campaigns.alerts.conditions.audit.entries_of", lambda run: 1 / 0)
     control.resume(run, by="user:ada")
     control.pause(run, by="user:ada")
     stuck = make_run(project)

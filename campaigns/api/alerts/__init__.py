@@ -1,1 +1,0 @@
-"""Alerts for programs: read, and acknowledged. The API's addresses enter."""
