@@ -267,7 +267,7 @@ def check_texts(check_id: int) -> None:
 @background_task()
 def start() -> None:
     """Start what is due at this moment, without waiting for the next sweep."""
-    for run_id in patiently(lambda: schedule.start_due(clock.now()), seconds=0):
+    for run_id in patiently(lambda: schedule.plan_and_start(clock.now()), seconds=0):
         enqueue(advance, run_id=run_id)
 
 

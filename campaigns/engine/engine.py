@@ -19,7 +19,7 @@ from django.db.models import F, Max, Q, QuerySet
 from campaigns.engine import broken, cancelling, counting, first_part, freezing
 from campaigns.first_part.figures import count_who_can_tell
 from campaigns.first_part.first_part import held
-from campaigns.planning.schedule import plan_series, start_due
+from campaigns.planning.schedule import plan_and_start
 from campaigns.runs import absence, details, sums
 from campaigns.runs.chunk import (
     NEXT_SWEEP,
@@ -66,8 +66,7 @@ def sweep(now: datetime) -> list[int]:
     """The runs that need a look: just due, not finished, or not counted. Safe to do twice, at
     once, or late.
     """
-    plan_series(now)
-    start_due(now)
+    plan_and_start(now)
     unfinished = Run.driven.filter(finished_at__isnull=True)
     moving = unfinished.exclude(state=Run.State.SCHEDULED)
     in_order = (moving.order_by("pk"), counting.uncounted(), remembering.due())

@@ -45,6 +45,13 @@ def due_soon(now: datetime) -> list[datetime]:
     return list(times.order_by("scheduled_at").distinct()[:RUNS_AT_ONCE])
 
 
+def plan_and_start(now: datetime) -> list[int]:
+    """Make the next run of every series, then start what is due. In this order: of two that were
+    missed, the newer leaves the older out before that asks a person."""
+    plan_series(now)
+    return start_due(now)
+
+
 def start_due(now: datetime) -> list[int]:
     """Move due runs to preparing; two sweeps at once share them, none starts twice.
 

@@ -24,6 +24,7 @@ from notifications.fcm.options import data_key
 from notifications.people.project import OfProject
 from notifications.values.copies import name_of_copy
 from notifications.values.languages import canonical, validate_locale
+from notifications.values.text import visible
 
 
 def validate_said_once(locales: Any) -> None:
@@ -238,7 +239,7 @@ def _locales_problems(template: Template, snippets: Collection[str]) -> list[Pro
         try:
             validate_locale(locale)
         except ValidationError as error:
-            problems.append(f"{locale}: {error.messages[0]}")
+            problems.append(f"{visible(locale)}: {error.messages[0]}")
         if not isinstance(texts, dict) or (extra := set(texts) - {*TEXTS, "data", "buttons"}):
             said = gettext("not an object; use title, body, image, link, buttons, data.")
             if isinstance(texts, dict):

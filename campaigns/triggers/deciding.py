@@ -23,6 +23,7 @@ from campaigns.runs.messages.accepting import Nobody, accept_ours
 from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.run import Run
 from campaigns.triggers.automation import A_DAY, Automation
+from campaigns.triggers.meanwhile import since
 from campaigns.triggers.trigger import NotSent, Trigger
 from notifications.values import exact
 
@@ -49,11 +50,6 @@ class Due:
     def place(self) -> Place:
         return self.automation_id, self.contact_id
 
-    @property
-    def since(self) -> datetime:
-        """When it happened, at the latest as it came: a phone's clock may be ahead."""
-        return min(self.happened_at, self.created_at)
-
 
 @dataclass(frozen=True)
 class Decided:
@@ -75,13 +71,13 @@ ORDER BY t.due_at, t.id LIMIT %s FOR UPDATE OF t SKIP LOCKED
 # They are not paused until we have committed: once a pause is answered, nothing more is sent.
 HOLD = "SELECT FROM campaigns_automation WHERE id = ANY(%s) ORDER BY id FOR SHARE"
 CAME = """
-SELECT t.id
+SELECT did.id
 FROM unnest(%s::bigint[], %s::bigint[], %s::timestamptz[], %s::timestamptz[])
-    AS t (id, contact_id, happened_at, since)
+    AS did (id, contact_id, at, received_at)
 WHERE EXISTS (
     SELECT FROM notifications_event e
-    WHERE e.project_id = %s AND e.name = %s AND e.contact_id = t.contact_id
-        AND e.at >= t.since AND e.at >= %s AND {other} AND {matches}
+    WHERE e.project_id = %s AND e.name = %s AND e.contact_id = did.contact_id
+        AND e.at >= %s AND {since} AND {matches}
 )
 """
 # In one order, so that no two workers wait for each other. Who waited sees the other's time.
@@ -188,25 +184,23 @@ def _by_automation(due: Iterable[Due]) -> dict[int, list[Due]]:
 
 
 def _unless_came(automation: Automation, due: list[Due]) -> list[int]:
-    """The triggers whose person did the other thing since. At the same moment counts: phones tell
-    times to the second. But an event is not another one of its own name. What is here has
-    happened, also if the clock that tells its time is ahead."""
+    """The triggers whose person did the other thing since."""
     if not automation.unless_name:
         return []
     matches = matching(automation.unless_where)
     own = automation.unless_name == automation.event_name
-    other = "e.at <> t.happened_at" if own else "TRUE"
-    since = [one.since for one in due]
     rows: list[Any] = [
         [one.id for one in due],
         [one.contact_id for one in due],
         [one.happened_at for one in due],
-        since,
+        [one.created_at for one in due],
     ]
-    asked: list[Any] = [automation.project_id, automation.unless_name, min(since)]
+    earliest = min(min(one.happened_at, one.created_at) for one in due)
+    asked: list[Any] = [automation.project_id, automation.unless_name, earliest]
     with connection.cursor() as cursor:
         cursor.execute(
-            CAME.format(other=other, matches=matches.sql), [*rows, *asked, *matches.params]
+            CAME.format(since=since(own=own), matches=matches.sql),
+            [*rows, *asked, *matches.params],
         )
         return [trigger for (trigger,) in cursor.fetchall()]
 

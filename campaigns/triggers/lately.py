@@ -11,6 +11,7 @@ from django.db import connection
 
 from campaigns.audiences.happened.event import matching
 from campaigns.triggers.automation import Automation
+from campaigns.triggers.meanwhile import since
 from notifications.postgres.budget import TooSlow, within
 
 SPAN = timedelta(days=7)
@@ -19,7 +20,7 @@ LOOKING_SECONDS = 2.0
 
 DID = """
 WITH did AS (
-    SELECT e.contact_id, e.at FROM notifications_event e
+    SELECT e.contact_id, e.at, e.received_at FROM notifications_event e
     WHERE e.project_id = %s AND e.name = %s AND e.at >= %s AND e.at <= %s AND {matches}
     ORDER BY e.at DESC LIMIT %s
 )
@@ -29,8 +30,8 @@ CAME = """
 EXISTS (
     SELECT FROM notifications_event e
     WHERE e.project_id = %s AND e.name = %s AND e.contact_id = did.contact_id
-        AND e.at {after} did.at AND e.at <= did.at + make_interval(secs => %s) AND e.at >= %s
-        AND {matches}
+        AND least(e.at, e.received_at) <= did.at + make_interval(secs => %s) AND e.at >= %s
+        AND {since} AND {matches}
 )
 """
 
@@ -59,9 +60,9 @@ def look(automation: Automation, *, now: datetime) -> Lately | None:
 
 
 def _rows(automation: Automation, now: datetime) -> list[tuple[int, datetime, bool]]:
-    since, matches = now - SPAN, matching(automation.where)
-    came, unless = _came(automation, since)
-    asked = [automation.project_id, automation.event_name, since, now, *matches.params]
+    begins, matches = now - SPAN, matching(automation.where)
+    came, unless = _came(automation, begins)
+    asked = [automation.project_id, automation.event_name, begins, now, *matches.params]
     with within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
         cursor.execute(
             DID.format(matches=matches.sql, came=came), [*asked, MOST_EVENTS + 1, *unless]
@@ -70,13 +71,13 @@ def _rows(automation: Automation, now: datetime) -> list[tuple[int, datetime, bo
     return rows
 
 
-def _came(automation: Automation, since: datetime) -> tuple[str, list[Any]]:
+def _came(automation: Automation, begins: datetime) -> tuple[str, list[Any]]:
     if not automation.unless_name:
         return "FALSE", []
     matches = matching(automation.unless_where)
-    after = ">" if automation.unless_name == automation.event_name else ">="
-    asked = [automation.project_id, automation.unless_name, automation.delay_seconds, since]
-    return CAME.format(after=after, matches=matches.sql), [*asked, *matches.params]
+    own = automation.unless_name == automation.event_name
+    asked = [automation.project_id, automation.unless_name, automation.delay_seconds, begins]
+    return CAME.format(since=since(own=own), matches=matches.sql), [*asked, *matches.params]
 
 
 def _judged(

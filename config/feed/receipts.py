@@ -25,7 +25,7 @@ from config.front.hands.threads import Threads
 from config.front.hands.together import Together
 from config.front.refusals import Away, Busy, LargeBody, Refused, SlowBody
 from notifications.api.ground import problems
-from notifications.api.ground.rendering import as_json
+from notifications.api.ground.rendering import as_json, refuse_packed
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
 PLACE = "/api/v1/receipts"
@@ -60,7 +60,9 @@ class Receipts:
         if request.method != "POST":
             return _not_allowed()
         try:
-            call = await self._read(await _body(request))
+            body = await _body(request)  # first: who is still sending it would not hear us
+            refuse_packed(request.headers.get("Content-Encoding"))
+            call = await self._read(body)
         except APIException as error:
             return _as_response(problems.outside(error))
         if call.reports:

@@ -160,6 +160,7 @@ class Server:
             access_log=None,
             logger=quiet,
             lingering_time=0,
+            auto_decompress=False,  # a packed body is refused as on the web
         )
 
     async def _say_farewell(self) -> None:

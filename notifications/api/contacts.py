@@ -41,7 +41,7 @@ from notifications.postgres.budget import TooSlow
 from notifications.staff import audit
 from notifications.staff.changes import HIDDEN
 from notifications.staff.subjects import Subject
-from notifications.values import exact
+from notifications.values import exact, flaws
 
 CONTACTS_AT_ONCE = 1_000
 NOBODY = "There is no such person in this project."
@@ -107,6 +107,10 @@ class AttributesAsked(serializers.Field[Any, Any, Any, Any]):
             raise serializers.ValidationError(NO_VALUES) from error
         if not isinstance(asked, dict) or not asked:
             raise serializers.ValidationError(NO_VALUES)
+        if flaws.may_name_twice(data.encode(), asked):
+            _, found = flaws.find(data.encode(), exactly=False)
+            if twice := {flaw.within(0): flaw.message for flaw in found}:
+                raise serializers.ValidationError(twice)
         try:
             validate_attributes(asked)
         except Invalid as error:

@@ -23,7 +23,7 @@ from notifications.people.locking import hold
 from notifications.people.project import OfProject, Project
 from notifications.values.exact import Decoder, Encoder, Exact
 from notifications.values.languages import validate_locale
-from notifications.values.text import unstorable
+from notifications.values.text import unstorable, visible
 from notifications.values.zones import validate_zone
 
 MAX_ATTRIBUTES = 100
@@ -67,7 +67,7 @@ def validate_attributes(attributes: Any) -> None:
             check_attribute_name(name)
             validate_value(value)
         except ValidationError as error:
-            raise ValidationError(f"{name[:80]}: {error.messages[0]}") from error
+            raise ValidationError(f"{visible(name[:80])}: {error.messages[0]}") from error
 
 
 def validate_value(value: Any, *, depth: int = 1) -> None:

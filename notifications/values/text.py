@@ -14,3 +14,8 @@ def unstorable(text: str) -> str:
     except UnicodeEncodeError:
         return gettext("holds half of a character (a lone surrogate); remove it")
     return ""
+
+
+def visible(name: str) -> str:
+    """A name at the start of a message; in quotes if it is empty or of spaces alone."""
+    return name if name.strip() else f"“{name}”"

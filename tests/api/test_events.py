@@ -97,6 +97,17 @@ def test_a_bad_event_is_refused_and_the_others_are_written(alice: Caller, ada: C
     assert count() == 2
 
 
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_name_that_cannot_be_seen_is_refused_in_quotes(
+    alice: Caller, ada: Contact, name: str
+) -> None:
+    (event,) = send(alice, did("ada", properties={name: 1}))["rejected"]
+    person = alice.put("contacts/eve", {"attributes": {name: 1}}).json()["errors"][0]
+    assert (event["field"], person["field"]) == ("properties", "attributes")
+    assert event["message"] == person["message"]
+    assert event["message"].startswith(f"“{name}”: A name starts with a letter")
+
+
 def test_an_event_older_than_its_project_keeps_events_or_of_the_future_is_refused(
     alice: Caller, ada: Contact, ours: Project
 ) -> None:

@@ -118,6 +118,12 @@ def test_outside_of_rows_it_refuses_the_call_by_its_field(
     assert (refused.status_code, fields_at_fault(refused)) == (400, [field]), refused.content
 
 
+def test_values_that_people_must_have_are_refused_if_a_name_is_given_twice(alice: Caller) -> None:
+    refused = alice.get('contacts?attributes={"plan":"gold","plan":"pro"}')
+    said = {"field": "attributes.plan", "message": "Is given twice; give it once."}
+    assert (refused.status_code, refused.json().get("errors")) == (400, [said])
+
+
 def test_a_text_that_looks_like_names_given_twice_is_taken(alice: Caller) -> None:
     value = json.dumps('{"a": 1, "a": 2}')
     assert alice.put("contacts/ada", {"attributes": {"said": value}}).status_code == 201

@@ -61,6 +61,14 @@ def test_a_text_that_cannot_be_sent_is_refused_by_its_field(
     assert not Template.objects.exists()
 
 
+@pytest.mark.parametrize("path", ["templates", "snippets"])
+def test_a_language_without_a_tag_is_refused_in_quotes(alice: Caller, path: str) -> None:
+    said = {"templates": TEXTS, "snippets": {"name": "footer", "text": "Shop Ltd."}}[path]
+    refused = alice.post(path, {**said, "locales": {"": {}}}).json()["errors"][0]
+    assert refused["field"] == "locales"
+    assert refused["message"].startswith("“”: Use a language tag")
+
+
 def test_a_language_is_kept_under_its_canonical_tag(alice: Caller) -> None:
     locales = {"pt_br": {"title": "Oi"}, "ZH-hant-tw": {"title": "繁體"}, "es-419": {"title": "¡"}}
     made = alice.post("templates", {**TEXTS, "locales": locales}).json()

@@ -53,6 +53,16 @@ def test_the_command_imports_and_says_what_became_of_the_rows(shop: Project) -> 
     assert [entry.action for entry in trail] == ["began to upload", "started", "finished"]
 
 
+def test_one_bad_number_costs_its_row_and_not_the_type_of_its_column(shop: Project) -> None:
+    file = write("p.csv", "id,spent\nu1,12\nu2,much\nu3,7.5\nu4,40\n")
+    said = run(file, "--dry-run")
+    assert "spent: attribute spent (number)" in said
+    assert "3 created" in said and "1 refused" in said
+    run(file)
+    assert Contact.objects.get(external_id="u4").attributes == {"spent": 40}
+    assert not Contact.objects.filter(external_id="u2").exists()
+
+
 def test_an_encoding_that_is_guessed_wrong_is_told(shop: Project) -> None:
     Path("p.csv").write_bytes("id,city\nu1,深圳\n".encode("gb18030"))
     run("p.csv", "--encoding", "gb18030")

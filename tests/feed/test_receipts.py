@@ -180,6 +180,17 @@ def test_what_is_no_call_is_refused_whole(phone: Phone, run: Run, body: bytes) -
     assert not kept()
 
 
+@pytest.mark.parametrize("encoding", ["br", "gzip", "deflate", "zstd", "rot13"])
+def test_a_packed_body_is_told_to_come_as_it_is(phone: Phone, run: Run, encoding: str) -> None:
+    answer, said = phone.call({"receipts": [row(run)]}, Content_Encoding=encoding)
+    assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (415, "*")
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert said["detail"] == "Send the body as it is, without a Content-Encoding."
+    assert not kept()
+    again, _ = phone.call({"receipts": [row(run)]}, Content_Encoding="identity")
+    assert again.status == 200
+
+
 def test_a_body_that_is_too_long_is_not_read(phone: Phone) -> None:
     answer, said = phone.call(b" " * 200_000)
     assert (answer.status, "bytes" in said["detail"]) == (413, True)

@@ -42,6 +42,28 @@ def test_names_and_first_cells_tell_what_a_column_means() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("cells", "type"),
+    [
+        ("12 7.5 n/a 40", "number"),
+        ("12 7,5 8 40", "number"),
+        ("n/a 160,000 2 3 4 5 6 7 8 9", "number"),
+        ("2026-01-31 never 2026-02-01 2026.02.02", "time"),
+        ("12 n/a 40", "text"),  # too few to tell
+        ("12 n/a 40 – 50", "text"),
+        ("10115 20095 01067 80331", "text"),
+        ("12 14 14a 16", "text"),
+        ("yes no maybe yes", "text"),
+        ("1 0 1 yes", "boolean"),
+    ],
+)
+def test_one_odd_cell_of_four_or_more_leaves_a_column_of_numbers_one_unless_it_is_a_code(
+    cells: str, type: str
+) -> None:
+    (column,) = guess(["x"], [[cell] for cell in cells.split()])
+    assert column.type == type
+
+
 ID = Column("a", "external_id")
 WRONG: dict[str, tuple[list[Column], str, str]] = {
     "no id": ([Column("a", "ignore")], "", "external id"),

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from campaigns import control
+from campaigns import control, tasks
 from campaigns.engine import engine
 from campaigns.planning import moving, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.runs.series import left_out
 from campaigns.runs.tick import Tick
+from notifications.postgres import clock
 from notifications.staff.audit import AuditEntry
 from tests.given.builders import make_campaign, make_people, make_project
 from tests.given.series import DAY, launch, runs
@@ -106,9 +107,11 @@ def test_the_last_one_asks_when_nobody_was_there_until_after_the_end(
     assert entry.detail["occurrences"] == 2, "those between"
 
 
+@pytest.mark.parametrize("late_start", [False, True])
 def test_of_two_that_were_missed_until_after_the_end_only_the_newest_asks(
-    series: Campaign, first: datetime
+    series: Campaign, first: datetime, monkeypatch: pytest.MonkeyPatch, late_start: bool
 ) -> None:
+    """Also if Celery delivers the task that should have started the older one before a sweep."""
     second, third = first + DAY, first + 2 * DAY
     Campaign.objects.update(until=third + timedelta(hours=1))
     run = launch(Campaign.objects.get())
@@ -116,6 +119,9 @@ def test_of_two_that_were_missed_until_after_the_end_only_the_newest_asks(
     Run.objects.filter(pk=run.pk).update(state="finished", finished_at=first)
     Tick.record(first)
 
+    if late_start:
+        monkeypatch.setattr(clock, "now", lambda: third + DAY)
+        tasks.start()
     for minutes in (0, 1, 90):
         back = third + DAY + timedelta(minutes=minutes)
         engine.sweep(back)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from campaigns import control, tasks
 from campaigns.engine import retaining
 from campaigns.runs.messages.message import Message
-from campaigns.triggers import deciding
+from campaigns.triggers import deciding, lately
 from campaigns.triggers.automation import MOST_LISTENING, Automation
 from campaigns.triggers.trigger import LastSent, Trigger
 from notifications.people.consent.category import Category
@@ -344,6 +344,44 @@ def test_a_phones_clock_that_is_ahead_hides_no_event_that_came_meanwhile(
     assert decisions(automation) == {"unless_came": 2}
     tasks.send_messages()
     assert rung(fcm) == []
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_what_a_phone_reported_before_is_not_the_other_thing_though_its_clock_is_ahead(
+    call: Caller, project: Project, calls: int
+) -> None:
+    automation = make_automation(project, delay_seconds=HOUR, unless_name="bought")
+    events = [did("ada", "bought", at=ago(minutes=-10)), did("ada", at=ago(minutes=-11))]
+    for some in (events,) if calls == 1 else ([one] for one in events):
+        tell(call, *some)
+    deciding.decide(timezone.now() + timedelta(minutes=72))
+    assert decisions(automation) == {"sent": 1}
+
+
+def test_an_order_of_two_events_holds_on_a_phone_whose_clock_is_ahead(
+    call: Caller, project: Project
+) -> None:
+    """The call with the second one came first."""
+    automation = make_automation(project, delay_seconds=HOUR, unless_name="bought")
+    tell(call, did("ada", "bought", at=ago(minutes=-11)))
+    tell(call, did("ada", at=ago(minutes=-10)))
+    deciding.decide(timezone.now() + timedelta(minutes=72))
+    assert decisions(automation) == {"unless_came": 1}
+
+
+def test_the_other_thing_happened_at_the_latest_as_it_came(call: Caller, project: Project) -> None:
+    """By a phone whose clock is ahead: Ada buys before she fills her cart on the web. Bob fills
+    his offline before he buys."""
+    automation = make_automation(project, delay_seconds=HOUR, unless_name="bought")
+    buys = [did(name, "bought", at=ago(minutes=-10)) for name in ("ada", "bob")]
+    tell(call, *buys)
+    tell(call, did("ada"), did("bob", at=ago(minutes=30)))
+    deciding.decide(timezone.now() + timedelta(minutes=61))
+    ada = project.contact_set.get(external_id="ada")
+    assert Trigger.objects.get(state="sent").contact_id == ada.pk
+    assert decisions(automation) == {"sent": 1, "unless_came": 1}
+    foreseen = lately.look(automation, now=timezone.now())
+    assert foreseen and (foreseen.events, foreseen.unless_came) == (2, 1)
 
 
 def test_an_event_of_a_clock_that_is_ahead_is_not_another_of_its_own_name(

@@ -14,6 +14,7 @@ from campaigns.texts import caps, liquid
 from campaigns.texts.liquid import Problem
 from campaigns.texts.snippets.mentions import HEAD, mentions
 from notifications.values.languages import validate_locale
+from notifications.values.text import visible
 
 MOST_LETTERS = 1_000
 MOST_VALUES = 20  # {{ … }} of one snippet
@@ -121,7 +122,7 @@ def _of_language(tag: str, texts: Any) -> list[Problem | str]:
     try:
         validate_locale(tag)
     except ValidationError as error:
-        return [f"{tag}: {error.messages[0]}"]
+        return [f"{visible(tag)}: {error.messages[0]}"]
     if not isinstance(texts, dict) or set(texts) - {"text"}:
         said = gettext("must be an object, e.g. %(example)s.") % {"example": '{"text": "…"}'}
         return [f"{tag}: {said}"]

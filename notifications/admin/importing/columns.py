@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from notifications import imports
 from notifications.admin.importing import detected
 from notifications.people.consent.category import Category
-from notifications.people.importing.cells import NO, YES, is_grouped, number
+from notifications.people.importing.cells import NO, YES, is_grouped, number, time
 from notifications.people.importing.columns import (
     Column,
     Meaning,
@@ -120,7 +120,7 @@ def keep(one: Import, posted: QueryDict) -> None:
 
 
 def _drawn(one: Import, mapping: list[Column], wrong: dict[str, list[str]]) -> dict[str, Any]:
-    rows = one.sniffed["rows"][:SHOWN_ROWS]
+    rows = one.sniffed["rows"]
     return {
         "columns": [_shown(place, column, rows, wrong) for place, column in enumerate(mapping)],
         "detected": detected.in_words(one),
@@ -140,7 +140,7 @@ def _shown(place: int, column: Column, rows: list[list[str]], wrong: dict[str, l
     return Shown(
         place=str(place),
         head=column.head,
-        examples=[row[place] if place < len(row) else "" for row in rows],
+        examples=[row[place] if place < len(row) else "" for row in rows[:SHOWN_ROWS]],
         meaning=f"{column.meaning}:{column.name}" if named else column.meaning,
         name=column.name if column.meaning == Meaning.ATTRIBUTE else attribute_name(column.head),
         kind=column.type,
@@ -150,8 +150,14 @@ def _shown(place: int, column: Column, rows: list[list[str]], wrong: dict[str, l
 
 
 def _doubt(column: Column, cells: list[str]) -> str:
-    """A warning for texts that may be meant as numbers or dates, and for a comma in a number."""
+    """A warning for texts that may be meant as numbers or dates, for a comma in a number, and for a
+    cell that will be refused."""
     filled = [cell.strip() for cell in cells if cell.strip()]
+    if column.meaning == Meaning.ATTRIBUTE and (wrong := _unreadable(column.type, filled)):
+        said = _(
+            "%(wrong)s Its row will be refused. If such cells are right, read the column as Text."
+        )
+        return said % {"wrong": wrong}
     grouped = next(filter(is_grouped, filled), None)
     if (column.meaning, column.type) == (Meaning.ATTRIBUTE, Type.NUMBER) and grouped:
         said = _("“%(cell)s” is read as %(number)s.")
@@ -162,6 +168,18 @@ def _doubt(column: Column, cells: list[str]) -> str:
         return _("Looks like numbers written 1.234,00: it is kept as text.")
     if all(map(DOTTED_DAY.fullmatch, filled)):
         return _("Looks like days written 01.03.2026: it is kept as text.")
+    return ""
+
+
+def _unreadable(kind: str, cells: list[str]) -> str:
+    """What is wrong with the first cell that is no number, or no time."""
+    readers: dict[str, Any] = {Type.NUMBER: number, Type.TIME: time}
+    read: Any = readers.get(kind)
+    for cell in cells if read else ():
+        try:
+            read(cell)
+        except ValidationError as error:
+            return str(error.messages[0])
     return ""
 
 

@@ -146,14 +146,18 @@ def _refuse_many(body: bytes) -> None:
 
 def refuse_unreadable(request: Request) -> None:
     """Look at what was announced, before a byte of the body is read."""
-    if request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() != "identity":
-        raise Packed
+    refuse_packed(request.META.get("HTTP_CONTENT_ENCODING"))
     length = request.META.get("CONTENT_LENGTH") or ""
     if not length and "HTTP_TRANSFER_ENCODING" in request.META:
         raise NoLength
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if length.isdecimal() and int(length) > limit:
         raise TooLarge(f"The body may have at most {limit:,} bytes; send it in parts.")
+
+
+def refuse_packed(encoding: str | None) -> None:
+    if (encoding or "identity").strip().lower() != "identity":
+        raise Packed
 
 
 class AlwaysJson(BaseContentNegotiation):

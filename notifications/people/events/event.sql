@@ -6,7 +6,8 @@ CREATE TABLE IF NOT EXISTS notifications_event (
     contact_id bigint NOT NULL,
     at timestamptz NOT NULL,
     name varchar(64) NOT NULL,
-    properties jsonb NOT NULL DEFAULT '{}'
+    properties jsonb NOT NULL DEFAULT '{}',
+    received_at timestamptz -- only if `at` was ahead of our clock: so it costs no byte else
 ) PARTITION BY RANGE (at);
 
 -- Who did X: 10,000,000 events of 1,000,000 people are counted in 0.3 to 2.4 s, and 20,000 people

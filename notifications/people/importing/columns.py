@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -64,6 +64,8 @@ SPELLINGS = {
     Meaning.SUBSCRIBED: "subscribed consent opt_in optin marketing_consent push_consent 수신동의",
     Meaning.SUBSCRIBED_AT: "subscribed_at consent_at opt_in_at optin_at 수신동의일시",
 }
+ENOUGH = 4  # cells that tell the type of a column although one of them does not fit
+CODE = re.compile(r"0[0-9]|(?=.*[0-9]).*[^\W\d_]")  # a leading 0, or digits and letters
 KNOWN = {word: meaning for meaning, words in SPELLINGS.items() for word in words.split()}
 
 
@@ -117,7 +119,11 @@ def attribute_name(head: str) -> str:
 
 def type_of(cells: Sequence[str]) -> Type:
     """The type that all of these cells can be read as. Digits with a leading 0 are a text, such as
-    a postcode."""
+    a postcode.
+
+    Of four cells or more, one may be neither number nor time in a column of these: its row is
+    refused, as a later row would be. But a code among numbers (14a, 01067) makes all of them texts.
+    """
     kinds = (
         (Type.NUMBER, is_number), (Type.BOOLEAN, is_boolean),
         (Type.TIME, is_time), (Type.LIST, is_list),
@@ -125,7 +131,16 @@ def type_of(cells: Sequence[str]) -> Type:
     for kind, fits in kinds:
         if cells and all(fits(cell) for cell in cells):
             return kind
-    return Type.TEXT
+    numbers_but_one = _all_but_one(is_number, cells)
+    if numbers_but_one and not CODE.match(numbers_but_one.strip()):
+        return Type.NUMBER
+    return Type.TIME if _all_but_one(is_time, cells) else Type.TEXT
+
+
+def _all_but_one(fits: Callable[[str], bool], cells: Sequence[str]) -> str:
+    """The one that does not fit; empty if all do, or more do not."""
+    odd = [cell for cell in cells if not fits(cell)]
+    return odd[0] if len(odd) == 1 and len(cells) >= ENOUGH else ""
 
 
 def columns_of(one: Import) -> list[Column]:

@@ -65,6 +65,17 @@ def test_a_comma_in_a_number_is_shown_as_it_is_read(desk: Desk, project: Project
     assert "“160,000” is read as 160000." in text
 
 
+def test_a_cell_that_its_column_cannot_read_is_shown_before_it_is_refused(
+    desk: Desk, project: Project
+) -> None:
+    one = uploaded(desk, project, b"id,spent\nu1,5\nu2,6\nu3,7\nu4,much\n")
+    text = desk.open("notifications_import_change", one.pk)
+    assert (
+        "“much” is not a number; write it like 1200 or 12.5. Its row will be refused. If such "
+        "cells are right, read the column as Text." in text
+    )
+
+
 def test_an_error_stands_beside_its_column_and_nothing_is_checked(
     desk: Desk, project: Project
 ) -> None:
