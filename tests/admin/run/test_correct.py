@@ -130,7 +130,7 @@ def test_a_correction_goes_to_those_who_got_it_or_may_have(desk: Desk, project: 
 
     said = desk.open("campaigns_run_correct", run.pk)
     assert "3 people got it, or may have. Of 1 of them nobody knows." in said
-    assert "3 can be reached now." in said
+    assert "3 people can be reached now." in said
     assert "FCM takes nothing back" in said and f"both carry the tag carillon-{run.pk}" in said
     assert Campaign.objects.count() == 1  # looking made nothing
 
