@@ -75,10 +75,13 @@ document.addEventListener("alpine:init", () => {
       this.sayWhatIsMissing();
     },
 
-    // Where nothing was counted yet, nothing is being counted either.
+    // What was counted is about other rules than those that stand here now.
     sayWhatIsMissing() {
-      const waits = document.getElementById("count-waits");
-      if (waits) waits.textContent = waits.dataset.unfinished;
+      const count = document.getElementById("count");
+      const waits = Object.assign(document.createElement("p"), { className: "c-hint" });
+      waits.textContent = count.dataset.unfinished;
+      count.replaceChildren(waits);
+      this.hear(count);
     },
 
     unfinished() {

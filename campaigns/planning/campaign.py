@@ -436,6 +436,7 @@ class Campaign(OfProject):
         copy.audience = audience
         copy.control_percent = 0  # who was to get nothing is not among them
         if corrects:
+            copy.past_holdout = True  # they got the wrong text: each gets the right one
             variant.choose(copy, [])  # one text takes the place of all
             copy.winner_by = Run.WinnerBy.OWN
         copy.schedule_kind, copy.at, copy.repeat, copy.until = self.Schedule.NOW, None, "", None

@@ -14,9 +14,10 @@ from campaigns.first_part.first_part import FirstPart, held
 from campaigns.planning.course.forecast import foretell
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
-from campaigns.runs.reasons import OWN_TIMES, in_words
+from campaigns.runs.reasons import OWN_TIMES, Reason, in_words
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.sums import STATUSES, Totals, average_rate, totals_of
+from campaigns.runs.variants.group import gets_a_text
 
 RATE_OVER = timedelta(seconds=5)
 REASONS = """
@@ -95,6 +96,19 @@ def reasons_of(run: Run) -> dict[str, int]:
     with connection.cursor() as cursor:
         cursor.execute(REASONS, [run.pk])
         return dict(cursor.fetchall())
+
+
+def held_back(run: Run) -> int:
+    """Count the recipients that get nothing on purpose: control group and holdout."""
+    devices: dict[str, int] = run.split.get("devices", {})
+    return sum(count for number, count in devices.items() if not gets_a_text(int(number)))
+
+
+def held_back_and_waiting(run: Run) -> int:
+    """Of these, count the ones without an outcome yet."""
+    skipped = reasons_of(run)
+    gone = sum(skipped.get(reason, 0) for reason in (Reason.CONTROL, Reason.HOLDOUT))
+    return max(0, held_back(run) - gone)
 
 
 def in_plain_words(reasons: dict[str, int]) -> list[tuple[str, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -105,6 +105,7 @@ class Variable:
     of: int
     needed: bool = field(default=True)
     nearest: str = ""  # an attribute people do have, when nobody has this one
+    texts: tuple[int, ...] = (0,)  # that skip whoever lacks it; if none does, that use it
 
     @property
     def unknown(self) -> bool:
@@ -191,26 +192,40 @@ Lacking = Callable[[list[str], Project], tuple[int, list[int]]]
 
 
 def variables(
-    content: Content, project: Project, *, lacks: Lacking | None = None
+    content: Content,
+    project: Project,
+    *,
+    others: Sequence[Content] = (),
+    lacks: Lacking | None = None,
 ) -> list[Variable]:
-    """Each variable of any language, and for how many of the newest people it is missing, or of
-    those among whom `lacks` counts."""
-    sources = list(_sources(content))
-    try:
-        names = sorted(set().union(*(liquid.variables(source) for source in sources)))
-    except LiquidError:
-        return []
+    """Each variable of any language of these texts, and for how many of the newest people it is
+    missing, or of those among whom `lacks` counts."""
+    texts = [_needed_by_name(one) for one in (content, *others)]
+    names = sorted(set().union(*texts))
     of, lacking = (lacks or missing)(names, project) if names else (0, [])
-    needed = {path[0] for source in sources for path in needed_by_text(source)}
-    found = [
-        Variable(name, count, of, name in needed)
-        for name, count in zip(names, lacking, strict=True)
-    ]
+    found = [_variable(name, count, of, texts) for name, count in zip(names, lacking, strict=True)]
     if not any(variable.unknown for variable in found):
         return found
     known = [*OWN, *(attribute.name for attribute in vocabulary.attributes(project.pk))]
     return [replace(one, nearest=_nearest(one.name, known)) if one.unknown else one
             for one in found]  # fmt: skip
+
+
+def _needed_by_name(content: Content) -> dict[str, bool]:
+    """Each variable of the text, and whether the text needs it; none if it is not valid."""
+    sources = list(_sources(content))
+    try:
+        names = set[str]().union(*(liquid.variables(source) for source in sources))
+    except LiquidError:
+        return {}
+    needed = {path[0] for source in sources for path in needed_by_text(source)}
+    return {name: name in needed for name in names}
+
+
+def _variable(name: str, missing: int, of: int, texts: Sequence[dict[str, bool]]) -> Variable:
+    needed = any(one.get(name) for one in texts)
+    concerned = (n for n, one in enumerate(texts) if (one.get(name) if needed else name in one))
+    return Variable(name, missing, of, needed, texts=(*concerned,))
 
 
 def _nearest(name: str, known: list[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -107,7 +107,6 @@ def _switch(request: HttpRequest) -> None:
     there = next((found for found in chosen.projects(request) if found.pk == asked), None)
     if there is not None and there != chosen.chosen(request):
         chosen.choose(request, there)
-        messages.info(request, _("You are working in “%(project)s” now.") % {"project": there})
 
 
 def _asked_for(request: HttpRequest, match: ResolverMatch, kwargs: dict[str, Any]) -> set[int]:

@@ -34,6 +34,7 @@ from notifications.admin.furniture.unfolded import ModelForm, action, display
 from notifications.admin.person.attribute_rows import AttributeRows, with_empty_ones
 from notifications.people import attributes
 from notifications.people.asked.known import everything
+from notifications.people.attributes import in_words, types_of
 from notifications.people.consent.suppression import Suppression
 from notifications.people.contact import Contact
 from notifications.people.device import Device
@@ -295,7 +296,7 @@ def owners_of(tail: str, request: HttpRequest) -> list[int]:
 def profile(contact: Contact) -> dict[str, Any]:
     devices = list(contact.devices.order_by("retired_at", "-last_seen_at"))
     active = [device for device in devices if device.active]
-    ours = contact.project.timezone
+    ours, types = contact.project.timezone, types_of(contact.project_id)
     seen = max((device.seen_at for device in devices if device.seen_at), default=None)
     in_order = sorted(devices, key=lambda device: not device.active)
     return {
@@ -310,5 +311,8 @@ def profile(contact: Contact) -> dict[str, Any]:
             (spaced(did.name), local(did.at, ours, DAY_AND_CLOCK), plainly(did.properties))
             for did in newest_of(contact.pk)
         ],
-        "known": [(spaced(name), plainly(value)) for name, value in contact.attributes.items()],
+        "known": [
+            (spaced(name), in_words(value, types.get(name, ""), ours))
+            for name, value in contact.attributes.items()
+        ],
     }

@@ -21,6 +21,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from notifications.admin import inbox_secret as inbox_secrets
 from notifications.admin.credentials import CredentialsDialog, MachineDialog
 from notifications.admin.echo import figures, receipts
+from notifications.admin.furniture import chosen
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, page_url
 from notifications.admin.furniture.unfolded import action, display
@@ -178,6 +179,8 @@ class ProjectPage(Page):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
+        if not change and chosen.chosen(request):
+            chosen.choose(request, obj)
         if change and "firebase_project_id" in form.changed_data:
             messages.warning(
                 request,

@@ -19,10 +19,13 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.dateformat import format as written
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from notifications.people.project import OfProject
+from notifications.values.moments import DAY, DAY_AND_CLOCK, short
+from notifications.values.plain import plainly
 
 MOST_DECLARED = 200
 MOST_SEARCHABLE = 10  # each is one more look into the index, for every search
@@ -110,6 +113,7 @@ ISO_TIME = (
     "([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?( ?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?))?)?$"
 )
 IS_ISO_TIME = re.compile(ISO_TIME)
+IS_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def types_of(project_id: int) -> dict[str, str]:
@@ -155,6 +159,17 @@ FITS: dict[str, Callable[[Any], bool]] = {
     **{kind: lambda value, kind=kind: _kind(value) == kind  # type: ignore[misc]
        for kind in ("text", "number", "boolean", "list")},
 }  # fmt: skip
+
+
+def in_words(value: Any, declared: str, zone: str) -> str:
+    """As people read it: a moment by the clock of this zone, with the zone. A day, and an hour
+    without a zone, stay as they are. `declared`: its type; empty: none."""
+    if declared not in ("", "time") or not _is_time(value):
+        return plainly(value)
+    moment = datetime.fromisoformat(value.upper())
+    if moment.tzinfo:
+        return short(moment, zone)
+    return written(moment, str(DAY if IS_DAY.fullmatch(value) else DAY_AND_CLOCK))
 
 
 # --- Finding people -------------------------------------------------------------------------------

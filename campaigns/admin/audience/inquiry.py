@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -27,11 +27,11 @@ from campaigns.planning.launch_check import doubts
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.json_field import JSONText
 from notifications.admin.furniture.keyset import row_id
+from notifications.people.attributes import in_words, types_of
 from notifications.people.consent import standing
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import Busy, TooSlow, one_of_few, within
-from notifications.values.plain import plainly
 
 About = Callable[[Project, Any, QueryDict], dict[str, Any]]
 SHOWN_VALUES = 3
@@ -180,13 +180,20 @@ def _people(project: Project, tree: Any, *, start: int | None = None) -> dict[st
             people = sample(project.pk, tree, start=start) or sample(project.pk, tree)
     except TooSlow:
         return {"people": [], "too_slow": True}
-    return {"people": [(one, _shown(one, tree)) for one in people]}
+    types = types_of(project.pk)
+    return {"people": [(one, _shown(one, tree, types, project.timezone)) for one in people]}
 
 
-def _shown(contact: Contact, tree: Any) -> list[tuple[str, Any]]:
+def _shown(
+    contact: Contact, tree: Any, types: Mapping[str, str], zone: str
+) -> list[tuple[str, str]]:
     """What the rules asked about them; without rules, the first things known."""
     names = dict.fromkeys(leaf["field"] for leaf in leaves(tree) if "." in leaf["field"])
     asked = [name.removeprefix("attributes.") for name in names] or sorted(contact.attributes)
     found = [(name, contact.attributes.get(name)) for name in asked]
-    said = [(label_of(name), plainly(value)) for name, value in found if value not in (None, "")]
+    said = [
+        (label_of(name), in_words(value, types.get(name, ""), zone))
+        for name, value in found
+        if value not in (None, "")
+    ]
     return said[:SHOWN_VALUES]

@@ -115,8 +115,10 @@ class Panels:
         context: dict[str, Any] = {"problems": _wrong(template)}
         shown = readable(template) if context["problems"] else template
         if shown is not None:
-            context |= _on_phones(request, project, shown)
-            context |= _of_variants(request, project, shown, context)
+            main = (MAIN, shown, variants.posted_weight(request.POST.get(variants.WEIGHT, "")))
+            texts = [main, *variants.posted(request.POST, project.pk)]
+            context |= _on_phones(request, project, [text for _n, text, _w in texts])
+            context |= _of_variants(request, project, texts, context)
         return render(request, f"{FOLDER}/what.html", context)
 
     def variables_view(self, request: HttpRequest) -> HttpResponse:
@@ -314,6 +316,11 @@ def _text_in(request: HttpRequest) -> tuple[Project, Template]:
     return project, template
 
 
+def _concerned(variable: preview.Variable, texts: int) -> str:
+    """Which of the texts it is about; empty: all of them."""
+    return "" if len(variable.texts) == texts else ", ".join(map(in_words, variable.texts))
+
+
 def _wrong(template: Template) -> list[Found]:
     try:
         template.clean()
@@ -323,11 +330,12 @@ def _wrong(template: Template) -> list[Found]:
 
 
 def _of_variants(
-    request: HttpRequest, project: Project, template: Template, shown: dict[str, Any]
+    request: HttpRequest,
+    project: Project,
+    texts: list[tuple[int, Template, int]],
+    shown: dict[str, Any],
 ) -> dict[str, Any]:
     """The other texts as they stand in the form, beside the main one, and who gets which."""
-    main = (MAIN, template, variants.posted_weight(request.POST.get(variants.WEIGHT, "")))
-    texts = [main, *variants.posted(request.POST, project.pk)]
     control = min(number(request.POST.get("control_percent", "")) or 0, MOST_CONTROL)
     category = _category(request, project)
     past = request.POST.get("past_holdout") == "on"
@@ -346,7 +354,9 @@ def _of_variants(
     }
 
 
-def _on_phones(request: HttpRequest, project: Project, template: Template) -> dict[str, Any]:
+def _on_phones(request: HttpRequest, project: Project, texts: list[Template]) -> dict[str, Any]:
+    """The main text on each phone, and who lacks a value that one of the texts asks for."""
+    template, *others = texts
     content = template.frozen()
     asked = request.POST.get("preview_person", "").strip()
     person = preview.somebody(project, asked) if asked else _somebody(request, project, content)
@@ -354,9 +364,11 @@ def _on_phones(request: HttpRequest, project: Project, template: Template) -> di
     locale = wanted if wanted in languages_of(content) else ""
     rules = _rules_in(request)
     lacks = partial(coverage.lacking, rules=rules) if rules else None
+    frozen = [one.frozen() for one in others]
+    variables = preview.variables(content, project, others=frozen, lacks=lacks)
     return {
         "cards": preview.cards(content, person, locale=locale),
-        "variables": preview.variables(content, project, lacks=lacks),
+        "variables": [(one, _concerned(one, len(texts))) for one in variables],
         "of_audience": bool(rules),
         "person": person,
         "unknown_person": asked if asked and person is None else "",

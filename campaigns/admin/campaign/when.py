@@ -26,8 +26,10 @@ from campaigns.planning.campaign import (
     Campaign,
 )
 from campaigns.planning.course import forecast
+from campaigns.planning.course.course import foresee
 from campaigns.planning.intent.typed import of_pace
-from campaigns.planning.launch_check import clocks, quiet
+from campaigns.planning.launch_check import clocks, departures, quiet
+from campaigns.planning.launch_check.launch_report import REPORT_SECONDS
 from campaigns.planning.repeats import days_off, holidays, moved, public_holidays, repeating
 from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.moved import Occurrence
@@ -37,6 +39,7 @@ from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import MAX_RATE, WITH_REPEAT
 from notifications.admin.furniture.wall_clock import WallClock
 from notifications.pace import load
+from notifications.postgres.budget import clock, until
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, seconds_of
 from notifications.values.zones import unknown, zone_of
 
@@ -61,7 +64,9 @@ class When:
     most: bool = False  # who gets one of them is left out of those after it
     pace: forecast.Forecast | None = None
     first: str = ""  # who goes first, and what is waited for
+    goes_first: int = 0  # devices
     wait: int = 0  # seconds
+    last_leaves: datetime | None = None  # None: nobody could count in time, or none does
 
     @property
     def seconds(self) -> float:
@@ -75,7 +80,8 @@ class When:
     def finishes_at(self) -> datetime | None:
         if self.starts_at is None:
             return None
-        return clocks.ends(self.asleep, self.starts_at + timedelta(seconds=self.seconds))
+        alone = self.starts_at + timedelta(seconds=self.seconds)
+        return self.last_leaves or clocks.ends(self.asleep, alone)
 
 
 def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
@@ -93,13 +99,7 @@ def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
     if campaign is not None:
         _find_pace(when, posted, campaign, now)
         _find_first(when, posted, campaign)
-        starts_at = now if when.kind == Campaign.Schedule.NOW else when.starts_at
-        if when.devices and starts_at:
-            limit, asked = estimating.SAMPLE_SECONDS, copy(campaign)
-            asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
-            asked.timezone, asked.schedule_kind = when.zone, when.kind
-            rules = campaign.audience.effective_rules
-            when.asleep = clocks.look(asked, rules, starts_at, when.local, seconds=limit)
+        _find_course(when, posted, campaign, now)
     return when
 
 
@@ -131,6 +131,29 @@ def _sent_to(when: When, campaign: Campaign, now: datetime) -> int:
     lost = sent_to.skips(campaign, rules, found, causes, seconds=limit)
     devices = sent_to.devices(found, lost)
     return found.devices if devices is None else devices
+
+
+def _find_course(when: When, posted: Any, campaign: Campaign, now: datetime) -> None:
+    """Who waits for their own time, and when the last message leaves, as the review says it."""
+    starts_at = now if when.kind == Campaign.Schedule.NOW else when.starts_at
+    if not when.devices or starts_at is None:
+        return
+    asked = copy(campaign)
+    asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
+    asked.timezone, asked.schedule_kind = when.zone, when.kind
+    asked.first_wait_seconds = when.wait
+    rules, limit = campaign.audience.effective_rules, estimating.SAMPLE_SECONDS
+    try:
+        found = clocks.zones(asked, rules, when.local, seconds=limit)
+    except reach.Uncountable:
+        return
+    when.asleep = clocks.judged(asked, starts_at, when.local, found)
+    if when.kind == Campaign.Schedule.AT and when.pace:
+        hours = departures.rules_of(asked, starts_at, when.local, when.goes_first)
+        with until(clock() + REPORT_SECONDS):
+            asks, others = departures.asked(asked, hours, found, when.devices, when.pace, now)
+        course = foresee(asks.kinds, asks.gets_it, hours, others.capacity, exact=False)
+        when.last_leaves = course.ends_at
 
 
 def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | None) -> None:
@@ -333,6 +356,7 @@ def _find_first(when: When, posted: Any, campaign: Campaign) -> None:
         when.note = when.note or next(iter(wrong.values()))
         return
     when.first = in_words.foretold(when.selected, first)
+    when.goes_first = drawing.size_of(when.selected, percent, least)
     when.wait = drawing.wait_of(when.selected, first)
 
 

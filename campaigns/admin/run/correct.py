@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from campaigns import control, tasks
@@ -114,11 +114,17 @@ class CorrectDialog(RunDialog):
 
 def _revisions(run: Run) -> list[tuple[str, Any]]:
     counts = shares.by_revision(run)
-    each = [
-        (str(number), _("Only revision %(number)d: %(count)s") % {"number": number, "count": got})
-        for number, got in ((number, f"{shares.got(one):,}") for number, one in counts.items())
-    ]
+    each = [(str(number), _only(number, shares.got(one))) for number, one in counts.items()]
     return [(OLDER, _("Those who did not get the newest")), *each, (EVERY, _("All of them"))]
+
+
+def _only(number: int, devices: int) -> str:
+    said = ngettext(
+        "Only revision %(number)d: %(count)s device",
+        "Only revision %(number)d: %(count)s devices",
+        devices,
+    )
+    return said % {"number": number, "count": f"{devices:,}"}
 
 
 def _choices(texts: dict[str, list[str]]) -> list[tuple[str, Any]]:

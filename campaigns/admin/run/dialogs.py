@@ -18,6 +18,7 @@ from campaigns.first_part.in_words import chosen_by
 from campaigns.first_part.winner import best
 from campaigns.planning import local
 from campaigns.planning.course import forecast
+from campaigns.results import reports
 from campaigns.runs import series, sums
 from campaigns.runs.policy import BY_FIELD, MAX_RATE
 from campaigns.runs.reasons import Cause
@@ -146,11 +147,15 @@ class CancelDialog(RunDialog):
 
     def context(self) -> dict[str, Any]:
         totals = sums.totals_of(self.run)
-        may_have_it = min(totals.waiting, cancelling.may_have_it(self.run))
+        held_back = reports.held_back(self.run)
+        waiting = totals.waiting - reports.held_back_and_waiting(self.run)
+        may_have_it = min(waiting, cancelling.may_have_it(self.run))
         return {
             "run": self.run,
             "totals": totals,
-            "without": totals.waiting - may_have_it,
+            "held_back": held_back,
+            "meant": totals.planned - held_back,
+            "without": waiting - may_have_it,
             "may_have_it": may_have_it,
             "zone": self.run.project.timezone,
             "next_at": self.next_at,

@@ -117,17 +117,6 @@ class Around:
         return said_of(devices, self.devices, exact=self.exact)
 
 
-def look(
-    campaign: Campaign, rules: dict[str, Any], at: datetime, by: LocalTime | None, *, seconds: float
-) -> Asleep | Resting | Around | None:
-    """What to know before it starts then; None where nobody can count in time."""
-    try:
-        found = zones(campaign, rules, by, seconds=seconds)
-    except reach.Uncountable:
-        return None
-    return judged(campaign, at, by, found)
-
-
 def zones(
     campaign: Campaign, rules: dict[str, Any], by: LocalTime | None, *, seconds: float
 ) -> Zones:

@@ -31,7 +31,6 @@ from campaigns.planning.course.course import (
     Course,
     Late,
     foresee,
-    kinds,
     who_is_late,
 )
 from campaigns.planning.course.opens import Opens
@@ -39,6 +38,7 @@ from campaigns.planning.course.waterfall import Step
 from campaigns.planning.intent import ready
 from campaigns.planning.launch_check import (
     clocks,
+    departures,
     doubts,
     fetched,
     losses,
@@ -50,15 +50,13 @@ from campaigns.planning.launch_check import (
 from campaigns.planning.launch_check.doubts import Code, Doubt
 from campaigns.planning.launch_check.texts_checked import TextsChecked
 from campaigns.planning.outlook import Look
-from campaigns.planning.quota.beside import Beside, beside, named
+from campaigns.planning.quota.beside import Beside, named
 from campaigns.planning.quota.planned import Planned
 from campaigns.planning.quota.together import Asks
 from campaigns.planning.repeats.moved import Occurrence
 from campaigns.planning.skips import sent_to, skipped
 from campaigns.planning.skips.loss import Loss
 from campaigns.planning.skips.skipped import Cause, Skipped
-from campaigns.planning.solver.asking import never
-from campaigns.planning.solver.rules import Rules
 from campaigns.planning.variants import launching
 from campaigns.planning.variants.variant import Wording
 from campaigns.runs.chunk import IN_FLIGHT, SOON, WINDOW
@@ -383,23 +381,10 @@ class LaunchReport:
     def _asked(self) -> tuple[Asks, Beside] | None:
         if self.sent_to is None or self._zones is None or not (self.reach and self.reach.devices):
             return None
-        asked = self.campaign
-        rules = Rules(
-            start=self.starts_at,
-            ttl=timedelta(seconds=asked.ttl_seconds),
-            local_time=self.local_time,
-            quiet=asked.quiet_hours,
-            first=self.first,
-            wait=timedelta(seconds=self.wait),
+        rules = departures.rules_of(self.campaign, self.starts_at, self.local_time, self.first)
+        return departures.asked(
+            self.campaign, rules, self._zones, self.sent_to, self.pace, self.now
         )
-        # Whom the clock leaves out is among the skipped already.
-        who = {
-            kind: count
-            for kind, count in kinds(self._zones.clocks).items()
-            if not never(rules, kind)
-        }
-        asks = Asks(who, min(sum(who.values()), self.sent_to), rules, self.pace.rate)
-        return asks, beside(asked, asks, self.pace.capacity, self.now)
 
     def _surely_all(self, devices: int) -> bool:
         """Nobody came or went between the two counts."""

@@ -95,8 +95,8 @@ class Resting:
         if not self.waits or self.last is None:
             return ""
         said = _(
-            "%(percent)s of the readers have quiet hours then: they get it when these end, the "
-            "last at %(last)s."
+            "%(percent)s of the readers have quiet hours then: they wait until these end, the "
+            "last until %(last)s."
         )
         return said % {"percent": self._share(self.waits), "last": in_zone(self.last, self.zone)}
 

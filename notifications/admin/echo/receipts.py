@@ -11,9 +11,12 @@ from functools import cache
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 PLACE = "/api/v1/receipts"
 EXAMPLE = "https://push.example.com"
+gettext_noop("Web: the service worker")  # a title of the page that is more than names
 SNIPPET = re.compile(r"^## (?P<title>.+?)\n.*?```(?P<language>\w+)\n(?P<code>.*?)```", re.M | re.S)
 
 
@@ -22,7 +25,7 @@ def told_where() -> SafeString:
     context = {
         "address": f"{address}{PLACE}" if address else "",
         "snippets": [
-            (title, language, code.replace(EXAMPLE, address or EXAMPLE))
+            (_(title), language, code.replace(EXAMPLE, address or EXAMPLE))
             for title, language, code in _snippets()
         ],
     }

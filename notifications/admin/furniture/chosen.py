@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 from notifications.people.project import Project
 
@@ -46,7 +48,9 @@ def seen(request: HttpRequest) -> Project | None:
 
 
 def choose(request: HttpRequest, project: Project) -> None:
+    """Work in it from now on. The person is told."""
     request.session[SESSION] = project.pk
+    messages.info(request, _("You are working in “%(project)s” now.") % {"project": project})
 
 
 def several(request: HttpRequest) -> bool:

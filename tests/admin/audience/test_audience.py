@@ -166,7 +166,7 @@ def test_devices_of_people_who_are_out_are_not_called_reachable(
     assert (
         "People 4 Reachable devices 2 4 devices are active; 2 of them belong to people who" in text
     )
-    assert "Android 4" in text
+    assert "Active devices by platform: Android 4" in text
 
 
 def test_counting_wrong_rules_says_what_is_wrong(desk: Desk, project: Project) -> None:

@@ -172,6 +172,21 @@ def test_while_a_rule_is_unfinished_the_page_says_so_and_each_hint_once(
     expect(chance.get_by_text("The same people each time")).to_have_count(1)
 
 
+def test_an_unfinished_rule_takes_away_the_count_of_the_rules_before_it(
+    browser: Browser, live_server: LiveServer, project: Project
+) -> None:
+    page = log_in(browser, live_server, [], width=1360)
+    page.goto(f"{live_server.url}/admin/campaigns/audience/add/")
+    expect(page.locator("#count")).to_contain_text("everyone")
+    add_rule(page, 1, "event")
+    expect(page.locator("#count")).to_have_text(
+        "Finish the rule that has no value yet; then it is counted."
+    )
+    expect(page.locator("#count-said")).to_have_text("")
+    page.get_by_role("button", name="Remove this rule").click()
+    expect(page.locator("#count")).to_contain_text("everyone")
+
+
 def test_who_has_not_opened_it_is_asked_of_those_alone_whose_phones_can_tell(
     browser: Browser, live_server: LiveServer, project: Project
 ) -> None:

@@ -9,7 +9,13 @@ import pytest
 from campaigns.audiences.audience import Audience
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
-from tests.given.builders import make_audience, make_contact, make_device, make_project
+from tests.given.builders import (
+    make_audience,
+    make_contact,
+    make_device,
+    make_project,
+    make_template,
+)
 
 pytestmark = pytest.mark.django_db
 PRO = {"field": "attributes.plan", "op": "eq", "value": "pro"}
@@ -77,3 +83,18 @@ def test_beside_the_text_it_is_said_who_of_the_audience_lacks_a_value(
     assert "Attributes of this audience's people city 1 of 2 lacks it and is skipped" in said
     said = text_of(desk.post("campaign_what", settled_project=project.pk, **text))
     assert "Attributes of the newest people city 1 of 5 lacks it and is skipped" in said
+
+
+def test_beside_the_text_the_values_of_variants_and_translations_are_counted(
+    desk: Desk, project: Project, pros: Audience
+) -> None:
+    main = make_template(project, title="{{ plan }}", locales={"ko": {"title": "{{ city }}"}})
+    other = make_template(project, title="{{ plan }} {{ shoe }}")
+    form = {"template_from": "pick", "template": main.pk, "variant_1": other.pk, "weight_1": "50"}
+    where = {"settled_project": project.pk, "audience_from": "pick", "audience": pros.pk}
+
+    said = text_of(desk.post("campaign_what", **form, **where)).partition("Attributes of this")[2]
+
+    assert "city Variant A 1 of 2 lacks it and is skipped" in said
+    assert "plan everyone has it" in said
+    assert "shoe Variant B 2 of 2 lack it and are skipped" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
@@ -63,8 +64,8 @@ def test_with_quiet_hours_one_reads_who_waits_until_when_and_for_whom_it_is_too_
         project, schedule_kind="at", at=NIGHT, timezone="Asia/Seoul", ttl_seconds=6 * 3_600
     )
     waits = (
-        "70 % of the readers have quiet hours then: they get it when these end, the last at "
-        "8 May 2031, 08:00 Asia/Seoul."
+        "70 % of the readers have quiet hours then: they wait until these end, the last "
+        "until 8 May 2031, 08:00 Asia/Seoul."
     )
     never = "10 % of the readers would be skipped: it expires before their quiet hours end."
     for page in ("campaign_review", "campaigns_campaign_launch"):
@@ -86,11 +87,11 @@ def test_the_quiet_hours_end_by_the_clock_of_the_table(desk: Desk, project: Proj
     campaign = make_campaign(project, schedule_kind="at", at=at, timezone="Asia/Seoul")
     for page in ("campaign_review", "campaigns_campaign_launch"):
         said = desk.open(page, campaign.pk)
-        assert "the last at 8 May 2031, 17:00 Asia/Seoul." in said
+        assert "the last until 8 May 2031, 17:00 Asia/Seoul." in said
         assert "Finished about 8 May 2031, 17:00 Asia/Seoul" in said
     typed = {"campaign": campaign.pk, "schedule_kind": "at", "timezone": "Asia/Tokyo"}
     said = text_of(desk.post("campaign_when", **typed, at="2031-05-08T03:00"))
-    assert "the last at 8 May 2031, 17:00 Asia/Tokyo." in said
+    assert "the last until 8 May 2031, 17:00 Asia/Tokyo." in said
     assert "Finished about 8 May 2031, 17:00 Asia/Tokyo" in said
 
 
@@ -114,7 +115,7 @@ def test_of_what_leaves_at_once_step_when_says_who_has_quiet_hours(
     campaign = make_campaign(project)
     typed = {"campaign": campaign.pk, "schedule_kind": "now", "timezone": "UTC"}
     said = desk.post("campaign_when", **typed, ttl_seconds="2 h").content.decode()
-    assert "50 % of the readers have quiet hours then: they get it when these end" in said
+    assert "50 % of the readers have quiet hours then: they wait until these end" in said
     said = desk.post("campaign_when", **typed, ttl_seconds="10 min").content.decode()
     assert "50 % of the readers would be skipped" in said, "as it is typed"
     for wrong in ("999999999 days", "1", "soon"):
@@ -141,3 +142,23 @@ def test_one_reader_in_three_hundred_is_not_none(desk: Desk, project: Project) -
     reads(project, "Etc/GMT-5", 300)
     said = desk.open("campaign_review", make_campaign(project).pk)
     assert "Under 1 % of the readers have quiet hours then" in said
+
+
+def test_step_when_and_the_review_say_one_finish_for_a_first_part_that_sleeps(
+    desk: Desk, project: Project
+) -> None:
+    reads(project, "Asia/Seoul", 6)
+    reads(project, "America/New_York", 6)
+    Project.objects.update(timezone="UTC", quiet_from=time(21), quiet_until=time(8))
+    campaign = make_campaign(
+        project, schedule_kind="at", at=NIGHT, timezone="Asia/Seoul",
+        first_percent=50, first_least=1, first_wait_seconds=4 * 3_600,
+    )  # fmt: skip
+    typed = {"schedule_kind": "at", "timezone": "Asia/Seoul", "at": "2031-05-08T03:00"}
+    typed |= {"first_percent": "50", "first_least": "1", "first_wait_seconds": "4 h"}
+
+    review = desk.open("campaign_review", campaign.pk)
+    when = text_of(desk.post("campaign_when", campaign=campaign.pk, **typed))
+    finish = re.search(r"Finished about ([^.]*?Asia/Seoul)", review)
+    assert finish and finish[1] == "8 May 2031, 21:00 Asia/Seoul"
+    assert f"Finished about {finish[1]}." in when

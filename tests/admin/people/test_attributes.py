@@ -13,7 +13,7 @@ from notifications.people.attributes import Attribute
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
-from tests.admin.desk import Desk, messages_of
+from tests.admin.desk import Desk, messages_of, text_of
 from tests.api.caller import Caller
 from tests.given.builders import make_audience, make_contact, make_project, make_template
 
@@ -170,3 +170,23 @@ def test_an_attribute_that_only_a_rule_uses_is_listed_too(desk: Desk, project: P
     make_audience(project, rules={"field": "attributes.tier", "op": "eq", "value": "x"})
     text = desk.open(LIST)
     assert "tier" in text and "1 audience" in text
+
+
+def test_a_person_s_times_are_shown_on_the_project_s_clock(desk: Desk, project: Project) -> None:
+    """A day, an hour without a zone, and what is declared a text stay as they are."""
+    Project.objects.filter(pk=project.pk).update(timezone="Asia/Seoul")
+    declare(project, "renewed", "time")
+    declare(project, "code", "text")
+    moment = "2026-05-31T18:30:00Z"
+    values = {"renewed": moment, "joined": moment, "born": "1990-05-31", "code": moment}
+    ada = make_contact(project, attributes={**values, "wakes": "2026-05-31T07:00"})
+
+    known = desk.open("notifications_contact_change", ada.pk).partition("What is known")[2]
+    people = text_of(desk.post("audience_count", project=project.pk, rules='{"all": []}'))
+
+    for said in (
+        "renewed 1 Jun 2026, 03:30 Asia/Seoul", "joined 1 Jun 2026, 03:30 Asia/Seoul",
+        "born 31 May 1990 ", f"code {moment}", "wakes 31 May 2026, 07:00 ",
+    ):  # fmt: skip
+        assert said in known, said
+    assert "born: 31 May 1990" in people and "joined: 1 Jun 2026, 03:30 Asia/Seoul" in people

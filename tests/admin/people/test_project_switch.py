@@ -77,6 +77,15 @@ def test_a_new_row_belongs_to_the_project_one_works_in(desk: Desk, museum: Proje
     assert Audience.objects.get().project == museum
 
 
+def test_whoever_makes_a_project_works_in_it(desk: Desk, project: Project) -> None:
+    form = {"name": "Books", "slug": "books", "timezone": "UTC", "firebase_project_id": "books-1"}
+    pace = {"quota_per_minute": 600_000, "ramp_seconds": 60}
+    said = desk.save("notifications_project_add", **form, **pace)
+    assert "You are working in “Books” now." in said
+    page = desk.client.get("/admin/campaigns/run/").content.decode()
+    assert re.search(r'aria-current="true">Books', page)
+
+
 # --- While there is no choice -------------------------------------------------------------------
 
 

@@ -255,7 +255,7 @@ def test_a_correction_goes_to_those_who_got_the_older_text_with_the_newest_one(
     desk: Desk, sent: Run
 ) -> None:
     asked = desk.open("campaigns_run_correct", sent.pk)
-    assert "Those who did not get the newest" in asked and "Only revision 2: 1" in asked
+    assert "Those who did not get the newest" in asked and "Only revision 2: 1 device" in asked
     desk.confirm("campaigns_run_correct", sent.pk, revision="older")
     made = Campaign.objects.latest("pk")
     assert on_list(made.audience) == {"ann"}

@@ -22,7 +22,7 @@ from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of
-from tests.given.builders import make_contact, make_device, make_run
+from tests.given.builders import make_contact, make_device, make_people, make_run
 from tests.given.runs import ended_each_way, on_list, paused
 from tests.servers.fcm import Fcm
 
@@ -109,13 +109,28 @@ def test_a_tag_that_only_the_correction_has_is_left_out_so_that_it_replaces(
     assert len({*each}) == 1
 
 
+def test_a_correction_goes_to_whoever_got_it_even_where_the_holdout_grew_since(
+    desk: Desk, shop: Project, fcm: Fcm
+) -> None:
+    make_people(shop, 40)
+    made = corrected(desk, sent(make_run(shop, template=WRONG)))
+    Project.objects.filter(pk=shop.pk).update(holdout_percent=50)
+    Template.objects.filter(pk=made.template_id).update(title="Seven per cent off")
+
+    review = desk.open("campaign_review", made.pk)
+    assert "In the holdout" not in review
+
+    run = launched(Campaign.objects.get(pk=made.pk))
+    assert (run.accepted, run.skipped) == (40, 0)
+
+
 def test_a_correction_goes_to_those_who_got_it_or_may_have(desk: Desk, project: Project) -> None:
     run = ended_each_way(project)
     Template.objects.filter(pk=run.campaign.template_id).update(title="Changed since")
 
     said = desk.open("campaigns_run_correct", run.pk)
     assert "3 people got it, or may have. Of 1 of them nobody knows." in said
-    assert "3 can be reached now." in said
+    assert "3 people can be reached now." in said
     assert "FCM takes nothing back" in said and f"both carry the tag carillon-{run.pk}" in said
     assert Campaign.objects.count() == 1  # looking made nothing
 

@@ -11,6 +11,7 @@ from django.conf import LazySettings
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns import control
 from campaigns.engine import engine
 from campaigns.results import reports
 from campaigns.runs.chunk import Chunk
@@ -20,6 +21,7 @@ from notifications.people.project import Project
 from notifications.values.shares import share, width
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people, make_run, make_scheduled_run
+from tests.variants.shared import CONTROL, HOLDOUT, counts, make_split
 
 pytestmark = pytest.mark.django_db
 ALL = 75_988
@@ -171,3 +173,22 @@ def test_the_dialog_that_cancels_counts_apart_whose_request_has_left(
     engine.advance(run.pk, now=timezone.now())
     run.refresh_from_db()
     assert (run.skipped, run.unknown) == (2, 3)
+
+
+def test_the_dialog_that_cancels_counts_the_control_group_apart(
+    desk: Desk, project: Project
+) -> None:
+    """They would get nothing either way."""
+    make_people(project, 40)
+    Project.objects.filter(pk=project.pk).update(holdout_percent=10)
+    campaign = make_split(project, control_percent=30)
+    run = control.launch(campaign, by="user:alice", now=timezone.now())
+    engine.advance(run.pk, now=timezone.now())
+    run.refresh_from_db()
+    nothing = sum(count for group, count in counts(run).items() if group in (CONTROL, HOLDOUT))
+    assert nothing
+
+    said = desk.open("campaigns_run_cancel", run.pk)
+
+    assert f"{40 - nothing} of {40 - nothing} recipients will not get it." in said
+    assert f"{nothing} more, in the control group or the holdout, get nothing either way." in said

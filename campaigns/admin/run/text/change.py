@@ -21,12 +21,11 @@ from campaigns.engine import cancelling
 from campaigns.planning.correcting import MAIN as MAIN_TEXT
 from campaigns.planning.new_text import changing, handing_on, skipping
 from campaigns.planning.new_text.changing import NewText
-from campaigns.results.reports import reasons_of
+from campaigns.results.reports import held_back_and_waiting
 from campaigns.runs import sums
-from campaigns.runs.reasons import Reason
 from campaigns.runs.revisions.revision import texts_of
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import MAIN, gets_a_text, in_words, name_of
+from campaigns.runs.variants.group import MAIN, in_words, name_of
 from campaigns.texts import comparison, preview
 from campaigns.texts.content import TEXTS
 from campaigns.texts.liquid import Problem
@@ -212,21 +211,13 @@ class ChangeTextDialog(RunDialog):
 def _whom(run: Run) -> dict[str, Any]:
     """Whom it reaches, who has another one already, and of whom it comes too late."""
     totals = sums.totals_of(run)
-    waiting = totals.waiting - _left_out(run)
+    waiting = totals.waiting - held_back_and_waiting(run)
     return {
         "chosen": run.planned is not None,
         "waiting": waiting,
         "got": totals.accepted + totals.unknown,
         "on_the_way": min(waiting, cancelling.may_have_it(run)) if run.planned else 0,
     }
-
-
-def _left_out(run: Run) -> int:
-    """Who waits, and will get nothing on purpose."""
-    devices: dict[str, int] = run.split.get("devices", {})
-    meant = sum(count for number, count in devices.items() if not gets_a_text(int(number)))
-    gone = sum(reasons_of(run).get(reason, 0) for reason in (Reason.CONTROL, Reason.HOLDOUT))
-    return max(0, meant - gone)
 
 
 def _name(path: Path) -> str:

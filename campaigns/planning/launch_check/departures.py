@@ -1,0 +1,39 @@
+"""When the messages of a campaign would leave: one computation for the step “When”, the review, the
+dialog that launches and the API.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from campaigns.audiences.reach import Zones
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.course.course import kinds
+from campaigns.planning.course.forecast import Forecast
+from campaigns.planning.quota.beside import Beside, beside
+from campaigns.planning.quota.together import Asks
+from campaigns.planning.solver.asking import never
+from campaigns.planning.solver.rules import Rules
+from campaigns.runs.hours.local_time import LocalTime
+
+
+def rules_of(campaign: Campaign, start: datetime, by: LocalTime | None, first: int) -> Rules:
+    """`first`: how many devices go first; 0: all go at once."""
+    return Rules(
+        start=start,
+        ttl=timedelta(seconds=campaign.ttl_seconds),
+        local_time=by,
+        quiet=campaign.quiet_hours,
+        first=first,
+        wait=timedelta(seconds=campaign.first_wait_seconds if first else 0),
+    )
+
+
+def asked(
+    campaign: Campaign, rules: Rules, found: Zones, sent_to: int, pace: Forecast, now: datetime
+) -> tuple[Asks, Beside]:
+    """What it asks of the gate, and what else is sent meanwhile."""
+    # Whom the clock leaves out is among the skipped already.
+    who = {kind: count for kind, count in kinds(found.clocks).items() if not never(rules, kind)}
+    asks = Asks(who, min(sum(who.values()), sent_to), rules, pace.rate)
+    return asks, beside(campaign, asks, pace.capacity, now)
