@@ -103,7 +103,7 @@ def test_a_launch_is_one_trace_from_the_request_to_fcm(
             "the callback is told of",
             lambda: any(span.links == ("1" * 32,) for span in collector.named("wave_done")),
         )
-        (tally,) = logged(workers, "control", "tally=")
+        tallies = logged(workers, "control", "tally=")
     (settle,), (fcm_span,) = collector.named("settle"), collector.named("fcm")
     route = "POST api/v1/campaigns/<int:pk>/launch"
     way = [route, "ring", "advance", "ring", "send_chunk", "chunk", "window"]
@@ -115,9 +115,13 @@ def test_a_launch_is_one_trace_from_the_request_to_fcm(
     assert request.what["http.response.status_code"] == 202
     (window,) = collector.named("window")
     assert (window.what["carillon.accepted"], window.what["carillon.rejected"]) == (2, 1)
-    (goes_on,) = [span for span in collector.named("wave_done") if span.links == (settle.trace,)]
-    assert goes_on.trace != settle.trace, "a campaign has a thousand waves"
-    assert (tally["trace_id"], tally["span_id"]) == (goes_on.trace, goes_on.number)
+    # On a busy machine a chunk may be handed back unsent, and is sent in a second wave.
+    done = [span for span in collector.named("wave_done") if span.links == (settle.trace,)]
+    assert done
+    for span in done:
+        assert span.trace != settle.trace, "a campaign has a thousand waves"
+        ids = {"trace_id": span.trace, "span_id": span.number}
+        assert any(ids.items() <= tally.items() for tally in tallies)
 
 
 def test_what_is_told_names_nobody(project: Project, fcm: Fcm, collector: Collector) -> None:
