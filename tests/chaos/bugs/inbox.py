@@ -1,4 +1,4 @@
-"""What F107i must notice."""
+"""What F107i and F107c must notice."""
 
 from __future__ import annotations
 
@@ -11,3 +11,10 @@ def _keeps_the_first() -> None:
 
     before, _, after = storing.ITEMS.partition("DO UPDATE")
     patch(storing, "ITEMS", f"{before}DO NOTHING RETURNING{after.partition('RETURNING')[2]}")
+
+
+@bug("a correction leaves the wrong item beside its own", fault="F107c")
+def _leaves_the_wrong_one() -> None:
+    from notifications.inbox import storing
+
+    patch(storing, "WITHDRAWN", storing.WITHDRAWN.replace("ANY(%s) AND", "ANY(%s) AND FALSE AND"))

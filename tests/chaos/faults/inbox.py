@@ -1,12 +1,23 @@
-"""F107i: the text is changed while some wait for another try, and workers are killed."""
+"""F107i: the text is changed while some wait for another try, and workers are killed.
+
+F107c: a correction replaces what people find in their inbox, and workers are killed.
+"""
 
 from __future__ import annotations
 
-from campaigns import control
+from django.db.models import Count
+from django.utils import timezone
+
+from campaigns import control, tasks
+from campaigns.audiences.lists import filling
+from campaigns.planning import correcting
+from campaigns.planning.campaign import Campaign
 from campaigns.planning.new_text.changing import NewText
 from campaigns.runs.ledger import Delivery, Recipient
+from campaigns.texts.template import Template
 from notifications.inbox.item import InboxItem
 from notifications.people.device import Device
+from notifications.task_queue import enqueue_on_commit
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
 
@@ -43,3 +54,31 @@ def changed_text(scene: Scene) -> None:
     assert len(titles) == scene.fault.people, f"{len(titles)} people have an item"
     assert set(said.values()) == {1, 2}, "the text was not changed under way"
     assert not wrong, f"{len(wrong)} find another text than what left for their phone"
+
+
+@fault(
+    "F107c",
+    "a correction replaces inbox items, and workers killed",
+    people=2_000,
+    failpoint="before_settle:kill:0.05",
+    patience=90,
+)
+def correction(scene: Scene) -> None:
+    """Each person finds the right text, once, and the wrong one is gone."""
+    wrong = scene.launch(inbox=True)
+    scene.finish()
+    draft = correcting.draft(wrong, text=correcting.EVERY, by="user:alice")
+    while not filling.at_once(draft.audience):
+        pass
+    Template.objects.filter(pk=draft.template_id).update(title=NEW)
+    campaign = Campaign.objects.get(pk=draft.pk)
+    run = control.launch(campaign, by="user:alice", now=timezone.now())
+    scene.adopt(run)
+    enqueue_on_commit(tasks.advance, run_id=run.pk)
+    scene.until_killed()
+    scene.healed()
+    scene.finish()
+    items = InboxItem.objects.filter(project=scene.project)
+    counts = items.values("contact").annotate(count=Count("pk")).values_list("count", flat=True)
+    assert set(items.values_list("text__content__title", flat=True)) == {NEW}, "a wrong text stays"
+    assert len(counts) == scene.fault.people and set(counts) == {1}, "not one item for each person"
