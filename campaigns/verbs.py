@@ -20,6 +20,7 @@ from campaigns import control
 from campaigns.engine import unknowns
 from campaigns.first_part import first_part
 from campaigns.planning import moving
+from campaigns.runs.reasons import Cause
 from campaigns.runs.run import MOVES, Run
 from notifications.pace import load
 from notifications.people import device
@@ -50,6 +51,8 @@ class Verb:
     said: Words  # afterwards
     cancelled: Words = ""  # why not, of a cancelled run; empty: that is no reason
     nobody: Words = ""  # where `does` counts whom it does it to: there was nobody
+    # What has to be done first, of a run that it would fit then.
+    first: Callable[[Run], Words] = lambda run: ""
     reference: str  # what the API's reference says of it
 
     @property
@@ -69,7 +72,7 @@ class Verb:
         if self.cancelled and run.state == STATE.CANCELLED:
             raise Run.InvalidMove(str(self.cancelled))
         if self.nobody and not self.fits(run):
-            raise Run.InvalidMove(str(self.nobody))
+            raise Run.InvalidMove(str(self.first(run) or self.nobody))
         came_of = self.does(run, by=by, **asked)
         if self.nobody and not came_of:  # somebody else was faster
             raise Run.InvalidMove(str(self.nobody))
@@ -108,6 +111,14 @@ def _holds_a_rest(run: Run) -> bool:
     """That may go at once. A run that asks for something else is resumed instead."""
     goes = run.state == STATE.SENDING or run.asks_for_a_winner
     return goes and first_part.held(run) is not None
+
+
+def _resume_first(run: Run) -> Words:
+    if run.state != STATE.PAUSED or first_part.held(run) is None:
+        return ""
+    if run.cause == Cause.FIRST_PART:
+        return _("This run is paused. Resume it: then the rest goes.")
+    return _("This run is paused. Resume it first.")
 
 
 def _misses_reports(run: Run) -> bool:
@@ -156,6 +167,7 @@ GO_ON = Verb(
     ),
     cancelled=_("This run was cancelled: the rest gets nothing."),
     nobody=_("Nobody in this run waits for its first part."),
+    first=_resume_first,
     reference="Send to the rest without waiting for what comes of the first part. If the run "
     "paused because that was not good enough, `resume` does it. Where the rest gets the variant "
     "that did best (`winner_by`), name another with `variant`, also if the run paused to ask you.",

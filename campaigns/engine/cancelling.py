@@ -1,9 +1,10 @@
-"""Cancelling: closing what is left of a run that was cancelled, each recipient with its row."""
+"""Cancelling: closing what is left of a run, or of a message, that was cancelled, each recipient
+with its row."""
 
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -98,14 +99,31 @@ WITH left_behind AS (
     WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
         AND NOT EXISTS (
             SELECT 1 FROM campaigns_delivery d WHERE d.run_id = r.run_id AND d.seq = r.seq
-        )
+        ) {{these}}
     RETURNING seq, device_id, status, reason, revision, resent
 ), given_back AS (
     DELETE FROM campaigns_counted k USING closed, campaigns_recipient r
     WHERE closed.status = 'skipped' AND r.run_id = %(run)s AND r.seq = closed.seq
         AND k.contact_id = r.contact_id AND k.run_id = r.run_id AND k.seq = r.seq
+), forgotten AS (
+    DELETE FROM campaigns_retry t USING closed WHERE t.run_id = %(run)s AND t.seq = closed.seq
 )
 """
+EVERYBODY = CLOSE.format(these="")
+# Of one call, whom no request may have reached. While a worker holds the chunk, only those whose
+# next try is far off: it has not read them, nor will any before our commit.
+OF_CALL = CLOSE.format(
+    these="""
+        AND i.seq IS NULL AND EXISTS (
+            SELECT FROM campaigns_message m
+            WHERE m.run_id = %(run)s AND m.number = r.message
+                AND (m.number = %(call)s OR m.shares = %(call)s)
+        ) AND (%(idle)s OR EXISTS (
+            SELECT FROM campaigns_retry t WHERE t.run_id = %(run)s AND t.seq = r.seq
+                AND t.not_before > clock_timestamp() + %(far_off)s
+        ))"""
+)
+FAR_OFF = timedelta(minutes=10)  # longer than any transaction, as in `caps/counted.py`
 SUMS = "SELECT status, revision, count(*) FROM closed GROUP BY 1, 2"
 # Listeners hear of each message to a single person (see `endings.py`), but not of a campaign's
 # recipients, who may be millions.
@@ -121,7 +139,7 @@ ORDER BY closed.seq
 def close(run: Run, chunk: Chunk, now: datetime) -> None:
     """Write the outcome of every recipient that has none."""
     why = {"skipped": Reason.CANCELLED, "unknown": Reason.CUT_SHORT}
-    counts = _written(CLOSE + SUMS, run, chunk, now, why)
+    counts = _written(EVERYBODY + SUMS, run, chunk, now, why)
     _add_up(chunk, why, counts)
 
 
@@ -129,37 +147,53 @@ def give_up(run: Run, chunk: Chunk, now: datetime) -> None:
     """Close messages that crashed too many workers, in one statement: reading them may be what
     crashes."""
     why = {"skipped": Reason.CRASHED_WORKERS, "unknown": Reason.INTERRUPTED}
-    ended = [Ending(*row) for row in _written(CLOSE + EACH, run, chunk, now, why)]
+    ended = [Ending(*row) for row in _written(EVERYBODY + EACH, run, chunk, now, why)]
     _add_up(chunk, why, [(one.status, FIRST, 1) for one in ended])
     endings.tell(run, ended, now)
 
 
+def close_call(run: Run, chunk: Chunk, call: int, now: datetime) -> list[Ending]:
+    """Close what has not left of the call whose first message has this number. The chunk's row is
+    locked, as it is given: until the commit nobody claims it, nor opens a window."""
+    why = {"skipped": Reason.CANCELLED, "unknown": Reason.CUT_SHORT}
+    idle = chunk.state != Chunk.State.LEASED
+    of_call = {"call": call, "idle": idle, "far_off": FAR_OFF}
+    ended = [Ending(*row) for row in _written(OF_CALL + EACH, run, chunk, now, why, **of_call)]
+    if ended:
+        is_done = idle and chunk.waiting == len(ended)
+        _add_up(chunk, why, [("skipped", FIRST, len(ended))], closes=is_done)
+        endings.tell(run, ended, now)
+    return ended
+
+
 def _written(
-    statement: str, run: Run, chunk: Chunk, now: datetime, why: dict[str, Reason]
+    statement: str, run: Run, chunk: Chunk, now: datetime, why: dict[str, Reason], **more: Any
 ) -> list[tuple[Any, ...]]:
     values: dict[str, Any] = {"chunk": chunk.pk, "run": run.pk, "attempt": chunk.attempt}
     values |= {"first": chunk.first_seq, "last": chunk.last_seq, "now": now}
     values |= {"revision": run.revision, **{name: str(reason) for name, reason in why.items()}}
+    values |= more
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         written: list[tuple[Any, ...]] = cursor.fetchall()
     return written
 
 
-def _add_up(chunk: Chunk, why: dict[str, Reason], counts: list[tuple[Any, ...]]) -> None:
+def _add_up(
+    chunk: Chunk, why: dict[str, Reason], counts: list[tuple[Any, ...]], *, closes: bool = True
+) -> None:
     closed, revisions = Counter[str](), Counter[str](chunk.revisions)
     for status, revision, count in counts:
         closed[status] += count
         if revision > FIRST:
             revisions[key_of(revision, status)] += count
-    chunk.retries.all().delete()
     skipped, unknown = closed["skipped"], closed["unknown"]
     for reason, count in ((why["skipped"], skipped), (why["unknown"], unknown)):
         if count:
             chunk.reasons[reason.value] = chunk.reasons.get(reason, 0) + count
+    closed_too: dict[str, Any] = {"state": Chunk.State.CLOSED, "not_before": None}
     Chunk.objects.filter(pk=chunk.pk).update(
-        state=Chunk.State.CLOSED,
-        not_before=None,
+        **(closed_too if closes else {}),
         skipped=F("skipped") + skipped,
         unknown=F("unknown") + unknown,
         reasons=chunk.reasons,

@@ -18,7 +18,8 @@ from campaigns.runs import details, ledger
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split
-from campaigns.runs.variants.group import LETTERS, MAIN
+from campaigns.runs.variants.group import MAIN
+from campaigns.runs.variants.variant import check
 from notifications.postgres import clock
 
 Decision = FirstPart.Decision
@@ -117,22 +118,16 @@ def _best_so_far(run: Run) -> int | None:
 def go_on(run: Run, variant: int | None = None) -> int:
     """A person does not wait for it: to how many of the rest it goes now, with that variant or the
     best one so far; 0 if the run does not send, or nobody waits. Raises Run.InvalidMove: it has no
-    such variant, or none was named and they cannot be counted."""
+    trial, or none was named and they cannot be counted; ValidationError: it has no such variant."""
     with transaction.atomic():
         locked = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if variant is not None:
-            _check(locked, variant)
+            check(locked, variant)
+            if not locked.tries_variants:
+                said = gettext("Each of the rest has a variant of their own already.")
+                raise Run.InvalidMove(said)
         part = held(locked)
         if part is None or locked.state != Run.State.SENDING:
             return 0
         _choose(locked, _best_so_far(locked) if variant is None else variant)
         return part.let_go(Decision.PERSON, figures_of(part).as_dict(), clock.now())
-
-
-def _check(run: Run, variant: int) -> None:
-    if not run.tries_variants:
-        raise Run.InvalidMove(gettext("Each of the rest has a variant of their own already."))
-    if not MAIN <= variant < len(run.split["weights"]):
-        known = LETTERS[: len(run.split["weights"])]
-        said = gettext("This run has no such variant. Choose one of %(known)s.")
-        raise Run.InvalidMove(said % {"known": ", ".join(known)})

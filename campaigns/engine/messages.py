@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 
-from django.db import transaction
-from django.db.models import ExpressionWrapper, F, Q, QuerySet, fields
+from django.db import connection, transaction
+from django.db.models import ExpressionWrapper, F, Max, Min, Q, QuerySet, fields
 from django.db.models.functions import Now
 
 from campaigns.engine import cancelling
@@ -24,7 +24,9 @@ from campaigns.runs.messages.message import Message, forget_keys
 from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
 from campaigns.sending.inbox import of_messages
+from notifications.postgres import clock
 from notifications.postgres.outage import if_free, patiently
+from notifications.postgres.row_lock import wait_for_locks
 
 MOST_TIMERS = 20
 LOOK_EVERY = 0.5  # seconds: at the projects, as people change their settings meanwhile
@@ -111,6 +113,61 @@ def _open_chunks(*, bulk: bool) -> QuerySet[Chunk]:
     due = Q(not_before=None) | Q(not_before__lte=Now() + NEXT_SWEEP)
     waiting = (Chunk.State.WAITING, Chunk.State.QUEUED)
     return Chunk.objects.filter(due, run__in=day.open_runs(), bulk=bulk, state__in=waiting)
+
+
+# --- Cancelling -----------------------------------------------------------------------------------
+
+# Those of which nothing has left: all their devices are cancelled, or were surely not reached.
+MARK = """
+UPDATE campaigns_message m SET state = 'cancelled'
+WHERE m.run_id = %(run)s AND m.number = ANY(%(numbers)s) AND NOT EXISTS (
+    SELECT FROM campaigns_recipient r
+    LEFT JOIN campaigns_delivery d ON d.run_id = r.run_id AND d.seq = r.seq
+    WHERE r.run_id = %(run)s AND r.seq BETWEEN m.first_seq AND m.last_seq
+        AND COALESCE(d.status, '') NOT IN ('skipped', 'rejected')
+)
+RETURNING m.number, m.contact_id
+"""
+
+
+def cancel(head: Message) -> bool:
+    """Whether anything of the call had not left: it was not taken yet, or waits for people to wake,
+    or for another try.
+
+    Chunk by chunk: if the process dies here, those before it are cancelled, and a second call goes
+    on.
+    """
+    stopped = many.cancel(head)
+    taken = many.of_call(head).filter(state=Message.State.TAKEN)
+    within = taken.aggregate(first=Min("first_seq"), last=Max("last_seq"))
+    if within["last"] is None:
+        return stopped
+    run, number = Run.every.select_related("project").get(pk=head.run_id), 0
+    open_ones = run.chunks.exclude(state=Chunk.State.CLOSED).filter(
+        last_seq__gte=within["first"], first_seq__lte=within["last"]
+    )
+    while True:
+        with transaction.atomic():
+            wait_for_locks(many.CANCEL_SECONDS)
+            behind = open_ones.filter(number__gt=number).order_by("number")
+            chunk = behind.select_for_update(no_key=True).first()
+            if chunk is None:
+                return stopped
+            stopped = _cancel_in(run, chunk, head) or stopped
+            number = chunk.number
+
+
+def _cancel_in(run: Run, chunk: Chunk, head: Message) -> bool:
+    ended = cancelling.close_call(run, chunk, head.number, clock.now())
+    if ended:
+        numbers = [*{one.message for one in ended}]
+        with connection.cursor() as cursor:
+            cursor.execute(MARK, {"run": run.pk, "numbers": numbers})
+            of_messages.withdraw(run.pk, cursor.fetchall())
+    return bool(ended)
+
+
+# --- The sweep ------------------------------------------------------------------------------------
 
 
 def look_after(now: datetime) -> None:

@@ -310,6 +310,11 @@ class Run(OfProject):
         return said % {"campaign": self.campaign, "number": self.pk}
 
     @property
+    def as_user(self) -> str:
+        """Of a list."""
+        return str(self) if self.kind == Run.Kind.MESSAGES else f"run {self.pk}"
+
+    @property
     def asks(self) -> dict[str, Any]:
         """What standing.py must know of its category to say who is out."""
         return standing.asked_of(self.category_kind, self.category.slug if self.category else "")

@@ -124,6 +124,8 @@ def test_one_that_asks_names_the_bounds_and_goes_on_when_it_is_resumed(
         "asks", ["rejected", "dead"],
     )  # fmt: skip
     assert "go-on" not in said["verbs"]
+    refused = alice.post(f"runs/{run.pk}/go-on").json()["detail"]
+    assert "This run is paused. Resume it: then the rest goes." in refused
     assert alice.post(f"runs/{run.pk}/resume").status_code == 200
     engine.advance(run.pk, now=timezone.now())
     said = alice.get(f"runs/{run.pk}").json()["first_part"]
@@ -137,6 +139,22 @@ def test_a_run_without_one_has_none_and_nothing_to_go_on_with(alice: Caller, our
     refused = alice.post(f"runs/{run.pk}/go-on")
     assert (refused.status_code, refused.json()["type"]) == (409, "urn:carillon:invalid-move")
     assert "Nobody in this run waits for its first part." in refused.json()["detail"]
+
+
+def test_a_run_that_is_paused_in_its_first_part_is_to_be_resumed_first(
+    alice: Caller, ours: Project
+) -> None:
+    make_people(ours, 200)
+    run = make_run(ours, **FIRST)
+    engine.advance(run.pk, now=timezone.now())
+    assert alice.post(f"runs/{run.pk}/pause").status_code == 200
+
+    refused = alice.post(f"runs/{run.pk}/go-on")
+
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:carillon:invalid-move")
+    assert "This run is paused. Resume it first." in refused.json()["detail"]
+    alice.post(f"runs/{run.pk}/resume")
+    assert alice.post(f"runs/{run.pk}/go-on").status_code == 200
 
 
 def test_the_next_run_of_a_series_has_a_first_part_of_its_own(ours: Project) -> None:

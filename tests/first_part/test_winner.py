@@ -33,7 +33,7 @@ from notifications.people.project import Project
 from notifications.people.retention import Retention
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk
-from tests.api.caller import Caller
+from tests.api.caller import Caller, fields_at_fault
 from tests.given.at_once import at_once
 from tests.given.builders import addresses, make_campaign, make_people
 from tests.given.by_hand import work
@@ -370,7 +370,9 @@ def test_a_variant_that_the_run_has_not_is_refused(
 
     answer = Caller(project).post(f"runs/{run.pk}/go-on", {"variant": variant})
 
-    assert answer.status_code in (HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT)
+    assert (answer.status_code, fields_at_fault(answer)) == (HTTPStatus.BAD_REQUEST, ["variant"])
+    if variant == "C":
+        assert "has no variant C. Choose one of A, B." in answer.content.decode()
     run.refresh_from_db()
     assert run.winner is None and FirstPart.objects.get(run=run).went_on_at is None
 

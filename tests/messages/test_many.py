@@ -251,7 +251,10 @@ def test_a_list_in_use_by_an_unfolding_call_is_not_deleted(
 ) -> None:
     room = a_long_list(project, monkeypatch, 5)
     sent(call, {**to(list=room.pk), "content": {"title": "Hi", "body": "all"}})
-    assert call.delete(f"lists/{room.pk}").status_code == 409
+    refused = call.delete(f"lists/{room.pk}")
+    assert refused.status_code == 409
+    day_of_it = Run.every.get().occurrence
+    assert refused.json()["detail"] == f"Room is still used by messages of {day_of_it}."
     tasks.unfold_messages()
     assert call.delete(f"lists/{room.pk}").status_code == 204
 

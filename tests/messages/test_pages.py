@@ -152,6 +152,23 @@ def test_what_has_left_is_not_cancelled(desk: Desk, fcm: Fcm, project: Project) 
     assert not AuditEntry.objects.filter(action="cancelled").exists()
 
 
+def test_what_waits_for_its_person_to_wake_is_cancelled_on_its_page(
+    desk: Desk, fcm: Fcm, shop: Project
+) -> None:
+    now = timezone.now()
+    shop.quiet_from, shop.quiet_until = ((now + timedelta(hours=hours)).time() for hours in (-3, 3))
+    shop.save()
+    make_device(make_contact(shop, external_id="ada", timezone="Etc/UTC"), "live1:APA91b")
+    name = send(shop)
+    tasks.send_messages()
+    assert "Cancel the message" in desk.open("campaigns_message_one", name)
+
+    desk.confirm("campaigns_message_cancel", name)
+
+    page = desk.open("campaigns_message_one", name)
+    assert "It was cancelled first" in page and "Cancel the message" not in page
+
+
 def test_a_message_is_found_by_id_person_and_key(desk: Desk, shop: Project) -> None:
     ada(shop)
     make_contact(shop, external_id="bob")

@@ -182,6 +182,7 @@ def test_a_template_that_is_a_variant_is_not_deleted_and_says_whose_it_is(
     template = campaign.variants.get().template
     refused = Caller(project).delete(f"templates/{template.pk}")
     assert refused.status_code == 409
+    assert f"is still used by variant B of campaign {campaign.pk}." in refused.json()["detail"]
     assert variants_of(campaign)
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
@@ -119,7 +120,7 @@ def test_the_rest_of_a_trial_reads_the_newest_text_of_the_variant_that_was_chose
 def test_a_variant_that_the_run_lacks_is_refused_by_its_letter(project: Project) -> None:
     make_people(project, 4)
     run = launched(project)
-    with pytest.raises(Run.InvalidMove, match=f"Run {run.pk} has no variant D"):
+    with pytest.raises(ValidationError, match=f"Run {run.pk} has no variant D"):
         change(run, variant=3)
     run.refresh_from_db()
     assert run.revision == 1

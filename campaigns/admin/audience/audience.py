@@ -244,6 +244,8 @@ def _project_id(request: HttpRequest) -> int:
 
 
 def _named(user: Model) -> str:
+    if isinstance(user, Run) and user.kind == Run.Kind.MESSAGES:
+        return _("the messages of %(day)s (UTC)") % {"day": user.occurrence}
     if isinstance(user, Run):
         return _("run %(number)d") % {"number": user.pk}
     said = _("the campaign “%(name)s”")

@@ -17,10 +17,11 @@ from django.utils.translation import gettext_noop
 from campaigns.admin.message.found import STATES, found, in_a_word, newest_to, searched
 from campaigns.admin.message.numbers import numbers_of, waits
 from campaigns.admin.message.words import words_of
+from campaigns.engine import messages
 from campaigns.results.reason_steps import detail_in_words
 from campaigns.results.why.course import reason_in_words
 from campaigns.runs.ledger import Delivery
-from campaigns.runs.messages import many, outcome
+from campaigns.runs.messages import outcome
 from campaigns.runs.messages.message import Message, id_of
 from campaigns.runs.messages.outcome import Block, Outcome
 from campaigns.runs.reasons import Reason, in_words
@@ -121,7 +122,7 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
         "next_url": f"?after={rows[DEVICES - 1]['seq']}" if len(rows) > DEVICES else "",
         "first_page": not after,
         "zone": chosen(request).timezone,  # type: ignore[union-attr]  # the message is its
-        "may_cancel": _waits(message) and request.user.has_perm("campaigns.cancel_message"),
+        "may_cancel": _waits(told) and request.user.has_perm("campaigns.cancel_message"),
     }
     return TemplateResponse(request, "admin/campaigns/message/one.html", context)
 
@@ -151,7 +152,7 @@ def cancel(request: HttpRequest, name: str) -> HttpResponse:
         return HttpResponseRedirect(page)
     if request.method != "POST":
         return _asked(request, message)
-    if not many.cancel(message):
+    if not messages.cancel(message):
         return _too_late(request)
     about = f"message {message.id}"
     audit.record(actor(request), gettext_noop("cancelled"), about, project=chosen(request))
@@ -160,7 +161,7 @@ def cancel(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _asked(request: HttpRequest, message: Message) -> HttpResponse:
-    if not _waits(message):
+    if not _waits(outcome.of_call_or_one(message)):
         return _too_late(request)
     said = _("What has not left yet is not sent. It cannot be undone.")
     asked = {"title": _("Cancel message %(id)s?") % {"id": message.id}, "description": said}
@@ -182,9 +183,9 @@ def _message(request: HttpRequest, name: str) -> Message:
     return message
 
 
-def _waits(message: Message) -> bool:
-    waiting = many.of_call(message).filter(state=Message.State.WAITING)
-    return message.list_after is not None or bool(waiting.exists())
+def _waits(told: Outcome) -> bool:
+    """Something of it may not have left yet."""
+    return told.state in (outcome.WAITING, outcome.SENDING)
 
 
 def _texts(message: Message, person: Contact | None) -> list[tuple[str, str]]:
@@ -203,7 +204,7 @@ def _device(row: dict[str, Any]) -> dict[str, Any]:
         "device": shortened(row["device"]),
         "platform": Device.Platform(platform).label if platform else "",
         "word": _("Waiting") if waits else Delivery.Status(row["status"]).label,
-        "why": _why(row) if waits else in_words(row["reason"]),
+        "why": _why(row) if waits else _end_in_words(row["reason"]),
         "detail": detail_in_words(row["reason"], row["detail"]),
     }
 
@@ -213,6 +214,11 @@ def _why(row: dict[str, Any]) -> str:
     if row["reason"] == Reason.QUIET_HOURS:
         return _("Until their quiet hours end")
     return reason_in_words(row["reason"])
+
+
+def _end_in_words(reason: str) -> str:
+    """The reasons speak of runs."""
+    return _("It was cancelled first") if reason == Reason.CANCELLED else in_words(reason)
 
 
 def _whole(text: str, digits: int) -> int | None:

@@ -22,7 +22,8 @@ from campaigns.api.messages.shown import (
     ListedMessage,
     MessageStatus,
 )
-from campaigns.runs.messages import listing, many, outcome
+from campaigns.engine import messages
+from campaigns.runs.messages import listing, outcome
 from campaigns.runs.messages.accepting import Accepted, Nobody
 from campaigns.runs.messages.listing import Wanted
 from campaigns.runs.messages.message import Message, known_by
@@ -225,11 +226,11 @@ class MessageCancel(ApiView):
     @patient
     @idempotent
     def post(self, request: Request, pk: str) -> Response:
-        """Cancel a message before it leaves; of a call to many, all that has not left. 409 if all
-        has."""
+        """Cancel a message before it leaves, also while it waits for quiet hours or another try; of
+        a call to many, all that has not left. 409 if all has."""
         self.given(Nothing)
         message = _found(self, pk)
-        if not many.cancel(message):
+        if not messages.cancel(message):
             told = outcome.of_call_or_one(message)
             if not told.people[Message.State.CANCELLED]:
                 left = "It has left already, or is about to."

@@ -18,7 +18,7 @@ from campaigns.runs import sums
 from campaigns.runs.revisions.revision import MOST, ChangedMeanwhile, content_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants import variant as variants
-from campaigns.runs.variants.group import MAIN, name_of
+from campaigns.runs.variants.group import MAIN
 from campaigns.texts.content import TEXTS
 from campaigns.texts.rendering import Renderer
 from campaigns.texts.template import Template
@@ -129,11 +129,8 @@ def checked(run: Run, new: NewText) -> dict[int, dict[str, Any]]:
         raise NotChanged(why)
     if run.revision != new.revision:
         raise ChangedMeanwhile
-    launched = variants.as_launched(run)
     for number in new.by_variant:
-        if number not in launched:
-            said = _("Run %(number)d has no variant %(letter)s.")
-            raise NotChanged(said % {"number": run.pk, "letter": name_of(number)})
+        variants.check(run, number)
     return {number: _checked(run, new, number) for number in new.by_variant}
 
 

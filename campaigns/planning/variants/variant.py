@@ -42,6 +42,11 @@ class Variant(models.Model):
         ]
 
     def __str__(self) -> str:
+        return self.as_user
+
+    @property
+    def as_user(self) -> str:
+        """Of a template. Callers do not know its own number."""
         return f"variant {LETTERS[self.number]} of campaign {self.campaign_id}"
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import LETTERS, MAIN, REST, gets_a_text
+from campaigns.runs.variants.group import LETTERS, MAIN, REST, gets_a_text, name_of
 
 
 class RunVariant(models.Model):
@@ -65,3 +67,12 @@ def read_by(run: Run, group: int | None) -> int:
 
 def has_variants(run: Run) -> bool:
     return len(run.split.get("weights", ())) > 1
+
+
+def check(run: Run, number: int) -> None:
+    """Raises ValidationError, by field: the run has no such variant."""
+    known = range(max(1, len(run.split.get("weights", ()))))
+    if number not in known:
+        said = _("Run %(number)d has no variant %(letter)s. Choose one of %(known)s.")
+        named = {"letter": name_of(number), "known": ", ".join(map(name_of, known))}
+        raise ValidationError({"variant": said % {"number": run.pk, **named}})

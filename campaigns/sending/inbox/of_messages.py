@@ -1,4 +1,4 @@
-"""What messages leave in their people's inboxes, as they are taken."""
+"""What messages leave in their people's inboxes, as they are taken; cancelled in time, nothing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from campaigns.runs.messages.message import id_of
 from campaigns.sending.inbox.item import item_of
 from campaigns.sending.terms import UNSEEN
 from campaigns.texts.rendering import Reader, Renderer
+from notifications.inbox import storing
 from notifications.inbox.storing import New, store
 from notifications.postgres import clock
 from notifications.values import exact
@@ -44,6 +45,16 @@ def keep(run_id: int, numbers: list[int]) -> None:
         store(rows[0].project_id, [item for item in found if item])
 
 
+def withdraw(run_id: int, cancelled: list[tuple[int, int]]) -> None:
+    """The items of these messages, each with its person; in the transaction that cancels them."""
+    people = [contact for _, contact in cancelled]
+    storing.withdraw(people, [_reference(run_id, number) for number, _ in cancelled])
+
+
+def _reference(run_id: int, number: int) -> str:
+    return f"message {id_of(run_id, number)}"
+
+
 def _item(run_id: int, row: Any, renderers: dict[str, Renderer]) -> New | None:
     renderer = renderers.get(row.content)
     if renderer is None:
@@ -65,7 +76,7 @@ def _item(run_id: int, row: Any, renderers: dict[str, Renderer]) -> New | None:
         renderer,
         reader,
         contact_id=row.contact_id,
-        reference=f"message {id_of(run_id, row.number)}",
+        reference=_reference(run_id, row.number),
         article=said.get("article", ""),
         category=row.category,
         collapse=row.collapse,

@@ -174,7 +174,12 @@ def delete(row: Model) -> None:
         # A row that only ties two together is not what a caller knows: the other end is.
         ends = {getattr(one, "user_end", one) for one in error.protected_objects}
         users = sorted(ends, key=lambda user: user.pk)[:5]
-        named = ", ".join(f"{user._meta.verbose_name} {user.pk}" for user in users)
+        named = ", ".join(map(_as_user, users))
         raise Problem(
             HTTPStatus.CONFLICT, f"{row} is still used by {named}.", kind="in-use"
         ) from error
+
+
+def _as_user(user: Model) -> str:
+    """By the number with which a caller finds it, unless it knows a better name for itself."""
+    return getattr(user, "as_user", "") or f"{user._meta.verbose_name} {user.pk}"
