@@ -136,11 +136,13 @@ def _not_over(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
 
 
 def _cannot_tell(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
-    """Of rules on who has not opened it, but not of those on whose every phone can tell."""
+    """Of the first rule on who has not opened it that has such people; one that asks only for
+    those whose phone can tell has none."""
     for leaf in asked:
-        if leaf["value"]["outcome"] == reported.NOT_OPENED and CAN_TELL not in leaf["value"]:
-            words = _how_many(one_run(project_id, leaf["value"]))
-            return [Doubt(Code.CANNOT_TELL, words)] if words else []
+        value = leaf["value"]
+        asks = value["outcome"] == reported.NOT_OPENED and CAN_TELL not in value
+        if asks and (words := _how_many(one_run(project_id, value))):
+            return [Doubt(Code.CANNOT_TELL, words)]
     return []
 
 
