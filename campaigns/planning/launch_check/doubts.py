@@ -351,13 +351,19 @@ def of_edits(campaign: Campaign, waiting: Run | None) -> Iterator[Doubt]:
 def edited_since(run: Run, campaign: Campaign, rules: Callable[[], Any]) -> bool:
     """Whether its people, its text or a setting are not the campaign's any more; a new name changes
     nothing. `rules`: those of the campaign, as the run would have them."""
-    policy = campaign.policy | {"analytics_label": run.analytics_label}  # it has the name in it
+    policy = campaign.policy | {"analytics_label": _label(run, campaign)}
     if any(getattr(run, name) != value for name, value in policy.items()):
         return True
     written = (campaign.updated_at, campaign.audience.updated_at, campaign.template.updated_at)
     if max(written) <= _launched_at(run, campaign):
         return False
     return bool(rules() != run.rules or campaign.content != run.content)
+
+
+def _label(run: Run, campaign: Campaign) -> str:
+    """The campaign's, but that of the run where both were made from the name of then and now."""
+    made = labels.is_made(run.analytics_label, campaign.pk)
+    return run.analytics_label if made and not campaign.analytics_label else campaign.label
 
 
 def _launched_at(run: Run, campaign: Campaign) -> datetime:
