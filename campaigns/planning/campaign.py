@@ -25,7 +25,7 @@ from campaigns.planning.repeats.moved import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import variant
 from campaigns.runs import series
-from campaigns.runs.policy import MAX_RATE, POLICY
+from campaigns.runs.policy import MAX_RATE, NEVER, POLICY
 from campaigns.runs.rehearsals import rehearsal
 from campaigns.runs.run import HOLDS, Run
 from campaigns.texts.content import in_place_of
@@ -439,8 +439,10 @@ class Campaign(OfProject):
             copy.past_holdout = True  # they got the wrong text: each gets the right one
             variant.choose(copy, [])  # one text takes the place of all
             copy.winner_by = Run.WinnerBy.OWN
-        copy.schedule_kind, copy.at, copy.repeat, copy.until = self.Schedule.NOW, None, "", None
-        copy.local_time = False
+        times = {**NEVER, "schedule_kind": self.Schedule.NOW, "timezone": self.project.timezone}
+        for name, value in times.items():
+            setattr(copy, name, value)
+        copy.holiday_names = {}
         copy.save()
         return copy
 

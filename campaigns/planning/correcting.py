@@ -6,7 +6,8 @@ a phone puts it in the place of what it still shows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -14,23 +15,29 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
+from campaigns.audiences.bounds import MAX_COSTLY, leaves
+from campaigns.audiences.happened.past import FIELD
 from campaigns.audiences.lists import filling, outcomes
 from campaigns.audiences.lists.who import is_known
-from campaigns.audiences.rules import MAX_VALUES
+from campaigns.audiences.rules import MAX_VALUES, everyone
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.revisions.revision import FIRST, content_of
+from campaigns.runs.revisions.revision import FIRST, content_of, history
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import MAIN as MAIN_VARIANT
 from campaigns.runs.variants.group import REST, name_of
-from campaigns.runs.variants.variant import has_variants, read_by
+from campaigns.runs.variants.variant import as_launched, read_by
 from campaigns.texts import revision
-from campaigns.texts.content import TEXTS, text_for
+from campaigns.texts.content import TEXTS, Content, text_for
 from campaigns.texts.template import Template
 from notifications.postgres.budget import TooSlow, within
 
 LOOKING_SECONDS = 2.0
 EVERY = "every"  # text; the main one has an empty tag
 MAIN = "main"
+
+Tree = dict[str, Any]
+Sent = tuple[int, int]  # a variant, and a revision: one text that left
+Languages = tuple[str, tuple[str, ...]]  # those of people: which, or which not
+ANY: Languages = ("not_in", ())
 
 
 class NotCorrectable(Exception):
@@ -69,88 +76,144 @@ def draft(
 ) -> Campaign:
     """A draft for those who got this text, or may have. `revisions`: only those who got one of
     these. `outdated`: only those who got an older text than the newest of their own variant.
-    `variant`: only its readers. The draft has the newest text: of that variant, or of the only one
-    that was changed, otherwise of variant A. Its list is still to be filled. Raises NotCorrectable.
+    `variant`: only its readers. The draft has the newest text of one variant: of those whose
+    readers get it, the first. Its list is still to be filled. Raises NotCorrectable.
 
     If the process dies here: all three rows are there, or none is; the sweep fills the list.
     """
     if why := problem(run):
         raise NotCorrectable(why)
+    sent = _outdated(run, variant) if outdated else _sent(run, revisions, variant)
+    languages = _languages(run, text, sent)
+    if not languages:
+        said = _("Nobody got a text “%(text)s” of this variant and revision. Choose another.")
+        raise NotCorrectable(said % {"text": text})
+    tree = _tree(run, languages)
+    if sum(leaf["field"] == FIELD for leaf in leaves(tree)) > MAX_COSTLY:
+        raise NotCorrectable(_("Its text was changed too often. Choose one revision."))
     with transaction.atomic():
         name = _("Got run %(number)d") % {"number": run.pk}
-        if outdated and variant is None and len(changed := _newest_revisions(run)) == 1:
-            [variant] = changed
-        tree = rules(run, text, revisions, variant, outdated=outdated)
         audience = filling.begin(run.project_id, name, tree, run=run)
         named = _("%(name)s (correction)")
         campaign: Campaign = run.campaign.duplicate_for(audience, named=named, corrects=run)
-        campaign.template = _as_sent(run, variant or MAIN_VARIANT, named=campaign.name, by=by)
+        first = min(one for one, _revision in languages)
+        campaign.template = _as_sent(run, first, named=campaign.name, by=by)
         campaign.save()
     return campaign
 
 
-def rules(
-    run: Run,
-    text: str,
-    revisions: Sequence[int] = (),
-    variant: int | None = None,
-    *,
-    outdated: bool = False,
-) -> dict[str, Any]:
-    """Who got it, or may have; of one text: whose language has that text today."""
-    if outdated:
-        texts = _outdated(run, variant)
-    else:
-        of_revision = [{"revision": number} for number in revisions] or [{}]
-        of_variant = _readers(run, variant) if variant is not None else [{}]
-        texts = [{**one, **other} for one, other in product(of_revision, of_variant)]
-    ways = product(("accepted", "unknown"), texts)
-    got = {"any": [outcomes.of_run(run, out, **which) for out, which in ways]}
-    if text == EVERY:
-        return got
-    read = texts_of(run)
-    if text != MAIN:
-        locales = read.get(text, [])
-        return {"all": [got, {"field": "locale", "op": "in", "value": locales}]}
-    others = [one for tag, locales in read.items() if tag != MAIN for one in locales]
-    return {"all": [got, {"field": "locale", "op": "not_in", "value": others}]}
+# --- Which texts were sent ------------------------------------------------------------------------
 
 
-def _readers(run: Run, variant: int) -> list[dict[str, Any]]:
-    """List the groups of the run that receive this variant."""
-    if not has_variants(run):
-        return [{}]
-    return [{"variant": name_of(one)} for one in (variant, REST) if read_by(run, one) == variant]
+def texts_of(run: Run, revisions: Sequence[int] = (), variant: int | None = None) -> list[str]:
+    """The texts that somebody read, of these revisions and this variant: MAIN or a language each.
+    Empty: that takes too long to say."""
+    read, sent = _reading(run), _sent(run, revisions, variant)
+    return [*dict.fromkeys(text for one in sent for text in read[one])]
 
 
-def _newest_revisions(run: Run) -> dict[int, int]:
-    """Map each changed variant to the number of its newest revision."""
-    return dict(run.revisions.order_by().values_list("variant").annotate(Max("number")))
+def _sent(run: Run, revisions: Sequence[int], variant: int | None) -> list[Sent]:
+    chosen = as_launched(run) if variant is None else [variant]
+    return [*product(chosen, revisions or range(FIRST, run.revision + 1))]
 
 
-def _outdated(run: Run, variant: int | None) -> list[dict[str, Any]]:
-    """List the (revision, variant) pairs of outdated texts. Raises NotCorrectable if none is."""
-    newest = _newest_revisions(run)
-    changed = newest if variant is None else newest.keys() & {variant}
+def _outdated(run: Run, variant: int | None) -> list[Sent]:
+    """Those that were changed since. Raises NotCorrectable if none was."""
+    newest = dict(run.revisions.order_by().values_list("variant").annotate(Max("number")))
+    changed = newest.keys() if variant is None else newest.keys() & {variant}
     if not changed:
         raise NotCorrectable(_("Everyone who got it has the newest text."))
-    return [
-        {"revision": number, **readers}
-        for one in sorted(changed)
-        for readers in _readers(run, one)
-        for number in range(FIRST, newest[one])
-    ]
+    return [(one, number) for one in sorted(changed) for number in range(FIRST, newest[one])]
 
 
-def texts_of(run: Run) -> dict[str, list[str]]:
-    """Its texts that somebody read, each with the languages of whoever did; only one, or none that
-    can be told apart: empty."""
-    if not run.content["locales"]:
-        return {}
+def _reading(run: Run) -> dict[Sent, dict[str, list[str]]]:
+    """Of each text that was sent: which of its languages were read, and by whose."""
+    said, read = history(run), dict[Sent, dict[str, list[str]]]()
+    translated = any(one["locales"] for texts in said.values() for one in texts.values())
+    locales = _locales(run) if translated else []
+    for number, texts in said.items():
+        for variant, content in texts.items():
+            same = number > FIRST and content is said[number - 1][variant]
+            read[variant, number] = read[variant, number - 1] if same else _read(content, locales)
+    return read
+
+
+def _read(content: Content, locales: list[str]) -> dict[str, list[str]]:
+    if not content["locales"]:
+        return {MAIN: locales}
     read: dict[str, list[str]] = {}
-    for locale in _locales(run):
-        read.setdefault(text_for(run.content, locale) or MAIN, []).append(locale)
-    return read if len(read) > 1 else {}
+    for locale in locales:
+        read.setdefault(text_for(content, locale) or MAIN, []).append(locale)
+    return read
+
+
+# --- Who read one of them -------------------------------------------------------------------------
+
+
+def _languages(run: Run, text: str, sent: list[Sent]) -> dict[Sent, Languages]:
+    """The languages of whoever read this text, by what was sent; nothing where nobody did."""
+    if text == EVERY:
+        return dict.fromkeys(sent, ANY)
+    reading = _reading(run)
+    read = {one: reading[one] for one in sent if text in reading[one]}
+    if text != MAIN:
+        return {one: ("in", tuple(found[text])) for one, found in read.items()}
+    return {
+        one: ("not_in", tuple(each for tag in found if tag != MAIN for each in found[tag]))
+        for one, found in read.items()
+    }
+
+
+def _tree(run: Run, languages: dict[Sent, Languages]) -> Tree:
+    """Rules for who got one of these, or may have, and has such a language today.
+
+    Few rules: a person has one variant on all devices, so each outcome is asked once for all
+    variants of which the same revisions are meant.
+    """
+    every = frozenset(range(FIRST, run.revision + 1))
+    revisions: dict[tuple[int, Languages], set[int]] = defaultdict(set)
+    for (variant, number), spoken in languages.items():
+        revisions[variant, spoken].add(number)
+    groups: dict[frozenset[int], dict[Languages, list[int]]] = defaultdict(dict)
+    for (variant, spoken), numbers in revisions.items():
+        groups[frozenset(numbers)].setdefault(spoken, []).append(variant)
+    return _any(
+        _all(
+            _got(run, [] if numbers == every else sorted(numbers)),
+            _any(_all(_speaks(spoken), _given(run, read)) for spoken, read in by.items()),
+        )
+        for numbers, by in groups.items()
+    )
+
+
+def _got(run: Run, revisions: list[int]) -> Tree:
+    texts = [{"revision": number} for number in revisions] or [{}]
+    ways = product(("accepted", "unknown"), texts)
+    return {"any": [outcomes.of_run(run, out, **which) for out, which in ways]}
+
+
+def _given(run: Run, variants: list[int]) -> Tree:
+    """Whoever was given one of these variants, as the rest of a trial was the one chosen."""
+    every = as_launched(run)
+    if len(variants) == len(every):
+        return everyone()
+    groups = [one for one in (*every, REST) if read_by(run, one) in variants]
+    return _any(outcomes.of_run(run, "planned", variant=name_of(one)) for one in groups)
+
+
+def _speaks(spoken: Languages) -> Tree:
+    op, locales = spoken
+    return {"field": "locale", "op": op, "value": [*locales]} if locales else everyone()
+
+
+def _any(each: Iterable[Tree]) -> Tree:
+    found = [*each]
+    return found[0] if len(found) == 1 else {"any": found}
+
+
+def _all(*each: Tree) -> Tree:
+    found = [one for one in each if one != everyone()]
+    return found[0] if len(found) == 1 else {"all": found}
 
 
 def _locales(run: Run) -> list[str]:

@@ -27,6 +27,11 @@ def made_from(name: str, number: int) -> str:
     return f"{slug[:room].rstrip('-') or 'campaign'}-{number}"
 
 
+def is_made(label: str, number: int) -> bool:
+    """Whether it may have been made from a name that the campaign of this number had."""
+    return label.endswith(f"-{number}")
+
+
 def warning(project_id: int, label: str, *, at: datetime) -> str:
     """What one more label on that day would do to the reports; nothing while there is room."""
     # Google does not say when its day begins: any 24 hours may be one.

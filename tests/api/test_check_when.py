@@ -52,11 +52,27 @@ def test_what_was_edited_since_the_launch_is_not_what_is_sent(alice: Caller, our
 
     assert said() == []
     Campaign.objects.update(name="Renamed", updated_at=timezone.now())
-    assert said() == []
+    assert said() == [], "the label has its name in it, and stays"
+    for label, warnings in (("tea", 1), ("", 0)):
+        Campaign.objects.update(analytics_label=label, updated_at=timezone.now())
+        assert len(said()) == warnings, label
     elsewhere = make_audience(ours, rules=IN_SEOUL)
     Campaign.objects.update(audience=elsewhere, updated_at=timezone.now())
     [words] = said()
     assert f"Run {run} sends something else than is shown here" in words
+
+
+def test_a_label_that_was_taken_away_since_the_launch_is_an_edit(
+    alice: Caller, ours: Project
+) -> None:
+    make_people(ours, 2)
+    campaign = make_campaign(ours, schedule_kind="at", at=FUTURE, analytics_label="tea")
+    alice.post(f"campaigns/{campaign.pk}/launch")
+    codes = [one["code"] for one in checked(alice, campaign)["warnings"]]
+    assert "edited_since" not in codes
+    Campaign.objects.update(analytics_label="", updated_at=timezone.now())
+    codes = [one["code"] for one in checked(alice, campaign)["warnings"]]
+    assert "edited_since" in codes
 
 
 def test_a_recurring_campaign_names_its_next_times(alice: Caller, ours: Project) -> None:

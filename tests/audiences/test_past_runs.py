@@ -461,6 +461,10 @@ def test_a_rule_warns_of_those_of_whom_nobody_knows_whether_they_opened_it(world
     assert warned(outcome="not_opened") == [f"{said}It includes people with a {they_may}"]
     assert warned(outcome="not_opened", can_tell=True, run=second) == []
     assert warned(outcome="opened", run=second) == []
+    first = make_run(world.project, audience=make_audience(world.project, rules={"any": []}))
+    empty, of_second = (rule(outcome="not_opened", run=pk) for pk in (first.pk, second))
+    both = doubts.of_rules(world.project.pk, {"any": [empty, of_second]})
+    assert f"{said}Of 3, 1 has a {they_may}" in map(str, both), "the first rule has nobody"
     Reporter.objects.all().delete()
     since = NOW - timedelta(days=60)
     Reporter.objects.bulk_create(

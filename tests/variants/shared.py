@@ -13,7 +13,7 @@ from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_template
 from tests.servers.fcm import Fcm
 
-TITLES = {0: "Text A", 1: "Text B", 2: "Text C"}
+TITLES = {0: "Text A", 1: "Text B", 2: "Text C", 3: "Text D", 4: "Text E"}
 CONTROL, HOLDOUT = -1, -2
 
 

@@ -6,17 +6,18 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
-from django.db.models import Count, Model
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.template.loader import render_to_string
 from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns import tasks
+from campaigns.admin import used_by
 from campaigns.admin.audience import builder, builder_kinds, inquiry
 from campaigns.admin.audience.form import AudienceForm, last_saved
 from campaigns.admin.audience.list import AudienceList
@@ -28,6 +29,7 @@ from campaigns.audiences.happened.kinds import KINDS
 from campaigns.audiences.lists import filling
 from campaigns.audiences.rules import is_field
 from campaigns.audiences.words import broken, sentence
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
@@ -68,7 +70,8 @@ class AudiencePage(Page):
         js = ["draft.js"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
+        count = used_by.count_of(Campaign.objects, "audience")
+        return super().get_queryset(request).annotate(campaign_count=count)
 
     def get_urls(self) -> list[Any]:
         views = {
@@ -116,9 +119,7 @@ class AudiencePage(Page):
 
     @display(description=gettext_lazy("used by"), ordering="campaign_count")
     def used(self, obj: Any) -> str:
-        count = obj.campaign_count
-        said = ngettext("%(count)s campaign", "%(count)s campaigns", count)
-        return said % {"count": f"{count:,}"} if count else "–"
+        return used_by.in_words(obj.campaign_count, audiences=obj.named_by_count)
 
     # --- Saving, copying and deleting ----------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.utils.translation import ngettext
 
 from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.lists import filling, sizes
+from campaigns.audiences.rules import named_in
 from campaigns.audiences.words import names_in, sentence
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.keyset import PlainChangeList
@@ -27,8 +29,9 @@ class AudienceList(PlainChangeList):
         super().get_results(request)
         rows: list[Any] = list(self.result_list)
         sizes.looked_at(row.pk for row in rows)
-        imports = sizes.last_imports(timezone.now())
+        imports, named = sizes.last_imports(timezone.now()), _named_by(rows)
         for row in rows:
+            row.named_by_count = named[row.pk]
             row.imported = imports.get(row.project_id, "")
         by_rules = [row for row in rows if row.kind == Audience.Kind.RULES]
         by_hand = [row for row in rows if row.kind == Audience.Kind.LIST]
@@ -41,6 +44,14 @@ class AudienceList(PlainChangeList):
             if stands := filling.standing(row):
                 row.said = _half(stands)
         self.result_list = rows
+
+
+def _named_by(audiences: list[Any]) -> Counter[int]:
+    """How many audiences have rules that name each."""
+    projects = {one.project_id for one in audiences}
+    others = Audience.objects.filter(project__in=projects, kind=Audience.Kind.RULES)
+    trees = others.values_list("rules", flat=True)
+    return Counter(pk for tree in trees for sort, pk in {*named_in(tree)} if sort == "audience")
 
 
 def _members(audiences: list[Any]) -> dict[int, int] | None:

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db import connection, transaction
-from django.db.models import Count
+from django.db.models import F, Value
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -15,8 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
+from campaigns.admin import used_by
 from campaigns.admin.category.kind import KINDS, KindDialog, choices
+from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
+from campaigns.triggers.automation import Automation
 from notifications.admin.furniture.dialogs import ask, done
 from notifications.admin.furniture.keyset import PlainChangeList
 from notifications.admin.furniture.page import Page, page_url
@@ -124,7 +127,12 @@ class CategoryPage(Page):
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
+        counts = {
+            "campaign_count": used_by.count_of(Campaign.objects, "category"),
+            "automation_count": used_by.count_of(Automation.objects, "category"),
+        }
+        found = super().get_queryset(request).annotate(**counts)
+        return found.annotate(user_count=sum(map(F, counts), Value(0)))
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[CategoryList]:
         return CategoryList
@@ -177,24 +185,23 @@ class CategoryPage(Page):
         told: str | None = getattr(obj, "declined", None)
         return _in_words(declined(obj.project_id), obj) if told is None else told
 
-    @display(description=gettext_lazy("used by"), ordering="campaign_count")
+    @display(description=gettext_lazy("used by"), ordering="user_count")
     def used(self, obj: Any) -> str:
-        count = obj.campaign_count
-        said = ngettext("%(count)s campaign", "%(count)s campaigns", count)
-        return said % {"count": f"{count:,}"} if count else "–"
+        return used_by.in_words(obj.campaign_count, automations=obj.automation_count)
 
     @display(description=gettext_lazy("used by"))
     def users(self, obj: Category) -> SafeString | str:
-        users = [(page_url(one), one) for one in obj.campaigns.order_by("-pk")[:MOST_USERS]]
-        links = format_html_join(", ", '<a class="c-link" href="{}">{}</a>', users)
+        newest = (each.order_by("-pk")[:MOST_USERS] for each in (obj.campaigns, obj.automations))
+        found = [(page_url(one), one) for some in newest for one in some][:MOST_USERS]
+        links = format_html_join(", ", '<a class="c-link" href="{}">{}</a>', found)
         return links or "–"
 
     def used_by(self, obj: Category) -> list[str]:
-        users = [_("the campaign “%(name)s”") % {"name": one} for one in obj.campaigns.all()]
-        users += [_("the automation “%(name)s”") % {"name": one} for one in obj.automations.all()]
+        found = [_("the campaign “%(name)s”") % {"name": one} for one in obj.campaigns.all()]
+        found += [_("the automation “%(name)s”") % {"name": one} for one in obj.automations.all()]
         runs = [
             (_("rehearsal %(number)d") if run.is_rehearsal else _("run %(number)d"))
             % {"number": run.pk}
             for run in Run.kept.filter(category=obj)[:MOST_USERS]
         ]
-        return [*users, *runs][:MOST_USERS]
+        return [*found, *runs][:MOST_USERS]

@@ -44,7 +44,10 @@ class CorrectDialog(RunDialog):
     text = forms.ChoiceField(
         label=gettext_lazy("Which text was wrong"),
         widget=UnfoldAdminSelectWidget,
-        help_text=gettext_lazy("Of one language: only those whose language has that text today."),
+        help_text=gettext_lazy(
+            "Of one language: only those who got a text that has it, and whose language has it "
+            "today."
+        ),
     )
 
     variant = forms.TypedChoiceField(
@@ -53,7 +56,11 @@ class CorrectDialog(RunDialog):
         empty_value=None,
         required=False,
         widget=UnfoldAdminSelectWidget,
-        help_text=gettext_lazy("The draft has that text; where all were wrong, that of variant A."),
+        help_text=gettext_lazy(
+            "The draft has the text of this variant. With “All variants”, everybody gets one text, "
+            "whichever they read: that of variant A, or of the first variant whose readers get it. "
+            "If not all texts were wrong, choose the variant."
+        ),
     )
 
     revision = forms.ChoiceField(
@@ -74,7 +81,8 @@ class CorrectDialog(RunDialog):
             cast(forms.ChoiceField, self.fields["variant"]).choices = chosen
         else:
             del self.fields["variant"]
-        if self.possible and (texts := correcting.texts_of(self.run)):
+        texts = correcting.texts_of(self.run) if self.possible else []
+        if len(texts) > 1:
             cast(forms.ChoiceField, self.fields["text"]).choices = _choices(texts)
         else:
             del self.fields["text"]
@@ -127,7 +135,7 @@ def _only(number: int, devices: int) -> str:
     return said % {"number": number, "count": f"{devices:,}"}
 
 
-def _choices(texts: dict[str, list[str]]) -> list[tuple[str, Any]]:
+def _choices(texts: list[str]) -> list[tuple[str, Any]]:
     each = [(tag, _("Only “{language}”").format(language=tag)) for tag in texts if tag != MAIN]
     main = [(MAIN, _("Only the main text"))] if MAIN in texts else []
     return [(EVERY, _("All its texts")), *main, *each]

@@ -24,7 +24,7 @@ from campaigns.runs.run import Run
 from notifications.admin.furniture.keyset import row_id
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.values.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, local
+from notifications.values.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, in_zone, local
 
 RUNS = 10  # looked through at once, newest first
 
@@ -55,11 +55,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Told:
-    """One run, and what came of this person in it; without lines it did not choose them."""
+    """One run, and what came of this person in it; without lines it did not choose them, unless
+    `unknown` says why nobody can tell."""
 
     run: Run
     who: str
     lines: list[Line]
+    unknown: str
 
 
 def sent_view(request: HttpRequest, contact_id: int) -> HttpResponse:
@@ -74,7 +76,7 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
     runs = runs.select_related("campaign", "project").order_by("-pk")
     looked_at = list((runs if before is None else runs.filter(pk__lt=before))[: RUNS + 1])
     shown = looked_at[:RUNS]
-    rows = sent_to(contact.pk, [run.pk for run in shown])
+    rows = sent_to(contact.pk, [run.pk for run in shown if run.forgotten_at is None])
     devices = Device.objects.in_bulk({row.device_id for row in rows})
     steps = furthest((row.run_id, row.seq) for row in rows)
     due = _due(rows)
@@ -83,6 +85,7 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
             run,
             sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             [_line(row, run, devices, steps, due) for row in rows if row.run_id == run.pk],
+            _unknown(run),
         )
         for run in shown
     ]
@@ -90,12 +93,28 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
         "contact": contact,
         "zone": contact.project.timezone,
         "chosen": [each for each in told if each.lines],
-        "passed_over": [each for each in told if not each.lines],
+        "passed_over": [each for each in told if not each.lines and not each.unknown],
+        "unknown": [each for each in told if not each.lines and each.unknown],
         "looked_at": len(shown),
         "older": shown[-1].pk if len(looked_at) > RUNS else None,
         "first": before is None,
         "best": best_of(contact.pk) if before is None else None,
     }
+
+
+def _unknown(run: Run) -> str:
+    """Why nobody can tell whether it is for a person who is not among its recipients."""
+    if run.forgotten_at is not None:
+        at = in_zone(run.forgotten_at, run.project.timezone)
+        return _("Nobody can tell any more: its recipients were removed on %(at)s.") % {"at": at}
+    if run.freezing:
+        return _("Its people are still being chosen: this person is not among those chosen so far.")
+    if run.unfrozen is not None:
+        return _(
+            "It was stopped before all its people were chosen: this person is not among those "
+            "chosen by then."
+        )
+    return ""
 
 
 def _due(rows: list[Sent]) -> dict[tuple[int, int], datetime]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db.models import Count
+from django.db.models import F, Value
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import path
@@ -14,14 +14,17 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from campaigns.admin import used_by
 from campaigns.admin.copying import copied, copying
 from campaigns.admin.template.form import TemplateForm, as_posted, unsaved
 from campaigns.admin.template.languages import Translations
 from campaigns.admin.template.list import LANGUAGES_SHOWN, LETTERS_SHOWN, TemplateList
 from campaigns.admin.template.text_page import TextPage
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.variants.variant import Variant
 from campaigns.test_sends import pages as test_sends
 from campaigns.test_sends.create import TextToTest, text_of_template
 from campaigns.texts import preview, revision
@@ -30,6 +33,7 @@ from campaigns.texts.template import Template
 from campaigns.texts.writing import insertable, pictures
 from campaigns.texts.writing.problems import found
 from campaigns.texts.writing.readable import readable
+from campaigns.triggers.automation import Automation
 from notifications.admin.furniture.chosen import named
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.admin.furniture.keyset import row_id
@@ -59,7 +63,13 @@ class TemplatePage(TextPage):
     )
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
+        counts = {
+            "main_count": used_by.count_of(Campaign.objects, "template"),
+            "variant_count": used_by.count_of(Variant.objects, "template"),
+            "automation_count": used_by.count_of(Automation.objects, "template"),
+        }
+        found = super().get_queryset(request).annotate(**counts)
+        return found.annotate(user_count=sum(map(F, counts), Value(0)))
 
     def get_urls(self) -> list[Any]:
         shown = self.guarded(require_POST(self.preview_view))
@@ -90,11 +100,10 @@ class TemplatePage(TextPage):
         more = len(tags) - LANGUAGES_SHOWN
         return _("%(some)s and %(more)s more") % {"some": said, "more": more} if more > 0 else said
 
-    @display(description=gettext_lazy("used by"), ordering="campaign_count")
+    @display(description=gettext_lazy("used by"), ordering="user_count")
     def used(self, obj: Any) -> str:
-        count = obj.campaign_count
-        said = ngettext("%(count)s campaign", "%(count)s campaigns", count)
-        return said % {"count": f"{count:,}"} if count else "–"
+        campaigns = obj.main_count + obj.variant_count
+        return used_by.in_words(campaigns, automations=obj.automation_count)
 
     def used_by(self, obj: Template) -> list[str]:
         said, automation = _("the campaign “%(name)s”"), _("the automation “%(name)s”")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
@@ -32,7 +33,8 @@ class CorrectionSerializer(StrictSerializer):
     text = serializers.CharField(
         max_length=35,
         default=EVERY,
-        help_text=f"A language of the run's texts, `{MAIN}` for the main one, or `{EVERY}`.",
+        help_text=f"A language of the run's texts, `{MAIN}` for the main one, or `{EVERY}`. Of a "
+        "language: only those who got a text that has it, and whose language has it today.",
     )
 
     revision = serializers.IntegerField(
@@ -45,8 +47,9 @@ class CorrectionSerializer(StrictSerializer):
         choices=[*LETTERS],
         required=False,
         error_messages={"invalid_choice": "Use A, B, C, D or E."},
-        help_text="Of a run with variants: only those who got this one. The draft has its text; "
-        "left out: all who got any, and the draft has that of A.",
+        help_text="Of a run with variants: only those who got this one, and the draft has its "
+        "text. Left out: all who got any, and everybody gets one text, whichever they read: that "
+        "of A, or of the first variant that has `text`.",
     )
 
 
@@ -66,11 +69,11 @@ class RunCorrect(ApiView):
         """
         given = self.given(CorrectionSerializer)
         run, text = self.find(Run, pk), given["text"]
-        _refuse_unknown(run, text)
-        which = {
+        which: dict[str, Any] = {
             "revisions": _revisions(run, given.get("revision")),
             "variant": _variant(run, given.get("variant")),
         }
+        _refuse_unknown(run, text, **which)
         try:
             made = control.correct(run, text=text, by=self.actor, **which)
         except correcting.NotCorrectable as error:
@@ -100,11 +103,11 @@ def _variant(run: Run, letter: str | None) -> int | None:
     return NUMBERS[letter] if has_variants(run) else None
 
 
-def _refuse_unknown(run: Run, text: str) -> None:
+def _refuse_unknown(run: Run, text: str, **which: Any) -> None:
     if text == EVERY:
         return
-    read = correcting.texts_of(run)
+    read = correcting.texts_of(run, **which)
     if text not in read:
         known = ", ".join([EVERY, *read])
-        said = f"Nobody read this text apart from others. Use one of {known}."
+        said = f"Nobody read this text. Use one of {known}."
         raise serializers.ValidationError({"text": said})

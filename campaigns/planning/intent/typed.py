@@ -46,10 +46,12 @@ def problems(campaign: Any) -> dict[str, str]:
 
 
 def when_changed(campaign: Any) -> set[str]:
-    """Since it was saved."""
+    """Since it was saved. One that goes at once has no time: what is left of another is void."""
     saved = type(campaign).objects.values_list(*TIMES).get(pk=campaign.pk)
     times = zip(TIMES, saved, strict=True)
-    return {name for name, was in times if getattr(campaign, name) != was}
+    changed = {name for name, was in times if getattr(campaign, name) != was}
+    still_at_once = campaign.schedule_kind == campaign.Schedule.NOW
+    return set() if still_at_once and "schedule_kind" not in changed else changed
 
 
 def _when_is_held(campaign: Any) -> dict[str, str]:

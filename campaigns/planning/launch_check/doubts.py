@@ -136,11 +136,13 @@ def _not_over(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
 
 
 def _cannot_tell(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
-    """Of rules on who has not opened it, but not of those on whose every phone can tell."""
+    """Of the first rule on who has not opened it that has such people; one that asks only for
+    those whose phone can tell has none."""
     for leaf in asked:
-        if leaf["value"]["outcome"] == reported.NOT_OPENED and CAN_TELL not in leaf["value"]:
-            words = _how_many(one_run(project_id, leaf["value"]))
-            return [Doubt(Code.CANNOT_TELL, words)] if words else []
+        value = leaf["value"]
+        asks = value["outcome"] == reported.NOT_OPENED and CAN_TELL not in value
+        if asks and (words := _how_many(one_run(project_id, value))):
+            return [Doubt(Code.CANNOT_TELL, words)]
     return []
 
 
@@ -349,13 +351,19 @@ def of_edits(campaign: Campaign, waiting: Run | None) -> Iterator[Doubt]:
 def edited_since(run: Run, campaign: Campaign, rules: Callable[[], Any]) -> bool:
     """Whether its people, its text or a setting are not the campaign's any more; a new name changes
     nothing. `rules`: those of the campaign, as the run would have them."""
-    policy = campaign.policy | {"analytics_label": run.analytics_label}  # it has the name in it
+    policy = campaign.policy | {"analytics_label": _label(run, campaign)}
     if any(getattr(run, name) != value for name, value in policy.items()):
         return True
     written = (campaign.updated_at, campaign.audience.updated_at, campaign.template.updated_at)
     if max(written) <= _launched_at(run, campaign):
         return False
     return bool(rules() != run.rules or campaign.content != run.content)
+
+
+def _label(run: Run, campaign: Campaign) -> str:
+    """The campaign's, but that of the run where both were made from the name of then and now."""
+    made = labels.is_made(run.analytics_label, campaign.pk)
+    return run.analytics_label if made and not campaign.analytics_label else campaign.label
 
 
 def _launched_at(run: Run, campaign: Campaign) -> datetime:

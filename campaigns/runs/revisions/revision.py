@@ -75,6 +75,17 @@ def content_of(run: Run, number: int | None = None, *, variant: int = MAIN) -> d
     return texts_of(run, number)[variant]
 
 
+def history(run: Run) -> dict[int, dict[int, dict[str, Any]]]:
+    """What each revision said: by its number, then by variant."""
+    changed: dict[int, dict[int, dict[str, Any]]] = {}
+    for number, variant, content in run.revisions.values_list("number", "variant", "content"):
+        changed.setdefault(number, {})[variant] = content
+    said = {FIRST: variants.as_launched(run)}
+    for number in range(FIRST + 1, run.revision + 1):
+        said[number] = {**said[number - 1], **changed.get(number, {})}
+    return said
+
+
 def handed_on(run: Run) -> dict[int, dict[str, Any]]:
     """What the next run of its series says, by variant."""
     return _newest(variants.as_launched(run), run.revisions.filter(next_runs=True))

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from campaigns.engine import engine, freezing
+from campaigns.engine import engine, forgetting, freezing
 from campaigns.results.recipients import Filters, Row, page
 from campaigns.results.sent import sent_to
 from campaigns.runs.ledger import PERSON_INDEX, Delivery, Recipient, Retry
@@ -27,8 +27,10 @@ from tests.given.builders import (
     make_project,
     make_run,
 )
+from tests.given.runs import ended_each_way
 
 pytestmark = pytest.mark.django_db
+NOBODY = {"all": [{"field": "attributes.plan", "op": "eq", "value": "none"}]}
 TOKEN = "cXf3aPp:APA91bH0-" + "q" * 120 + "tail99"
 
 
@@ -122,6 +124,44 @@ def test_a_run_that_passed_them_over_says_whom_it_was_for(desk: Desk, project: P
     make_run(project, name="Spring", audience=make_audience(project, rules=rules))
     text = desk.open("person_sent", contact.pk)
     assert "Not chosen for one run" in text and "Its audience: plan is pro" in text
+
+
+def test_a_run_whose_recipients_were_removed_says_that_nobody_can_tell(
+    desk: Desk, project: Project
+) -> None:
+    run = ended_each_way(project)
+    forgetting.forget(run, by="test", now=timezone.now())
+    contact = Contact.objects.get(external_id="got")
+    text = desk.open("person_sent", contact.pk)
+    assert "Not known for one run" in text and "Spring" in text
+    assert "Nobody can tell any more: its recipients were removed on" in text
+    assert "Not chosen" not in text and "Nothing was sent" not in text
+
+    make_run(project, name="Summer", audience=make_audience(project, rules=NOBODY))
+    text = desk.open("person_sent", contact.pk)
+    assert "Nothing was sent to this person in the one run looked at" in text
+    assert "Not chosen for one run" in text and "Not known for one run" in text
+
+
+@pytest.mark.parametrize(
+    ("cancelled", "said"),
+    [
+        (False, "Its people are still being chosen: this person is not among those chosen so far"),
+        (True, "It was stopped before all its people were chosen"),
+    ],
+)
+def test_a_run_that_has_not_come_to_a_person_yet_does_not_say_that_it_passed_them_over(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch, cancelled: bool, said: str
+) -> None:
+    monkeypatch.setattr(freezing, "DEVICES_AT_ONCE", 6)
+    last = make_people(project, 8)[-1].contact
+    run = make_run(project, name="Spring")
+    assert run.freezing and last
+    if cancelled:
+        run.cancel()
+    text = desk.open("person_sent", last.pk)
+    assert "Not known for one run" in text and said in text
+    assert "Not chosen" not in text and "Nothing was sent" not in text
 
 
 def test_runs_of_other_projects_are_not_told(desk: Desk, project: Project) -> None:

@@ -9,9 +9,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns import control
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.lists import outcomes
 from campaigns.planning.campaign import Campaign
+from campaigns.runs.policy import NEVER, TIMES
 from campaigns.runs.run import Run
 from notifications.people.consent.suppression import Suppression
 from notifications.people.contact import Contact
@@ -20,6 +22,9 @@ from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of
+from tests.api.caller import Caller, fields_at_fault
+from tests.given.builders import make_people, make_run
+from tests.given.campaign_form import CHANGE, form, seen_by
 from tests.given.runs import doubtful, ended_each_way, on_list, opened_by_some
 
 
@@ -62,12 +67,41 @@ def test_the_unknown_are_among_the_rest_if_ticked(desk: Desk, run: Run) -> None:
 
 
 def test_the_rest_of_a_series_is_launched_by_hand(desk: Desk, run: Run) -> None:
-    Campaign.objects.filter(pk=run.campaign.pk).update(
-        schedule_kind="recurring", repeat="daily", at=timezone.now()
-    )
+    """It keeps none of the times, so that it can be edited while its run goes."""
+    times = {
+        "schedule_kind": "recurring", "repeat": "cron", "cron": "0 9 * * mon", "every": 2,
+        "on_days": "workdays", "weekdays": "mon", "days_off": "2031-12-25",
+        "holiday_names": {"2031-12-25": "Christmas"}, "at": timezone.now(), "until": timezone.now(),
+        "timezone": "Asia/Tokyo", "local_time": True, "best_hour": True, "passed": "skip",
+        "zoneless": "skip",
+    }  # fmt: skip
+    Campaign.objects.filter(pk=run.campaign.pk).update(**times)
     desk.confirm("campaigns_run_rest", run.pk)
     twin = Campaign.objects.exclude(pk=run.campaign.pk).get()
-    assert (twin.schedule_kind, twin.at, twin.repeat) == ("now", None, "")
+    never = {**NEVER, "schedule_kind": "now", "timezone": run.project.timezone}
+    assert {name: getattr(twin, name) for name in TIMES} == never
+    assert twin.holiday_names == {}
+
+    control.launch(twin, by="user:alice", now=timezone.now())
+    renamed = Caller(run.project).patch(f"campaigns/{twin.pk}", {"name": "By program"})
+    assert renamed.status_code == 200, renamed.content
+    zone = run.project.timezone
+    typed = form(twin, name="By hand", timezone=zone, seen=seen_by(desk, twin))
+    desk.save(CHANGE, twin.pk, **typed)
+    twin.refresh_from_db()
+    assert twin.name == "By hand"
+
+
+def test_a_draft_for_now_with_a_zone_of_its_own_can_be_renamed_while_its_run_goes(
+    project: Project,
+) -> None:
+    make_people(project, 2)
+    run = make_run(project, timezone="America/New_York", zoneless="campaign")
+    renamed = Caller(project).patch(f"campaigns/{run.campaign_id}", {"name": "By program"})
+    assert renamed.status_code == 200, renamed.content
+    at = {"kind": "at", "at": "2031-01-01T09:00:00Z"}
+    moved = Caller(project).patch(f"campaigns/{run.campaign_id}", {"schedule": at})
+    assert (moved.status_code, fields_at_fault(moved)) == (400, ["schedule.kind"])
 
 
 def test_a_second_rest_takes_the_next_free_name(desk: Desk, run: Run) -> None:
