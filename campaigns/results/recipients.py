@@ -116,7 +116,8 @@ FROM (
     SELECT k.number, y.*
     FROM campaigns_chunk k
     CROSS JOIN LATERAL (
-        SELECT r.seq, r.contact_id, r.device_id, r.platform, r.variant,
+        SELECT r.seq, r.contact_id, COALESCE(d.device_id, r.device_id) AS device_id, r.platform,
+            r.variant,
             COALESCE(d.status, 'waiting') AS status, COALESCE(d.reason, '') AS reason,
             COALESCE(d.detail, '') AS detail, COALESCE(d.message_id, '') AS message_id,
             COALESCE(d.resent, FALSE) AS resent, d.at, d.revision

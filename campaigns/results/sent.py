@@ -53,13 +53,13 @@ WITH run (id) AS (
         LIMIT %(most)s
     ) r
 )
-SELECT f.run_id, f.seq, f.device_id, COALESCE(d.status, ''), COALESCE(d.reason, ''),
-    COALESCE(d.detail, ''), COALESCE(d.resent, FALSE), d.at,
+SELECT f.run_id, f.seq, COALESCE(d.device_id, f.device_id), COALESCE(d.status, ''),
+    COALESCE(d.reason, ''), COALESCE(d.detail, ''), COALESCE(d.resent, FALSE), d.at,
     COALESCE(d.message_id, ''), d.revision
 FROM found f
 LEFT JOIN LATERAL (
-    SELECT status, reason, detail, resent, at, message_id, revision FROM campaigns_delivery
-    WHERE run_id = f.run_id AND seq = f.seq OFFSET 0
+    SELECT device_id, status, reason, detail, resent, at, message_id, revision
+    FROM campaigns_delivery WHERE run_id = f.run_id AND seq = f.seq OFFSET 0
 ) d ON TRUE
 ORDER BY f.run_id DESC, f.seq
 """

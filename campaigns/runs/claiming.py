@@ -17,6 +17,7 @@ from django.db import OperationalError, connection, models, transaction
 from django.db.models import Exists, F, Func, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
+from campaigns.runs import newer_devices
 from campaigns.runs.caps import counted, places
 from campaigns.runs.chunk import LEASE, Chunk, unlocked
 from campaigns.runs.reasons import Reason
@@ -153,6 +154,8 @@ class Claim:
     above: list[int] = field(default_factory=list)  # the runs for which places are kept
     looked_above: float = field(default_factory=time.monotonic)
     unseen_since: datetime = counted.LONG_AGO  # by the first look at what its people got lately
+    # Whose phone has another address by now: the number of the recipient, and the device.
+    newer: dict[int, int] = field(default_factory=dict)
 
     @property
     def held(self) -> models.QuerySet[Chunk]:
@@ -188,7 +191,7 @@ class Claim:
             "fence": self.chunk.attempt,
         }
         values |= {"run": self.run.pk, "epoch": self.run.epoch, "seqs": seqs, "now": now}
-        values |= {"revision": self.run.revision, **self.asks}
+        values |= {"revision": self.run.revision, **self.asks, **newer_devices.named(self.newer)}
         newest, pace, rates, window, seqs, out = self._prolonged(values)
         if newest is not None:
             self.run.rate_per_second, self.run.spread_seconds, self.run.planned = pace
@@ -202,7 +205,7 @@ class Claim:
             held, *told = (
                 self._counting(self.caps, values)
                 if self.caps and values["seqs"]
-                else _told(PROLONG, values)
+                else self._told(PROLONG, values)
             )
             if held:
                 return tuple(told)
@@ -218,26 +221,25 @@ class Claim:
             self._look_above()
         values |= {"category": caps.category, "unseen_since": self.unseen_since}
         values |= {"above": self.above, "project": self.run.project_id}
-        return _told(prolong_and_count(caps, bool(self.above)), values)
+        return self._told(prolong_and_count(caps, bool(self.above)), values)
 
     def _look_above(self) -> None:
         """One of higher precedence may have begun since we took the chunk."""
         self.looked_above = time.monotonic()
         self.above = places.kept_above(self.run)
 
+    def _told(self, statement: str, values: dict[str, Any]) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute(newer_devices.joined(statement, self.newer), values)
+            while cursor.nextset():  # past the turn
+                pass
+            return cursor.fetchone()
+
     def close(self) -> bool:
         """Close the chunk if every recipient is settled."""
         with connection.cursor() as cursor:
             cursor.execute(CLOSE, {"chunk": self.chunk.pk, "fence": self.chunk.attempt})
             return bool(cursor.rowcount)
-
-
-def _told(statement: str, values: dict[str, Any]) -> Any:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        while cursor.nextset():  # past the turn
-            pass
-        return cursor.fetchone()
 
 
 def _reasons(out: str | None) -> dict[int, tuple[Reason, str]]:

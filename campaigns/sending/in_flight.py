@@ -49,14 +49,17 @@ class InFlight:
         """Whether the text decides of anybody to whom nothing leaves."""
         return any(final.reason not in WHATEVER_IT_SAYS for final in self.finals)
 
-    def still_wanted(self, pushes: list[Push], opened: Opened) -> list[Push]:
-        """The pushes to people whom the window names; the others left meanwhile, or said no."""
+    def still_wanted(
+        self, pushes: list[Push], opened: Opened, later: Collection[int]
+    ) -> list[Push]:
+        """The pushes to people whom the window names; the others left meanwhile, or said no. Of
+        those in `later` nothing is decided."""
         ours = []
         for push in pushes:
             left = self.by_reference[push.reference]
             if left.seq in opened.seqs:
                 ours.append(push)
-            else:
+            elif left.seq not in later:
                 why = opened.out.get(left.seq, (Reason.DEVICE_GONE, ""))
                 self.finals.append(unsent(left, Unrenderable(*why)))
         return ours

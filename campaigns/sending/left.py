@@ -12,6 +12,7 @@ from typing import Any
 from django.db import connection, transaction
 from psycopg.rows import namedtuple_row
 
+from campaigns.runs import newer_devices
 from campaigns.runs.caps import counted
 from campaigns.runs.chunk import WINDOW, Chunk
 from campaigns.runs.claiming import OUT, OUT_OR_ENOUGH, Claim
@@ -171,16 +172,26 @@ def left_to_send(claim: Claim) -> list[Left]:
         values |= {"foreseen_runs": runs, "foreseen_people": people}
         values["above"] = [*{*claim.above, *runs}]
     asked = to_send(claim.caps or claim.foresees, bool(claim.above), bool(foreseen))
-    with _alone(claim.chunk), connection.cursor() as cursor:
-        cursor.cursor.row_factory = namedtuple_row
-        cursor.execute(asked, values)
-        rows = cursor.fetchall()
+    rows = _read(claim, asked, values)
+    gone = [row.seq for row in rows if row.out == Reason.DEVICE_GONE]
+    if gone and (newer := newer_devices.find(claim.run.pk, gone)):
+        claim.newer |= newer
+        rows = _read(claim, asked, values)
     its_terms = terms.of_chunk(claim)
     by_what = "message" if claim.run.kind == Run.Kind.MESSAGES else "variant"
-    left = [_left(claim.run.pk, row, its_terms[getattr(row, by_what)]) for row in rows]
+    left = [_left(claim, row, its_terms[getattr(row, by_what)]) for row in rows]
     for one in left:
         one.out = one.out or _out_by_the_clock(one, claim.run)
     return left
+
+
+def _read(claim: Claim, asked: str, values: dict[str, Any]) -> list[Any]:
+    with _alone(claim.chunk), connection.cursor() as cursor:
+        cursor.cursor.row_factory = namedtuple_row
+        known = newer_devices.named(claim.newer)
+        cursor.execute(newer_devices.joined(asked, claim.newer), values | known)
+        rows: list[Any] = cursor.fetchall()
+    return rows
 
 
 def _out_by_the_clock(left: Left, run: Run) -> str:
@@ -226,9 +237,9 @@ def _attributes(row: Any) -> dict[str, Any]:
     return exact.loads(row.attributes) if row.attributes else {}
 
 
-def _left(run_id: int, row: Any, its_terms: Terms) -> Left:
+def _left(claim: Claim, row: Any, its_terms: Terms) -> Left:
     reader = Reader(
-        reference=f"{run_id}:{row.seq}",
+        reference=f"{claim.run.pk}:{row.seq}",
         external_id=row.external_id,
         attributes={**_attributes(row), **its_terms.variables},
         locale=row.locale or "",
@@ -241,7 +252,7 @@ def _left(run_id: int, row: Any, its_terms: Terms) -> Left:
     return Left(
         seq=row.seq,
         contact_id=row.contact_id,
-        device_id=row.device_id,
+        device_id=claim.newer.get(row.seq, row.device_id),
         reader=reader,
         terms=its_terms,
         tries=row.tries,

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
+from campaigns.runs import newer_devices
 from campaigns.runs.claiming import Claim
 from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
@@ -57,6 +58,9 @@ class Rows:
 
     def people(self) -> list[Left]:
         return whom(self._claim)
+
+    def newer_devices(self, gone: list[int]) -> dict[int, int]:
+        return newer_devices.find(self._run.pk, gone)
 
     def terms(self) -> Mapping[int | None, Terms]:
         """Of a campaign's run, by the group of the recipient."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import TimeoutError as NotYet
 from datetime import datetime, timedelta
 from itertools import islice
@@ -266,11 +266,17 @@ class Sending:
         if opened and pushes:
             flight.window = Window(pk=opened.pk, opened_at=now)
             hit("window_opened")
-            if pushes := flight.still_wanted(pushes, opened):
+            if pushes := flight.still_wanted(pushes, opened, self._moved(opened)):
                 asking = flight.span.child("fcm", "client", requests=len(pushes))
                 flight.outcomes = dispatch(self.gateway, pushes, self.permit)
                 flight.outcomes.add_done_callback(lambda _: asking.end())
         self.in_flight.append(flight)
+
+    def _moved(self, opened: Opened) -> Collection[int]:
+        """Whose app registered another address since they were read: nothing is written of them,
+        and the next claim of the chunk sends there."""
+        gone = [seq for seq, (why, _) in opened.out.items() if why == Reason.DEVICE_GONE]
+        return self.rows.newer_devices(gone) if gone else ()
 
     def _read_anew(self, revision: int, people: list[Left]) -> None:
         """Somebody changed the text: it is for all who are left, and for these, of whom nothing was

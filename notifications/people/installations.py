@@ -39,6 +39,12 @@ def shows(of: str) -> str:
     return f"{after} = CASE {of}.kind WHEN 'token' THEN ':' ELSE '' END"
 
 
+def same_installation(one: str, other: str) -> str:
+    """Whether two devices have addresses of the same installation."""
+    both = f"{shows(one)} AND {shows(other)} AND {installation(one)} = {installation(other)}"
+    return f"({both} AND {installation(one)} ~ '^{FID.pattern}$')"
+
+
 FIRST_HAND = ("app", "page")
 
 

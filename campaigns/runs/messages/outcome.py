@@ -150,7 +150,7 @@ JOIN campaigns_recipient r ON r.run_id = %(run)s
     AND r.seq BETWEEN greatest(m.first_seq, %(after)s + 1) AND m.last_seq
 LEFT JOIN campaigns_delivery x ON x.run_id = r.run_id AND x.seq = r.seq
 LEFT JOIN campaigns_retry t ON t.run_id = r.run_id AND t.seq = r.seq
-LEFT JOIN notifications_device d ON d.id = r.device_id
+LEFT JOIN notifications_device d ON d.id = COALESCE(x.device_id, r.device_id)
 LEFT JOIN notifications_contact c ON c.id = r.contact_id
 ORDER BY r.seq LIMIT %(most)s
 """

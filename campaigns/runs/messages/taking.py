@@ -20,6 +20,7 @@ from campaigns.runs.messages.message import category_of
 from campaigns.runs.messages.ripe import TO_TRY_AGAIN
 from campaigns.runs.run import Run
 from notifications.people.consent import caps, standing
+from notifications.people.installations import same_installation
 from notifications.postgres import clock
 from notifications.values import exact
 
@@ -43,7 +44,8 @@ ORDER BY at LIMIT %(most)s FOR UPDATE OF campaigns_message SKIP LOCKED
 """
 
 # Devices that the project leaves out because nobody saw them for long get no messages either.
-TAKE = """
+# A message to one device goes to the address that its installation has by now.
+TAKE = f"""
 WITH due AS (
     -- Gone: erased while the call was being written, so that nobody cleared its text.
     SELECT m.number, m.contact_id, m.device_id, c.id IS NULL AND m.content IS NOT NULL
@@ -60,7 +62,10 @@ WITH due AS (
     JOIN notifications_contact c ON c.id = due.contact_id
     JOIN notifications_project p ON p.id = c.project_id
     JOIN notifications_device d ON d.contact_id = c.id AND d.retired_at IS NULL
-        AND (due.device_id IS NULL OR d.id = due.device_id)
+        AND (due.device_id IS NULL OR d.id = due.device_id OR EXISTS (
+            SELECT FROM notifications_device named
+            WHERE named.id = due.device_id AND {same_installation("named", "d")}
+        ))
         AND (p.leave_out_unseen_days IS NULL OR d.last_seen_at
             >= statement_timestamp() - make_interval(days => p.leave_out_unseen_days))
 ), written AS (
@@ -71,8 +76,8 @@ WITH due AS (
 ), marked AS (
     UPDATE campaigns_message m
     SET state = 'taken', first_seq = ends.first_seq, last_seq = ends.last_seq,
-        content = CASE WHEN gone THEN '{}' ELSE content END,
-        variables = CASE WHEN gone THEN '{}' ELSE variables END,
+        content = CASE WHEN gone THEN '{{}}' ELSE content END,
+        variables = CASE WHEN gone THEN '{{}}' ELSE variables END,
         inbox = CASE WHEN gone THEN NULL ELSE inbox END
     FROM due LEFT JOIN (
         SELECT number, min(seq) AS first_seq, max(seq) AS last_seq FROM found GROUP BY number
@@ -84,7 +89,7 @@ WITH due AS (
     INSERT INTO campaigns_chunk (run_id, number, first_seq, last_seq, state, lease_until, attempt,
         queued_at, lapses, accepted, rejected, skipped, unknown, copies, reasons, bulk)
     SELECT %(run)s, last.number + 1, %(planned)s + 1, %(planned)s + recipients, 'leased',
-        statement_timestamp() + %(lease)s, 1, statement_timestamp(), 0, 0, 0, 0, 0, 0, '{}',
+        statement_timestamp() + %(lease)s, 1, statement_timestamp(), 0, 0, 0, 0, 0, 0, '{{}}',
         %(bulk)s
     FROM counted, (
         SELECT COALESCE(max(number), 0) AS number FROM campaigns_chunk WHERE run_id = %(run)s
