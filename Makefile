@@ -35,8 +35,8 @@ quick-stop: development ## Stop the servers that `make quick` keeps up
 check: development ## Check lint, types, imports, migrations, the API's schema and vulnerabilities
 	@$(EXEC) $(PY) -m tests.checks
 
-# A client in TypeScript and one in Go, made of the schema; what this machine lacks is skipped.
-clients: development ## Generate two clients of the API and compile them
+# A client in TypeScript, in Go and in Python, made of the schema; what this machine lacks is skipped.
+clients: development ## Generate three clients of the API and try them
 	@$(EXEC) $(PY) -m tests.clients
 
 # Starts the product with each Python from 3.11 to 3.14 that this machine has, and requirements.txt.
@@ -71,6 +71,7 @@ lock: ## Resolve requirements*.in again (needs uv)
 	$(LOCK) -c requirements.txt -c requirements-run.txt requirements-dev.in -o requirements-dev.txt
 	$(LOCK) -c requirements.txt -c requirements-run.txt -c requirements-dev.txt requirements-bench.in \
 	  -o requirements-bench.txt
+	$(LOCK) tests/clients/python/requirements.in -o tests/clients/python/requirements.txt
 
 # Developers only: gather what the pages say into locale/, and compile it (needs GNU gettext).
 # What is new stands there untranslated, or as a guess marked “fuzzy”: translate it, and repeat.

@@ -200,12 +200,14 @@ def folded(text: str) -> str:
     return f"replace(lower({text}), U&'i\\0307', 'i')"
 
 
+WHICH_SIDE = {"before": "<", "after": ">"}
+
+
 def _time_sql(time: Sql, op: str, value: Any) -> Sql:
     if op == "within_last":
         within = f"{time.sql} BETWEEN {NOW} - %s AND {NOW}"
         return Sql(within, [*time.params, parse_duration(value)])
-    sign = "<" if op == "before" else ">"
-    return Sql(f"{time.sql} {sign} %s::timestamptz", [*time.params, str(moment(value))])
+    return Sql(f"{time.sql} {WHICH_SIDE[op]} %s::timestamptz", [*time.params, str(moment(value))])
 
 
 # --- Attributes: their values carry their own type ------------------------------------------------

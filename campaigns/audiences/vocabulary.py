@@ -120,15 +120,39 @@ FROM ranked GROUP BY key ORDER BY 2 DESC, key LIMIT %s
 EXAMPLES = 3
 
 
-def described(project_id: int) -> list[Described]:
-    """All attributes of the people; empty if reading them takes too long."""
+def described(project_id: int) -> list[Described] | None:
+    """All attributes of the people; None if reading them takes too long."""
     cut = [LONGEST_VALUE, LONGEST_VALUE, EXAMPLES, MOST_ATTRIBUTES]
     sample = f"WITH sample AS MATERIALIZED {_sample(project_id)},"
-    rows = _looked_up(sample + DESCRIBED, cut)
+    rows = _in_time(sample + DESCRIBED, cut)
+    if rows is None:
+        return None
     return [
         Described(name, _percent(times, of), types, values, json.loads(examples))
         for name, times, of, values, types, examples in rows
     ]
+
+
+@dataclass(frozen=True)
+class Types:
+    """How many people were checked, and how many of them have values of each type."""
+
+    people: int
+    counts: dict[str, int]  # the most frequent first
+
+
+def types_of(project_id: int, name: str) -> Types | None:
+    """Of one attribute; None if reading it takes too long."""
+    rows = _in_time(
+        f"WITH sample AS MATERIALIZED {_sample(project_id)},"
+        f" held AS (SELECT attributes -> %s AS value FROM sample)"
+        f" SELECT {TYPE}, count(*), (SELECT count(*) FROM sample)"
+        f" FROM held WHERE {FILLED} GROUP BY 1 ORDER BY 2 DESC, 1",
+        [name],
+    )
+    if rows is None:
+        return None
+    return Types(rows[0][2] if rows else 0, {kind: count for kind, count, _of in rows})
 
 
 def nowhere(project_id: int, names: Iterable[str]) -> list[str]:
@@ -217,11 +241,15 @@ def _sample(project_id: int, table: str = "notifications_contact") -> str:
 
 def _looked_up(statement: str, params: list[Any]) -> list[Any]:
     """Nothing if it takes too long: one can type a value without suggestions."""
+    return _in_time(statement, params) or []
+
+
+def _in_time(statement: str, params: list[Any]) -> list[Any] | None:
     with suppress(TooSlow), within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
         cursor.execute(statement, params)
         rows: list[Any] = cursor.fetchall()
         return rows
-    return []
+    return None
 
 
 def _held(field: str) -> tuple[str, str, list[Any]]:

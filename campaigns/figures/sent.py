@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from django.db import connection
 from django.db.models import F, Min, QuerySet
 
 from campaigns.runs.run import Run
+from notifications.people.figures.days import midnight
 from notifications.people.figures.figure import DATED_KEPT, Figure, Levels, levels, prune
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
@@ -123,9 +124,10 @@ class SoFar:
 def so_far(project: Project, stand: Stand, now: datetime) -> dict[str, SoFar]:
     """Today up to now, beside the same hours of the same day in the weeks before."""
     zone = ZoneInfo(project.timezone)
-    today = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    today, here = midnight(project.timezone, now), now.astimezone(zone)
     # On the clock of the zone: nine in the morning stays nine, summer and winter.
-    past = [(today - WEEK * ago, now.astimezone(zone) - WEEK * ago) for ago in range(1, WEEKS + 1)]
+    then = [(here - WEEK * ago).astimezone(UTC) for ago in range(1, WEEKS + 1)]
+    past = [(midnight(project.timezone, at), at) for at in then]
     moments = [today, *(moment for pair in past for moment in pair)]
     known = _known(project, moments)
     first = _first(project)

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import campaigns.api.urls
 import notifications.api.urls
+from notifications.api.ground import clients
 from notifications.people.project import Project
 from tests.api import promised
 from tests.api.caller import Caller
@@ -198,6 +199,25 @@ def test_what_may_be_null_has_a_type(schema: Schema) -> None:
     assert (decision["type"], decision["nullable"]) == ("string", True)
 
 
+def test_a_shape_says_itself_whether_it_may_be_null(schema: Schema) -> None:
+    """openapi-python-client reads the shape alone, oapi-codegen also what stands beside it."""
+    shapes = schema["components"]["schemas"]
+    beside = [each for each in clients.within(schema) if "allOf" in each]
+    told = {id(each["allOf"][0]): each.get("nullable", False) for each in beside}
+    used = [each for each in clients.within(schema) if "$ref" in each]
+    for each in used:
+        name = each["$ref"].rpartition("/")[2]
+        is_null = shapes[name].get("nullable", False)
+        assert is_null == told.get(id(each), False), name
+        assert not is_null or shapes[name]["title"] == name
+    assert sum(told.values()) > 20
+    run, breakdown = (shapes[name]["properties"] for name in ("Run", "Breakdown"))
+    assert run["cause"]["allOf"] == [{"$ref": "#/components/schemas/Cause"}]
+    assert breakdown["others"]["allOf"] == [{"$ref": "#/components/schemas/KindOrNull"}]
+    too_late = shapes["Forecast"]["properties"]["too_late"]
+    assert too_late == {"$ref": "#/components/schemas/ForecastTooLate"}
+
+
 @pytest.mark.parametrize("address", ["receipts", "me/inbox/stream"])
 def test_what_the_feed_answers_is_called_at_its_own_address(schema: Schema, address: str) -> None:
     (operation,) = schema["paths"][f"/api/v1/{address}"].values()
@@ -347,6 +367,7 @@ def test_what_is_always_shown_need_not_be_looked_for(schema: Schema) -> None:
         "Button": {"link"},
         "Device": {"token", "fid"},
         "ExplainedRules": {*inner, "seen"},
+        "ExplainedRulesOrNull": {*inner, "seen"},
         "List": {"people"},
         "Language": {"title", "body", "image", "link", "buttons", "data"},
         "SnippetLanguage": {"text"},

@@ -335,3 +335,12 @@ def test_a_list_that_is_nowhere_is_a_problem_of_the_whole_tree() -> None:
         rules.validate(tree, lists=())
     problem: Any = refused.value.error_dict["rules"][0].message
     assert (problem.node, problem.number) == ("rules", "")
+
+
+@pytest.mark.parametrize("field", ["attributes.city", "external_id", "created_at", "app_version"])
+def test_an_operator_without_sql_is_an_error_and_not_another_operator(
+    monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    monkeypatch.setattr(selection, "refuse_broken", lambda tree: None)
+    with pytest.raises(KeyError, match="sounds_like"):
+        compile_tree({"field": field, "op": "sounds_like", "value": "2031-05-06"})

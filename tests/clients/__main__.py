@@ -1,7 +1,8 @@
-"""Generates two clients of the API, and compiles them: `python -m tests.clients` (`make clients`).
+"""Generates three clients of the API and tries them: `python -m tests.clients` (`make clients`).
 
-TypeScript with openapi-typescript, Go with oapi-codegen, and a program of each that calls it. A
-language that the machine lacks is reported and skipped. So is one whose tools cannot be fetched.
+TypeScript with openapi-typescript, Go with oapi-codegen, Python with openapi-python-client, and a
+program of each that uses it; Python's is run. A language that the machine lacks is reported and
+skipped. So is one whose tools cannot be fetched.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 
 from tests.clients.tools import HERE, PLACE, SCHEMA, make_schema, npm_packages
 
 TYPESCRIPT = PLACE / "typescript"
 GO = PLACE / "go"
+PYTHON = PLACE / "python"
 STRICT = (
     *("--noEmit", "--strict", "--target", "es2022"),
     *("--module", "preserve", "--moduleResolution", "bundler"),
 )
+LOCK = "requirements.txt"
 # What has a default need not be sent.
 OPTIONS = ("--default-non-nullable", "false")
 
@@ -27,10 +31,12 @@ OPTIONS = ("--default-non-nullable", "false")
 def main() -> int:
     make_schema()
     try:
-        for language, compile_client in (("TypeScript", typescript), ("Go", go)):
+        for language, compile_client in (
+            *(("TypeScript", typescript), ("Go", go), ("Python", python)),
+        ):
             print(f"A client in {language}: {compile_client()}", flush=True)
     except subprocess.CalledProcessError as error:
-        print(f"A client does not compile: {error}", flush=True)
+        print(f"A client does not work: {error}", flush=True)
         return 1
     return 0
 
@@ -63,6 +69,27 @@ def go() -> str:
     _in_go(program, "tool", "oapi-codegen", *asked)
     _in_go(program, "build", "./...")
     return "compiled."
+
+
+def python() -> str:
+    """Its packages need other versions than ours, so they get a Python of their own."""
+    shutil.copytree(HERE / "python", PYTHON, dirs_exist_ok=True)
+    programs = PYTHON / "venv" / "bin"
+    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes")
+    try:
+        subprocess.run([sys.executable, "-m", "venv", PYTHON / "venv"], check=True)
+        subprocess.run([programs / "python", *pip, "-r", PYTHON / LOCK], check=True)
+    except subprocess.CalledProcessError as error:
+        return f"its tools could not be fetched, skipped: {error}"
+    asked = ("generate", "--path", SCHEMA, "--meta", "none", "--overwrite")
+    made = PYTHON / "client"
+    generate: list[str | Path] = [programs / "openapi-python-client", *asked, "--output-path", made]
+    said = subprocess.run(generate, check=True, text=True, stdout=PIPE, stderr=STDOUT).stdout
+    if "Failure to process schema" in said:
+        print(said)
+        raise subprocess.CalledProcessError(1, generate)
+    subprocess.run([programs / "python", PYTHON / "program.py", SCHEMA], check=True)
+    return "generated and run."
 
 
 def _in_go(program: str, *arguments: str | Path) -> None:

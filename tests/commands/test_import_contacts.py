@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import re
+from errno import EACCES
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -82,6 +84,50 @@ def test_the_refused_rows_come_back_once_they_are_mended(shop: Project) -> None:
     Path(path).write_text(Path(path).read_text().replace("bulk,", "u2,"))
     assert "1 created" in run(path)
     assert Contact.objects.get(external_id="u2").attributes == {"city": "=2+3"}
+
+
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_the_refused_rows_lie_beside_the_file(
+    shop: Project, tmp_path: Path, options: list[str]
+) -> None:
+    (tmp_path / "far").mkdir()
+    said = run(write("far/p.csv", "id,city\n,Oslo\n"), *options)
+    assert f"reasons: {tmp_path}/far/p.refused.csv" in said
+    assert (tmp_path / "far" / "p.refused.csv").exists()
+
+
+@pytest.fixture
+def read_only(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
+    """Folders in which nobody may write, not even root."""
+    folders: set[Path] = set()
+    open_file = Path.open
+
+    def refuse(path: Path, mode: str = "r", *arguments: Any, **named: Any) -> Any:
+        if "x" in mode and path.absolute().parent in folders:
+            raise PermissionError(EACCES, "Permission denied", str(path))
+        return open_file(path, mode, *arguments, **named)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    return folders
+
+
+def test_the_refused_rows_lie_here_where_nothing_can_be_written_beside_the_file(
+    shop: Project, tmp_path: Path, read_only: set[Path]
+) -> None:
+    (tmp_path / "far").mkdir()
+    read_only.add(tmp_path / "far")
+    said = run(write("far/p.csv", "id,city\n,Oslo\n"))
+    assert f"reasons: {tmp_path}/p.refused.csv" in said
+    assert (tmp_path / "p.refused.csv").exists()
+
+
+def test_an_import_whose_refused_rows_cannot_be_written_anywhere_says_so(
+    shop: Project, tmp_path: Path, read_only: set[Path]
+) -> None:
+    read_only.add(tmp_path)
+    with pytest.raises(CommandError, match=r"refused rows cannot be written: Permission denied"):
+        run(write("p.csv", "id,city\n,Oslo\nu1,Rome\n"))
+    assert Contact.objects.get().external_id == "u1"
 
 
 def test_a_dry_run_changes_nobody_and_leaves_nothing(shop: Project) -> None:

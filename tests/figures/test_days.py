@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.core.cache import cache
@@ -94,6 +95,34 @@ def test_a_day_ends_at_the_projects_midnight(project: Project) -> None:
     said_no(project, datetime(2026, 11, 20, 14, 30, tzinfo=UTC))
     keep_days(project, NOON)
     assert (kept(OPTED_OUT)[0], kept(OPTED_OUT)[1]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"),
+    [
+        ("Africa/Cairo", date(2026, 4, 24)),  # the clocks go from 23:59 to 1:00
+        ("America/Santiago", date(2026, 9, 6)),
+        ("America/Havana", date(2026, 11, 1)),  # and here it is midnight twice
+        ("Asia/Seoul", date(2026, 4, 24)),
+    ],
+)
+@pytest.mark.parametrize("begun", [0, 1], ids=["from-the-day-before", "from-that-day"])
+def test_a_day_whose_clock_is_set_at_midnight_is_counted_as_others_are(
+    project: Project, zone: str, day: date, begun: int
+) -> None:
+    noons = [
+        datetime(day.year, day.month, day.day, 12, tzinfo=ZoneInfo(zone)) + DAY * ago
+        for ago in (-1, 0, 1)
+    ]
+    Project.objects.update(timezone=zone, created_at=noons[begun] - timedelta(hours=1))
+    project.refresh_from_db()
+    for noon in noons:
+        said_no(project, noon)
+        dead(project, noon)
+    keep_days(project, noons[-1])
+    for what in (OPTED_OUT, DEAD):
+        rows = Figure.objects.filter(what=what).order_by("at").values_list("at", "count")
+        assert list(rows) == [(midnight(zone, noon), 1) for noon in noons[begun:]]
 
 
 def test_today_is_counted_anew_with_each_tick(project: Project) -> None:

@@ -47,6 +47,26 @@ def counted_so_far(project: Project, now: datetime = NOON) -> dict[str, SoFar]:
     return sent.so_far(project, sent.stand_of(project, now), now)
 
 
+@pytest.mark.parametrize(
+    ("zone", "now"),
+    [
+        ("America/Santiago", datetime(2026, 9, 6, 15, 0, tzinfo=UTC)),  # no midnight that day
+        ("America/Santiago", datetime(2026, 9, 13, 15, 0, tzinfo=UTC)),  # none a week before
+        ("America/Havana", datetime(2026, 11, 1, 5, 30, tzinfo=UTC)),  # midnight twice
+        ("Europe/Berlin", datetime(2026, 11, 1, 1, 30, tzinfo=UTC)),  # twice 2:30
+    ],
+)
+def test_a_clock_that_is_set_keeps_nobody_from_the_numbers_of_the_day(
+    zone: str, now: datetime
+) -> None:
+    project = make_project(timezone=zone)
+    ended(project, now - WEEK - timedelta(minutes=70), accepted=30)
+    sent.keep_levels(now - WEEK - timedelta(minutes=65))
+    ended(project, now - timedelta(minutes=10), accepted=40)
+    found = counted_so_far(project, now)[CAMPAIGNS]
+    assert (found.accepted, found.usual) == (40, 30)
+
+
 def test_today_is_what_came_since_midnight_there(project: Project) -> None:
     ended(project, NOON - timedelta(hours=13), accepted=500)  # 23:00 of the day before
     sent.keep_levels(NOON - timedelta(hours=12, minutes=30))

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.admin.attribute import listing
+from campaigns.admin.attribute.form import AttributeForm
 from notifications.admin.furniture.chosen import chosen
 from notifications.admin.furniture.page import Page
 from notifications.people.attributes import Attribute
@@ -19,7 +20,8 @@ from notifications.people.attributes import Attribute
 
 @admin.register(Attribute)
 class AttributePage(Page):
-    fields = ["project", "name", "type", "searchable"]
+    form = AttributeForm
+    fields = ["project", "name", "type", "searchable", "confirmed"]
     search_fields = ["name"]
     empty_text = gettext_lazy("The attributes your app sends about people appear here by name.")
 

@@ -37,6 +37,7 @@ class Row:
     declared: Attribute | None
     seen: Described | None
     users: list[str] = field(default_factory=list)
+    is_counted: bool = True
 
     @property
     def type(self) -> str:
@@ -68,6 +69,8 @@ class Row:
 
     @property
     def coverage(self) -> str:
+        if not self.is_counted:
+            return _("counting took too long")
         if self.seen is None:
             return _("none of the people checked has it")
         values = ngettext("%(count)s value", "%(count)s values", self.seen.values)
@@ -84,10 +87,15 @@ class Row:
 def rows(project: Project) -> list[Row]:
     """The most common first; at the end those that are only declared or used."""
     declared = {one.name: one for one in Attribute.objects.filter(project=project)}
-    seen = {one.name: one for one in vocabulary.described(project.pk)}
+    described = vocabulary.described(project.pk)
+    seen = {one.name: one for one in described or ()}
     users = _users(project)
     names = dict.fromkeys([*seen, *declared, *sorted(users)])
-    return [Row(name, declared.get(name), seen.get(name), users.get(name, [])) for name in names]
+    counted = described is not None
+    return [
+        Row(name, declared.get(name), seen.get(name), users.get(name, []), counted)
+        for name in names
+    ]
 
 
 def _users(project: Project) -> dict[str, list[str]]:

@@ -125,7 +125,9 @@ class OutcomesSerializer(serializers.Serializer[Any]):
     waiting = serializers.IntegerField()
     no_device = serializers.IntegerField(help_text="Messages to people without a device.")
     cancelled = serializers.IntegerField()
-    reasons = serializers.DictField(child=serializers.IntegerField())
+    reasons = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Of devices that did not get theirs, by reason."
+    )
 
 
 class AutomationStatus(AutomationSerializer):

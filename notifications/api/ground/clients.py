@@ -10,6 +10,8 @@ Shape = dict[str, Any]
 WORD = re.compile(r"[A-Za-z0-9]+")
 NAMES = "x-enum-varnames"
 NOTHING = "NullEnum"
+REQUEST = "Request"  # ends the name of what is written
+PREFIX = "#/components/schemas/"
 # What the address of a person or device may hold is refused by its field, not by its pattern.
 IN_PATHS: Shape = {"type": "string", "minLength": 1}
 
@@ -19,9 +21,10 @@ def finish(result: Shape, generator: Any, request: Any, public: bool) -> Shape:
     for name, shape in shapes.items():
         if "enum" in shape and name != NOTHING:
             shape[NAMES] = [_constant(name, value) for value in shape["enum"]]
-    for shape in _within(result):
+    for shape in within(result):
         if shape.get("nullable") and "type" not in shape:
             shape["type"] = _type_of(shape, shapes)
+    _say_in_shapes_that_they_may_be_null(result, shapes)
     for parameter in _in_paths(result):
         if parameter["schema"]["type"] == "string":
             parameter["schema"] = IN_PATHS
@@ -44,6 +47,44 @@ def _type_of(shape: Shape, shapes: dict[str, Shape]) -> str:
     return found
 
 
+def _say_in_shapes_that_they_may_be_null(result: Shape, shapes: dict[str, Shape]) -> None:
+    """What stands beside a single reference openapi-python-client does not read: it would make a
+    `Cause` of nothing. A shape that is nothing in some places only gets a twin for these."""
+    maybe = [
+        reference
+        for shape in within(result)
+        if shape.get("nullable")
+        for reference in shape.get("allOf", ())
+    ]
+    among = {id(reference) for reference in maybe}
+    always = {each["$ref"] for each in within(result) if "$ref" in each and id(each) not in among}
+    for name in {reference["$ref"].removeprefix(PREFIX) for reference in maybe}:
+        _name_objects_of(name, shapes)
+    for reference in maybe:
+        name = reference["$ref"].removeprefix(PREFIX)
+        twin = _or_null(name) if reference["$ref"] in always else name
+        # Without a title it would be called CauseType0 there.
+        shapes[twin] = {**shapes[name], "nullable": True, "title": twin}
+        reference["$ref"] = f"{PREFIX}{twin}"
+
+
+def _name_objects_of(name: str, shapes: dict[str, Shape]) -> None:
+    """It reads a shape that may be nothing twice, and trips over objects in it without a name."""
+    fields = shapes[name]["properties"]
+    for field, part in fields.items():
+        inner = part.get("items", part)
+        if inner.get("type") == "object" and "allOf" not in inner:
+            named = name + "".join(map(str.title, field.split("_")))
+            shapes[named] = {**inner, "description": part.get("description", "")}
+            reference = {"$ref": f"{PREFIX}{named}"}
+            fields[field] = {**part, "items": reference} if "items" in part else reference
+
+
+def _or_null(name: str) -> str:
+    bare = name.removesuffix(REQUEST)
+    return f"{bare}OrNull{name.removeprefix(bare)}"
+
+
 def _in_paths(result: Shape) -> Iterator[Shape]:
     for methods in result["paths"].values():
         for operation in methods.values():
@@ -51,18 +92,18 @@ def _in_paths(result: Shape) -> Iterator[Shape]:
 
 
 def _drop_unused(result: Shape, shapes: dict[str, Shape]) -> None:
-    used = {shape["$ref"].rpartition("/")[2] for shape in _within(result) if "$ref" in shape}
+    used = {shape["$ref"].rpartition("/")[2] for shape in within(result) if "$ref" in shape}
     for name in shapes.keys() - used:
         del shapes[name]
 
 
-def _within(value: Any) -> Iterator[Shape]:
+def within(value: Any) -> Iterator[Shape]:
     """Every object of the schema, but those of examples."""
     if isinstance(value, dict):
         yield value
         for name, inner in value.items():
             if name not in ("example", "examples"):
-                yield from _within(inner)
+                yield from within(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _within(inner)
+            yield from within(inner)

@@ -33,7 +33,7 @@ WORDS = {
 class Command(BaseCommand):
     help = (
         "Import people from a CSV, a TSV or a zip of them. Needs no worker. Invalid rows are "
-        "written into a file, to be corrected and imported again. "
+        "written into a file beside it, to be corrected and imported again. "
         "Exit code 0: the import ran (refused rows are no failure; stderr says how many). "
         "1: it did not run to its end, and stderr says why. 2: the arguments are wrong."
     )
@@ -54,7 +54,11 @@ class Command(BaseCommand):
             metavar="FILE.json",
             help='the meaning of columns that are guessed wrong: {"User No": "external_id"}',
         )
-        parser.add_argument("--dry-run", action="store_true", help="only count; change nothing")
+        parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="change nobody: only count, and write the refused rows",
+        )
 
     def handle(self, *, file: Path, project: str, mode: str, **options: Any) -> None:
         owner, told = project_named(project), _map_of(options["map"])
@@ -178,14 +182,29 @@ def _map_of(path: Path | None) -> dict[str, Any]:
 
 
 def _write_refused(one: Import, file: Path) -> Path:
+    try:
+        with _new_file(file) as out:
+            out.writelines(refused.lines(one))
+    except OSError as error:
+        raise CommandError(f"The refused rows cannot be written: {error.strerror}.") from error
+    return Path(out.name)
+
+
+def _new_file(file: Path) -> IO[str]:
+    """Beside the imported file, or in the current folder if nothing can be written there."""
+    try:
+        return _new_file_in(file.parent.resolve(), file.stem)
+    except OSError:
+        return _new_file_in(Path.cwd(), file.stem)
+
+
+def _new_file_in(folder: Path, stem: str) -> IO[str]:
     """Beside nobody's file of that name."""
     number = 0
     while True:
-        path = Path(f"{file.stem}.refused{f'-{number}' if number else ''}.csv")
+        path = folder / f"{stem}.refused{f'-{number}' if number else ''}.csv"
         try:
-            with path.open("x", encoding="utf-8", newline="") as out:
-                out.writelines(refused.lines(one))
-            return path.resolve()
+            return path.open("x", encoding="utf-8", newline="")
         except FileExistsError:
             number += 1
 

@@ -7,7 +7,7 @@ not at all, and the next tick counts it.
 from __future__ import annotations
 
 import logging
-from datetime import datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -54,15 +54,15 @@ HAPPENED = {
         WHERE project_id = %(project)s AND retired_by <> '' AND retired_at >= %(since)s
             AND retired_by NOT LIKE 'rehearsal:%%'""",  # somebody asked for it: no news
 }
-# Also a day on which nothing happened is written: that it was counted shall be known.
+# Also a day on which nothing happened is written: that it was counted shall be known. Midnights are
+# made in Python alone: where clocks are set at midnight, PostgreSQL begins some days elsewhere.
 COUNT_HAPPENED = """
 INSERT INTO notifications_figure (project_id, what, at, count, counted_at)
-SELECT %(project)s, %(what)s, day AT TIME ZONE %(zone)s, count(happened.at), %(now)s
-FROM generate_series(
-    %(since)s AT TIME ZONE %(zone)s, %(today)s AT TIME ZONE %(zone)s, interval '1 day'
-) AS day
-LEFT JOIN ({rows}) happened ON date_trunc('day', happened.at AT TIME ZONE %(zone)s) = day
-GROUP BY day
+SELECT %(project)s, %(what)s, day.begins, count(happened.at), %(now)s
+FROM unnest(%(midnights)s::timestamptz[]) WITH ORDINALITY AS day (begins, number)
+LEFT JOIN ({rows}) happened
+    ON width_bucket(happened.at, %(midnights)s::timestamptz[]) = day.number
+GROUP BY day.begins
 ON CONFLICT (project_id, what, at)
 DO UPDATE SET count = EXCLUDED.count, counted_at = EXCLUDED.counted_at
 """
@@ -87,17 +87,28 @@ def forget_old(now: datetime) -> None:
 
 
 def midnight(zone: str, now: datetime) -> datetime:
-    """When this day began there."""
+    """When this day began there, in UTC: Python finds a midnight that a clock skips or shows twice
+    equal to no time of another zone."""
     here = ZoneInfo(zone)
-    return datetime.combine(now.astimezone(here).date(), time.min, here)
+    return _begin_of(now.astimezone(here).date(), here)
+
+
+def _begin_of(day: date, here: ZoneInfo) -> datetime:
+    return datetime.combine(day, time.min, here).astimezone(UTC)
+
+
+def _midnights(zone: str, since: datetime, until: datetime) -> list[datetime]:
+    here = ZoneInfo(zone)
+    first, last = (at.astimezone(here).date() for at in (since, until))
+    return [_begin_of(first + timedelta(days=n), here) for n in range((last - first).days + 1)]
 
 
 def _keep_happened(
     project: Project, what: str, rows: str, *, since: datetime, now: datetime
 ) -> None:
-    zone = project.timezone
-    asked: dict[str, Any] = {"project": project.pk, "what": what, "zone": zone, "now": now}
-    asked |= {"since": midnight(zone, since), "today": midnight(zone, now)}
+    midnights = _midnights(project.timezone, since, now)
+    asked: dict[str, Any] = {"project": project.pk, "what": what, "now": now}
+    asked |= {"since": midnights[0], "midnights": midnights}
     with connection.cursor() as cursor:
         cursor.execute(COUNT_HAPPENED.format(rows=rows), asked)
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.urls import reverse
 
+from campaigns.audiences import vocabulary
 from notifications.admin import contact as contact_page
 from notifications.people import attributes
 from notifications.people.attributes import Attribute
@@ -41,14 +43,76 @@ def test_the_page_says_who_has_an_attribute_and_what_uses_it(desk: Desk, project
     assert "vip Yes or no none of the people checked has it" in text
 
 
+def count_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = "(SELECT *, TRUE AS spread FROM {table}, pg_sleep(5) WHERE project_id = {project})"
+    monkeypatch.setattr(vocabulary, "SAMPLE", sample)
+    monkeypatch.setattr(vocabulary, "LOOKING_SECONDS", 0.05)
+
+
+def test_the_page_says_that_counting_took_too_long(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_contact(project, attributes={"vip": True})
+    declare(project, "vip", "boolean")
+    count_too_long(monkeypatch)
+    text = desk.open(LIST)
+    assert "vip Yes or no counting took too long" in text
+    assert "none of the people checked" not in text
+
+
+def test_a_type_that_others_have_or_rules_compare_otherwise_is_declared_on_confirmation_only(
+    desk: Desk, project: Project
+) -> None:
+    for value in (5, 7, "many", None):
+        make_contact(project, attributes={"points": value})
+    number = {"field": "attributes.points", "op": "gt", "value": 5}
+    make_audience(project, name="Collectors", rules={"all": [number]})
+    make_audience(project, name="Seven", rules={**number, "op": "in", "value": ["many", 7]})
+    make_audience(project, name="Known", rules={"field": "attributes.points", "op": "exists"})
+    form = {"project": project.pk, "name": "points", "type": "text"}
+
+    asked = desk.save("notifications_attribute_add", **form)
+
+    assert not Attribute.objects.exists()
+    assert "2 of the 4 people checked have another type: Number" in asked
+    assert "Audiences compare it with another type: Collectors, Seven." in asked
+    assert "Declare it anyway" in asked
+    desk.save("notifications_attribute_add", **form, confirmed="on")
+    assert Attribute.objects.get().type == "text"
+
+
+def test_a_type_that_everybody_has_is_declared_without_a_question(
+    desk: Desk, project: Project
+) -> None:
+    make_contact(project, attributes={"code": "2031-05-06", "points": 5})
+    make_audience(project, rules={"field": "attributes.points", "op": "gt", "value": 5})
+    form = desk.client.get(reverse("admin:notifications_attribute_add")).content.decode()
+    assert '<input type="hidden" name="confirmed"' in form
+    for name, kind in (("code", "text"), ("points", "number")):
+        desk.save("notifications_attribute_add", project=project.pk, name=name, type=kind)
+    assert Attribute.objects.count() == 2
+
+
+def test_a_count_that_takes_too_long_is_told_before_a_type_is_declared(
+    desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_contact(project)
+    count_too_long(monkeypatch)
+    form = {"project": project.pk, "name": "points", "type": "text"}
+    asked = desk.save("notifications_attribute_add", **form)
+    assert "Counting who has another type took too long." in asked
+    assert not Attribute.objects.exists()
+
+
 def test_the_form_that_declares_a_type_shows_how_many_have_another(
     desk: Desk, project: Project
 ) -> None:
     make_contact(project, attributes={"points": "many"})
-    desk.save("notifications_attribute_add", project=project.pk, name="points", type="number")
+    form = {"project": project.pk, "name": "points", "type": "number", "confirmed": "on"}
+    desk.save("notifications_attribute_add", **form)
     assert "Number Some people still have another type: Text." in desk.open(LIST)
     entry = AuditEntry.objects.get(action="created", subject_kind="attribute")
-    assert entry.subject_name == "points"
+    assert entry.subject_name == "points" and "confirmed" not in str(entry.detail)
 
 
 @pytest.mark.parametrize(

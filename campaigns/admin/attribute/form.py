@@ -1,0 +1,95 @@
+"""The form of an attribute: a type that people or rules contradict has to be confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldBooleanWidget
+
+from campaigns.admin.attribute.listing import MOST_USERS, PREFIX, TYPES
+from campaigns.audiences import vocabulary
+from campaigns.audiences.audience import Audience
+from campaigns.audiences.bounds import leaves
+from campaigns.planning.launch_check.doubts import NEEDS
+from notifications.admin.furniture.unfolded import ModelForm
+from notifications.people.attributes import FITS, Attribute
+
+MOST_NAMED = 10
+
+
+class Confirmation(forms.BooleanField):
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """It is nothing of the attribute: the audit does not name it."""
+        return False
+
+
+class AttributeForm(ModelForm):
+    confirmed = Confirmation(
+        label=gettext_lazy("Declare it anyway"), required=False, widget=forms.HiddenInput
+    )
+
+    class Meta:
+        model = Attribute
+        fields = ["project", "name", "type", "searchable"]
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        kind = given.get("type")
+        if self.errors or not kind or given.get("confirmed") or "type" not in self.changed_data:
+            return given
+        project = (given.get("project") or self.instance.project).pk
+        name = given.get("name") or self.instance.name
+        if doubts := [*_other_types(project, name, kind), *_other_rules(project, name, kind)]:
+            self.fields["confirmed"].widget = UnfoldBooleanWidget()
+            for said in doubts:
+                self.add_error("type", said)
+        return given
+
+
+def _other_types(project_id: int, name: str, kind: str) -> Iterator[str]:
+    found = vocabulary.types_of(project_id, name)
+    if found is None:
+        yield _("Counting who has another type took too long.")
+        return
+    others = {one: count for one, count in found.counts.items() if not _fits(one, kind)}
+    if others:
+        said = _("%(count)s of the %(people)s people checked have another type: %(types)s.")
+        yield said % {
+            "count": f"{sum(others.values()):,}",
+            "people": f"{found.people:,}",
+            "types": ", ".join(str(TYPES[one]) for one in others),
+        }
+
+
+def _other_rules(project_id: int, name: str, kind: str) -> Iterator[str]:
+    by_rules = Audience.objects.filter(project=project_id, kind=Audience.Kind.RULES)
+    names = [
+        audience.name
+        for audience in by_rules.order_by("name")[:MOST_USERS]
+        if any(
+            leaf["field"] == PREFIX + name and _compares_otherwise(leaf, kind)
+            for leaf in leaves(audience.rules)
+        )
+    ]
+    if names:
+        said = _("Audiences compare it with another type: %(names)s.")
+        more = ["…"] if len(names) > MOST_NAMED else []
+        yield said % {"names": ", ".join([*names[:MOST_NAMED], *more])}
+
+
+def _compares_otherwise(leaf: dict[str, Any], kind: str) -> bool:
+    op, value = leaf.get("op"), leaf.get("value")
+    if op in (*NEEDS, "has_none"):
+        needed = NEEDS.get(op, "list")
+        return not _fits(kind, needed) and not _fits(needed, kind)
+    values = value if isinstance(value, list) else [value]
+    return any(one is not None and not FITS[kind](one) for one in values)
+
+
+def _fits(kind: str, wanted: str) -> bool:
+    """A time is written as a text."""
+    return kind == wanted or (kind, wanted) == ("time", "text")
