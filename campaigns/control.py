@@ -24,7 +24,7 @@ from campaigns.planning.text_check.text_check import TextCheck
 from campaigns.runs import details, series
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.revisions.revision import revise, texts_of
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE

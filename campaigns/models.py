@@ -14,10 +14,10 @@ from campaigns.echo.receipt import Reporter as Reporter
 from campaigns.echo.recount import Recount as Recount
 from campaigns.first_part.first_part import FirstPart as FirstPart
 from campaigns.planning.campaign import Campaign as Campaign
-from campaigns.planning.foreseen.foreseen import Foreseen as Foreseen
+from campaigns.planning.foreseen import Foreseen as Foreseen
 from campaigns.planning.text_check.text_check import TextCheck as TextCheck
 from campaigns.planning.variants.variant import Variant as Variant
-from campaigns.runs.best_hour.opens import Opens as Opens
+from campaigns.runs.best_hour import Opens as Opens
 from campaigns.runs.caps.counted import Counted as Counted
 from campaigns.runs.caps.places import Place as Place
 from campaigns.runs.chunk import Chunk as Chunk
@@ -30,7 +30,7 @@ from campaigns.runs.ledger import Retry as Retry
 from campaigns.runs.ledger import Window as Window
 from campaigns.runs.messages.message import Deduplication as Deduplication
 from campaigns.runs.messages.message import Message as Message
-from campaigns.runs.rehearsals.rehearsal import Rehearsal as Rehearsal
+from campaigns.runs.rehearsal import Rehearsal as Rehearsal
 from campaigns.runs.revisions.revision import RunRevision as RunRevision
 from campaigns.runs.run import Run as Run
 from campaigns.runs.sums import Breakdown as Breakdown

@@ -24,11 +24,10 @@ from campaigns.echo import recounting
 from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
 from campaigns.figures import keeping
-from campaigns.planning import schedule
-from campaigns.planning.foreseen import foreseen
+from campaigns.planning import foreseen, schedule
 from campaigns.planning.text_check import text_check
 from campaigns.planning.text_check import working as text_checks
-from campaigns.runs.best_hour import opens
+from campaigns.runs import best_hour
 from campaigns.runs.caps import counted, places
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
@@ -41,7 +40,7 @@ from campaigns.test_sends import retention as old_tests
 from campaigns.test_sends import sending as test_sends
 from campaigns.test_sends.tasks import send_test
 from campaigns.triggers import arriving, deciding
-from notifications.people.erased.erased import forget_once_more
+from notifications.people.erased import forget_once_more
 from notifications.people.events.writing import Written
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE, if_free, patiently
@@ -122,7 +121,7 @@ def tidy() -> None:
     patiently(lambda: counted.remove_old(clock.now()), seconds=0)
     patiently(places.remove_old, seconds=0)
     patiently(remembering.remove_unasked, seconds=0)
-    patiently(lambda: opens.remove_old(clock.now()), seconds=0)
+    patiently(lambda: best_hour.remove_old(clock.now()), seconds=0)
     enqueue_figures(clock.now())
     if patiently(lambda: recounting.due(clock.now()).exists(), seconds=0):
         publish(recount_echo)

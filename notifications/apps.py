@@ -13,7 +13,7 @@ class NotificationsConfig(AppConfig):
         from notifications.inbox import reading as inbox  # noqa: F401  # for every export
         from notifications.outgoing import of_person
         from notifications.people.consent import suppression  # noqa: F401  # the same
-        from notifications.people.erased.erased import ERASED
+        from notifications.people.erased import ERASED
         from notifications.people.events import reading  # noqa: F401  # the same
         from notifications.staff import entering  # noqa: F401  # the first listens from now on
 

@@ -22,7 +22,7 @@ from notifications.people.consent.change import ConsentChange as ConsentChange
 from notifications.people.consent.suppression import Suppression as Suppression
 from notifications.people.contact import Contact as Contact
 from notifications.people.device import Device as Device
-from notifications.people.erased.erased import Erased as Erased
+from notifications.people.erased import Erased as Erased
 from notifications.people.events.event_ids import EventId as EventId
 from notifications.people.figures.figure import Figure as Figure
 from notifications.people.importing.model import Import as Import

@@ -18,8 +18,8 @@ from campaigns.api.results.opens import OpensSerializer
 from campaigns.first_part.first_part import FirstPart
 from campaigns.first_part.judgement import Missed
 from campaigns.first_part.shown import Phase, shown
+from campaigns.planning import foreseen
 from campaigns.planning.course.course import Course
-from campaigns.planning.foreseen import foreseen
 from campaigns.results import reports, why_this_rate
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs import sums

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.texts import revision
-from campaigns.texts.buttons.buttons import MOST
+from campaigns.texts.buttons import MOST
 from campaigns.texts.rendering import Reader, Unrenderable, render
 from campaigns.texts.template import Template
 from notifications.api.ground import pages

@@ -5,6 +5,7 @@ from django.urls import path
 from campaigns.alerts import api as alerts
 from campaigns.api import (
     audiences,
+    backpressure,
     campaigns,
     check,
     deliveries,
@@ -14,19 +15,18 @@ from campaigns.api import (
     snippets,
     steering,
     templates,
+    text_checks,
+    translations,
 )
 from campaigns.api.automations import automations
 from campaigns.api.endpoints import endpoints
 from campaigns.api.from_runs import corrections
 from campaigns.api.from_runs import lists as lists_of_runs
-from campaigns.api.load import backpressure
 from campaigns.api.messages import messages
 from campaigns.api.quota import quota
 from campaigns.api.receipts import receipts
 from campaigns.api.rehearsals import rehearsals
 from campaigns.api.results import breakdown, funnel, revisions, variants
-from campaigns.api.text_checks import text_checks
-from campaigns.api.translations import translations
 from campaigns.api.why import why
 from campaigns.test_sends import api as test_sends
 from campaigns.verbs import VERBS

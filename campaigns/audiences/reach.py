@@ -24,7 +24,7 @@ from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.seen import policy
 from campaigns.audiences.selection import compile_tree, drawn, joined, people_and_devices
 from campaigns.audiences.settled.settling import settled
-from campaigns.runs.best_hour import opens
+from campaigns.runs import best_hour
 from notifications.people.consent import standing
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -329,7 +329,7 @@ def _zones(
 ) -> Zones:
     source = part.source if part else people_and_devices(project_id)
     where = compile_tree(as_meant(project_id, tree, part))
-    hour, best = ("best.best_hour", opens.join("c.id")) if best_hours else ("NULL::int", "")
+    hour, best = ("best.best_hour", best_hour.join("c.id")) if best_hours else ("NULL::int", "")
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT c.timezone, {hour}, count(*) FROM {source} {best}"

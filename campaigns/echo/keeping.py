@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from campaigns.echo.converting import count_touches
 from campaigns.echo.receipt import NAMES, STEPS, Event, Report
-from campaigns.runs.best_hour import opens
+from campaigns.runs import best_hour
 from campaigns.runs.run import Run
 from notifications.measures.by_project import PROJECTS, label_of
 from notifications.measures.measure import Count
@@ -135,7 +135,7 @@ def keep(reports: Iterable[Report]) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         kept = {run_id: _kept(cursor, run_id, of_run[run_id], opened) for run_id in sorted(of_run)}
         # After all of them: whoever waits for a run holds no person, and no project's goals.
-        opens.keep(opened)
+        best_hour.keep(opened)
         count_touches({run_id: [one.seq for one in rows] for run_id, rows in of_run.items()})
     _measure(kept)
     return sum(new.total() for new in kept.values())

@@ -22,7 +22,7 @@ from psycopg.types.range import Range
 from campaigns.audiences.audience import hold_lists
 from campaigns.audiences.happened import most
 from campaigns.audiences.happened.kind import Sql
-from campaigns.audiences.planned.people import GETS_IT, people_of
+from campaigns.audiences.planned_people import GETS_IT, people_of
 from campaigns.audiences.seen import policy
 from campaigns.audiences.selection import compile_tree, drawn, joined
 from campaigns.audiences.settled.part import answered, names_runs
@@ -32,8 +32,7 @@ from campaigns.engine import broken, sampling
 from campaigns.failpoints import hit
 from campaigns.first_part import drawing
 from campaigns.first_part.first_part import HELD_UNTIL, FirstPart
-from campaigns.runs import details, ledger
-from campaigns.runs.best_hour import opens
+from campaigns.runs import best_hour, details, ledger
 from campaigns.runs.caps import places
 from campaigns.runs.chunk import Chunk, size_for
 from campaigns.runs.had import had, remembering
@@ -292,7 +291,7 @@ def _write_recipients(run: Run, ids: range) -> int:
     groups = split.of(run)
     group = (groups.rest if run.tries_variants else groups.group) if groups else "NULL"
     by_best_hour = run.local_time is not None and run.local_time.best_hour
-    best = opens.join("found.contact_id") if by_best_hour else NO_BEST_HOUR
+    best = best_hour.join("found.contact_id") if by_best_hour else NO_BEST_HOUR
     with connection.cursor() as cursor:
         # The part's people by their index: of many millions PostgreSQL would read all, each time.
         cursor.execute("SET LOCAL random_page_cost = 1.1")

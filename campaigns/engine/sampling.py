@@ -15,7 +15,7 @@ from django.db import connection
 
 from campaigns.audiences.happened.kind import Sql
 from campaigns.runs import ledger
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split
 

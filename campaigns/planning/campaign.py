@@ -24,9 +24,8 @@ from campaigns.planning.repeats.cron import Cron
 from campaigns.planning.repeats.moved import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import variant
-from campaigns.runs import series
+from campaigns.runs import rehearsal, series
 from campaigns.runs.policy import MAX_RATE, NEVER, POLICY
-from campaigns.runs.rehearsals import rehearsal
 from campaigns.runs.run import HOLDS, Run
 from campaigns.texts.content import in_place_of
 from campaigns.texts.template import Template

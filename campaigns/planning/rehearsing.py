@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.intent import ready
 from campaigns.planning.variants import launching
+from campaigns.runs import rehearsal
 from campaigns.runs.policy import TIMES
-from campaigns.runs.rehearsals import rehearsal
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split
 

@@ -11,7 +11,7 @@ from django.db import connection
 from campaigns.echo.goal import Conversion, Touch
 from campaigns.echo.receipt import NAMES
 from campaigns.results.sent import every_run, sent_to
-from campaigns.runs.best_hour import opens
+from campaigns.runs import best_hour
 from campaigns.runs.run import Run
 from notifications.people.asked.known import section
 from notifications.people.contact import Contact
@@ -40,7 +40,7 @@ def receipts_of(contact: Contact) -> Iterator[dict[str, Any]]:
 @section("opens")
 def opens_of(contact: Contact) -> list[str]:
     """In which hours they opened messages, by their own clock: as kept for their best hour."""
-    return opens.told_of(contact.pk)
+    return best_hour.told_of(contact.pk)
 
 
 @section("goals")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from django.db import connection
 
-from campaigns.audiences.planned.people import people_of
+from campaigns.audiences.planned_people import people_of
 from campaigns.runs.caps import places
 from campaigns.runs.claiming import Claim
 

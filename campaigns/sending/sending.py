@@ -31,7 +31,7 @@ from campaigns.sending import breakers, keyless, platform_keys, settling, trying
 from campaigns.sending.in_flight import InFlight, heard_in
 from campaigns.sending.judging import unsent
 from campaigns.sending.left import Left
-from campaigns.sending.measured.measured import Measured, Unmeasured
+from campaigns.sending.measured import Measured, Unmeasured
 from campaigns.sending.rows import Rows
 from campaigns.texts.rendering import Unrenderable
 from notifications.dispatch import dispatch

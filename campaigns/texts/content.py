@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from campaigns.texts.buttons.buttons import ON, spoken
+from campaigns.texts.buttons import ON, spoken
 from campaigns.texts.snippets import mentions
 from notifications.values import languages
 

@@ -12,8 +12,7 @@ from django.db import models, transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.texts import caps, fcm_check, liquid, options
-from campaigns.texts.buttons import buttons
+from campaigns.texts import buttons, caps, fcm_check, liquid, options
 from campaigns.texts.content import TEXTS, in_language, languages_of
 from campaigns.texts.liquid import Problem
 from campaigns.texts.revision import Revision

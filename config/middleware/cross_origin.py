@@ -12,7 +12,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
-from notifications.people.browsers.origins import is_one
+from notifications.people.origins import is_one
 from notifications.people.project import Project
 from notifications.requests.origin import is_beside
 

@@ -22,7 +22,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from campaigns.alerts.models import Alert
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.test_sends.models import SentTest
 from config.middleware.security import policy

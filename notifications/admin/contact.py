@@ -31,7 +31,7 @@ from notifications.admin.furniture.page import (
     page_url,
 )
 from notifications.admin.furniture.unfolded import ModelForm, action, display
-from notifications.admin.person.attribute_rows import AttributeRows, with_empty_ones
+from notifications.admin.person_attributes import AttributeRows, with_empty_ones
 from notifications.people import attributes
 from notifications.people.asked.known import everything
 from notifications.people.attributes import in_words, types_of

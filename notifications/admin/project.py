@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 from django_htmx.http import HttpResponseClientRedirect
 
+from notifications.admin import health_dialog as healths
 from notifications.admin import inbox_secret as inbox_secrets
 from notifications.admin.credentials import CredentialsDialog, MachineDialog
 from notifications.admin.echo import figures, receipts
@@ -26,8 +27,7 @@ from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
 from notifications.admin.furniture.page import Page, page_url
 from notifications.admin.furniture.unfolded import action, display
 from notifications.admin.furniture.widgets import LineInput
-from notifications.admin.health import dialog as healths
-from notifications.admin.health.dialog import HealthDialog
+from notifications.admin.health_dialog import HealthDialog
 from notifications.admin.inbox_secret import EndSecretDialog, NewSecretDialog
 from notifications.fcm_data import fetching, words
 from notifications.key_check import KeyCheck, check_key

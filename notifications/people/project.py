@@ -14,8 +14,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from notifications.people import images
-from notifications.people.browsers import origins
+from notifications.people import images, origins
 from notifications.values.zones import validate_zone
 
 AN_ANDROID_APP = re.compile(r"1:[0-9]{1,20}:android:[0-9a-f]{8,40}", re.ASCII)

@@ -16,8 +16,8 @@ from campaigns import tasks
 from campaigns.echo.keeping import keep
 from campaigns.echo.receipt import Event, Report
 from campaigns.engine import forgetting
-from campaigns.runs.best_hour import opens
-from campaigns.runs.best_hour.opens import DAYS, LEAST, LEAST_IN_IT, Best, Opens, best_of
+from campaigns.runs import best_hour
+from campaigns.runs.best_hour import DAYS, LEAST, LEAST_IN_IT, Best, Opens, best_of
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -47,7 +47,7 @@ def tells(run: Run, at: datetime | None = None, event: Event = Event.OPENED) -> 
 
 
 def kept(person: Contact) -> list[str]:
-    return opens.told_of(person.pk)
+    return best_hour.told_of(person.pk)
 
 
 def in_seoul(at: datetime) -> str:
@@ -60,7 +60,7 @@ def in_seoul(at: datetime) -> str:
 def best_by_hand(ago: list[int]) -> tuple[int, int, int] | None:
     """The hour with most opens; of those that tie, the one of the latest open."""
     new = sorted(one for one in ago if one < DAYS * 24)
-    hours = [opens.on_their_clock(timezone.now() - one * AN_HOUR, "UTC") % 24 for one in new]
+    hours = [best_hour.on_their_clock(timezone.now() - one * AN_HOUR, "UTC") % 24 for one in new]
     count = Counter(hours)
     most = max(count.values(), default=0)
     if len(hours) < LEAST or most < LEAST_IN_IT:
@@ -81,7 +81,7 @@ def test_the_best_hour_is_the_one_in_which_they_opened_most_and_last(
     Opens.objects.all().delete()
     now = timezone.now()
     for told in ago:
-        opens.keep([(ada.pk, "UTC", now - one * AN_HOUR) for one in told])
+        best_hour.keep([(ada.pk, "UTC", now - one * AN_HOUR) for one in told])
     best = best_of(ada.pk)
     assert (best and (best.hour, best.opened, best.of)) == best_by_hand([*chain(*ago)])
 
@@ -125,9 +125,9 @@ def test_who_has_no_clock_that_anybody_knows_has_no_hours(project: Project, zone
 
 def test_of_somebody_who_opens_all_day_the_newest_are_kept(ada: Contact) -> None:
     now = timezone.now()
-    opens.keep([(ada.pk, SEOUL, now - n * AN_HOUR) for n in range(70)])
-    opens.keep([(ada.pk, SEOUL, now - n * AN_HOUR) for n in range(70, 140)])
-    assert kept(ada) == [in_seoul(now - n * AN_HOUR) for n in range(opens.MOST)]
+    best_hour.keep([(ada.pk, SEOUL, now - n * AN_HOUR) for n in range(70)])
+    best_hour.keep([(ada.pk, SEOUL, now - n * AN_HOUR) for n in range(70, 140)])
+    assert kept(ada) == [in_seoul(now - n * AN_HOUR) for n in range(best_hour.MOST)]
 
 
 def test_they_outlive_the_recipients_of_the_run(project: Project, ada: Contact) -> None:
@@ -151,8 +151,8 @@ def as_if_earlier(by: timedelta) -> None:
 def test_what_is_too_old_counts_no_more_and_goes(ada: Contact, project: Project) -> None:
     now, bea = timezone.now(), make_contact(project, timezone=SEOUL)
     old = [now - n * A_DAY for n in (45, 46, 47)]
-    opens.keep([(ada.pk, SEOUL, at) for at in (*old, now, now - AN_HOUR, now - A_DAY)])
-    opens.keep([(bea.pk, SEOUL, at) for at in old])
+    best_hour.keep([(ada.pk, SEOUL, at) for at in (*old, now, now - AN_HOUR, now - A_DAY)])
+    best_hour.keep([(bea.pk, SEOUL, at) for at in old])
     as_if_earlier(50 * A_DAY)
     tasks.tidy()
     assert len(kept(ada)) == 3, "those of the last 90 days"

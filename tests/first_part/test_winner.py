@@ -23,7 +23,7 @@ from campaigns.first_part import winner as choosing
 from campaigns.first_part.first_part import FirstPart
 from campaigns.first_part.winner import Tried, best, find_winner
 from campaigns.planning.campaign import Campaign
-from campaigns.results.variants.comparing import compared
+from campaigns.results.variants import compared
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import REST

@@ -15,7 +15,7 @@ from campaigns.runs.caps.counted import Counted
 from campaigns.runs.caps.places import Place
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
-from notifications.people.erased.erased import Erased
+from notifications.people.erased import Erased
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_project, make_scheduled_run
 

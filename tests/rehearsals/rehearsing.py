@@ -10,7 +10,7 @@ from campaigns import control
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Delivery
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.people.device import Device

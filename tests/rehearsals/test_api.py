@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

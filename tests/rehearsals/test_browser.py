@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.browser.accessibility import complaints, looked_at

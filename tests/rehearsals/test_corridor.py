@@ -12,7 +12,7 @@ from campaigns.planning.rehearsing import Going
 from campaigns.runs.claiming import claim
 from campaigns.runs.ledger import Answer, Window
 from campaigns.runs.reasons import Cause
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.inbox.item import InboxItem

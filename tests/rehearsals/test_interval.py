@@ -8,7 +8,7 @@ import pytest
 
 from campaigns.results.rehearsed import foretold
 from campaigns.results.rehearsed.interval import points, wilson
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Totals
 

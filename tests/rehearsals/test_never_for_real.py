@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.texts.rendering import Reader, Renderer
 from notifications.fcm import payload

@@ -8,7 +8,7 @@ from django.urls import reverse
 from campaigns.admin.rehearsal import pages
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.postgres import clock

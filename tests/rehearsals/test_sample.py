@@ -13,7 +13,7 @@ from campaigns.engine import engine
 from campaigns.planning import rehearsing
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.ledger import Recipient
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

@@ -17,7 +17,7 @@ from campaigns.alerts.tasks import evaluate_alerts
 from campaigns.audiences import reach
 from campaigns.figures import keeping
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import LISTENERS, Run
 from notifications.outgoing.outbox import Outgoing
 from notifications.people.contact import Contact

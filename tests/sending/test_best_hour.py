@@ -11,7 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from campaigns.engine import engine
-from campaigns.runs.best_hour import opens
+from campaigns.runs import best_hour
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Recipient, Retry, Window
 from campaigns.runs.run import Run
@@ -49,7 +49,7 @@ def reader(project: Project, zone: str, *hours: int, **values: Any) -> Device:
 def opened(contact: Contact, *hours: int) -> None:
     today = timezone.now().astimezone(ZoneInfo(contact.timezone)).replace(minute=30)
     moments = [today.replace(hour=hour) - (n + 1) * A_DAY for n, hour in enumerate(hours)]
-    opens.keep((contact.pk, contact.timezone, at) for at in moments)
+    best_hour.keep((contact.pk, contact.timezone, at) for at in moments)
 
 
 def launch(project: Project, zone: str, **values: Any) -> Run:
@@ -132,7 +132,7 @@ def test_who_has_no_best_hour_goes_by_the_time_of_the_schedule(
     scattered = reader(project, here, 8, 9, 10)
     long_ago = reader(project, here)
     year_ago = timezone.now() - timedelta(days=365)
-    opens.keep([(long_ago.contact_id, here, year_ago)] * 9)
+    best_hour.keep([(long_ago.contact_id, here, year_ago)] * 9)
     run = launch(project, here)
 
     send(run)

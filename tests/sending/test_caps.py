@@ -24,7 +24,7 @@ from campaigns.sending import sending
 from campaigns.sending.left import left_to_send
 from notifications.people.consent.category import Category
 from notifications.people.device import Device
-from notifications.people.erased.erased import forget_people
+from notifications.people.erased import forget_people
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device, make_people, make_run

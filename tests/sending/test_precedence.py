@@ -28,7 +28,7 @@ from campaigns.sending.sending import Sending
 from notifications.people.consent.category import Category
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.people.erased.erased import forget_people
+from notifications.people.erased import forget_people
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_audience, make_campaign, make_device, make_people

@@ -14,7 +14,7 @@ from campaigns.echo.receipt import Event, Report
 from campaigns.echo.recounting import recount
 from campaigns.engine import counting, engine
 from campaigns.planning.campaign import Campaign
-from campaigns.results.variants.comparing import Answer, Comparison, Metric, compared
+from campaigns.results.variants import Answer, Comparison, Metric, compared
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact

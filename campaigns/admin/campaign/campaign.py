@@ -20,17 +20,17 @@ from unfold.enums import ActionVariant
 from campaigns import control, tasks
 from campaigns.admin.calendar.calendar import Calendar
 from campaigns.admin.campaign import composing, filing, steps
+from campaigns.admin.campaign import variant_fields as variants
 from campaigns.admin.campaign.ending import PauseDialog, ResumeDialog, StopDialog
 from campaigns.admin.campaign.filters import Shelf, Standing, Tag
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.campaign.launch import LaunchDialog
 from campaigns.admin.campaign.panels import Panels
-from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.copying import copied, copying
 from campaigns.admin.rehearsal import pages as rehearsals
 from campaigns.admin.rehearsal.dialog import RehearseDialog
 from campaigns.admin.run.states import STATE_COLOURS
-from campaigns.admin.text_check.card import Card
+from campaigns.admin.text_check_card import Card
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.rehearsing import Going
 from campaigns.runs import series, sums

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.admin.campaign import steps
-from campaigns.admin.campaign.variants import fields as variants
+from campaigns.admin.campaign import variant_fields as variants
 from campaigns.planning import rhythm_in_words
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.intent.typed import STANDS

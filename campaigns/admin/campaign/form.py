@@ -21,7 +21,7 @@ from unfold.widgets import (
 )
 
 from campaigns.admin.campaign import colleagues, in_place
-from campaigns.admin.campaign.variants import fields as variants
+from campaigns.admin.campaign import variant_fields as variants
 from campaigns.admin.category.kind import KINDS
 from campaigns.admin.two_writers import Meanwhile
 from campaigns.planning.campaign import MOST_EVERY, MOST_FIRST, Campaign

@@ -23,9 +23,9 @@ from django_htmx.http import trigger_client_event
 from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.campaign import form, when
+from campaigns.admin.campaign import variant_fields as variants
 from campaigns.admin.campaign.foretold import chart, left_out
 from campaigns.admin.campaign.in_place import MAKE
-from campaigns.admin.campaign.variants import fields as variants
 from campaigns.admin.rehearsal import pages as rehearsals
 from campaigns.admin.run.deliveries import number
 from campaigns.audiences import reach

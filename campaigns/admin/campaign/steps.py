@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.admin.campaign.variants import fields as variants
+from campaigns.admin.campaign import variant_fields as variants
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import policy

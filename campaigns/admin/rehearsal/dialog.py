@@ -21,8 +21,8 @@ from campaigns.audiences.reach import Reach
 from campaigns.planning import rehearsing
 from campaigns.planning.campaign import Campaign
 from campaigns.results.rehearsed.interval import points
-from campaigns.runs.rehearsals import rehearsal
-from campaigns.runs.rehearsals.rehearsal import LEAST, MOST, SAMPLE
+from campaigns.runs import rehearsal
+from campaigns.runs.rehearsal import LEAST, MOST, SAMPLE
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.postgres.budget import Busy, one_of_few
 from notifications.values.shares import share

@@ -21,7 +21,7 @@ from campaigns.admin.rehearsal.words import picture
 from campaigns.planning.campaign import Campaign
 from campaigns.results.rehearsed.compared import real_run_of
 from campaigns.results.rehearsed.told import Told
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import MOVES, Run
 from notifications.admin.furniture.chosen import within
 from notifications.admin.furniture.dialogs import DRAWN, Dialog, FinalDialog, Gone, done

@@ -16,7 +16,7 @@ from campaigns.audiences.words import sentence
 from campaigns.echo.receipt import Event, furthest
 from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.results.sent import Sent, sent_to
-from campaigns.runs.best_hour.opens import best_of
+from campaigns.runs.best_hour import best_of
 from campaigns.runs.ledger import Delivery, Retry
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.runs.revisions.revision import FIRST

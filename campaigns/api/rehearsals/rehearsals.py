@@ -26,7 +26,7 @@ from campaigns.api.rehearsals.shown import (
 from campaigns.audiences import reach
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.rehearsing import Going
-from campaigns.runs.rehearsals.rehearsal import LEAST, MOST, SAMPLE, Rehearsal
+from campaigns.runs.rehearsal import LEAST, MOST, SAMPLE, Rehearsal
 from campaigns.runs.run import Run
 from notifications.api.ground import pages
 from notifications.api.ground.fields import Nothing, StrictSerializer

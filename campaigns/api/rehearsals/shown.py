@@ -15,7 +15,7 @@ from campaigns.results.rehearsed.told import OfVariant, Told
 from campaigns.runs import sums
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import cause_in_words
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import name_of
 

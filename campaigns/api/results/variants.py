@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.api.results.funnel import StepSerializer, step_of
-from campaigns.results.variants.comparing import Answer, Comparison, Line, Metric, compared
+from campaigns.results.variants import Answer, Comparison, Line, Metric, compared
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import NUMBERS, name_of
 from notifications.api.ground.patience import slow

@@ -13,7 +13,7 @@ from campaigns.results.why.rows import Row
 from campaigns.results.why.sentence import sentence
 from campaigns.results.why.why import Cause, Ending, Why
 from campaigns.results.why.words import not_known
-from campaigns.runs.best_hour.opens import DAYS
+from campaigns.runs.best_hour import DAYS
 from campaigns.runs.messages.message import id_of
 from campaigns.runs.messages.outcome import DEVICE_STATUSES, WAITING
 from campaigns.runs.reasons import in_words

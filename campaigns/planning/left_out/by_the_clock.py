@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from campaigns.audiences.happened.kind import Sql
 from campaigns.planning.course.course import Late
-from campaigns.runs.best_hour import opens
+from campaigns.runs import best_hour
 from campaigns.runs.hours.local_time import LocalTime
 
 
@@ -14,4 +14,4 @@ def people(late: Late, by: LocalTime | None) -> Sql:
     if by is None or not by.best_hour:
         return Sql("c.timezone = ANY(%s::text[])", [[kind.zone for kind in kinds]])
     clocks = [f"{kind.zone} {'' if kind.best_hour is None else kind.best_hour}" for kind in kinds]
-    return Sql(f"concat(c.timezone, ' ', {opens.hour_of('c.id')}) = ANY(%s::text[])", [clocks])
+    return Sql(f"concat(c.timezone, ' ', {best_hour.hour_of('c.id')}) = ANY(%s::text[])", [clocks])

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from campaigns.audiences.happened.kind import Sql
 from campaigns.planning.skips.skipped import Cause, with_any_text
-from campaigns.runs.best_hour import opens
+from campaigns.runs import best_hour
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.reasons import Reason
 from notifications.values.zones import known_zones
@@ -42,7 +42,7 @@ def _never(by: LocalTime, known: list[str], unknown: Sql) -> Sql | None:
             for hour in (None, *range(24))
             if by.of(zone, hour) is None
         ]
-        theirs = f"concat(c.timezone, ' ', {opens.hour_of('c.id')})"
+        theirs = f"concat(c.timezone, ' ', {best_hour.hour_of('c.id')})"
         never = Sql(f"{theirs} = ANY(%s::text[])", [late])
     if by.otherwise and by.of(None) is None:
         never = Sql(f"({never.sql} OR {unknown.sql})", [*never.params, *unknown.params])

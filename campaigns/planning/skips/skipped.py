@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 
 from campaigns.audiences import estimating, reach
 from campaigns.audiences.happened.kind import Sql
-from campaigns.audiences.planned.people import people_of
+from campaigns.audiences.planned_people import people_of
 from campaigns.audiences.reach import Alike, Reach
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.skips.loss import Loss

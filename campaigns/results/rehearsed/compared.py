@@ -9,7 +9,7 @@ from campaigns.audiences.words import sentence
 from campaigns.results.rehearsed import foretold
 from campaigns.results.rehearsed.foretold import Foretold
 from campaigns.results.reports import reasons_of
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.sums import totals_of
 from campaigns.runs.variants.variant import as_launched

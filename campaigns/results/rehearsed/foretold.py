@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from campaigns.results.rehearsed.interval import Z, wilson
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.sums import Totals
 
 CLOSE = 0.01  # of everybody: people register and leave meanwhile

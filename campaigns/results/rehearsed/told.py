@@ -18,7 +18,7 @@ from campaigns.results.rehearsed import foretold
 from campaigns.results.rehearsed.foretold import Foretold
 from campaigns.results.rehearsed.interval import Interval, wilson
 from campaigns.runs.reasons import DEAD, Reason, in_words
-from campaigns.runs.rehearsals.rehearsal import Rehearsal
+from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Totals
 from campaigns.runs.variants import group

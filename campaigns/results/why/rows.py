@@ -15,7 +15,7 @@ from django.db import connection
 from campaigns.echo.receipt import Receipt
 from campaigns.results.sent import Sent, sent_to
 from campaigns.results.why.answers import answers_to
-from campaigns.runs.best_hour.opens import Best
+from campaigns.runs.best_hour import Best
 from campaigns.runs.ledger import Answer, Recipient, Retry
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact

@@ -7,8 +7,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from campaigns.texts import caps, fcm_check, options
-from campaigns.texts.buttons import buttons
+from campaigns.texts import buttons, caps, fcm_check, options
 from campaigns.texts.snippets import using
 from campaigns.texts.snippets.mentions import HOLDERS
 from campaigns.texts.template import Template, data_problems, text_problems

@@ -16,7 +16,7 @@ from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota.sizes import Sizes
 from campaigns.planning.solver.rules import Alike
-from campaigns.runs.best_hour import opens
+from campaigns.runs import best_hour
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -45,7 +45,7 @@ def reads(project: Project, hour: int | None = None, zone: str = SEOUL, **values
     if hour is not None:
         noon = timezone.now().astimezone(ZoneInfo(zone)).replace(hour=12) - A_DAY
         hours = (hour, hour, 12, hour)
-        opens.keep([(person.pk, zone, noon.replace(hour=at)) for at in hours])
+        best_hour.keep([(person.pk, zone, noon.replace(hour=at)) for at in hours])
     return person
 
 

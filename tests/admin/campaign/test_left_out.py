@@ -14,7 +14,7 @@ from django.utils import timezone
 from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.left_out import left_out
-from campaigns.runs.best_hour.opens import Opens
+from campaigns.runs.best_hour import Opens
 from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.variants.group import HOLDOUT

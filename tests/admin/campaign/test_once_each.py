@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from django.utils import timezone
 
+from campaigns.planning import foreseen
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.foreseen import foreseen
 from campaigns.runs.had.had import Had, Remembered
 from campaigns.runs.run import Run
 from notifications import dispatch

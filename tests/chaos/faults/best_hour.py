@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.runs.best_hour import opens
+from campaigns.runs import best_hour
 from campaigns.runs.ledger import Delivery, Recipient
 from notifications.people.contact import Contact
 from tests.chaos.fault import fault
@@ -28,7 +28,7 @@ HERE, PASSED, TO_COME = 6, 5, 12  # it is past six where they are
     failpoint="window_opened:kill:0.05",
     ends="cancelled",
 )
-def best_hour(scene: Scene) -> None:
+def waiting_for_best_hour(scene: Scene) -> None:
     """Whose hour has passed is rung at once, who has none by the schedule, and whose hour is to
     come is not rung before, whoever takes a chunk over."""
     zone, people = _zone(), Contact.objects.filter(project=scene.project)
@@ -81,4 +81,4 @@ def _read_at(hour: int, people: list[int], zone: str) -> None:
     today = datetime.now(UTC).replace(hour=12)
     offset = timedelta(hours=int(zone.removeprefix("Etc/GMT")))
     times = [today.replace(hour=hour) + offset - timedelta(days=days) for days in (2, 3, 4)]
-    opens.keep((person, zone, at) for person in people for at in times)
+    best_hour.keep((person, zone, at) for person in people for at in times)

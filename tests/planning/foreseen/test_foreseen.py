@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from campaigns import control, tasks
 from campaigns.echo import opening
 from campaigns.engine import engine
+from campaigns.planning import foreseen
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.foreseen import foreseen
-from campaigns.planning.foreseen.foreseen import AT_LATEST, Foreseen
+from campaigns.planning.foreseen import AT_LATEST, Foreseen
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Recipient

@@ -8,9 +8,9 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from notifications.people.browsers.origins import MOST, in_order
 from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.people.origins import MOST, in_order
 from notifications.people.project import Project
 from tests.api.own_app import OwnApp, app_of
 from tests.given.builders import make_contact, make_project

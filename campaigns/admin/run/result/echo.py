@@ -28,8 +28,8 @@ from campaigns.echo.funnel import (
 )
 from campaigns.echo.goal import without_value
 from campaigns.echo.receipt import Event
+from campaigns.planning import foreseen
 from campaigns.planning.course.opens import Opens
-from campaigns.planning.foreseen import foreseen
 from campaigns.results import breakdown
 from campaigns.runs import sums
 from campaigns.runs.run import Run

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 
 from campaigns.echo.certainty import wilson
 from campaigns.echo.funnel import Told
-from campaigns.results.variants.comparing import Comparison, Line, compared
+from campaigns.results.variants import Comparison, Line, compared
 from campaigns.runs.run import Run
 from notifications.postgres.budget import Busy, one_of_few
 from notifications.values.shares import share

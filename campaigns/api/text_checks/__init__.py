@@ -1,1 +1,0 @@
-"""Text checks by API: begun, watched, cancelled, read. The URLs enter."""

@@ -1,4 +1,0 @@
-"""What sending measures of itself, for `/metrics`.
-
-`sending.py` enters.
-"""
