@@ -25,7 +25,7 @@ HERE, PASSED, TO_COME = 6, 5, 12  # it is past six where they are
     "F104",
     "workers killed and Redis emptied while people wait for their best hour",
     people=4_500,
-    failpoint="window_opened:kill:0.05",
+    failpoint="window_opened:kill:0.08",
     ends="cancelled",
 )
 def waiting_for_best_hour(scene: Scene) -> None:
