@@ -123,7 +123,7 @@ def _each_row_says_what_was_read(run: Run, titles: dict[int, str]) -> None:
     "F83",
     "workers killed as its text changes, thrice",
     people=5_000,
-    failpoint="mid_send:kill:0.03",
+    failpoint="mid_send:kill:0.08",
     on_unknown="hold",
     within=20,
 )
