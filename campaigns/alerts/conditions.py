@@ -144,7 +144,7 @@ def _requests(run: Run, since: datetime) -> int:
 
 LEAST_ANSWERS = 1_000  # fewer prove nothing
 TIMES, POINTS = 2, 5  # over this many times the usual share, and this many points above it
-EARLIER_RUNS, LEAST_EARLIER_RUNS = 10, 3  # whose median is usual
+EARLIER_RUNS, LEAST_EARLIER_RUNS = 10, 3  # their median is the usual share
 
 
 def find_rejected(now: datetime) -> Iterator[Problem]:

@@ -58,7 +58,7 @@ def _check(condition: Condition, now: datetime) -> list[Problem] | None:
         log.warning("alerts=%s took too long to check", condition.kind)
     except DATABASE_TROUBLE:
         raise
-    except Exception:  # one condition must not hide the others
+    except Exception:  # a bug in one condition must not stop the others
         log.exception("alerts=%s cannot be checked", condition.kind)
     return None
 

@@ -61,7 +61,7 @@ class ShownAlert:
     state_label: str
     since: str
     lasted: timedelta
-    acknowledged: str  # by whom and when; empty: by nobody
+    acknowledged: str  # who acknowledged it, and when; or empty
     link: str
 
     @property

@@ -153,7 +153,7 @@ def raised(data: Data) -> Said:
     headline = _("Still: %(what)s") if data["reminder"] else "%(what)s"
     text = "\n".join(part for part in (alert.text, alert.next_step) if part)
     reminders = _(
-        "You are reminded each hour until somebody says on that page that they have seen it."
+        "You get a reminder each hour until somebody acknowledges the alert on that page."
     )
     return _composed(data, headline % {"what": alert.headline}, f"{text}\n{reminders}")
 

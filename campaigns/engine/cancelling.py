@@ -110,8 +110,8 @@ WITH left_behind AS (
 )
 """
 EVERYBODY = CLOSE.format(these="")
-# Of one call, whom no request may have reached. While a worker holds the chunk, only those whose
-# next try is far off: it has not read them, nor will any before our commit.
+# The recipients of one call that no request may have reached. If a worker holds the chunk, only
+# those whose next try is far off: no worker reads them before our commit.
 OF_CALL = CLOSE.format(
     these="""
         AND i.seq IS NULL AND EXISTS (
@@ -153,8 +153,8 @@ def give_up(run: Run, chunk: Chunk, now: datetime) -> None:
 
 
 def close_call(run: Run, chunk: Chunk, call: int, now: datetime) -> list[Ending]:
-    """Close what has not left of the call whose first message has this number. The chunk's row is
-    locked, as it is given: until the commit nobody claims it, nor opens a window."""
+    """Close the recipients of this call that were not sent to. The caller has locked the chunk's
+    row, so until the commit no worker claims the chunk or opens a window."""
     why = {"skipped": Reason.CANCELLED, "unknown": Reason.CUT_SHORT}
     idle = chunk.state != Chunk.State.LEASED
     of_call = {"call": call, "idle": idle, "far_off": FAR_OFF}

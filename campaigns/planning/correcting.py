@@ -74,12 +74,12 @@ def draft(
     outdated: bool = False,
     by: str,
 ) -> Campaign:
-    """A draft for those who got this text, or may have. `revisions`: only those who got one of
-    these. `outdated`: only those who got an older text than the newest of their own variant.
-    `variant`: only its readers. The draft has the newest text of one variant: of those whose
-    readers get it, the first. Its list is still to be filled. Raises NotCorrectable.
+    """Create a draft for the recipients of this text. `revisions`: only of these. `variant`: only
+    its readers. `outdated`: only those whose own variant was changed after they got it. The draft
+    has the newest text of the first variant among them. The sweep fills its list. Raises
+    NotCorrectable.
 
-    If the process dies here: all three rows are there, or none is; the sweep fills the list.
+    If the process dies here: all three rows are there, or none is.
     """
     if why := problem(run):
         raise NotCorrectable(why)
@@ -106,7 +106,7 @@ def draft(
 
 
 def texts_of(run: Run, revisions: Sequence[int] = (), variant: int | None = None) -> list[str]:
-    """The texts that somebody read, of these revisions and this variant: MAIN or a language each.
+    """List the texts that recipients got, of these revisions and this variant: MAIN or a language.
     Empty: that takes too long to say."""
     read, sent = _reading(run), _sent(run, revisions, variant)
     return [*dict.fromkeys(text for one in sent for text in read[one])]
@@ -127,7 +127,7 @@ def _outdated(run: Run, variant: int | None) -> list[Sent]:
 
 
 def _reading(run: Run) -> dict[Sent, dict[str, list[str]]]:
-    """Of each text that was sent: which of its languages were read, and by whose."""
+    """Map each sent text to its languages, and each language to the locales that read it."""
     said, read = history(run), dict[Sent, dict[str, list[str]]]()
     translated = any(one["locales"] for texts in said.values() for one in texts.values())
     locales = _locales(run) if translated else []
@@ -151,7 +151,7 @@ def _read(content: Content, locales: list[str]) -> dict[str, list[str]]:
 
 
 def _languages(run: Run, text: str, sent: list[Sent]) -> dict[Sent, Languages]:
-    """The languages of whoever read this text, by what was sent; nothing where nobody did."""
+    """Map each sent text to a condition on the locale of those who read `text` in it."""
     if text == EVERY:
         return dict.fromkeys(sent, ANY)
     reading = _reading(run)
@@ -193,7 +193,7 @@ def _got(run: Run, revisions: list[int]) -> Tree:
 
 
 def _given(run: Run, variants: list[int]) -> Tree:
-    """Whoever was given one of these variants, as the rest of a trial was the one chosen."""
+    """A rule for recipients of one of these variants, including the rest of a trial."""
     every = as_launched(run)
     if len(variants) == len(every):
         return everyone()

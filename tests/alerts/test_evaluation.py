@@ -176,7 +176,7 @@ def test_an_e_mail_says_it_in_plain_words_with_a_link(
     assert sent.subject.startswith("“Spring sale” is paused and needs you")
     for said in (
         "FCM refuses our key.",
-        "You are reminded each hour until somebody says on that page that they have seen it.",
+        "You get a reminder each hour until somebody acknowledges the alert on that page.",
         f"Open the run: https://push.example.com/admin/campaigns/run/{run.pk}/change/",
     ):
         assert said in sent.body

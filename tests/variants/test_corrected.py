@@ -175,4 +175,4 @@ def test_the_page_says_whose_text_everybody_gets(desk: Desk, project: Project) -
     make_readers(project, "en")
     run = ended(launched(project, korean=set()))
     said = desk.open("campaigns_run_correct", run.pk)
-    assert "everybody gets one text" in said and "choose the variant" in said
+    assert "all recipients get one text" in said and "choose a variant" in said

@@ -45,8 +45,7 @@ class CorrectDialog(RunDialog):
         label=gettext_lazy("Which text was wrong"),
         widget=UnfoldAdminSelectWidget,
         help_text=gettext_lazy(
-            "Of one language: only those who got a text that has it, and whose language has it "
-            "today."
+            "Only recipients of a text in this language, whose language is still the same."
         ),
     )
 
@@ -57,9 +56,9 @@ class CorrectDialog(RunDialog):
         required=False,
         widget=UnfoldAdminSelectWidget,
         help_text=gettext_lazy(
-            "The draft has the text of this variant. With “All variants”, everybody gets one text, "
-            "whichever they read: that of variant A, or of the first variant whose readers get it. "
-            "If not all texts were wrong, choose the variant."
+            "The draft has the text of this variant. With “All variants”, all recipients get one "
+            "text: that of the first variant among them. If only some texts were wrong, choose a "
+            "variant."
         ),
     )
 

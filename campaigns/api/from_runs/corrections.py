@@ -33,8 +33,8 @@ class CorrectionSerializer(StrictSerializer):
     text = serializers.CharField(
         max_length=35,
         default=EVERY,
-        help_text=f"A language of the run's texts, `{MAIN}` for the main one, or `{EVERY}`. Of a "
-        "language: only those who got a text that has it, and whose language has it today.",
+        help_text=f"A language of the run's texts, `{MAIN}` for the main one, or `{EVERY}`. For "
+        "a language: only recipients of a text in it, whose language is still the same.",
     )
 
     revision = serializers.IntegerField(

@@ -136,8 +136,7 @@ def _not_over(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
 
 
 def _cannot_tell(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
-    """Of the first rule on who has not opened it that has such people; one that asks only for
-    those whose phone can tell has none."""
+    """Warn of the first “has not opened” rule that selects devices which cannot report opens."""
     for leaf in asked:
         value = leaf["value"]
         asks = value["outcome"] == reported.NOT_OPENED and CAN_TELL not in value

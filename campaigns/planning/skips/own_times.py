@@ -32,7 +32,8 @@ def causes(by: LocalTime | None, texts: Iterable[int]) -> Iterator[Cause]:
 
 
 def _never(by: LocalTime, known: list[str], unknown: Sql) -> Sql | None:
-    """SQL that is true for a contact `c` whose local time has passed; None if it never is."""
+    """Return SQL that selects contacts `c` whose local time has passed, or None if there is
+    none."""
     late = [zone for zone in known if by.of(zone) is None]
     never = Sql("c.timezone = ANY(%s::text[])", [late])
     if by.best_hour:
