@@ -16,7 +16,7 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import F, Max, Q, QuerySet
 
-from campaigns.engine import broken, cancelling, counting, first_part, freezing
+from campaigns.engine import broken, cancelling, counting, first_part, freezing, wrong_items
 from campaigns.first_part.figures import count_who_can_tell
 from campaigns.first_part.first_part import held
 from campaigns.planning.schedule import plan_and_start
@@ -90,6 +90,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
     remembering.go_on(run_id)
     if known != [None]:
         count_who_can_tell(run_id)
+    wrong_items.go_on(run_id)
     with transaction.atomic():
         run = _locked(run_id)
         if run.state in LEAVING:

@@ -16,7 +16,7 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from campaigns.audiences.bounds import MAX_COSTLY, leaves
-from campaigns.audiences.happened.past import FIELD
+from campaigns.audiences.happened.past import FIELD, IN_INBOX
 from campaigns.audiences.lists import filling, outcomes
 from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.rules import MAX_VALUES, everyone
@@ -53,11 +53,18 @@ def problem(run: Run) -> str:
         )
     elif run.forgotten_at is not None:
         said = _("The recipients of run %(number)d were removed: nobody knows who got it.")
-    elif not is_known(run) or not run.accepted + run.unknown:
+    elif not is_known(run) or not (run.accepted + run.unknown or _is_in_inboxes(run)):
         said = _("Nobody got run %(number)d: there is nothing to correct.")
     else:
         return ""
     return said % {"number": run.pk}
+
+
+def _is_in_inboxes(run: Run) -> bool:
+    if not run.inbox:
+        return False
+    found = outcomes.count(run.pk, outcomes.IN_INBOX)
+    return found is None or found[0] > 0
 
 
 def corrections_of(run: Run) -> list[Campaign]:
@@ -188,7 +195,8 @@ def _tree(run: Run, languages: dict[Sent, Languages]) -> Tree:
 
 def _got(run: Run, revisions: list[int]) -> Tree:
     texts = [{"revision": number} for number in revisions] or [{}]
-    ways = product(("accepted", "unknown"), texts)
+    got = ("accepted", "unknown", *([IN_INBOX] if run.inbox else []))
+    ways = product(got, texts)
     return {"any": [outcomes.of_run(run, out, **which) for out, which in ways]}
 
 

@@ -25,6 +25,7 @@ from campaigns.planning.launch_check import doubts
 from campaigns.runs import ledger
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
+from notifications.inbox.storing import New, store
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.given.builders import (
@@ -67,6 +68,7 @@ class Past:
     ends: dict[tuple[int, int], list[Any]] = field(default_factory=dict)  # of run and person
     told: set[tuple[int, int, str]] = field(default_factory=set)  # of run and device, and what
     known_to_tell: dict[int, int] = field(default_factory=dict)  # of a device: for how many days
+    in_inbox: set[tuple[int, int]] = field(default_factory=set)  # of run and person
 
     def add_run(self, campaign_id: int, *, days_ago: int, ends: list[list[Any]]) -> int:
         """`ends`: of each person, of each device; nothing for who was not in it."""
@@ -105,6 +107,12 @@ class Past:
             Receipt.objects.create(run_id=run, seq=seq, event=BY_NAME[name])
             self.told.add((run, device, name))
 
+    def keep_in_inbox(self, run: int, *people: int) -> None:
+        """`run` and `people` by their place."""
+        number, contacts = sorted(self.campaign_of)[run], [self.people[n].pk for n in people]
+        store(self.project.pk, [New(one, f"run {number}", {"title": "Tea"}) for one in contacts])
+        self.in_inbox |= {(number, one) for one in contacts}
+
     def known(self, person: int, number: int, name: str, *, days: int) -> None:
         device, since = self.devices[self.people[person].pk][number], NOW - timedelta(days=days)
         Reporter.objects.create(device_id=device, event=BY_NAME[name], since=since)
@@ -130,6 +138,8 @@ class Past:
             return bool(ended)
         if outcome == "not_reached":
             return bool(ended) and ("accepted", "") not in ended
+        if outcome == "in_inbox":
+            return (run, person.pk) in self.in_inbox
         if outcome == "not_opened":
             return self._not_opened(run, person, ended, can_tell="can_tell" in value)
         if outcome in ALSO:
@@ -172,6 +182,8 @@ def world(db: None) -> Past:
     found.tell(1, 4, 1, "received")
     found.tell(1, 2, 0, "action_1")
     found.tell(2, 4, 0, "opened")
+    found.keep_in_inbox(0, 0, 1, 3)
+    found.keep_in_inbox(3, 1, 2)
     found.known(2, 0, "opened", days=7)
     found.known(4, 0, "dismissed", days=50)
     found.known(4, 1, "received", days=20)
@@ -403,7 +415,7 @@ def test_rules_on_the_past_read_as_sentences(world: Past) -> None:
         ({"outcome": "planned", "at_least": 2, "run": "last"}, "in one run it happens once"),
         ({"outcome": "accepted", "revision": 1}, "“revision” must be the number of a text"),
         ({"outcome": "accepted", "run": "last", "revision": 1}, "used with the id of a run"),
-        ({"outcome": "opened", "run": 1, "revision": 1}, "with accepted, rejected, skipped"),
+        ({"outcome": "opened", "run": 1, "revision": 1}, "with accepted, in_inbox, rejected"),
         ({"outcome": "accepted", "run": 1, "revision": 0}, "must be the number of a text"),
         ({"outcome": "planned", "when": 1}, "unknown key “when”. Use at_least, campaign"),
         ({"outcome": "planned", "runs": [1]}, "remove “runs” from the value"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.utils import timezone
 
@@ -15,8 +17,11 @@ from campaigns.sending.sending import send
 from campaigns.texts.template import Template
 from notifications.inbox.item import InboxItem
 from notifications.inbox.text import InboxText
+from notifications.people.contact import Contact
+from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_device, make_run
+from tests.inbox.shared import change_text, send_once, try_again
 
 WRONG = {"title": "Seventy per cent off", "body": "Today"}
 RIGHT = "Seven per cent off"
@@ -30,6 +35,14 @@ def run(project: Project) -> Run:
     return sent(make_run(project, template=WRONG, inbox=True))
 
 
+@pytest.fixture
+def deaf(project: Project) -> Contact:
+    """Their phone's address is dead: they find the wrong text in the inbox alone."""
+    person = make_contact(project, external_id="deaf")
+    make_device(person, "dead-1:APA91b")
+    return person
+
+
 def sent(run: Run) -> Run:
     for chunk in run.chunks.all():
         send(run.pk, chunk.number, run.epoch)
@@ -39,9 +52,18 @@ def sent(run: Run) -> Run:
     return run
 
 
+def drafted(run: Run, **which: Any) -> Campaign:
+    draft = correcting.draft(run, **{"text": correcting.EVERY, "by": "user:alice", **which})
+    assert filling.at_once(draft.audience)
+    return draft
+
+
+def on_list(draft: Campaign) -> set[str]:
+    return {*draft.audience.members.values_list("contact__external_id", flat=True)}
+
+
 def corrected(run: Run, title: str, *, without: str = "", inbox: bool = True) -> Run:
-    draft = correcting.draft(run, text=correcting.EVERY, by="user:alice")
-    filling.at_once(draft.audience)
+    draft = drafted(run)
     draft.audience.members.filter(contact__external_id=without).delete()
     Template.objects.filter(pk=draft.template_id).update(title=title)
     Campaign.objects.filter(pk=draft.pk).update(inbox=inbox)
@@ -98,3 +120,111 @@ def test_a_wrong_item_goes_even_if_the_person_lacks_a_value_for_the_right_one(
 def test_a_correction_that_goes_into_no_inbox_changes_none(project: Project, run: Run) -> None:
     corrected(run, RIGHT, inbox=False)
     assert titles(project) == [WRONG["title"]]
+
+
+def test_who_has_the_wrong_text_in_the_inbox_alone_gets_the_right_one(
+    project: Project, deaf: Contact, run: Run
+) -> None:
+    assert titles(project, "deaf") == [WRONG["title"]]
+    make_device(deaf)
+
+    correction = corrected(run, RIGHT)
+
+    assert (correction.accepted, correction.people) == (3, 3)
+    assert titles(project, "deaf") == [RIGHT]
+
+
+def test_where_the_correction_reaches_no_phone_the_wrong_item_goes(
+    project: Project, deaf: Contact, run: Run
+) -> None:
+    sent(make_run(project, template={"title": "Tea"}, inbox=True))
+    make_device(deaf)
+    InboxItem.objects.filter(contact=deaf, text__content__title="Tea").delete()
+    Device.objects.filter(contact=deaf).delete()
+
+    correction = corrected(run, RIGHT)
+
+    assert correction.people == 2
+    assert titles(project, "deaf") == []
+    assert titles(project) == ["Tea", RIGHT]
+
+
+def test_a_run_that_reached_nobody_is_corrected_for_the_inboxes(
+    project: Project, deaf: Contact
+) -> None:
+    run = sent(make_run(project, template=WRONG, inbox=True))
+    assert (run.accepted, run.unknown) == (0, 0)
+
+    corrected(run, RIGHT)
+
+    assert titles(project, "deaf") == []
+
+
+def test_a_run_that_is_in_no_inbox_and_reached_nobody_is_not(
+    project: Project, deaf: Contact
+) -> None:
+    run = sent(make_run(project, template=WRONG))
+    with pytest.raises(correcting.NotCorrectable, match="Nobody got"):
+        correcting.draft(run, text=correcting.EVERY, by="user:alice")
+
+
+def test_who_has_removed_the_item_and_got_no_push_is_not_on_the_list(
+    project: Project, deaf: Contact, run: Run
+) -> None:
+    assert on_list(drafted(run)) == {"ada", "ben", "deaf"}
+    InboxItem.objects.filter(contact=deaf).delete()
+    assert on_list(drafted(run)) == {"ada", "ben"}
+
+
+def test_only_inboxes_with_the_wrong_language_are_meant(project: Project, deaf: Contact) -> None:
+    Contact.objects.filter(pk=deaf.pk).update(locale="ko")
+    make_device(make_contact(project, external_id="german", locale="de"), "dead-2:APA91b")
+    make_device(make_contact(project, external_id="ada", locale="ko"))
+    run = sent(make_run(project, template={**WRONG, "locales": {"ko": WRONG}}, inbox=True))
+
+    assert on_list(drafted(run, text="ko")) == {"ada", "deaf"}
+    assert on_list(drafted(run, text="main")) == {"german"}
+
+
+def test_only_inboxes_with_the_wrong_revision_are_meant(project: Project, deaf: Contact) -> None:
+    """Ada is tried again after the text was changed."""
+    make_device(make_contact(project, external_id="ada"), "flaky-1:APA91b")  # once
+    run = make_run(project, template=WRONG, inbox=True)
+    send_once(run)
+    change_text(run, RIGHT)
+    try_again(run)
+    run = sent(run)
+
+    assert (titles(project), titles(project, "deaf")) == ([RIGHT], [WRONG["title"]])
+    assert on_list(drafted(run, revisions=[1])) == {"deaf"}
+    assert on_list(drafted(run)) == {"ada", "deaf"}
+
+
+def test_a_cancelled_correction_leaves_the_items_of_those_it_did_not_reach(
+    project: Project, deaf: Contact, run: Run
+) -> None:
+    draft = drafted(run)
+    Template.objects.filter(pk=draft.template_id).update(title=RIGHT)
+    correction = control.launch(
+        Campaign.objects.get(pk=draft.pk), by="user:alice", now=timezone.now()
+    )
+    engine.advance(correction.pk, now=timezone.now())
+
+    control.cancel(correction, by="user:alice")
+    engine.advance(correction.pk, now=timezone.now())
+
+    for person in ("ada", "ben", "deaf"):
+        assert titles(project, person) == [WRONG["title"]]
+
+
+def test_what_the_wrong_items_said_is_gone_with_the_last_of_them(
+    project: Project, deaf: Contact, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In parts, however many there are."""
+    monkeypatch.setattr("campaigns.engine.wrong_items.AT_ONCE", 1)
+    make_device(make_contact(project, external_id="mute"), "dead-2:APA91b")
+    run = sent(make_run(project, template=WRONG, inbox=True))
+
+    corrected(run, RIGHT)
+
+    assert titles(project, "mute") == []

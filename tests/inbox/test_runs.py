@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from campaigns import control
-from campaigns.engine import engine
-from campaigns.planning.new_text.changing import NewText
-from campaigns.runs.ledger import Delivery, Retry
+from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from campaigns.sending.inbox import of_runs
-from campaigns.sending.sending import send
 from notifications.inbox.item import InboxItem
 from notifications.inbox.storing import New, store
 from notifications.inbox.text import InboxText
@@ -22,7 +17,7 @@ from notifications.people.consent.suppression import suppress
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_device, make_people, make_run, make_template
 from tests.given.by_hand import let_leases_lapse
-from tests.given.forgetting import flush_gate
+from tests.inbox.shared import change_text, send_once, try_again
 from tests.servers.fcm import Fcm
 
 PERSONAL = {"title": "Hello {{ first_name }}", "body": "Tea is cheaper."}
@@ -31,14 +26,6 @@ PERSONAL = {"title": "Hello {{ first_name }}", "body": "Tea is cheaper."}
 def launched(project: Project, **other: Any) -> Run:
     template = make_template(project, **{**PERSONAL, **other.pop("content", {})})
     return make_run(project, **{"inbox": True, "template": template, **other})
-
-
-def sent(run: Run) -> None:
-    """Every chunk there is, once."""
-    engine.advance(run.pk, now=timezone.now())
-    run.refresh_from_db()
-    for chunk in run.chunks.order_by("number"):
-        send(run.pk, chunk.number, run.epoch)
 
 
 def items(project: Project) -> list[str]:
@@ -52,7 +39,7 @@ def test_each_person_has_one_item_in_their_language_however_many_phones(project:
     for person in (ada, ada, bora):
         make_device(person)
 
-    sent(
+    send_once(
         launched(project, content={"locales": {"ko": {"title": "{{ first_name }}님, 안녕하세요"}}})
     )
 
@@ -63,7 +50,7 @@ def test_each_person_has_one_item_in_their_language_however_many_phones(project:
 def test_without_the_tick_there_is_none(project: Project) -> None:
     make_people(project, 1)
 
-    sent(launched(project, inbox=False))
+    send_once(launched(project, inbox=False))
 
     assert Delivery.objects.count() == 1
     assert items(project) == []
@@ -80,7 +67,7 @@ def test_who_is_not_reached_finds_it_and_who_lacks_a_value_or_is_suppressed_does
     run = launched(project)
     suppress(project, ["cem"], reason="", by="user:op", now=timezone.now())
 
-    sent(run)
+    send_once(run)
 
     assert items(project) == ["Hello Ada", "Hello Dan"]
 
@@ -89,18 +76,18 @@ def test_who_is_tried_again_later_finds_it_now_and_once(project: Project) -> Non
     make_people(project, ["throttled-1:APA91b"])
     run = launched(project)
 
-    sent(run)
+    send_once(run)
 
     assert not Delivery.objects.exists()
     assert items(project) == ["Hello Ada"]
-    sent(run)
+    send_once(run)
     assert items(project) == ["Hello Ada"]
 
 
 def test_people_who_are_told_the_same_at_once_share_its_text(project: Project) -> None:
     make_people(project, 30)
 
-    sent(launched(project, content={"title": "Tea"}))
+    send_once(launched(project, content={"title": "Tea"}))
 
     assert InboxItem.objects.count() == 30
     assert InboxText.objects.count() == 1
@@ -120,29 +107,15 @@ def test_a_worker_that_dies_before_its_commit_leaves_no_item_and_the_next_stores
     keep = of_runs.keep
     with monkeypatch.context() as dying, pytest.raises(SystemExit):
         dying.setattr(of_runs, "keep", die)
-        sent(run)
+        send_once(run)
     assert not InboxItem.objects.exists()
     assert not Delivery.objects.exists()
 
     let_leases_lapse()
-    sent(run)
+    send_once(run)
 
     assert items(project) == ["Hello Ada"]
     assert Delivery.objects.count() == 1
-
-
-def change_text(run: Run, title: str, **texts: Any) -> None:
-    run.refresh_from_db()
-    new = NewText(run.revision, {"title": title, **texts}, accept_skips=True)
-    control.change_text(run, new=new, by="user:alice")
-
-
-def try_again(run: Run) -> None:
-    """Everybody who waits for another try, now."""
-    Retry.objects.filter(run=run).update(not_before=timezone.now() - timedelta(hours=1))
-    run.chunks.update(not_before=None)
-    flush_gate()
-    sent(run)
 
 
 def test_who_is_tried_again_with_a_corrected_text_finds_that_one_and_the_wrong_one_is_gone(
@@ -151,7 +124,7 @@ def test_who_is_tried_again_with_a_corrected_text_finds_that_one_and_the_wrong_o
     make_people(project, 1)
     fcm.script("answer", answer="unavailable", times=1)
     run = launched(project)
-    sent(run)
+    send_once(run)
     assert items(project) == ["Hello Ada"]
     InboxItem.objects.update(seen_at=timezone.now())
     wrong = InboxItem.objects.get()
@@ -187,7 +160,7 @@ def test_of_two_devices_in_one_window_the_item_is_written_once(project: Project)
     run = launched(project)
     change_text(run, "New")
 
-    sent(run)
+    send_once(run)
 
     assert items(project) == ["New"]
 
@@ -196,7 +169,7 @@ def test_the_wrong_text_stays_for_others_who_still_have_it(project: Project, fcm
     make_people(project, 2)
     fcm.script("answer", answer="unavailable", times=1)
     run = launched(project, content={"title": "Tea"})
-    sent(run)
+    send_once(run)
     assert InboxText.objects.count() == 1
 
     change_text(run, "Coffee")

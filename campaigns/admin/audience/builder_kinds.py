@@ -37,6 +37,7 @@ OUTCOMES = {
     "rejected": gettext_lazy("rejected"),
     "skipped": gettext_lazy("skipped"),
     "unknown": gettext_lazy("with unknown outcome"),
+    "in_inbox": gettext_lazy("with its text in the inbox now"),
     "received": gettext_lazy("known to have received it"),
     "displayed": gettext_lazy("known to have been shown it"),
     "opened": gettext_lazy("known to have opened it"),

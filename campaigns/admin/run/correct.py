@@ -102,7 +102,7 @@ class CorrectDialog(RunDialog):
 
     @cached_property
     def got(self) -> tuple[int, int] | None:
-        return outcomes.count(self.run.pk, outcomes.GOT)
+        return outcomes.count(self.run.pk, outcomes.got(self.run))
 
     def context(self) -> dict[str, Any]:
         if self.problem:
@@ -113,7 +113,7 @@ class CorrectDialog(RunDialog):
         return {
             "run": run,
             **counts,
-            **now_reached(outcomes.reachable(run, outcomes.GOT)),
+            **now_reached(outcomes.reachable(run, outcomes.got(run))),
             "untagged": ", ".join(platforms),
             "before": correcting.corrections_of(run),
         }

@@ -25,6 +25,7 @@ from notifications.values.text import unstorable
 
 FIELD = "run"
 NEWEST = "last"
+IN_INBOX = "in_inbox"  # now: an item that expired or was replaced does not count
 OUTCOMES = {
     "planned": (
         gettext_lazy("was a recipient of {run}"),
@@ -47,10 +48,14 @@ OUTCOMES = {
         gettext_lazy("was a recipient of {run} and was not reached"),
         gettext_lazy("was not a recipient of {run}, or was reached"),
     ),
+    IN_INBOX: (
+        gettext_lazy("has the text of {run} in the inbox"),
+        gettext_lazy("does not have the text of {run} in the inbox"),
+    ),
     **reported.TOLD,
 }
 WITH_REASON = ("rejected", "skipped", "unknown")
-WITH_REVISION = ("accepted", *WITH_REASON)
+WITH_REVISION = ("accepted", IN_INBOX, *WITH_REASON)
 WITH_VARIANT = ("planned", *WITH_REVISION)
 KEYS = {
     *("outcome", "reason", "variable", reported.CAN_TELL),
@@ -122,7 +127,7 @@ def _revision_problem(value: dict[str, Any]) -> str:
     if not known or not is_id(value.get("run")) or value["outcome"] not in WITH_REVISION:
         return _(
             "“revision” must be the number of a text, and can only be used with the id of a run "
-            "and with accepted, rejected, skipped and unknown."
+            "and with accepted, in_inbox, rejected, skipped and unknown."
         )
     return ""
 
@@ -135,7 +140,7 @@ def _variant_problem(value: dict[str, Any]) -> str:
         return ""
     said = _(
         "“variant” must be one of %(known)s, and can only be used with the id of a run and with "
-        "planned, accepted, rejected, skipped and unknown."
+        "planned, accepted, in_inbox, rejected, skipped and unknown."
     )
     return said % {"known": ", ".join(group.NUMBERS)}
 
@@ -169,6 +174,11 @@ FINAL = (
     "campaigns_recipient r JOIN campaigns_delivery x ON x.run_id = r.run_id AND x.seq = r.seq"
     " WHERE r.contact_id = c.id AND r.run_id = ANY(%s) AND x.run_id = ANY(%s) AND x.status = %s"
 )
+# An item is found by the reference under which a run stores it.
+ITEM = (
+    "notifications_inboxitem i ON i.contact_id = r.contact_id AND i.reference = 'run ' || r.run_id"
+)
+HAVE_ITEM = f"campaigns_recipient r JOIN {ITEM} WHERE r.contact_id = c.id AND r.run_id = ANY(%s)"
 NOT_REACHED = (
     # Whoever was to get nothing was not missed.
     f"{OF_PERSON} AND COALESCE(r.variant, 0) >= 0"
@@ -187,6 +197,8 @@ def _rows(value: dict[str, Any]) -> Sql:
         return _with_variant(Sql(OF_PERSON, [runs]), value)
     if value["outcome"] == "not_reached":
         return Sql(NOT_REACHED, [runs, runs, runs])
+    if value["outcome"] == IN_INBOX:
+        return _of_item(Sql(HAVE_ITEM, [runs]), value)
     narrower = _narrower(value)
     params = [runs, runs, value["outcome"], *narrower.params]
     return _with_variant(Sql(f"{FINAL}{narrower.sql}", params), value)
@@ -217,6 +229,10 @@ ENDED_IN = (
     "SELECT r.contact_id, r.run_id FROM campaigns_recipient r"
     " JOIN campaigns_delivery x ON x.run_id = %s AND x.seq = r.seq"
     " WHERE r.run_id = %s AND r.contact_id BETWEEN %s AND %s AND x.status = %s"
+)
+HAVE_ITEM_IN = (
+    f"SELECT r.contact_id, r.run_id FROM campaigns_recipient r JOIN {ITEM}"
+    " WHERE r.run_id = %s AND r.contact_id BETWEEN %s AND %s"
 )
 NOT_REACHED_IN = (
     "SELECT r.contact_id, r.run_id FROM campaigns_recipient r"
@@ -255,9 +271,18 @@ def _in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
         return _with_variant(Sql(PLANNED_IN, [run, *people]), value)
     if value["outcome"] == "not_reached":
         return Sql(NOT_REACHED_IN, [run, run, *people])
+    if value["outcome"] == IN_INBOX:
+        return _of_item(Sql(HAVE_ITEM_IN, [run, *people]), value)
     narrower = _narrower(value)
     params = [run, run, *people, value["outcome"], *narrower.params]
     return _with_variant(Sql(f"{ENDED_IN}{narrower.sql}", params), value)
+
+
+def _of_item(rows: Sql, value: dict[str, Any]) -> Sql:
+    """Its revision is that of the text that the item has now."""
+    if revision := value.get("revision"):
+        rows = Sql(f"{rows.sql} AND i.revision = %s", [*rows.params, revision])
+    return _with_variant(rows, value)
 
 
 def _with_variant(rows: Sql, value: dict[str, Any]) -> Sql:

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from campaigns.audiences.happened import reported
-from campaigns.audiences.happened.past import FIELD, missing
+from campaigns.audiences.happened.past import FIELD, ITEM, missing
 from campaigns.audiences.selection import people_and_devices
 from campaigns.runs.run import Run
 from notifications.people.consent import standing
@@ -55,6 +55,20 @@ JOIN campaigns_delivery x ON x.run_id = %(run)s AND x.seq = r.seq
 WHERE r.run_id = %(run)s AND x.status IN ('accepted', 'unknown')
 GROUP BY r.contact_id
 """
+# Of whom some got no push, and find the text in the inbox alone.
+IN_INBOX = f"""
+SELECT r.contact_id, FALSE AS unsure FROM campaigns_recipient r JOIN {ITEM}
+WHERE r.run_id = %(run)s GROUP BY r.contact_id
+"""
+GOT_OR_IN_INBOX = f"""
+SELECT contact_id, bool_and(unsure) AS unsure
+FROM ({GOT} UNION ALL {IN_INBOX}) found GROUP BY contact_id
+"""
+
+
+def got(run: Run) -> str:
+    """Whom its text reached, or may have."""
+    return GOT_OR_IN_INBOX if run.inbox else GOT
 
 
 def count(run_id: int, whom: str, *, seconds: float = COUNTING_SECONDS) -> tuple[int, int] | None:

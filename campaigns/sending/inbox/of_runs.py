@@ -20,13 +20,13 @@ def keep(claim: Claim, people: Iterable[Left]) -> None:
     """
     people = [left for left in people if left.out not in ON_PURPOSE]
     if wrong := claim.run.replaced_runs():
-        withdraw([left.contact_id for left in people], [_reference(run) for run in wrong])
+        withdraw([left.contact_id for left in people], [reference_of(run) for run in wrong])
     found = [
         item_of(
             left.terms.renderer,
             left.reader,
             contact_id=left.contact_id,
-            reference=_reference(claim.run.pk),
+            reference=reference_of(claim.run.pk),
             category=claim.asks["category"],
             revision=left.terms.revision,
         )
@@ -35,5 +35,6 @@ def keep(claim: Claim, people: Iterable[Left]) -> None:
     store(claim.run.project_id, [item for item in found if item])
 
 
-def _reference(run_id: int) -> str:
+def reference_of(run_id: int) -> str:
+    """Under which a run's item is stored; rules on past runs find it by the same."""
     return f"run {run_id}"

@@ -124,6 +124,17 @@ def test_a_correction_goes_to_whoever_got_it_even_where_the_holdout_grew_since(
     assert (run.accepted, run.skipped) == (40, 0)
 
 
+def test_the_dialog_counts_who_has_it_in_the_inbox_alone(desk: Desk, shop: Project) -> None:
+    make_people(shop, 2)
+    make_device(make_contact(shop, external_id="deaf"), "dead-1:APA91b")
+    run = sent(make_run(shop, template=WRONG, inbox=True))
+
+    said = desk.open("campaigns_run_correct", run.pk)
+
+    assert "3 people got it, or may have. Among them is everyone who has it in the inbox." in said
+    assert "2 people can be reached now." in said
+
+
 def test_a_correction_goes_to_those_who_got_it_or_may_have(desk: Desk, project: Project) -> None:
     run = ended_each_way(project)
     Template.objects.filter(pk=run.campaign.template_id).update(title="Changed since")

@@ -18,3 +18,10 @@ def _leaves_the_wrong_one() -> None:
     from notifications.inbox import storing
 
     patch(storing, "WITHDRAWN", storing.WITHDRAWN.replace("ANY(%s) AND", "ANY(%s) AND FALSE AND"))
+
+
+@bug("whom a correction cannot reach keeps the wrong item", fault="F107c")
+def _keeps_the_wrong_one() -> None:
+    from campaigns.engine import wrong_items
+
+    patch(wrong_items, "go_on", lambda run_id: None)

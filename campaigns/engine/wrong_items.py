@@ -1,0 +1,48 @@
+"""The last of a correction: wherever it replaced no wrong item in an inbox, it removes it.
+
+A push takes the wrong item away from each of its recipients. This is for people of its audience who
+are no recipients: they have no phone that can be reached.
+"""
+
+from __future__ import annotations
+
+from django.db import connection
+
+from campaigns.audiences.selection import compile_tree, joined
+from campaigns.runs.chunk import Chunk
+from campaigns.runs.run import LEAVING, Run
+from campaigns.sending.inbox.of_runs import reference_of
+from notifications.inbox.storing import withdraw
+
+AT_ONCE = 10_000
+
+WHOSE = """
+SELECT DISTINCT c.id FROM {source}
+JOIN notifications_inboxitem i ON i.contact_id = c.id AND i.reference = ANY(%s)
+WHERE c.project_id = %s AND c.id > %s AND {fits} ORDER BY c.id LIMIT %s
+"""
+
+
+def go_on(run_id: int) -> None:
+    """Remove them, once all chunks are closed, in parts.
+
+    If the process dies here: the run is not finished, and the next call removes the rest.
+    """
+    run = Run.driven.get(pk=run_id)
+    if not (run.corrects_id and run.inbox and run.state in LEAVING) or run.freezing:
+        return
+    if run.chunks.exclude(state=Chunk.State.CLOSED).exists():
+        return
+    wrong = [reference_of(number) for number in run.replaced_runs()]
+    people = _next_who_have(run, wrong, after=0)
+    while people:
+        withdraw(people, wrong)
+        people = _next_who_have(run, wrong, after=people[-1])
+
+
+def _next_who_have(run: Run, wrong: list[str], *, after: int) -> list[int]:
+    fits = compile_tree(run.rules)
+    statement = WHOSE.format(source=joined(run.seen_since), fits=fits.sql)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [wrong, run.project_id, after, *fits.params, AT_ONCE])
+        return [person for (person,) in cursor.fetchall()]
