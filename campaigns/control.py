@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from campaigns.engine import first_part, unknowns
-from campaigns.planning import correcting, moving, rehearsing, schedule
+from campaigns.planning import correcting, moving, schedule
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.new_text import changing, handing_on
 from campaigns.planning.new_text.changing import NewText
@@ -22,9 +22,8 @@ from campaigns.planning.text_check import asking as checking
 from campaigns.planning.text_check import text_check
 from campaigns.planning.text_check.text_check import TextCheck
 from campaigns.runs import details, series
-from campaigns.runs.chunk import Chunk
+from campaigns.runs.chunk import requeue_stopped
 from campaigns.runs.reasons import Cause
-from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.revisions.revision import revise, texts_of
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE
@@ -44,40 +43,6 @@ def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
     return run
 
 
-def rehearse(
-    campaign: Campaign, *, sample: int | None, retires: bool, by: str, now: datetime
-) -> Rehearsal:
-    """Raises Campaign.NotReady or rehearsing.Going; then nothing was changed."""
-    with transaction.atomic():
-        made = rehearsing.rehearse(campaign, sample=sample, retires=retires, by=by, now=now)
-        _record_rehearsal(made, by, gettext_noop("rehearsed"), sample=sample, retires=retires)
-    return made
-
-
-def resume_rehearsal(rehearsal: Rehearsal, *, by: str) -> None:
-    """Raises Run.InvalidMove."""
-    with transaction.atomic():
-        _go_on(rehearsal.run)
-        _record_rehearsal(rehearsal, by, gettext_noop("resumed the rehearsal of"))
-
-
-def cancel_rehearsal(rehearsal: Rehearsal, *, by: str) -> None:
-    """Raises Run.InvalidMove."""
-    with transaction.atomic():
-        rehearsal.run.cancel()
-        _record_rehearsal(rehearsal, by, gettext_noop("cancelled the rehearsal of"))
-
-
-def restore_after_rehearsal(rehearsal: Rehearsal, *, by: str) -> int:
-    """Take back what it retired."""
-    with transaction.atomic():
-        restored = device.restore(rehearsal.run.reference, now=timezone.now())
-        if restored:
-            action = gettext_noop("restored devices after the rehearsal of")
-            _record_rehearsal(rehearsal, by, action, devices=restored)
-    return restored
-
-
 def pause(run: Run, *, by: str) -> None:
     with transaction.atomic():
         run.pause(Cause.BY_HAND, details.by("by_hand", by))
@@ -87,16 +52,9 @@ def pause(run: Run, *, by: str) -> None:
 def resume(run: Run, *, by: str) -> None:
     """Go on from the rows. Quarantined chunks get another five leases, held ones their turn."""
     with transaction.atomic():
-        _go_on(run)
+        run.resume()
+        requeue_stopped(run)
         _record(run, by, gettext_noop("resumed"))
-
-
-def _go_on(run: Run) -> None:
-    run.resume()
-    # Queued ones too: their doorbells are of an older epoch and would wake nobody.
-    states = (Chunk.State.QUARANTINED, Chunk.State.HELD, Chunk.State.QUEUED)
-    stopped = run.chunks.filter(state__in=states)
-    stopped.update(state=Chunk.State.WAITING, lapses=0)
 
 
 def go_on(run: Run, *, by: str, variant: int | None = None) -> int:
@@ -104,7 +62,8 @@ def go_on(run: Run, *, by: str, variant: int | None = None) -> int:
     is chosen for it. Of a run that asks which, too."""
     with transaction.atomic():
         if run.asks_for_a_winner:
-            _go_on(run)
+            run.resume()
+            requeue_stopped(run)
         count = first_part.go_on(run, variant)
         if count:
             _record(run, by, gettext_noop("went on with the rest of"), recipients=count)
@@ -336,12 +295,6 @@ def archive_automation(automation: Automation, *, by: str) -> None:
 
 def _record_move(automation: Automation, by: str, action: str) -> None:
     audit.record(by, action, automation, project=automation.project)
-
-
-def _record_rehearsal(rehearsal: Rehearsal, by: str, action: str, **more: Any) -> None:
-    """As something done with its campaign, which is what people know it by."""
-    run = rehearsal.run
-    audit.record(by, action, run.campaign, project=run.project, rehearsal=run.pk, **more)
 
 
 def _record(run: Run, by: str, action: str, **more: Any) -> None:

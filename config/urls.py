@@ -11,10 +11,10 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 from campaigns.admin.calendar.quota import pages as quota
 from campaigns.admin.message import pages as messages
 from campaigns.admin.overview import overview
-from campaigns.admin.rehearsal import pages as rehearsals
 from campaigns.alerts import pages as alerts
 from campaigns.api.receipts.receipts import links_elsewhere
 from campaigns.demo import pages as demo
+from campaigns.rehearsals import pages as rehearsals
 from config.middleware import projects
 from config.pages import downtime, navigation, operations, retention, search
 from notifications.admin import own_password

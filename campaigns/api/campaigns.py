@@ -21,6 +21,7 @@ from campaigns.api import schedules
 from campaigns.api.runs import RunSerializer, run_url
 from campaigns.api.schedules import ScheduleSerializer
 from campaigns.audiences.audience import Audience
+from campaigns.planning.api_fields import by_api_field
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.moving import NoSuchOne, WrongTime
 from campaigns.planning.variants import variant
@@ -221,7 +222,7 @@ def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
             if before is not None and before.pk != campaign.template_id:
                 before.delete_if_empty()
     except ValidationError as error:
-        raise ValidationError(schedules.placed(error.message_dict)) from error
+        raise ValidationError(by_api_field(error.message_dict)) from error
     return campaign
 
 
@@ -243,7 +244,7 @@ class CampaignLaunch(ApiView):
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "It cannot be launched yet; see errors.",
                 kind="not-ready",
-                errors=schedules.placed(error.problems),
+                errors=by_api_field(error.problems),
             ) from error
         except Campaign.AlreadyLaunched as error:
             raise Problem(

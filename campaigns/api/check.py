@@ -10,8 +10,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.api import schedules
 from campaigns.api.results.opens import OpensSerializer
+from campaigns.planning.api_fields import by_api_field
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.doubts import Code
 from campaigns.planning.launch_check.launch_report import LaunchReport
@@ -177,7 +177,7 @@ def _shown(report: LaunchReport) -> dict[str, Any]:
         "checked_at": report.now,
         "launchable": report.launchable,
         "run": report.run.pk if report.run else None,
-        "problems": list(flattened(schedules.placed(report.obstacles))),
+        "problems": list(flattened(by_api_field(report.obstacles))),
         "who": _who(report),
         "skipped": [_loss(loss) for loss in report.losses],
         "when": _when(report),

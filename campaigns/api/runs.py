@@ -23,8 +23,9 @@ from campaigns.planning.course.course import Course
 from campaigns.results import reports, why_this_rate
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs import sums
-from campaigns.runs.reasons import Cause, cause_in_words
+from campaigns.runs.reasons import cause_in_words
 from campaigns.runs.run import Run
+from campaigns.runs.serializers import CauseSerializer, TotalsSerializer
 from campaigns.runs.sums import Totals
 from campaigns.runs.variants.group import LETTERS, name_of
 from notifications.api.ground import pages, query
@@ -34,24 +35,6 @@ from notifications.pace.gate import Limit
 
 ENDED = (Run.State.FINISHED, Run.State.CANCELLED)
 PATHS = [verb.path for verb in verbs.VERBS]
-
-
-class TotalsSerializer(serializers.Serializer[Totals]):
-    """planned = accepted + rejected + skipped + unknown + waiting, always."""
-
-    planned = serializers.IntegerField()
-    accepted = serializers.IntegerField()
-    rejected = serializers.IntegerField()
-    skipped = serializers.IntegerField()
-    unknown = serializers.IntegerField()
-    waiting = serializers.IntegerField()
-
-
-class CauseSerializer(serializers.Serializer[Any]):
-    """Why a run waits for a person."""
-
-    code = serializers.ChoiceField(choices=Cause.choices)
-    text = serializers.CharField()
 
 
 class RunSummarySerializer(serializers.Serializer[Run]):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
@@ -17,7 +16,7 @@ from rest_framework.response import Response
 from campaigns.planning import local
 from campaigns.planning.campaign import MOST_EVERY, Campaign
 from campaigns.planning.repeats import cron, days_off, holidays, public_holidays, weekdays
-from campaigns.runs.policy import BY_CLOCK, NEVER, TIMES, TIMES_OF
+from campaigns.runs.policy import BY_CLOCK, NEVER, TIMES_OF
 from notifications.api.ground import query
 from notifications.api.ground.fields import CountedList, StrictSerializer
 from notifications.api.ground.query import takes
@@ -26,15 +25,11 @@ from notifications.values.languages import validate_locale
 from notifications.values.moments import YEARS
 from notifications.values.zones import validate_zone
 
-Found = TypeVar("Found")
-
 TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 EACH = "each"
 ON_DAYS = [EACH, *filter(None, Campaign.OnDays.values)]
 # The kind to use for each of them.
 KIND_OF = {name: kind for kind in reversed(TIMES_OF) for name in TIMES_OF[kind]}
-# What a program calls a campaign's own fields.
-PLACES = {name: f"schedule.{name.removeprefix('schedule_')}" for name in TIMES}
 
 
 class ScheduleSerializer(StrictSerializer):
@@ -217,11 +212,6 @@ def shown(campaign: Campaign) -> dict[str, Any]:
     if campaign.repeat != Campaign.Repeat.CRON:
         values.pop("cron", None)
     return {"kind": campaign.schedule_kind, **values, "timezone": campaign.timezone}
-
-
-def placed(problems: Mapping[str, Found]) -> dict[str, Found]:
-    """A campaign's problems by the fields that a program wrote."""
-    return {PLACES.get(name, name): found for name, found in problems.items()}
 
 
 def moment_of(name: str, text: str, zone: str | None) -> datetime:

@@ -25,9 +25,9 @@ from campaigns.api.from_runs import lists as lists_of_runs
 from campaigns.api.messages import messages
 from campaigns.api.quota import quota
 from campaigns.api.receipts import receipts
-from campaigns.api.rehearsals import rehearsals
 from campaigns.api.results import breakdown, funnel, revisions, variants
 from campaigns.api.why import why
+from campaigns.rehearsals import api as rehearsals
 from campaigns.test_sends import api as test_sends
 from campaigns.verbs import VERBS
 

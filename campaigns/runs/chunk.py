@@ -153,3 +153,12 @@ def lapses_soon() -> list[tuple[int, timedelta]]:
     lost_at = Greatest("lease_until", Now() + DOUBTED)
     soon = Chunk.objects.filter(SILENT, lease_until__lt=Now() + NEXT_SWEEP)
     return list(soon.values_list("run_id", lost_at - Now()).distinct()[:LOOKS])
+
+
+def requeue_stopped(run: Run) -> None:
+    """Let the chunks of a resumed run be sent; quarantined ones get all their attempts again.
+
+    Queued ones, too: their tasks carry an older epoch, so workers ignore them.
+    """
+    states = (Chunk.State.QUARANTINED, Chunk.State.HELD, Chunk.State.QUEUED)
+    run.chunks.filter(state__in=states).update(state=Chunk.State.WAITING, lapses=0)

@@ -23,7 +23,7 @@ from notifications.pace.load import Load
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_people, make_run
 from tests.given.waiting import eventually
-from tests.rehearsals.rehearsing import ask as rehearse
+from tests.rehearsals.shared import ask as rehearse
 from tests.servers.receiver import Receiver
 
 PAGE = "/hooks?of=us"

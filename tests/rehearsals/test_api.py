@@ -11,7 +11,7 @@ from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import addresses, make_campaign, make_people, make_project
-from tests.rehearsals.rehearsing import launch, rehearse
+from tests.rehearsals.shared import launch, rehearse
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db

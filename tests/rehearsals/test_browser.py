@@ -16,7 +16,7 @@ from tests.browser.accessibility import complaints, looked_at
 from tests.browser.sessions import share_session
 from tests.browser.settled import wait_until_settled
 from tests.given.builders import addresses, make_campaign, make_people
-from tests.rehearsals.rehearsing import drive, launch, owner_of, rehearse
+from tests.rehearsals.shared import drive, launch, owner_of, rehearse
 from tests.roles.people import logged_in
 from tests.servers.fcm import Fcm
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.variants import variant
-from campaigns.results.rehearsed import compared, foretold
-from campaigns.results.rehearsed.foretold import Foretold
-from campaigns.results.rehearsed.interval import Z
-from campaigns.results.rehearsed.told import Told
+from campaigns.rehearsals import projection
+from campaigns.rehearsals.comparison import compare_rehearsal, compare_run
+from campaigns.rehearsals.projection import Projection, Z
+from campaigns.rehearsals.report import RehearsalReport
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.device import Device
@@ -30,7 +30,7 @@ from tests.given.builders import (
     make_people,
     make_template,
 )
-from tests.rehearsals.rehearsing import launch, rehearse
+from tests.rehearsals.shared import launch, rehearse
 from tests.roles.people import logged_in
 from tests.servers.fcm import Fcm
 
@@ -47,9 +47,9 @@ def campaign(project: Project, fcm: Fcm) -> Campaign:
 
 
 def numbers_of(run: Run) -> dict[str, tuple[int, int]]:
-    found = compared.of_run(run)
+    found = compare_run(run)
     assert found is not None
-    return {line.foretold.name: (line.foretold.count, line.real) for line in found.lines}
+    return {line.projection.name: (line.projection.count, line.real) for line in found.lines}
 
 
 def test_a_rehearsal_of_everybody_foretells_the_run_within_one_percent(campaign: Campaign) -> None:
@@ -60,7 +60,7 @@ def test_a_rehearsal_of_everybody_foretells_the_run_within_one_percent(campaign:
     assert told["skipped"] == (40, 40)
     assert told["rejected"] == (50, 50)
     assert told["accepted"] == (910, 910)
-    found = compared.of_run(run)
+    found = compare_run(run)
     assert found is not None and found.has_ended and found.holds
     assert found.same_text and found.same_rules
 
@@ -69,20 +69,20 @@ def test_a_samples_interval_holds_the_run(campaign: Campaign) -> None:
     """So large, as an interval of 95 % is wrong one time in twenty, and this test never is."""
     rehearsal = rehearse(campaign, sample=800)
     assert rehearsal.is_sample
-    found = compared.of_run(launch(campaign))
+    found = compare_run(launch(campaign))
     assert found is not None and found.holds
-    rejected = next(line for line in found.lines if line.foretold.name == "rejected")
-    assert rejected.foretold.low < 50 < rejected.foretold.high
-    assert rejected.foretold.high - rejected.foretold.low < 60
+    rejected = next(line for line in found.lines if line.projection.name == "rejected")
+    assert rejected.projection.low < 50 < rejected.projection.high
+    assert rejected.projection.high - rejected.projection.low < 60
 
 
 def test_another_audience_is_told_apart(campaign: Campaign, project: Project) -> None:
     rehearse(campaign)
     for number in range(100):
         make_device(make_contact(project), f"dead-later-{number}:a")
-    found = compared.of_run(launch(campaign))
+    found = compare_run(launch(campaign))
     assert found is not None and not found.holds
-    wrong = {line.foretold.name for line in found.lines if not line.holds}
+    wrong = {line.projection.name for line in found.lines if not line.holds}
     assert wrong == {"planned", "rejected"}
 
 
@@ -91,7 +91,7 @@ def test_what_it_retired_is_not_expected_again(campaign: Campaign) -> None:
     retired = Device.objects.exclude(retired_at=None).count()
     assert retired
     run = launch(campaign)
-    found = compared.of_run(run)
+    found = compare_run(run)
     assert found is not None and found.holds and found.retired == retired
     assert run.planned == 1_000 - retired
 
@@ -99,14 +99,14 @@ def test_what_it_retired_is_not_expected_again(campaign: Campaign) -> None:
 def test_one_that_was_cancelled_or_came_later_is_not_compared(campaign: Campaign) -> None:
     run = launch(campaign)
     rehearse(campaign)
-    assert compared.of_run(run) is None
+    assert compare_run(run) is None
 
 
 def test_a_changed_text_is_said(campaign: Campaign) -> None:
     rehearse(campaign)
     campaign.template.body = "Another"
     campaign.template.save()
-    found = compared.of_run(launch(Campaign.objects.get(pk=campaign.pk)))
+    found = compare_run(launch(Campaign.objects.get(pk=campaign.pk)))
     assert found is not None and not found.same_text and found.same_rules
 
 
@@ -114,8 +114,8 @@ def test_the_rehearsal_knows_the_first_run_after_it(campaign: Campaign) -> None:
     first = rehearse(campaign)
     second = rehearse(campaign)
     run = launch(campaign)
-    assert compared.real_run_of(first) is None
-    found = compared.real_run_of(second)
+    assert compare_rehearsal(first) is None
+    found = compare_rehearsal(second)
     assert found is not None and found.run == run
 
 
@@ -126,10 +126,10 @@ def test_a_run_that_left_people_out_on_purpose_is_held_beside_what_is_left_of_th
     campaign.refresh_from_db()
     rehearse(campaign)
     run = launch(campaign)
-    found = compared.of_run(run)
+    found = compare_run(run)
     assert found is not None and found.has_ended and found.holds
     assert 100 < found.left_out < 300
-    lines = {line.foretold.name: line for line in found.lines}
+    lines = {line.projection.name: line for line in found.lines}
     assert lines["planned"].real == run.planned
     assert lines["skipped"].real == run.skipped - found.left_out
     page = logged_in(Role.VIEWER).get(f"/admin/campaigns/run/{run.pk}/change/").content.decode()
@@ -145,15 +145,15 @@ def test_it_foretells_whom_a_launch_leaves_out_by_chance(
     Campaign.objects.filter(pk=campaign.pk).update(control_percent=20)
     campaign = Campaign.objects.get(pk=campaign.pk)
     review = LaunchReport(campaign, timezone.now()).sent_to or 0
-    told = Told(rehearse(campaign, sample=sample), timezone.now())
+    report = RehearsalReport(rehearse(campaign, sample=sample), timezone.now())
 
-    foretold = {one.name: one for one in told.ends}
+    foretold = {one.name: one for one in report.outcomes}
     sent = foretold["accepted"].count + foretold["rejected"].count
     assert abs(sent - review) < (80 if sample else 60)
     run = launch(campaign)
-    assert foretold["accepted"].holds(run.accepted)
-    assert foretold["skipped"].holds(run.skipped)
-    found = compared.of_run(run)
+    assert foretold["accepted"].contains(run.accepted)
+    assert foretold["skipped"].contains(run.skipped)
+    found = compare_run(run)
     assert found is not None and found.holds
 
 
@@ -165,8 +165,8 @@ def test_chance_keeps_the_thinned_numbers_within_their_bounds(
     """Five standard errors: of a thousand draws none is outside."""
     chance = random.Random(seed)
     kept = sum(chance.random() < share for _ in range(rejected))
-    exact = Foretold("rejected", rejected, rejected, rejected, rejected)
-    thin = foretold.thinned(exact, share)
+    exact = Projection("rejected", rejected, rejected, rejected, rejected)
+    thin = projection.scale(exact, share)
     slack = 5 / Z * (thin.high - thin.low) / 2 + 2
     assert abs(kept - thin.count) <= slack
 
@@ -179,13 +179,13 @@ def test_each_person_is_rehearsed_with_one_of_the_variants_as_a_run_draws_them(
     viewer = logged_in(Role.VIEWER)
     for sample in (None, 300):
         rehearsal = rehearse(campaign, sample=sample)
-        told = Told(rehearsal, timezone.now())
-        a, b = told.variants
-        assert (a.number, b.number, a.asked + b.asked) == (0, 1, rehearsal.run.planned)
+        report = RehearsalReport(rehearsal, timezone.now())
+        a, b = report.variants
+        assert (a.number, b.number, a.devices + b.devices) == (0, 1, rehearsal.run.planned)
         assert b.asked > 50 and b.counts == {"skipped": b.asked}
         assert a.counts["accepted"] > 0
         page = viewer.get(reverse("admin:rehearsal_one", args=[rehearsal.pk])).content.decode()
         assert "By variant" in page and "Variant B" in page
     run = launch(campaign)
-    found = compared.of_run(run)
+    found = compare_run(run)
     assert found is not None and found.same_text

@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.engine import engine
-from campaigns.planning.rehearsing import Going
+from campaigns.rehearsals import actions
+from campaigns.rehearsals.actions import AlreadyRunning
 from campaigns.runs.claiming import claim
 from campaigns.runs.ledger import Answer, Window
 from campaigns.runs.reasons import Cause
@@ -20,7 +21,7 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.given.builders import addresses, make_campaign, make_contact, make_people
 from tests.given.by_hand import let_leases_lapse
-from tests.rehearsals.rehearsing import ask, drive, ends_of, launch, owner_of, rehearse
+from tests.rehearsals.shared import ask, drive, ends_of, launch, owner_of, rehearse
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +79,7 @@ def test_dead_addresses_stay_unless_their_retirement_was_asked_for(
     assert (retired.retired_reason, retired.retired_by) == (
         "unregistered", rehearsal.run.reference
     )  # fmt: skip
-    assert control.restore_after_rehearsal(rehearsal, by="user:alice") == 1
+    assert actions.restore_devices(rehearsal, by="user:alice") == 1
     assert not Device.objects.exclude(retired_at=None).exists()
 
 
@@ -109,7 +110,7 @@ def test_a_paused_one_goes_on_as_a_rehearsal(project: Project, fcm: Fcm) -> None
     rehearsal.run.refresh_from_db()
     assert rehearsal.run.state == "rehearsing"
     rehearsal.run.pause(Cause.BY_HAND)
-    control.resume_rehearsal(rehearsal, by="user:alice")
+    actions.resume(rehearsal, by="user:alice")
     assert rehearsal.run.state == "rehearsing"
     drive(rehearsal.run)
     assert (rehearsal.run.state, rehearsal.run.accepted) == ("finished", 3)
@@ -121,7 +122,7 @@ def test_a_cancelled_one_closes_the_rest_as_skipped(project: Project, fcm: Fcm) 
     rehearsal = ask(make_campaign(project))
     engine.advance(rehearsal.pk, now=timezone.now())
     rehearsal.run.refresh_from_db()
-    control.cancel_rehearsal(rehearsal, by="user:alice")
+    actions.cancel(rehearsal, by="user:alice")
     drive(rehearsal.run)
     assert rehearsal.run.finished_at is not None
     assert ends_of(rehearsal) == [("skipped", "cancelled")] * 3
@@ -144,7 +145,7 @@ def test_a_lapsed_lease_is_taken_over_with_one_row_each(project: Project, fcm: F
 def test_one_at_a_time_of_a_campaign(project: Project) -> None:
     campaign = make_campaign(project)
     first = ask(campaign)
-    with pytest.raises(Going) as refused:
+    with pytest.raises(AlreadyRunning) as refused:
         ask(campaign)
     assert refused.value.run.pk == first.pk
     assert Rehearsal.objects.count() == 1

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from campaigns.results.rehearsed import foretold
-from campaigns.results.rehearsed.interval import points, wilson
+from campaigns.rehearsals import projection
+from campaigns.rehearsals.projection import margin, wilson
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Totals
@@ -24,7 +24,7 @@ def test_it_is_wilsons(count: int, of: int, low: float, high: float) -> None:
 
 
 def test_a_thousand_tell_five_percent_by_one_point_four_points() -> None:
-    assert round(points(0.05, 1_000), 1) == 1.4
+    assert round(margin(0.05, 1_000), 1) == 1.4
 
 
 def test_of_nobody_asked_nothing_is_known() -> None:
@@ -47,7 +47,7 @@ def test_what_was_rehearsed_is_known_whatever_the_others_are() -> None:
     run = Run(kind="rehearsal", planned=90)
     rehearsal = Rehearsal(run=run, sample=100, devices=100)
     totals = Totals(planned=90, accepted=80, rejected=10, skipped=0, unknown=0)
-    accepted, rejected, skipped, _ = foretold.ends(rehearsal, totals)
+    accepted, rejected, skipped, _ = projection.project_outcomes(rehearsal, totals)
     assert (accepted.count, accepted.low, accepted.high) == (89, 80, 90)
     assert (rejected.low, rejected.high) == (10, 20)
     assert (skipped.count, skipped.low) == (0, 0)

@@ -17,7 +17,7 @@ from campaigns.texts.rendering import Reader, Renderer
 from notifications.fcm import payload
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_people, make_run, make_template
-from tests.rehearsals.rehearsing import ask
+from tests.rehearsals.shared import ask
 
 pytestmark = pytest.mark.django_db
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from campaigns.admin.rehearsal import pages
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
+from campaigns.rehearsals import pages
 from campaigns.runs.rehearsal import Rehearsal
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -16,7 +16,7 @@ from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, messages_of
 from tests.given.builders import addresses, make_campaign, make_people
-from tests.rehearsals.rehearsing import ask, drive, launch, owner_of, rehearse
+from tests.rehearsals.shared import ask, drive, launch, owner_of, rehearse
 from tests.roles.people import logged_in
 from tests.servers.fcm import Fcm
 

@@ -10,8 +10,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns.engine import engine
-from campaigns.planning import rehearsing
 from campaigns.planning.campaign import Campaign
+from campaigns.rehearsals import actions
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.rehearsal import Rehearsal
 from notifications.people.contact import Contact
@@ -36,7 +36,7 @@ def campaign(project: Project) -> Campaign:
 
 
 def drawn(campaign: Campaign, sample: int, **asked: Any) -> Rehearsal:
-    made = rehearsing.rehearse(
+    made = actions.start(
         campaign, sample=sample, retires=False, by="user:alice", now=timezone.now(), **asked
     )
     engine.advance(made.pk, now=timezone.now())
@@ -116,9 +116,7 @@ def test_an_empty_audience_ends_at_once(campaign: Campaign, project: Project) ->
     rules = {"field": "locale", "op": "eq", "value": "fr"}
     campaign.audience = make_audience(project, rules=rules)
     campaign.save()
-    made = rehearsing.rehearse(
-        campaign, sample=100, retires=False, by="user:alice", now=timezone.now()
-    )
+    made = actions.start(campaign, sample=100, retires=False, by="user:alice", now=timezone.now())
     for _ in range(3):
         engine.advance(made.pk, now=timezone.now())
     made.run.refresh_from_db()

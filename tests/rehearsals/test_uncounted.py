@@ -30,7 +30,7 @@ from tests.admin.desk import Desk
 from tests.api.caller import Caller
 from tests.given.builders import addresses, make_campaign, make_people
 from tests.given.endpoints import make_endpoint
-from tests.rehearsals.rehearsing import ask, launch, rehearse
+from tests.rehearsals.shared import ask, launch, rehearse
 from tests.roles.people import logged_in
 from tests.servers.fcm import Fcm
 

@@ -24,7 +24,7 @@ from notifications.staff.team import Role
 from tests.given.alerts import make_alert
 from tests.given.builders import make_automation, make_people, make_run, make_snippet
 from tests.given.importing import upload
-from tests.rehearsals.rehearsing import ask
+from tests.rehearsals.shared import ask
 from tests.roles.people import somebody
 
 GOES_OUT = {"logout"}  # would end the walk

@@ -30,7 +30,7 @@ from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device, make_people, make_run
 from tests.given.by_hand import let_leases_lapse
 from tests.given.waiting import eventually, somebody_waits
-from tests.rehearsals.rehearsing import ends_of, rehearse
+from tests.rehearsals.shared import ends_of, rehearse
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from notifications.task_queue import enqueue_on_commit
 from tests.given.builders import make_campaign, make_people, make_run
 from tests.given.load_reports import AT_THE_FLOOR, a_second
 from tests.given.waiting import eventually
-from tests.rehearsals.rehearsing import ask
+from tests.rehearsals.shared import ask
 from tests.servers.fcm import Fcm
 from tests.servers.workers import Workers
 

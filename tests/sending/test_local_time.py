@@ -23,7 +23,7 @@ from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_device, make_run
-from tests.rehearsals.rehearsing import rehearse
+from tests.rehearsals.shared import rehearse
 from tests.servers.fcm import Fcm
 
 HERE, WEST, EAST = "Etc/UTC", "Etc/GMT+3", "Etc/GMT-5"  # it is time here; in 3 h; it was 5 h ago

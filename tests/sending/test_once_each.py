@@ -24,7 +24,7 @@ from tests.api.caller import Caller
 from tests.given.again import advance, chosen, person, send, series, start
 from tests.given.builders import make_audience, make_device
 from tests.given.by_hand import work
-from tests.rehearsals.rehearsing import rehearse
+from tests.rehearsals.shared import rehearse
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db

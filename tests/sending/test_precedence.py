@@ -32,7 +32,7 @@ from notifications.people.erased import forget_people
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_audience, make_campaign, make_device, make_people
-from tests.rehearsals.rehearsing import rehearse
+from tests.rehearsals.shared import rehearse
 from tests.servers.fcm import Fcm
 
 pytestmark = pytest.mark.django_db

@@ -23,7 +23,7 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_automation, make_campaign, make_contact, make_device, make_run
-from tests.rehearsals.rehearsing import rehearse
+from tests.rehearsals.shared import rehearse
 from tests.servers.fcm import Fcm
 from tests.triggers.doing import did, tell
 

@@ -27,12 +27,12 @@ from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.campaign.launch import LaunchDialog
 from campaigns.admin.campaign.panels import Panels
 from campaigns.admin.copying import copied, copying
-from campaigns.admin.rehearsal import pages as rehearsals
-from campaigns.admin.rehearsal.dialog import RehearseDialog
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.text_check_card import Card
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.rehearsing import Going
+from campaigns.rehearsals import actions as rehearsal_actions
+from campaigns.rehearsals.dialog import RehearseDialog
+from campaigns.rehearsals.pages import latest_rehearsals, rehearsal_url
 from campaigns.runs import series, sums
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
@@ -166,7 +166,7 @@ class CampaignPage(Page):
         form, campaign = context["adminform"].form, context.get("original")
         context["may_test"] = self.opens(request, "test")
         context |= composing.around(request, form, campaign)
-        context["rehearsals"] = rehearsals.latest_of(campaign) if campaign else []
+        context["rehearsals"] = latest_rehearsals(campaign) if campaign else []
         return super().render_change_form(request, context, *args, **kw)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -248,17 +248,22 @@ class CampaignPage(Page):
         dialog=ask(gettext_lazy("Rehearse?"), form=RehearseDialog, button=gettext_lazy("Rehearse")),
     )
     def rehearse(self, request: HttpRequest, form: RehearseDialog, object_id: str) -> HttpResponse:
-        asked = {"sample": form.sample, "retires": form.cleaned_data["retires"]}
         try:
-            made = control.rehearse(form.campaign, **asked, by=actor(request), now=timezone.now())
-        except (Campaign.NotReady, Going) as error:
+            made = rehearsal_actions.start(
+                form.campaign,
+                sample=form.sample,
+                retires=form.cleaned_data["retires"],
+                by=actor(request),
+                now=timezone.now(),
+            )
+        except (Campaign.NotReady, rehearsal_actions.AlreadyRunning) as error:
             return refused(request, form, str(error))
         except Campaign.DoesNotExist:
             return refused(request, form, _("It has been deleted in the meantime."))
         enqueue_on_commit(tasks.advance, run_id=made.run_id)
         said = _("Rehearsal %(number)d of “%(campaign)s” has begun. No phone gets anything.")
         said %= {"number": made.pk, "campaign": form.campaign}
-        return done(request, said, to=rehearsals.page_of(made))
+        return done(request, said, to=rehearsal_url(made))
 
     @action(
         description=gettext_lazy("Stop repeating"),

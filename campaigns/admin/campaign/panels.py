@@ -26,7 +26,6 @@ from campaigns.admin.campaign import form, when
 from campaigns.admin.campaign import variant_fields as variants
 from campaigns.admin.campaign.foretold import chart, left_out
 from campaigns.admin.campaign.in_place import MAKE
-from campaigns.admin.rehearsal import pages as rehearsals
 from campaigns.admin.run.deliveries import number
 from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, validate_rules
@@ -40,6 +39,7 @@ from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.repeats import days_off
 from campaigns.planning.skips import skipped
 from campaigns.planning.variants import launching
+from campaigns.rehearsals.pages import latest_rehearsals
 from campaigns.runs import policy
 from campaigns.runs.variants import split
 from campaigns.runs.variants.group import MAIN, in_words
@@ -241,7 +241,7 @@ class Panels:
             "may_launch": self.page.opens(request, "launch"),
             "may_test": self.page.opens(request, "test"),
             "may_rehearse": self.page.opens(request, "rehearse"),
-            "rehearsals": rehearsals.latest_of(campaign),
+            "rehearsals": latest_rehearsals(campaign),
             "may_change": self.page.has_change_permission(request),
             "looked_at": urlencode({"looked_at": freshness.marks(campaign)}),
         }

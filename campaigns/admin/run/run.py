@@ -54,8 +54,8 @@ from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.lists.who import is_known
 from campaigns.audiences.words import sentence
 from campaigns.planning import correcting, rhythm_in_words
+from campaigns.rehearsals.comparison import compare_run
 from campaigns.results import compare
-from campaigns.results.rehearsed import compared
 from campaigns.runs import policy, sums
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE, VERBS
@@ -212,7 +212,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             "said": sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             "repeats": rhythm_in_words.of_run(run),
             "corrections": correcting.corrections_of(run),
-            "compared": compared.of_run(run),
+            "compared": compare_run(run),
             "one_before": compare.one_before(run) if compare.is_comparable(run) else None,
         }
 

@@ -22,7 +22,7 @@ from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign, make_people, make_run
 from tests.given.opened import opened
-from tests.rehearsals.rehearsing import ask
+from tests.rehearsals.shared import ask
 
 pytestmark = pytest.mark.django_db
 NOBODY_KNOWS = "Nobody knows yet how many open a message of this project"

@@ -19,7 +19,7 @@ from tests.admin.campaign.estimate import rate_of
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign, make_people, make_run
-from tests.rehearsals.rehearsing import ask
+from tests.rehearsals.shared import ask
 
 pytestmark = pytest.mark.django_db
 PEOPLE = 300

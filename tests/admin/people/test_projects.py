@@ -41,7 +41,7 @@ from tests.given.builders import (
 )
 from tests.given.endpoints import make_endpoint
 from tests.given.importing import upload
-from tests.rehearsals.rehearsing import ask
+from tests.rehearsals.shared import ask
 from tests.roles.every_page import address, make_test, pages
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.utils import timezone
 
-from campaigns import control, tasks
+from campaigns import tasks
+from campaigns.rehearsals import actions
 from campaigns.results import reports
 from campaigns.runs import sums
 from campaigns.runs.run import Run
@@ -23,7 +24,7 @@ from tests.given.builders import make_campaign
 )
 def killed(scene: Scene) -> None:
     campaign = make_campaign(scene.project)
-    rehearsal = control.rehearse(
+    rehearsal = actions.start(
         campaign, sample=None, retires=False, by="user:alice", now=timezone.now()
     )
     scene.adopt(rehearsal.run)

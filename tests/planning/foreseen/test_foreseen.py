@@ -32,7 +32,7 @@ from tests.given.builders import (
     make_run,
 )
 from tests.given.opened import opened, took
-from tests.rehearsals.rehearsing import ask
+from tests.rehearsals.shared import ask
 
 HERE, WEST = "Etc/UTC", "Etc/GMT+3"
 AN_HOUR = timedelta(hours=1)

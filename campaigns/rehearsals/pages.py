@@ -1,4 +1,4 @@
-"""The pages of rehearsals: one, live; those of a campaign; and what can be done with one."""
+"""The pages: one rehearsal, live; all of a campaign; and the dialogs of its actions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns import control, tasks
-from campaigns.admin.rehearsal.words import picture
+from campaigns import tasks
 from campaigns.planning.campaign import Campaign
-from campaigns.results.rehearsed.compared import real_run_of
-from campaigns.results.rehearsed.told import Told
+from campaigns.rehearsals import actions
+from campaigns.rehearsals.comparison import compare_rehearsal
+from campaigns.rehearsals.report import RehearsalReport
+from campaigns.rehearsals.texts import build_context
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import MOVES, Run
 from notifications.admin.furniture.chosen import within
@@ -32,41 +33,41 @@ from notifications.staff.team import Role, role_of
 from notifications.task_queue import enqueue_on_commit
 
 PAGE = 50
-LISTED = 5  # in a campaign's review
+LATEST = 5  # shown in a campaign's review
 
 
 def urls() -> list[URLPattern]:
     view, place = site.admin_view, "campaigns/rehearsal/"
     one = f"{place}<int:rehearsal_id>/"
     return [
-        path(f"{place}of/<int:pk>/", view(of_campaign), name="rehearsals_of_campaign"),
-        path(one, view(page), name="rehearsal_one"),
-        path(f"{one}live/", view(live), name="rehearsal_live"),
+        path(f"{place}of/<int:pk>/", view(list_page), name="rehearsals_of_campaign"),
+        path(one, view(rehearsal_page), name="rehearsal_one"),
+        path(f"{one}live/", view(live_part), name="rehearsal_live"),
         *(
-            path(f"{one}{verb.name}/", view(verb.view), name=f"rehearsal_{verb.name}")
-            for verb in VERBS
+            path(f"{one}{each.name}/", view(each.view), name=f"rehearsal_{each.name}")
+            for each in ACTIONS
         ),
     ]
 
 
-def page_of(rehearsal: Rehearsal) -> str:
+def rehearsal_url(rehearsal: Rehearsal) -> str:
     return reverse("admin:rehearsal_one", args=[rehearsal.pk])
 
 
-def latest_of(campaign: Campaign) -> list[Rehearsal]:
-    return list(_of(campaign)[:LISTED])
+def latest_rehearsals(campaign: Campaign) -> list[Rehearsal]:
+    return list(_rehearsals(campaign)[:LATEST])
 
 
-def _of(campaign: Campaign) -> Any:
+def _rehearsals(campaign: Campaign) -> Any:
     found = Rehearsal.objects.filter(run__campaign=campaign.pk)
     return found.select_related("run__campaign", "run__project").order_by("-pk")
 
 
-def of_campaign(request: HttpRequest, pk: int) -> HttpResponse:
-    """All of them, a page at a time."""
+def list_page(request: HttpRequest, pk: int) -> HttpResponse:
+    """All rehearsals of a campaign, newest first."""
     campaign = get_object_or_404(within(request, Campaign.objects.all()), pk=pk)
     after = row_id(request.GET.get("after"))
-    rows = _of(campaign).filter(pk__lt=after) if after else _of(campaign)
+    rows = _rehearsals(campaign).filter(pk__lt=after) if after else _rehearsals(campaign)
     found = list(rows[: PAGE + 1])
     context = {
         **site.each_context(request),
@@ -80,107 +81,106 @@ def of_campaign(request: HttpRequest, pk: int) -> HttpResponse:
     return TemplateResponse(request, "admin/campaigns/rehearsal/list.html", context)
 
 
-def page(request: HttpRequest, rehearsal_id: int) -> HttpResponse:
-    rehearsal = _found(request, rehearsal_id)
+def rehearsal_page(request: HttpRequest, rehearsal_id: int) -> HttpResponse:
+    rehearsal = _find(request, rehearsal_id)
     context = {
         **site.each_context(request),
         "title": _("Rehearsal %(number)d") % {"number": rehearsal.pk},
-        **_everything(request, rehearsal),
+        **_context(request, rehearsal),
     }
     return TemplateResponse(request, "admin/campaigns/rehearsal/one.html", context)
 
 
-def live(request: HttpRequest, rehearsal_id: int) -> HttpResponse:
-    """Asked each second until it ends."""
-    context = _everything(request, _found(request, rehearsal_id))
+def live_part(request: HttpRequest, rehearsal_id: int) -> HttpResponse:
+    """The part of the page that is loaded again each second until the rehearsal ends."""
+    context = _context(request, _find(request, rehearsal_id))
     return render(request, "admin/campaigns/rehearsal/live.html", context)
 
 
-def _everything(request: HttpRequest, rehearsal: Rehearsal) -> dict[str, Any]:
+def _context(request: HttpRequest, rehearsal: Rehearsal) -> dict[str, Any]:
     role = role_of(request.user)
-    may = role is not None and role.covers(Role.SENDER)
-    told = Told(rehearsal, timezone.now())
+    may_act = role is not None and role.covers(Role.SENDER)
     return {
-        **picture(told),
-        "verbs": [verb for verb in VERBS if may and verb.fits(rehearsal)],
-        "compared": real_run_of(rehearsal),
+        **build_context(RehearsalReport(rehearsal, timezone.now())),
+        "actions": [each for each in ACTIONS if may_act and each.is_possible(rehearsal)],
+        "compared": compare_rehearsal(rehearsal),
     }
 
 
-def _found(request: HttpRequest, pk: int) -> Rehearsal:
+def _find(request: HttpRequest, pk: int) -> Rehearsal:
     related = Rehearsal.objects.select_related("run__campaign", "run__project", "run__category")
     found: Rehearsal = get_object_or_404(within(request, related), pk=pk)
     return found
 
 
-# --- What can be done with one --------------------------------------------------------------------
+# --- Actions --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verb:
-    """Asked in a dialog, done, and told."""
+class Action:
+    """What a person can do with a rehearsal: confirmed in a dialog, then done."""
 
-    name: str  # of its page
+    name: str  # in its URL
     does: Callable[..., object]
-    fits: Callable[[Rehearsal], bool]
+    is_possible: Callable[[Rehearsal], bool]
     label: Promise
     question: Promise
     text: Promise
-    said: Promise
+    confirmation: Promise
     dialog: type[Dialog] = Dialog
 
     def view(self, request: HttpRequest, rehearsal_id: int) -> HttpResponse:
-        rehearsal = _found(request, rehearsal_id)
+        rehearsal = _find(request, rehearsal_id)
         form = self.dialog(request)  # type: ignore[arg-type]
         if request.method != "POST":
-            asked = {"title": self.question, "description": self.text}
-            context = {"dialog": asked, "form_submit_text": self.label, "form": form}
+            dialog = {"title": self.question, "description": self.text}
+            context = {"dialog": dialog, "form_submit_text": self.label, "form": form}
             return render(request, DRAWN, context)
         try:
             self.does(rehearsal, by=actor(request))
         except Run.InvalidMove as error:
-            said = {"title": _("Not done"), "description": str(error)}
-            context = {"form": Gone(request), "dialog": said}  # type: ignore[arg-type]
+            dialog = {"title": _("Not done"), "description": str(error)}
+            context = {"form": Gone(request), "dialog": dialog}  # type: ignore[arg-type]
             return render(request, DRAWN, context)
         enqueue_on_commit(tasks.advance, run_id=rehearsal.run_id)
-        return done(request, str(self.said), to=page_of(rehearsal))
+        return done(request, str(self.confirmation), to=rehearsal_url(rehearsal))
 
 
-def _retired(rehearsal: Rehearsal) -> bool:
+def _has_retired_devices(rehearsal: Rehearsal) -> bool:
     return device.retired_by(rehearsal.run.reference).exists()
 
 
-VERBS = (
-    Verb(
+ACTIONS = (
+    Action(
         name="resume",
-        does=control.resume_rehearsal,
-        fits=lambda one: one.run.state == Run.State.PAUSED,
+        does=actions.resume,
+        is_possible=lambda one: one.run.state == Run.State.PAUSED,
         label=gettext_lazy("Resume"),
         question=gettext_lazy("Resume this rehearsal?"),
         text=gettext_lazy(
             "It goes on where it stopped. What it paused for will not pause it again."
         ),
-        said=gettext_lazy("The rehearsal goes on."),
+        confirmation=gettext_lazy("The rehearsal goes on."),
     ),
-    Verb(
+    Action(
         name="cancel",
-        does=control.cancel_rehearsal,
-        fits=lambda one: one.run.state in MOVES[Run.State.CANCELLED],
+        does=actions.cancel,
+        is_possible=lambda one: one.run.state in MOVES[Run.State.CANCELLED],
         label=gettext_lazy("Cancel the rehearsal"),
         question=gettext_lazy("Cancel this rehearsal?"),
         text=gettext_lazy(
             "FCM is asked no more. What it found so far is kept, and foretells nothing."
         ),
-        said=gettext_lazy("The rehearsal is cancelled."),
+        confirmation=gettext_lazy("The rehearsal is cancelled."),
         dialog=FinalDialog,
     ),
-    Verb(
+    Action(
         name="restore",
-        does=control.restore_after_rehearsal,
-        fits=_retired,
+        does=actions.restore_devices,
+        is_possible=_has_retired_devices,
         label=gettext_lazy("Take back retired devices"),
         question=gettext_lazy("Take back retired devices?"),
         text=gettext_lazy("The devices that this rehearsal retired receive pushes again."),
-        said=gettext_lazy("The devices receive pushes again."),
+        confirmation=gettext_lazy("The devices receive pushes again."),
     ),
 )

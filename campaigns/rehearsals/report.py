@@ -1,4 +1,4 @@
-"""Told: what a rehearsal has found so far, in numbers, for its page and for programs."""
+"""The report of a rehearsal so far, in numbers, for its page and for the API."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from django.db import connection
 
 from campaigns.planning.course import forecast
+from campaigns.rehearsals.projection import (
+    OUTCOMES,
+    Interval,
+    Projection,
+    count_left_out,
+    project_outcomes,
+    project_planned,
+    scale,
+    wilson,
+)
 from campaigns.results import reports
-from campaigns.results.rehearsed import foretold
-from campaigns.results.rehearsed.foretold import Foretold
-from campaigns.results.rehearsed.interval import Interval, wilson
 from campaigns.runs.reasons import DEAD, Reason, in_words
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
@@ -28,8 +34,8 @@ from notifications.postgres.budget import TooSlow, within
 
 GROUPING_SECONDS = 2.0
 SHOWN_ERRORS = 20
-# What is wrong with a message, and not with an address or a person's will.
-OF_MESSAGE = (
+# Faults of the message; not of an address, and no choice of the person's.
+MESSAGE_FAULTS = (
     Reason.INVALID_MESSAGE,
     Reason.TOO_LONG,
     Reason.REFUSED_MESSAGE,
@@ -37,7 +43,7 @@ OF_MESSAGE = (
     Reason.TEMPLATE_ERROR,
     Reason.MISSING_VALUE,
 )
-# A detail begins with the field that we found at fault; FCM names it inside its sentence.
+# We write the faulty field at the start of a detail; FCM names it inside its sentence.
 BY_FIELD = r"""
 SELECT reason, COALESCE(
         substring(detail FROM '^([A-Za-z_][A-Za-z0-9_.\[\]-]*): '),
@@ -57,7 +63,7 @@ REQUESTS = "SELECT COALESCE(sum(cardinality(seqs)), 0) FROM campaigns_window WHE
 
 @dataclass(frozen=True)
 class FieldError:
-    """So many messages are wrong in this field, for this reason; and what was said of one."""
+    """Messages with the same fault in the same field, with the detail of one of them."""
 
     reason: str
     field: str
@@ -70,8 +76,8 @@ class FieldError:
 
 
 @dataclass(frozen=True)
-class OfVariant:
-    """What became of those who were rehearsed with one of the texts."""
+class VariantOutcomes:
+    """The outcomes of the devices that were rehearsed with one variant."""
 
     number: int
     counts: Counter[str]  # by status
@@ -81,17 +87,17 @@ class OfVariant:
         return group.in_words(self.number)
 
     @property
-    def asked(self) -> int:
+    def devices(self) -> int:
         return self.counts.total()
 
     @property
-    def ends(self) -> list[int]:
-        return [self.counts[name] for name in foretold.ENDS]
+    def by_outcome(self) -> list[int]:
+        return [self.counts[name] for name in OUTCOMES]
 
 
 @dataclass(frozen=True)
-class Told:
-    """Of one rehearsal, at one moment."""
+class RehearsalReport:
+    """The report of one rehearsal at one moment."""
 
     rehearsal: Rehearsal
     now: datetime
@@ -105,25 +111,25 @@ class Told:
         return self.progress.totals
 
     @property
-    def over(self) -> bool:
-        """Whether it went to its end. One that was cancelled foretells nothing."""
+    def has_finished(self) -> bool:
+        """A cancelled rehearsal projects nothing."""
         return self.rehearsal.run.state == Run.State.FINISHED
 
-    # --- What a launch would come to --------------------------------------------------------------
+    # --- The outcomes of a launch -----------------------------------------------------------------
 
     @cached_property
-    def planned(self) -> Foretold:
-        return foretold.planned(self.rehearsal)
+    def planned(self) -> Projection:
+        return project_planned(self.rehearsal)
 
     @cached_property
-    def ends(self) -> list[Foretold]:
-        """Whom a launch leaves out by chance are others, and about as many."""
-        left_out = foretold.left_out(self.progress.reasons) / max(1, self.totals.settled)
-        chance = left_out * (1 if self.rehearsal.is_sample else 2)  # of the rehearsal's draw, too
-        whole = self.rehearsal.stands_for
+    def outcomes(self) -> list[Projection]:
+        """A launch leaves out other people at random, but about as many."""
+        share = count_left_out(self.progress.reasons) / max(1, self.totals.settled)
+        draws = 1 if self.rehearsal.is_sample else 2  # the launch's, and the rehearsal's own
+        total = self.rehearsal.stands_for
         return [
-            foretold.thinned(one, 1.0, chance, of=whole if one.name == "skipped" else one.count)
-            for one in foretold.ends(self.rehearsal, self.totals)
+            scale(one, 1.0, share * draws, total=total if one.name == "skipped" else one.count)
+            for one in project_outcomes(self.rehearsal, self.totals)
         ]
 
     # --- Dead addresses ---------------------------------------------------------------------------
@@ -134,41 +140,41 @@ class Told:
 
     @property
     def dead_share(self) -> Interval:
-        """Of all addresses that FCM would be asked for."""
+        """The share among all addresses that a launch would send to."""
         return wilson(self.dead, self.totals.sent)
 
     @cached_property
     def retired(self) -> int:
         return device.retired_by(self.rehearsal.run.reference).count()
 
-    # --- What is wrong with messages --------------------------------------------------------------
+    # --- Faulty messages --------------------------------------------------------------------------
 
     @cached_property
     def errors(self) -> list[FieldError] | None:
-        """None: there are too many to be sorted by field in time."""
+        """None: there are too many to group them in time, or the recipients were removed."""
         if self.rehearsal.errors is not None:
             return [FieldError(*one) for one in self.rehearsal.errors]
         if self.rehearsal.run.forgotten_at is not None:
             return None
         with suppress(TooSlow), within(seconds=GROUPING_SECONDS):
-            found = _by_field(self.rehearsal.run.pk)
+            found = _errors_by_field(self.rehearsal.run.pk)
             if self.rehearsal.run.finished_at:
-                _keep(self.rehearsal, found)
+                _store_errors(self.rehearsal, found)
             return found
         return None
 
     @cached_property
-    def variants(self) -> list[OfVariant]:
-        """Empty where there is one text, where the recipients were removed, and where they are too
-        many to be counted in time."""
+    def variants(self) -> list[VariantOutcomes]:
+        """Empty if there is one text, if the recipients were removed, or if they are too many to
+        count in time."""
         run = self.rehearsal.run
         if not has_variants(run) or run.planned is None or run.forgotten_at is not None:
             return []
         with suppress(TooSlow), within(seconds=GROUPING_SECONDS):
-            return _by_variant(run)
+            return _outcomes_by_variant(run)
         return []
 
-    # --- Its pace, and what it cost ---------------------------------------------------------------
+    # --- Throughput and cost ----------------------------------------------------------------------
 
     @property
     def rate(self) -> float:
@@ -176,7 +182,7 @@ class Told:
 
     @property
     def seconds(self) -> float | None:
-        """That it took."""
+        """How long it took."""
         run = self.rehearsal.run
         if run.started_at is None or run.finished_at is None:
             return None
@@ -184,7 +190,8 @@ class Told:
 
     @cached_property
     def seconds_for_all(self) -> float | None:
-        """A sample is over before the pace has climbed: what all would take, the forecast says."""
+        """How long all devices would take. After a sample the forecast says it: a sample ends
+        before the send rate has climbed."""
         if not self.rehearsal.is_sample:
             return self.seconds
         run, devices = self.rehearsal.run, self.rehearsal.stands_for
@@ -194,7 +201,8 @@ class Told:
 
     @cached_property
     def requests(self) -> int:
-        """That FCM may have counted. The windows go with the recipients; the sums stay."""
+        """The requests that FCM may have counted. Windows are removed with the recipients; the
+        totals stay."""
         with connection.cursor() as cursor:
             cursor.execute(REQUESTS, [self.rehearsal.run.pk])
             return max(int(cursor.fetchone()[0]), self.totals.sent)
@@ -204,22 +212,22 @@ class Told:
         return self.requests / self.rehearsal.run.project.quota_per_minute
 
 
-def _by_field(run_id: int) -> list[FieldError]:
-    asked: dict[str, Any] = {"run": run_id, "reasons": [*map(str, OF_MESSAGE)]}
+def _errors_by_field(run_id: int) -> list[FieldError]:
+    values = {"run": run_id, "reasons": [*map(str, MESSAGE_FAULTS)], "most": SHOWN_ERRORS}
     with connection.cursor() as cursor:
-        cursor.execute(BY_FIELD, {**asked, "most": SHOWN_ERRORS})
+        cursor.execute(BY_FIELD, values)
         return [FieldError(*row) for row in cursor.fetchall()]
 
 
-def _by_variant(run: Run) -> list[OfVariant]:
+def _outcomes_by_variant(run: Run) -> list[VariantOutcomes]:
     counts: dict[int, Counter[str]] = {number: Counter() for number in as_launched(run)}
     with connection.cursor() as cursor:
         cursor.execute(BY_VARIANT, {"run": run.pk})
         for number, status, count in cursor.fetchall():
             counts[number][status] = count
-    return [OfVariant(number, each) for number, each in counts.items()]
+    return [VariantOutcomes(number, each) for number, each in counts.items()]
 
 
-def _keep(rehearsal: Rehearsal, found: Iterable[FieldError]) -> None:
-    rows = [[one.reason, one.field, one.count, one.example] for one in found]
+def _store_errors(rehearsal: Rehearsal, errors: Iterable[FieldError]) -> None:
+    rows = [[one.reason, one.field, one.count, one.example] for one in errors]
     Rehearsal.objects.filter(pk=rehearsal.pk).update(errors=rows)

@@ -9,6 +9,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
+from campaigns.rehearsals import actions
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
@@ -21,7 +22,7 @@ STEPS = 50
 
 
 def ask(campaign: Campaign, *, sample: int | None = None, retires: bool = False) -> Rehearsal:
-    return control.rehearse(
+    return actions.start(
         campaign, sample=sample, retires=retires, by="user:alice", now=timezone.now()
     )
 

@@ -1,4 +1,4 @@
-"""The dialog of a rehearsal: of how many, what it costs of FCM's quota, and what it may change."""
+"""The dialog that starts a rehearsal: its sample, its cost in quota, and what it may retire."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from unfold.widgets import (
 
 from campaigns.audiences import reach
 from campaigns.audiences.reach import Reach
-from campaigns.planning import rehearsing
 from campaigns.planning.campaign import Campaign
-from campaigns.results.rehearsed.interval import points
-from campaigns.runs import rehearsal
-from campaigns.runs.rehearsal import LEAST, MOST, SAMPLE
+from campaigns.rehearsals.actions import AlreadyRunning, find_problems
+from campaigns.rehearsals.projection import margin
+from campaigns.runs.rehearsal import LEAST, MOST, SAMPLE, of_campaign
 from notifications.admin.furniture.dialogs import Dialog
 from notifications.postgres.budget import Busy, one_of_few
 from notifications.values.shares import share
 
 SOME, ALL = "sample", "everybody"
-EXPECTED_DEAD = 0.05  # of which the dialog says how exact a sample is
+EXPECTED_DEAD = 0.05  # the share of dead addresses in the example of the margin
 
 
 class RehearseDialog(Dialog):
@@ -54,12 +53,12 @@ class RehearseDialog(Dialog):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [(SOME, _("A sample")), (ALL, self._everybody)]
+        choices = [(SOME, _("A sample")), (ALL, self._label_of_all)]
         cast(forms.ChoiceField, self.fields["of"]).choices = choices
         self.initial["of"] = SOME
         said = _("%(margin)s points, give or take, where %(dead)s %% are dead, in a sample of "
         "%(count)s.")  # fmt: skip
-        numbers = {"margin": f"{points(EXPECTED_DEAD, SAMPLE):.1f}", "count": f"{SAMPLE:,}"}
+        numbers = {"margin": f"{margin(EXPECTED_DEAD, SAMPLE):.1f}", "count": f"{SAMPLE:,}"}
         self.fields["size"].help_text = said % (numbers | {"dead": f"{100 * EXPECTED_DEAD:g}"})
         self.fields["confirmed"].label = _("Yes, use it for everybody: %(quota)s") % {
             "quota": self.cost_of_all
@@ -80,14 +79,14 @@ class RehearseDialog(Dialog):
 
     @cached_property
     def obstacles(self) -> list[str]:
-        going = rehearsal.of_campaign(self.campaign.pk).filter(finished_at=None).first()
-        if going:
-            return [str(rehearsing.Going(going))]
-        return list(rehearsing.problems(self.campaign, timezone.now()).values())
+        running = of_campaign(self.campaign.pk).filter(finished_at=None).first()
+        if running:
+            return [str(AlreadyRunning(running))]
+        return list(find_problems(self.campaign, timezone.now()).values())
 
     @cached_property
     def reach(self) -> Reach | None:
-        """None where nobody could be counted now."""
+        """None: it takes too long to count the audience now."""
         if self.obstacles:
             return None
         try:
@@ -97,18 +96,18 @@ class RehearseDialog(Dialog):
             return None
 
     @property
-    def _everybody(self) -> str:
+    def _label_of_all(self) -> str:
         if self.reach is None:
             return _("Everybody")
-        return _("Everybody: %(count)s devices") % {"count": self._said(self.reach)}
+        return _("Everybody: %(count)s devices") % {"count": self._count_in_words(self.reach)}
 
-    def _said(self, found: Reach) -> str:
+    def _count_in_words(self, found: Reach) -> str:
         number = f"{found.devices:,}"
         return number if found.exact else _("about %(number)s") % {"number": number}
 
     @property
     def cost_of_all(self) -> str:
-        """In requests of FCM's quota."""
+        """The cost of rehearsing all devices, in requests of FCM's quota."""
         quota = self.campaign.project.quota_per_minute
         if self.reach is None:
             said = _("a request for each device, of FCM's %(quota)s a minute.")
@@ -117,7 +116,7 @@ class RehearseDialog(Dialog):
         if self.reach.devices <= quota:
             said = _("%(count)s requests, %(share)s %% of a minute of FCM's quota (%(quota)s).")
         return said % {
-            "count": self._said(self.reach),
+            "count": self._count_in_words(self.reach),
             "share": share(self.reach.devices, quota),
             "minutes": f"{self.reach.devices / quota:,.1f}",
             "quota": f"{quota:,}",
@@ -133,7 +132,7 @@ class RehearseDialog(Dialog):
             "emulator": self.campaign.project.uses_emulator,
         }
 
-    # --- What was asked ------------------------------------------------------------------------
+    # --- What was chosen -----------------------------------------------------------------------
 
     @property
     def sample(self) -> int | None:

@@ -1,4 +1,4 @@
-"""What a rehearsal found, in words and widths for its page."""
+"""The sentences and widths on the page of a rehearsal."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from campaigns.engine import broken
+from campaigns.rehearsals.projection import Interval
+from campaigns.rehearsals.report import RehearsalReport
 from campaigns.results.next_step import NEXT_STEP
-from campaigns.results.rehearsed.interval import Interval
-from campaigns.results.rehearsed.told import Told
 from campaigns.runs.reasons import cause_in_words, in_words
 from campaigns.runs.run import Run
 from notifications.people.device import Device
@@ -27,33 +27,33 @@ NAMES = (
 LOCALES_SHOWN = 8
 
 
-def picture(told: Told) -> dict[str, Any]:
-    rehearsal, totals = told.rehearsal, told.totals
-    run, drawn = rehearsal.run, totals.planned
+def build_context(report: RehearsalReport) -> dict[str, Any]:
+    rehearsal, totals = report.rehearsal, report.totals
+    run, planned = rehearsal.run, totals.planned
     return {
         "rehearsal": rehearsal,
         "run": run,
-        "told": told,
+        "report": report,
         "zone": run.project.timezone,
-        "verdict": _unbroken(verdict(told)),
+        "verdict": _keep_percents(verdict(report)),
         "moving": run.finished_at is None and run.state != Run.State.PAUSED,
         "bars": [
-            (name, count, width(count, drawn))
+            (name, count, width(count, planned))
             for name, count in totals.as_dict().items()
             if name != "planned"
         ],
-        "done_width": width(totals.settled, drawn),
-        "stands": _("%(share)s %% done") % {"share": share(totals.settled, drawn)},
+        "done_width": width(totals.settled, planned),
+        "progress": _("%(share)s %% done") % {"share": share(totals.settled, planned)},
         "pause": pause_in_words(run),
-        "reasons": [(in_words(code), count) for code, count in told.progress.reasons.items()],
-        "strata": _strata(rehearsal.strata),
-        "dead_words": _unbroken(dead_in_words(told)),
-        "quota_words": _unbroken(quota_in_words(told)),
+        "reasons": [(in_words(code), count) for code, count in report.progress.reasons.items()],
+        "strata": _strata_in_words(rehearsal.strata),
+        "dead_words": _keep_percents(dead_in_words(report)),
+        "quota_words": _keep_percents(quota_in_words(report)),
     }
 
 
-def _unbroken(words: str) -> str:
-    """No line begins with a percent sign."""
+def _keep_percents(words: str) -> str:
+    """Keep each percent sign on the line of its number."""
     return words.replace(" %", "\u00a0%")
 
 
@@ -67,65 +67,65 @@ def pause_in_words(run: Run) -> dict[str, str]:
     }
 
 
-def verdict(told: Told) -> str:
-    """What a launch would come to, in a sentence; empty while it goes on."""
-    totals = told.totals
-    if told.rehearsal.run.state == Run.State.CANCELLED:
+def verdict(report: RehearsalReport) -> str:
+    """What a launch would achieve, in a sentence. Empty until the rehearsal has ended."""
+    totals = report.totals
+    if report.rehearsal.run.state == Run.State.CANCELLED:
         return _("It was cancelled, so it foretells nothing.")
-    if not told.over:
+    if not report.has_finished:
         return ""
     if not totals.planned:
         return _("Nobody matches the audience: a launch would send nothing.")
-    accepted = next(one for one in told.ends if one.name == "accepted")
+    accepted = next(one for one in report.outcomes if one.name == "accepted")
     words = {
         "count": f"{accepted.count:,}",
-        "of": f"{told.planned.count:,}",
+        "of": f"{report.planned.count:,}",
         "low": f"{accepted.low:,}",
         "high": f"{accepted.high:,}",
     }
-    if not told.rehearsal.is_sample:
+    if not report.rehearsal.is_sample:
         return _("Of all %(of)s devices, FCM would accept the message for %(count)s.") % words
     said = _("Of %(of)s devices, FCM would accept the message for about %(count)s: between %(low)s "
     "and %(high)s, with 95 %% certainty.")  # fmt: skip
     return said % words
 
 
-def dead_in_words(told: Told) -> str:
-    """The share of dead addresses, and how well it is known."""
-    asked = told.totals.sent
+def dead_in_words(report: RehearsalReport) -> str:
+    """The share of dead addresses, with its interval after a sample."""
+    asked = report.totals.sent
     if not asked:
         return _("FCM was asked for nobody yet.")
-    words = {"dead": f"{told.dead:,}", "asked": f"{asked:,}", "share": share(told.dead, asked)}
-    if not told.rehearsal.is_sample:
+    words = {"dead": f"{report.dead:,}", "asked": f"{asked:,}", "share": share(report.dead, asked)}
+    if not report.rehearsal.is_sample:
         return _("FCM called %(dead)s of %(asked)s addresses dead: %(share)s %%.") % words
     said = _("FCM called %(dead)s of %(asked)s addresses dead: %(share)s %%. Of everybody, between "
     "%(low)s %% and %(high)s %% are, with 95 %% certainty.")  # fmt: skip
-    return said % (words | _percents(told.dead_share))
+    return said % (words | _percents(report.dead_share))
 
 
 def _percents(found: Interval) -> dict[str, str]:
     return {"low": f"{100 * found.low:.1f}", "high": f"{100 * found.high:.1f}"}
 
 
-def quota_in_words(told: Told) -> str:
-    quota = told.rehearsal.run.project.quota_per_minute
-    words = {"requests": f"{told.requests:,}", "quota": f"{quota:,}"}
-    if told.requests <= quota:
+def quota_in_words(report: RehearsalReport) -> str:
+    quota = report.rehearsal.run.project.quota_per_minute
+    words = {"requests": f"{report.requests:,}", "quota": f"{quota:,}"}
+    if report.requests <= quota:
         said = _("%(requests)s requests: %(share)s %% of what FCM allows in a minute (%(quota)s).")
-        return said % (words | {"share": share(told.requests, quota)})
+        return said % (words | {"share": share(report.requests, quota)})
     said = _(
         "%(requests)s requests: as many as FCM allows in %(minutes)s minutes (%(quota)s each)."
     )
-    return said % (words | {"minutes": f"{told.minutes_of_quota:,.1f}"})
+    return said % (words | {"minutes": f"{report.minutes_of_quota:,.1f}"})
 
 
-def _strata(kept: dict[str, dict[str, list[int]]]) -> list[tuple[str, int, int]]:
-    """Each platform, then the largest languages: how many were drawn of how many."""
+def _strata_in_words(strata: dict[str, dict[str, list[int]]]) -> list[tuple[str, int, int]]:
+    """Each platform, then the largest languages: its name, devices drawn, devices in all."""
     platforms = [
         (str(Device.Platform(name).label) if name in Device.Platform.values else name, *counts)
-        for name, counts in kept.get("platform", {}).items()
+        for name, counts in strata.get("platform", {}).items()
     ]
     languages = [
-        (name or _("no language"), *counts) for name, counts in kept.get("locale", {}).items()
+        (name or _("no language"), *counts) for name, counts in strata.get("locale", {}).items()
     ]
     return [*platforms, *languages[:LOCALES_SHOWN]]  # type: ignore[list-item]

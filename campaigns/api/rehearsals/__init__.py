@@ -1,1 +1,0 @@
-"""Rehearsals through the API. The API's addresses enter."""

@@ -1,0 +1,17 @@
+"""What the API calls the fields of a campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from campaigns.runs.policy import TIMES
+
+Value = TypeVar("Value")
+
+API_FIELDS = {name: f"schedule.{name.removeprefix('schedule_')}" for name in TIMES}
+
+
+def by_api_field(problems: Mapping[str, Value]) -> dict[str, Value]:
+    """A campaign's problems, under the names that an API client wrote."""
+    return {API_FIELDS.get(name, name): problem for name, problem in problems.items()}
