@@ -51,12 +51,11 @@ class CampaignsConfig(AppConfig):
 def _forget_with_people() -> None:
     """What goes with who is erased."""
     from campaigns.engine.forgetting import forget_answers  # these need the models, too
-    from campaigns.runs import best_hour
+    from campaigns.runs import best_hour, prior_recipients
     from campaigns.runs.caps import counted
-    from campaigns.runs.had import had
     from campaigns.runs.messages import of_person
     from campaigns.test_sends import retention
     from notifications.people.erased import ERASED
 
-    ours = (of_person, counted, had, best_hour, retention)
+    ours = (of_person, counted, prior_recipients, best_hour, retention)
     ERASED.extend([forget_answers, *(one.forget for one in ours)])

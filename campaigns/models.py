@@ -21,8 +21,6 @@ from campaigns.runs.best_hour import Opens as Opens
 from campaigns.runs.caps.counted import Counted as Counted
 from campaigns.runs.caps.places import Place as Place
 from campaigns.runs.chunk import Chunk as Chunk
-from campaigns.runs.had.had import Had as Had
-from campaigns.runs.had.had import Remembered as Remembered
 from campaigns.runs.ledger import Answer as Answer
 from campaigns.runs.ledger import Delivery as Delivery
 from campaigns.runs.ledger import Recipient as Recipient
@@ -30,6 +28,8 @@ from campaigns.runs.ledger import Retry as Retry
 from campaigns.runs.ledger import Window as Window
 from campaigns.runs.messages.message import Deduplication as Deduplication
 from campaigns.runs.messages.message import Message as Message
+from campaigns.runs.prior_recipients import IndexedRun as IndexedRun
+from campaigns.runs.prior_recipients import PriorRecipient as PriorRecipient
 from campaigns.runs.rehearsal import Rehearsal as Rehearsal
 from campaigns.runs.revisions.revision import RunRevision as RunRevision
 from campaigns.runs.run import Run as Run

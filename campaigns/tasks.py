@@ -27,11 +27,10 @@ from campaigns.figures import keeping
 from campaigns.planning import foreseen, schedule
 from campaigns.planning.text_check import text_check
 from campaigns.planning.text_check import working as text_checks
-from campaigns.runs import best_hour
+from campaigns.runs import best_hour, prior_recipients
 from campaigns.runs.caps import counted, places
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
-from campaigns.runs.had import remembering
 from campaigns.runs.messages import many
 from campaigns.runs.tick import Tick
 from campaigns.runs.wave import Wave
@@ -120,7 +119,7 @@ def tidy() -> None:
     patiently(lambda: forget_once_more(clock.now()), seconds=0)
     patiently(lambda: counted.remove_old(clock.now()), seconds=0)
     patiently(places.remove_old, seconds=0)
-    patiently(remembering.remove_unasked, seconds=0)
+    patiently(prior_recipients.remove_unused, seconds=0)
     patiently(lambda: best_hour.remove_old(clock.now()), seconds=0)
     enqueue_figures(clock.now())
     if patiently(lambda: recounting.due(clock.now()).exists(), seconds=0):

@@ -21,8 +21,8 @@ from campaigns import control
 from campaigns.audiences import reach
 from campaigns.engine import forgetting, freezing
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.had import remembering
-from campaigns.runs.had.had import Had
+from campaigns.runs import prior_recipients
+from campaigns.runs.prior_recipients import PriorRecipient
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 
@@ -74,11 +74,11 @@ def remember(campaign: Campaign, run: Run) -> tuple[float, float]:
     with transaction.atomic():
         Campaign.objects.filter(pk=campaign.pk).update(once_each=True)
         started = time.monotonic()
-        while remembering.due_beside(run.pk).exists():
-            remembering.go_on(run.pk)
+        while prior_recipients.runs_to_index_with(run.pk).exists():
+            prior_recipients.index_step(run.pk)
         read = time.monotonic() - started
         again = campaign.duplicate()
-        Had.objects.update(campaign_id=again.pk)
+        PriorRecipient.objects.update(campaign_id=again.pk)
         nobody, seconds = prepare(again)
         assert not nobody.planned
         transaction.set_rollback(True)

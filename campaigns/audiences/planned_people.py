@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.selection import compile_tree, drawn, people_and_devices
 from campaigns.audiences.settled.settling import settled
-from campaigns.runs.had import had
+from campaigns.runs import prior_recipients
 from campaigns.runs.run import Run
 from notifications.people.consent import standing
 
@@ -41,7 +41,7 @@ def people_of(run: Run) -> Sql:
     where, asks = compile_tree(rules), run.asks
     new, values = "TRUE", list[Any]()
     if run.once_each and run.campaign_id:
-        new, values = had.none_of(run.campaign_id, besides=run.pk)
+        new, values = prior_recipients.not_received(run.campaign_id, except_run=run.pk)
     return Sql(
         f"SELECT c.id AS contact_id FROM {people_and_devices(run.project_id)} {standing.JOIN}"
         f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql}"

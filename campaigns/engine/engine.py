@@ -20,7 +20,7 @@ from campaigns.engine import broken, cancelling, counting, first_part, freezing,
 from campaigns.first_part.figures import count_who_can_tell
 from campaigns.first_part.first_part import held
 from campaigns.planning.schedule import plan_and_start
-from campaigns.runs import absence, details, sums
+from campaigns.runs import absence, details, prior_recipients, sums
 from campaigns.runs.chunk import (
     NEXT_SWEEP,
     ONE_WORKER,
@@ -29,7 +29,6 @@ from campaigns.runs.chunk import (
     unlocked,
     worked_on,
 )
-from campaigns.runs.had import remembering
 from campaigns.runs.lapsing import free_lapsed
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import LEAVING, Run
@@ -69,7 +68,7 @@ def sweep(now: datetime) -> list[int]:
     plan_and_start(now)
     unfinished = Run.driven.filter(finished_at__isnull=True)
     moving = unfinished.exclude(state=Run.State.SCHEDULED)
-    in_order = (moving.order_by("pk"), counting.uncounted(), remembering.due())
+    in_order = (moving.order_by("pk"), counting.uncounted(), prior_recipients.runs_to_index())
     each = (pk for runs in in_order for pk in runs.values_list("pk", flat=True))
     return [*dict.fromkeys(each)]
 
@@ -87,7 +86,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
         return None
     freezing.go_on(run_id, now=now)
     counting.go_on(run_id)
-    remembering.go_on(run_id)
+    prior_recipients.index_step(run_id)
     if known != [None]:
         count_who_can_tell(run_id)
     wrong_items.go_on(run_id)
@@ -126,7 +125,7 @@ def goes_on(run_id: int) -> bool:
     left = any(run.freezing for run in Run.driven.filter(pk=run_id))
     if (left and freezing.is_free(run_id)) or cancelling.goes_on(run_id):
         return True
-    return counting.goes_on(run_id) or remembering.goes_on(run_id)
+    return counting.goes_on(run_id) or prior_recipients.has_more(run_id)
 
 
 def give_up(run_id: int, error: Exception) -> None:

@@ -19,8 +19,7 @@ from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import AS_KEPT, leaves
 from campaigns.audiences.happened import past
 from campaigns.audiences.settled.runs_meant import asked_for
-from campaigns.runs import series
-from campaigns.runs.had import remembering
+from campaigns.runs import prior_recipients, series
 from campaigns.runs.ledger import Answer, drop_partition
 from campaigns.runs.run import Run
 from notifications.staff import audit
@@ -73,7 +72,7 @@ def forget(run: Run, *, by: str, now: datetime) -> None:
         if run.pk in needed(run.project_id):
             raise Run.InvalidMove(gettext("Rules refer to it. Change or delete them first."))
         if run.kind == Run.Kind.CAMPAIGN:
-            remembering.whole(run)
+            prior_recipients.index_whole(run)
         old = Run.kept.filter(pk=run.pk, forgotten_at=None, planned__isnull=False)
         if not old.filter(finished_at__isnull=False).update(forgotten_at=now):
             raise Run.InvalidMove(gettext("Its recipients are still needed, or already removed."))

@@ -32,10 +32,9 @@ from campaigns.engine import broken, sampling
 from campaigns.failpoints import hit
 from campaigns.first_part import drawing
 from campaigns.first_part.first_part import HELD_UNTIL, FirstPart
-from campaigns.runs import best_hour, details, ledger
+from campaigns.runs import best_hour, details, ledger, prior_recipients
 from campaigns.runs.caps import places
 from campaigns.runs.chunk import Chunk, size_for
-from campaigns.runs.had import had, remembering
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.variants import split
@@ -74,8 +73,8 @@ def go_on(run_id: int, *, now: datetime) -> None:
         if not (begins or run.freezing):
             return
         if run.once_each:
-            had.take_turns(run)
-            if begins and remembering.must_wait(run):
+            prior_recipients.lock_campaign(run)
+            if begins and prior_recipients.must_wait(run):
                 return
         if wrong := broken.rules_of(run):
             run.stop_for(Cause.BROKEN, details.of("rules_broken", problem=wrong))
@@ -326,7 +325,7 @@ def _found(run: Run, ids: range) -> Sql:
 def _have_not_had_it(run: Run) -> Sql:
     if not (run.once_each and run.campaign_id):
         return Sql("TRUE")
-    return Sql(*had.none_of(run.campaign_id, besides=run.pk))
+    return Sql(*prior_recipients.not_received(run.campaign_id, except_run=run.pk))
 
 
 def _of_part(run: Run, ids: range) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from campaigns.runs import prior_recipients
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.had import had, remembering
 from campaigns.runs.ledger import MOST_COPIES, Delivery
 from campaigns.runs.reasons import OF_THE_MOMENT, Reason
 from campaigns.runs.revisions.shares import key_of
@@ -38,7 +38,7 @@ def undecided(run: Run) -> int:
 def refused_for_the_moment(run: Run) -> int:
     """Recipients whose phones surely did not ring, for a reason that has passed. Not once a later
     run may have reached them that goes to those who have not had it."""
-    if remembering.sent_since(run):
+    if prior_recipients.later_run_started(run):
         return 0
     return sum(_sum(run, _because_of(reason)) for reason in OF_THE_MOMENT)
 
@@ -65,10 +65,10 @@ def send_again(run: Run) -> int:
             gettext("Its deadline has passed: nothing of it would be sent. Duplicate it instead.")
         )
     with transaction.atomic():
-        had.take_turns(run)
+        prior_recipients.lock_campaign(run)
         run.reopen()
         # Whoever surely did not get it may be in a later run by now.
-        refused = [] if remembering.sent_since(run) else OF_THE_MOMENT
+        refused = [] if prior_recipients.later_run_started(run) else OF_THE_MOMENT
         locked = _chunks(run).select_for_update(no_key=True)
         count = sum(_take_back(chunk, refused) for chunk in locked)
         transaction.set_rollback(not count)  # a run that has ended stays so

@@ -182,7 +182,7 @@ class Run(OfProject):
     control_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     past_holdout = models.BooleanField(default=False, db_default=False)
     past_caps = models.BooleanField(default=False, db_default=False)
-    # Only to those who have not had its campaign: see `had/had.py`.
+    # Only to those who have not had its campaign: see `prior_recipients.py`.
     once_each = models.BooleanField(default=False, db_default=False)
     # Into which groups its people fall; empty: all get the same text. See `variants/split.py`.
     split: models.JSONField[Any, Any] = models.JSONField(

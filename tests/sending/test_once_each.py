@@ -12,9 +12,9 @@ from django.utils import timezone
 from campaigns import control, tasks
 from campaigns.engine import engine, forgetting, freezing
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.had import remembering
-from campaigns.runs.had.had import Had, Remembered, lost_until
+from campaigns.runs import prior_recipients
 from campaigns.runs.ledger import Delivery
+from campaigns.runs.prior_recipients import IndexedRun, PriorRecipient, unknown_until
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.erased import forget_people
@@ -49,7 +49,7 @@ def test_each_run_goes_to_whoever_came_since_and_to_nobody_twice(
     assert chosen(send(campaign)) == [bob.pk]
     assert chosen(send(campaign)) == []
     assert len(fcm.witness()) == 2
-    assert sorted(Had.objects.values_list("contact_id", flat=True)) == [ada.pk, bob.pk]
+    assert sorted(PriorRecipient.objects.values_list("contact_id", flat=True)) == [ada.pk, bob.pk]
 
 
 def test_a_campaign_that_does_not_ask_for_it_remembers_nobody(project: Project, fcm: Fcm) -> None:
@@ -57,8 +57,8 @@ def test_a_campaign_that_does_not_ask_for_it_remembers_nobody(project: Project, 
     campaign = series(project, once_each=False)
     runs = [send(campaign), send(campaign)]
     assert [one.planned for one in runs] == [1, 1]
-    assert not Had.objects.exists()
-    assert not Remembered.objects.exists()
+    assert not PriorRecipient.objects.exists()
+    assert not IndexedRun.objects.exists()
 
 
 def test_a_persons_devices_count_as_one(project: Project, fcm: Fcm) -> None:
@@ -67,7 +67,7 @@ def test_a_persons_devices_count_as_one(project: Project, fcm: Fcm) -> None:
     assert send(campaign).planned == 2, "all of them ring in one run"
     make_device(ada)
     assert chosen(send(campaign)) == []
-    assert Had.objects.count() == 1
+    assert PriorRecipient.objects.count() == 1
 
 
 def test_whom_fcm_refused_or_who_was_skipped_has_not_had_it(project: Project, fcm: Fcm) -> None:
@@ -101,23 +101,23 @@ def test_switched_on_later_it_knows_earlier_runs_by_the_recipients_that_are_ther
     Campaign.objects.update(once_each=True)
     campaign.refresh_from_db()
     control.launch(campaign, by="user:alice", now=timezone.now())
-    assert lost_until(campaign.pk) == began
+    assert unknown_until(campaign.pk) == began
     assert chosen(send(campaign)) == [bob.pk]
-    assert {row.run_id for row in Had.objects.all()} > {there.pk}
+    assert {row.run_id for row in PriorRecipient.objects.all()} > {there.pk}
 
 
 def test_removing_the_recipients_of_a_run_keeps_who_had_it(project: Project, fcm: Fcm) -> None:
     person(project)
     campaign = series(project)
     run = work(advance(start(campaign)))
-    Had.objects.all().delete()
-    Remembered.objects.all().delete()
+    PriorRecipient.objects.all().delete()
+    IndexedRun.objects.all().delete()
     send(campaign)
-    Had.objects.all().delete()
-    Remembered.objects.all().delete()
+    PriorRecipient.objects.all().delete()
+    IndexedRun.objects.all().delete()
     forgetting.forget(run, by="user:alice", now=timezone.now())
-    assert [row.run_id for row in Had.objects.all()] == [run.pk]
-    assert lost_until(campaign.pk) is None
+    assert [row.run_id for row in PriorRecipient.objects.all()] == [run.pk]
+    assert unknown_until(campaign.pk) is None
     assert chosen(send(campaign)) == []
 
 
@@ -131,13 +131,13 @@ def test_the_memory_goes_with_the_recipients_once_the_campaign_asks_for_it_no_mo
     tasks.tidy()
     Campaign.objects.update(once_each=False)
     tasks.tidy()
-    assert Had.objects.count() == 1
+    assert PriorRecipient.objects.count() == 1
     Retention.objects.update_or_create(project=project, kind="ledger", defaults={"days": 1})
     Run.objects.filter(pk=run.pk).update(finished_at=timezone.now() - timedelta(days=3))
     advance(run)
     tasks.tidy()
-    assert not Had.objects.exists()
-    assert not Remembered.objects.exists()
+    assert not PriorRecipient.objects.exists()
+    assert not IndexedRun.objects.exists()
 
 
 def test_who_is_erased_is_forgotten_and_an_export_tells_of_it(project: Project, fcm: Fcm) -> None:
@@ -149,9 +149,9 @@ def test_who_is_erased_is_forgotten_and_an_export_tells_of_it(project: Project, 
     assert told["had"] == [{"campaign": campaign.pk, "run": run.pk}]
     forget_people([ada.pk])
     ada.delete()
-    assert not Had.objects.exists()
+    assert not PriorRecipient.objects.exists()
     assert chosen(send(campaign)) == []
-    assert not Had.objects.exists()
+    assert not PriorRecipient.objects.exists()
 
 
 # --- Killed, twice, at once -----------------------------------------------------------------------
@@ -161,36 +161,36 @@ def test_reading_a_run_goes_on_where_a_killed_worker_left_it(
     project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people = [person(project) for _ in range(5)]
-    monkeypatch.setattr(remembering, "RECIPIENTS_AT_ONCE", 2)
+    monkeypatch.setattr(prior_recipients, "RECIPIENTS_AT_ONCE", 2)
     campaign = series(project)
     run = work(advance(start(campaign)))
-    Had.objects.all().delete()
-    Remembered.objects.all().delete()
-    remembering.go_on(run.pk)
-    assert (Had.objects.count(), Remembered.objects.get().through) == (2, 2)
+    PriorRecipient.objects.all().delete()
+    IndexedRun.objects.all().delete()
+    prior_recipients.index_step(run.pk)
+    assert (PriorRecipient.objects.count(), IndexedRun.objects.get().through) == (2, 2)
     with pytest.raises(RuntimeError), transaction.atomic():
-        remembering.go_on(run.pk)
+        prior_recipients.index_step(run.pk)
         raise RuntimeError("killed")
-    assert Remembered.objects.get().through == 2
+    assert IndexedRun.objects.get().through == 2
     following = start(campaign)
     engine.advance(following.pk, now=timezone.now())
     following.refresh_from_db()
     assert following.planned is None, "nobody is chosen while somebody may be missing"
     assert chosen(advance(following, times=3)) == []
-    assert Had.objects.count() == len(people)
+    assert PriorRecipient.objects.count() == len(people)
 
 
 def test_a_run_that_is_sent_again_is_read_again(project: Project, fcm: Fcm) -> None:
     ada = person(project)
     campaign = series(project)
     run = send(campaign)
-    Had.objects.all().delete()
+    PriorRecipient.objects.all().delete()
     became(run, status="rejected", reason="unreachable")
     assert control.send_again(run, by="user:alice") == 1
     following = advance(start(campaign))
     assert chosen(following) == [], "who still waits in another run is not chosen"
     advance(work(run))
-    assert [row.contact_id for row in Had.objects.all()] == [ada.pk]
+    assert [row.contact_id for row in PriorRecipient.objects.all()] == [ada.pk]
 
 
 def test_who_was_refused_is_not_sent_to_again_once_a_later_run_has_them(
@@ -199,7 +199,7 @@ def test_who_was_refused_is_not_sent_to_again_once_a_later_run_has_them(
     ada = person(project)
     campaign = series(project)
     run = send(campaign)
-    Had.objects.all().delete()
+    PriorRecipient.objects.all().delete()
     became(run, status="rejected", reason="unreachable")
     following = advance(start(campaign))
     assert chosen(following) == [ada.pk]
@@ -271,4 +271,4 @@ def test_a_run_whose_people_were_not_remembered_is_read_by_the_next_sweep(
         cursor.execute("DELETE FROM campaigns_had; DELETE FROM campaigns_remembered")
     assert run.pk in engine.sweep(timezone.now())
     advance(run)
-    assert Had.objects.count() == 1
+    assert PriorRecipient.objects.count() == 1

@@ -19,9 +19,9 @@ from campaigns.runs.caps.counted import Counted
 from campaigns.runs.caps.places import Place
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.claiming import claim
-from campaigns.runs.had.had import Had
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages.taking import take
+from campaigns.runs.prior_recipients import PriorRecipient
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from campaigns.sending.sending import Sending
@@ -339,7 +339,7 @@ def test_no_place_is_left_to_who_gets_nothing_of_the_higher_one(
     higher = planned(project, once_each=True)
     assert higher.campaign_id
     person = people[0].contact_id
-    Had.objects.create(contact_id=person, campaign_id=higher.campaign_id, run_id=0)
+    PriorRecipient.objects.create(contact_id=person, campaign_id=higher.campaign_id, run_id=0)
     lower = begun(project)
     assert foretold(lower) == []
     assert ends(lower) == [(ACCEPTED, ""), (ACCEPTED, "")]

@@ -27,8 +27,8 @@ from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import wrong_text
 from campaigns.planning.variants import launching
+from campaigns.runs import prior_recipients
 from campaigns.runs.chunk import at_work
-from campaigns.runs.had import had
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE
 from notifications.keys import credentials
@@ -375,7 +375,7 @@ def _launched_at(run: Run, campaign: Campaign) -> datetime:
 
 def of_had(campaign: Campaign) -> Iterator[Doubt]:
     """Since when it is known who had it."""
-    until = had.lost_until(campaign.pk) if campaign.once_each else None
+    until = prior_recipients.unknown_until(campaign.pk) if campaign.once_each else None
     if until is None:
         return
     said = _(

@@ -23,9 +23,9 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.skips.loss import Loss
 from campaigns.planning.variants import launching
 from campaigns.planning.variants.variant import Wording
+from campaigns.runs import prior_recipients
 from campaigns.runs.caps import places
 from campaigns.runs.caps.counted import Coming, enough_by
-from campaigns.runs.had import had
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN
@@ -231,7 +231,7 @@ def who_had_it(campaign: Campaign, begun: Run | None = None) -> Sql | None:
     """Of `c`; None: the campaign asks nobody for it."""
     if not (campaign.once_each and campaign.pk):
         return None
-    got = had.any_of(campaign.pk, besides=begun.pk if begun else 0)
+    got = prior_recipients.received(campaign.pk, except_run=begun.pk if begun else 0)
     sql = " OR ".join(one for one, _params in got)
     return Sql(f"({sql})", [param for _one, params in got for param in params])
 

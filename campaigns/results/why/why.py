@@ -13,7 +13,7 @@ from typing import Any
 from campaigns.first_part.first_part import held
 from campaigns.results.why.now import Fate, Now, how_they_stand
 from campaigns.results.why.rows import Row, rows_of
-from campaigns.runs.had import had
+from campaigns.runs import prior_recipients
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
@@ -165,7 +165,7 @@ def _brought_before(run: Run, contact: Contact) -> Run | None:
     """The earlier run that brought them a campaign that goes to nobody twice."""
     if not (run.once_each and run.campaign_id):
         return None
-    brought = had.run_that_brought_it(run.campaign_id, contact.pk)
+    brought = prior_recipients.first_run(run.campaign_id, contact.pk)
     return brought if brought and brought.pk < run.pk else None
 
 

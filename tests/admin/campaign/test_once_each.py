@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns.planning import foreseen
 from campaigns.planning.campaign import Campaign
-from campaigns.runs.had.had import Had, Remembered
+from campaigns.runs.prior_recipients import IndexedRun, PriorRecipient
 from campaigns.runs.run import Run
 from notifications import dispatch
 from notifications.keys.credentials import ServiceAccount
@@ -56,8 +56,8 @@ def test_before_it_was_asked_for_the_review_counts_by_the_runs_themselves(
     alice = Caller(project)
     assert alice.get(path).json()["who"]["sent_to"] == 0
 
-    Remembered.objects.all().delete()
-    Had.objects.all().delete()
+    IndexedRun.objects.all().delete()
+    PriorRecipient.objects.all().delete()
     Run.objects.filter(pk=run.pk).update(forgotten_at=timezone.now())
     told = alice.get(path).json()
     assert [one["code"] for one in told["warnings"] if one["code"] == "had_unknown"]

@@ -7,10 +7,10 @@ from tests.chaos.bug import bug, patch
 
 @bug("a run is not asked whom earlier ones may have reached", fault="F105")
 def _only_those_surely_reached() -> None:
-    from campaigns.runs.had import had, remembering
 
-    patch(had, "GOT_IT", had.GOT_IT[:1])
-    patch(remembering, "GOT_IT", had.GOT_IT[:1])
+    from campaigns.runs import prior_recipients
+
+    patch(prior_recipients, "RECEIVED", prior_recipients.RECEIVED[:1])
 
 
 @bug("a run goes to those who have had it, too", fault="F105")
