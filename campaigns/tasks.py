@@ -209,7 +209,7 @@ def send_to_many() -> None:
 
 
 def answer_events(project_id: int, written: Written) -> None:
-    """In the transaction that writes the events: see apps.py."""
+    """In the transaction that writes the events: see registrations.py."""
     due = arriving.make_triggers(project_id, written)
     if due is None or due > timezone.now() + NEXT_SWEEP:
         return

@@ -9,13 +9,6 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("People")
 
     def ready(self) -> None:
-        from notifications import naming  # these need the models, not there before this
-        from notifications.inbox import reading as inbox  # noqa: F401  # for every export
-        from notifications.outgoing import of_person
-        from notifications.people.consent import suppression  # noqa: F401  # the same
-        from notifications.people.erased import ERASED
-        from notifications.people.events import reading  # noqa: F401  # the same
-        from notifications.staff import entering  # noqa: F401  # the first listens from now on
+        from notifications import naming  # this needs the models
 
         naming.name_rows(self, naming.FIELDS, naming.ROWS)
-        ERASED.append(of_person.forget)

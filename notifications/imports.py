@@ -25,7 +25,7 @@ from notifications.postgres import clock
 from notifications.staff import audit
 
 add_part, parts_there = upload.add_part, upload.parts_there
-URGENT = lanes.URGENT
+urgent_work = lanes.urgent_work
 READ = ("ready", "checked")  # its columns are known, and nothing of people was changed
 
 

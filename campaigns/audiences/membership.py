@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.audiences.audience import Audience, Member
-from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 from notifications.people.locking import stay
 
@@ -116,7 +115,6 @@ def take_off(audience: Audience, people: Iterable[int]) -> Change:
     return Change(added=0, removed=on_it.delete()[0])
 
 
-@section("lists")
 def lists_of(contact: Contact) -> list[dict[str, Any]]:
     """The static lists a person is on."""
     on = Audience.objects.filter(members__contact=contact).order_by("pk")

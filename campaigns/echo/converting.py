@@ -111,8 +111,8 @@ WITH told AS MATERIALIZED (
 
 
 def count_events(project_id: int, written: Written) -> None:
-    """In the transaction that writes the events: see apps.py. If the process dies here: neither
-    they nor what they count for is there."""
+    """In the transaction that writes the events. If the process dies here: neither they nor what
+    they count for is there."""
     with connection.cursor() as cursor:
         cursor.execute(GOALS, [sorted({event.name for _, event in written}), project_id])
         if not (names := {name for (name,) in cursor.fetchall()}):

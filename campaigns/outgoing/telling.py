@@ -1,6 +1,6 @@
 """Telling: what became true is put in the outbox, in the transaction that makes it true.
 
-Each is called by what does the deed (see apps.py), and asks nothing where nobody wants to hear.
+`registrations.py` says what calls each. Without an endpoint that wants to hear, nothing is read.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from campaigns.echo.receipt import NAMES
 from campaigns.results.sent import every_run, sent_to
 from campaigns.runs import best_hour
 from campaigns.runs.run import Run
-from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
 TOLD = """
@@ -24,7 +23,6 @@ ORDER BY told.run_id DESC, told.seq, told.at, told.event
 """
 
 
-@section("receipts")
 def receipts_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """All that their phones reported, of all runs, with what the phone's clock said."""
     for runs in every_run(contact):
@@ -37,13 +35,11 @@ def receipts_of(contact: Contact) -> Iterator[dict[str, Any]]:
             yield {**told, "at": at, "at_phone": phone_at}
 
 
-@section("opens")
 def opens_of(contact: Contact) -> list[str]:
     """In which hours they opened messages, by their own clock: as kept for their best hour."""
     return best_hour.told_of(contact.pk)
 
 
-@section("goals")
 def goals_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """Which runs with a goal they opened (or received), and what they did that counts for it."""
     reached: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)

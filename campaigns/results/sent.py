@@ -10,7 +10,6 @@ from typing import Any
 from django.db import connection
 
 from campaigns.runs.run import Run
-from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
 SEQ_BITS = 31
@@ -115,7 +114,6 @@ def _newest_runs(
         last = some[-1]
 
 
-@section("deliveries")
 def deliveries_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """All deliveries of a person, of all runs."""
     platforms = dict(contact.devices.values_list("pk", "platform"))

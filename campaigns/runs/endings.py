@@ -1,7 +1,6 @@
 """Endings: outcomes of recipients, for listeners that report them, such as webhooks.
 
-Listeners run in the transaction that writes the rows, wherever a row becomes final. `apps.py`
-registers them.
+Listeners run in the transaction that writes the rows, wherever a row becomes final.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from campaigns.runs.run import Run
+from notifications.values.registry import Registry
 
 
 class Ended(Protocol):
@@ -52,9 +52,10 @@ class Ending:
 
 NO_DEVICE = "no_device"  # the reason of a message to a person without a device
 
-LISTENERS: list[Callable[[Run, Sequence[Ended], datetime], object]] = []
+# Called inside the transaction that writes these outcomes.
+on_outcomes = Registry[Callable[[Run, Sequence[Ended], datetime], object]]()
 
 
 def tell(run: Run, ended: Sequence[Ended], at: datetime) -> None:
-    for listener in LISTENERS:
+    for listener in on_outcomes:
         listener(run, ended, at)

@@ -16,7 +16,6 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
-from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
 RECEIVED = (Delivery.Status.ACCEPTED, Delivery.Status.UNKNOWN)
@@ -119,8 +118,7 @@ def forget(contact_ids: Sequence[int]) -> None:
     PriorRecipient.objects.filter(contact_id__in=contact_ids).delete()
 
 
-@section("had")
-def _section_of_person(contact: Contact) -> Iterator[dict[str, Any]]:
+def prior_campaigns_of(contact: Contact) -> Iterator[dict[str, Any]]:
     theirs = PriorRecipient.objects.filter(contact_id=contact.pk).order_by("campaign_id")
     return ({"campaign": one.campaign_id, "run": one.run_id} for one in theirs.iterator())
 

@@ -24,6 +24,7 @@ from notifications.people.consent import caps, quiet_hours, standing
 from notifications.people.consent.caps import Caps
 from notifications.people.consent.hours import QuietHours
 from notifications.people.project import OfProject
+from notifications.values.registry import Registry
 
 KNOWN_STATES = [
     "scheduled", "preparing", "sending", "rehearsing", "paused", "finished", "cancelled", "open",
@@ -31,8 +32,8 @@ KNOWN_STATES = [
 # The only ones of a rehearsal: no release sends a run that is not `sending` or `open`.
 STATES_OF_REHEARSALS = ["preparing", "rehearsing", "paused", "finished", "cancelled"]
 
-# Whoever tells others how runs move is told in the transaction that moves one: see apps.py.
-LISTENERS: list[Callable[[Run], object]] = []
+# Called inside the transaction that changes a run's state.
+on_run_moved = Registry[Callable[["Run"], object]]()
 # Has not begun, and nobody is being chosen for it yet.
 WAITS = Q(state="scheduled") | Q(state="paused", planned__isnull=True)
 # A run cancelled before anything left gives its occurrence back.
@@ -484,10 +485,10 @@ class Run(OfProject):
         return True
 
     def tell(self) -> None:
-        """That it has moved, in the transaction that moved it. Of a rehearsal nobody is told."""
+        """Call the listeners, inside the transaction that changed the state. Not for rehearsals."""
         if self.is_rehearsal:
             return
-        for listener in LISTENERS:
+        for listener in on_run_moved:
             listener(self)
 
     def refused(self, what: str) -> Run.InvalidMove:

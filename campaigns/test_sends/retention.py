@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from campaigns.test_sends.models import DeviceTest, SentTest
-from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
 KEPT_FOR = timedelta(days=7)
@@ -23,7 +22,6 @@ def forget(contact_ids: Sequence[int]) -> None:
     DeviceTest.objects.filter(contact_id__in=contact_ids).delete()
 
 
-@section("tests")
 def tests_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """Export the test sends to a contact's devices, newest first."""
     tests = DeviceTest.objects.filter(contact_id=contact.pk).select_related("test")

@@ -1,3 +1,4 @@
-"""Automations: what a person is sent because of something they did. Events make triggers, and each
-of these is decided once. The tasks, the doors and, through apps.py, the writing of events enter.
+"""Automations: messages that are sent because of something a person did.
+
+Writing events creates triggers (see `registrations.py`), and each trigger is decided once.
 """

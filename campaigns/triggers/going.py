@@ -12,7 +12,6 @@ from typing import Any
 from django.db import connection
 
 from campaigns.triggers.trigger import Trigger
-from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
 AT_ONCE = 20_000  # rows in one transaction: about half a second
@@ -45,8 +44,7 @@ def remove_old(ends: dict[int, datetime | None]) -> Iterator[int]:
             yield removed
 
 
-@section("automations")
-def _told(contact: Contact) -> Iterator[dict[str, Any]]:
+def automations_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """What automations made of the things a person did."""
     theirs = Trigger.objects.filter(contact_id=contact.pk).select_related("automation")
     return (

@@ -10,7 +10,6 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from notifications.inbox.item import InboxItem
-from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
 
@@ -74,8 +73,7 @@ def unseen_together(people: Collection[int], words: Collection[str]) -> dict[tup
         return {(person, word): count for person, word, count in cursor.fetchall()}
 
 
-@section("inbox")
-def _kept(contact: Contact) -> Iterator[dict[str, Any]]:
+def export_items(contact: Contact) -> Iterator[dict[str, Any]]:
     """What is there, expired or not, until it is removed."""
     told = ("category", "collapse", "created_at", "expires_at", "seen_at", "read_at", "archived_at")
     mine = InboxItem.objects.filter(contact=contact).select_related("text").order_by("pk")

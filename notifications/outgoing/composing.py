@@ -41,7 +41,7 @@ class Said:
     label: str = ""  # what to do there
 
 
-# Who knows what a kind means says it, in the language that is active: see apps.py.
+# The text of each kind, in the language that is active: see `campaigns/registrations.py`.
 WORDS: dict[str, Callable[[dict[str, Any]], Said]] = {}
 
 

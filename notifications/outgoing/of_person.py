@@ -15,7 +15,6 @@ from django.db import connection
 
 from notifications.outgoing.call import CONTACTS, Call
 from notifications.outgoing.endpoint import Endpoint
-from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
 AT_ONCE = 500  # calls
@@ -111,8 +110,7 @@ def _there(project_id: int, names: Iterable[str]) -> set[str]:
 # --- Shown ----------------------------------------------------------------------------------------
 
 
-@section("reports")
-def _told(contact: Contact) -> Iterator[dict[str, Any]]:
+def reports_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """What other systems were told of them. What a call says of others is the others'."""
     endpoints = _endpoints(contact.project_id)
     with connection.cursor() as cursor:

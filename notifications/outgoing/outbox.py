@@ -18,9 +18,10 @@ from psycopg.types.json import Jsonb
 
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import DISABLED
+from notifications.values.registry import Registry
 
-# Rung when there is something; see apps.py: only tasks ring.
-BELLS: list[Callable[[], None]] = []
+# Called inside the transaction that writes what is to be reported.
+on_report_written = Registry[Callable[[], None]]()
 
 
 class Outgoing(models.Model):
@@ -106,5 +107,5 @@ def put_for_people(endpoint: Endpoint, why: str, *, at: datetime) -> None:
 
 
 def ring() -> None:
-    for bell in BELLS:
-        bell()
+    for listener in on_report_written:
+        listener()

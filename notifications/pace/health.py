@@ -22,13 +22,14 @@ from notifications.outgoing.ways.posting import Answer, Bounds
 from notifications.pace import level
 from notifications.pace.level import LEVEL, Read, Trouble
 from notifications.people.project import LONGEST_NUMBER, Project
+from notifications.values.registry import Registry
 
 EVERY = timedelta(seconds=2)
 BOUNDS = Bounds(seconds=2.0, read=1_000_000, kept=1_000_000)
 LOST = timedelta(seconds=3)  # longer than an asking
 
-# Whoever makes a rate of a level is told of each: see apps.py.
-LISTENERS: list[Callable[[Project, float], object]] = []
+# Called with each level that a project's backend reports.
+on_level_reported = Registry[Callable[[Project, float], object]]()
 
 # Not while another asks; the clock may have jumped back since. Looked at first without a lock: all
 # who send look, four times a second.
@@ -106,7 +107,7 @@ def forget(project_id: int) -> None:
 
 
 def tell(project: Project, level: float) -> None:
-    for listener in LISTENERS:
+    for listener in on_level_reported:
         listener(project, level)
 
 

@@ -18,16 +18,16 @@ from notifications.people.installations import LENGTH, retire_older
 from notifications.people.locking import hold
 from notifications.people.project import OfProject, Project
 from notifications.people.tails import BACKWARDS
+from notifications.values.registry import Registry
 from notifications.values.text import unstorable
 
 MAX_ADDRESS = 2_048
 MAX_VERSION = 50
 
 
-# Whoever tells others that devices were retired is told in the transaction that does it, where
-# somebody wants to hear: see apps.py.
+# Called inside the transaction that retires devices, if an endpoint wants to hear of it.
 WANTED = "device.retired"
-LISTENERS: list[Callable[[list[int]], object]] = []
+on_devices_retired = Registry[Callable[[list[int]], object]]()
 
 
 def seen_at(of: str) -> str:
@@ -205,7 +205,7 @@ def _wanted(devices: models.QuerySet[Device]) -> dict[int, list[str]]:
 
 def _tell(retired: dict[int, list[str]]) -> None:
     if told := [pk for pk, wanted in retired.items() if WANTED in wanted]:
-        for listener in LISTENERS:
+        for listener in on_devices_retired:
             listener(told)
 
 

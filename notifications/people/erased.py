@@ -13,12 +13,14 @@ from datetime import datetime, timedelta
 from django.db import models, transaction
 from django.utils import timezone
 
+from notifications.values.registry import Registry
+
 KEPT_FOR = timedelta(minutes=10)  # see settings.DATABASES
 AT_ONCE = 1_000
 
-# What other rooms keep of people without a foreign key goes in the transaction that erases them, by
-# their numbers: each room adds its own at the start (see apps.py).
-ERASED: list[Callable[[Sequence[int]], None]] = []
+# Called inside the transaction that erases people, to delete what is kept of them without a foreign
+# key.
+on_people_erased = Registry[Callable[[Sequence[int]], None]]()
 
 
 class Erased(models.Model):
@@ -53,5 +55,5 @@ def _some_more(now: datetime) -> bool:
 
 
 def _forget(contact_ids: Sequence[int]) -> None:
-    for forget in ERASED:
+    for forget in on_people_erased:
         forget(contact_ids)

@@ -18,7 +18,7 @@ from campaigns.audiences import reach
 from campaigns.figures import keeping
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.rehearsal import Rehearsal
-from campaigns.runs.run import LISTENERS, Run
+from campaigns.runs.run import Run, on_run_moved
 from notifications.outgoing.outbox import Outgoing
 from notifications.people.contact import Contact
 from notifications.people.device import Device
@@ -160,7 +160,7 @@ def test_people_read_the_same_after_it(project: Project, sent: Run, campaign: Ca
 
 
 def test_nobody_outside_is_told(project: Project, sent: Run, campaign: Campaign) -> None:
-    assert LISTENERS, "or nobody would be told of anything"
+    assert on_run_moved, "or nobody would be told of anything"
     make_endpoint(project, "https://shop.example/hook")
     try_everything(campaign)
     assert not Outgoing.objects.exists()

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from campaigns.runs.ledger import Answer
-from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
 
@@ -19,7 +18,6 @@ def answers_to(run_id: int, seqs: list[int]) -> dict[int, list[Answer]]:
     return found
 
 
-@section("answers")
 def answers_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """All of a person, in all runs."""
     theirs = Answer.objects.filter(contact_id=contact.pk).order_by("run_id", "seq", "attempt")

@@ -9,7 +9,6 @@ from django.db import connection, models
 
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
-from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 
 # A text that others share is not theirs alone, and stays for the others.
@@ -46,7 +45,6 @@ def _kept() -> Any:
     return models.Q(kind=Run.Kind.MESSAGES, forgotten_at=None)
 
 
-@section("messages")
 def messages_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """All messages to a person, newest first."""
     days = Run.every.filter(_kept(), project=contact.project_id).order_by("-pk")

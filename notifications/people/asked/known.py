@@ -1,7 +1,4 @@
-"""Everything known about one person, in sections: each room that stores something adds its own.
-
-A section is registered at the start, when the file that has it is imported (see apps.py).
-"""
+"""The export of everything that is kept about one person, in sections."""
 
 from __future__ import annotations
 
@@ -12,26 +9,17 @@ import orjson
 
 from notifications.people.contact import Contact
 from notifications.values import exact
+from notifications.values.registry import Registry
 
 Section = Callable[[Contact], Any]  # a long section is an iterator
-SECTIONS: dict[str, Section] = {}
-
-
-def section(name: str) -> Callable[[Section], Section]:
-    """Every export has the result of this function under this name."""
-
-    def add(tell: Section) -> Section:
-        SECTIONS[name] = tell
-        return tell
-
-    return add
+sections = Registry[tuple[str, Section]]()  # each with its name in the export
 
 
 def everything(contact: Contact) -> Iterator[bytes]:
     """A JSON object in pieces, of which only one is in memory. Raises Contact.DoesNotExist if the
     person is erased in the meantime: half an export must not look complete."""
     between = b"{"
-    for name, tell in SECTIONS.items():
+    for name, tell in sections:
         yield between + _json(name) + b": "
         yield from _pieces(tell(contact))
         between = b",\n"
@@ -55,8 +43,7 @@ def _json(value: Any) -> bytes:
     return exact.dumps(value, orjson.OPT_UTC_Z)
 
 
-@section("contact")
-def _themselves(contact: Contact) -> dict[str, Any]:
+def contact_itself(contact: Contact) -> dict[str, Any]:
     return {
         "external_id": contact.external_id,
         "project": contact.project.slug,
@@ -69,8 +56,7 @@ def _themselves(contact: Contact) -> dict[str, Any]:
     }
 
 
-@section("devices")
-def _devices(contact: Contact) -> list[dict[str, Any]]:
+def devices_of(contact: Contact) -> list[dict[str, Any]]:
     told = ("platform", "app_version", "registered_at", "registered_from", "last_seen_at",
             "retired_at")  # fmt: skip
     return [

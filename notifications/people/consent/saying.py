@@ -15,6 +15,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from notifications.people.project import Project
+from notifications.values.registry import Registry
 
 EVERYTHING = ""  # the category of an answer about all marketing: subscribed or not
 
@@ -148,9 +149,8 @@ class No:
     external_id: str
 
 
-# Whoever tells others who said no is told in the transaction that writes it, where somebody wants
-# to hear: see apps.py.
-LISTENERS: list[Callable[[Project, list[No]], object]] = []
+# Called inside the transaction that writes the answers, if an endpoint wants to hear of opt-outs.
+on_opt_outs = Registry[Callable[[Project, list[No]], object]]()
 
 
 def say_all(
@@ -166,6 +166,6 @@ def say_all(
         cursor.execute(SAY.format(given=given.sql) + told, params)
         changed: int = cursor.rowcount
         if told and (nos := [no for no in (No(*row) for row in cursor) if not no.wanted]):
-            for listener in LISTENERS:
+            for listener in on_opt_outs:
                 listener(project, nos)
     return changed

@@ -12,7 +12,6 @@ from django.db.models import Q
 from django.db.models.functions import Upper
 from django.utils.translation import gettext_lazy as _
 
-from notifications.people.asked.known import section
 from notifications.people.consent.change import ConsentChange
 from notifications.people.contact import Contact
 from notifications.people.project import OfProject, Project
@@ -83,7 +82,6 @@ def suppression_of(contact: Contact) -> Suppression | None:
     ).first()
 
 
-@section("consent")
 def consent_of(contact: Contact) -> dict[str, Any]:
     """A person's answers with time and source, and whether the person is suppressed."""
     suppressed = suppression_of(contact)

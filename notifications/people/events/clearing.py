@@ -14,6 +14,7 @@ from notifications.people.events.partitions import TABLE, name_of
 from notifications.people.retention import Kept, Kind, ends_of_life
 from notifications.postgres import clock
 from notifications.postgres.budget import TooSlow, within
+from notifications.values.registry import Registry
 
 PAGES = 2_000  # pages of a table in one transaction: 16 MB, some 140,000 events, 0.1 to 0.5 s
 LOCK_MILLISECONDS = 500  # longer readers are not disturbed: the next tick tries again
@@ -27,8 +28,8 @@ WHERE relid = %s::regclass AND last_analyze > statement_timestamp() - interval '
 """
 
 Ends = dict[int, datetime | None]
-# What others keep of events goes with them: see apps.py.
-WITH_THEM: list[Callable[[Ends], Iterator[int]]] = []
+# Each removes what it keeps of events that are too old.
+on_events_removed = Registry[Callable[[Ends], Iterator[int]]]()
 
 
 def make_ahead(*, now: datetime) -> None:
@@ -75,7 +76,7 @@ def remove(ends: Ends) -> Iterator[int]:
         if last and month.begins < last:
             with suppress(OperationalError):  # a reader holds it for longer than we wait
                 yield from _remove_month(month, ends)
-    for remove_theirs in (event_ids.remove_old, *WITH_THEM):
+    for remove_theirs in (event_ids.remove_old, *on_events_removed):
         yield from remove_theirs(ends)
 
 

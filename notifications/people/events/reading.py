@@ -11,7 +11,6 @@ from typing import Any
 
 from django.db import connection
 
-from notifications.people.asked.known import section
 from notifications.people.contact import Contact
 from notifications.people.events.partitions import TABLE
 from notifications.postgres.budget import TooSlow, within
@@ -90,8 +89,7 @@ def all_of(contact_id: int) -> Iterator[Did]:
         at, *_rest, place = rows[-1]
 
 
-@section("events")
-def _told(contact: Contact) -> Iterator[dict[str, Any]]:
+def events_of(contact: Contact) -> Iterator[dict[str, Any]]:
     return (
         {"name": did.name, "at": did.at, "properties": did.properties} for did in all_of(contact.pk)
     )

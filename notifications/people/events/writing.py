@@ -22,6 +22,7 @@ from notifications.people.events.months import of_all
 from notifications.people.events.partitions import TABLE
 from notifications.people.retention import days_of
 from notifications.values import exact
+from notifications.values.registry import Registry
 
 MAX_PROPERTIES = 20
 MAX_WRITTEN = 2_000  # bytes of JSON: a thousand events fit into a request, millions on a disk
@@ -41,8 +42,8 @@ class Event:
 
 
 Written = Sequence[tuple[int, Event]]  # each with its person
-# Whoever answers what people do is told in the transaction that writes it: see apps.py.
-LISTENERS: list[Callable[[int, Written], object]] = []
+# Called inside the transaction that writes the events.
+on_events_written = Registry[Callable[[int, Written], object]]()
 
 
 def validate_properties(properties: Any) -> None:
@@ -111,7 +112,7 @@ def take(project_id: int, events: Sequence[Event]) -> Taken:
         of_known = [(known[event.contact], event) for event in events if event.contact in known]
         written = _accepted_once(project_id, of_known)
         _append(project_id, written)
-        for listener in LISTENERS:
+        for listener in on_events_written:
             listener(project_id, written)
     unknown = {event.contact for event in events} - known.keys()
     return Taken(unknown, duplicates=len(of_known) - len(written))

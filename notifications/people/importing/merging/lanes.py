@@ -22,14 +22,15 @@ from notifications.people.importing.merging.parts import Parts, Span, progress
 from notifications.people.importing.model import Import, keep
 from notifications.postgres import clock
 from notifications.postgres.outage import patiently
+from notifications.values.registry import Registry
 
 PEOPLE_AT_ONCE = 20_000  # rows; about a second
 PEOPLE_AT_FIRST = 1_000  # then PostgreSQL counts them
 ERASED_AT_ONCE = 1_000
 WORTH_TWO = 100_000  # people who are left
 Ended = Callable[[Import], None]
-# Whoever does something that is more urgent says here whether it is under way: see apps.py.
-URGENT: list[Callable[[], bool]] = []
+# Each says whether something more urgent than imports is under way.
+urgent_work = Registry[Callable[[], bool]]()
 
 
 def go_on(one: Import, ended: Ended, *, until: float) -> None:
@@ -101,7 +102,9 @@ def _may_be_two(one: Import) -> bool:
     if one.people - one.handled < WORTH_TWO:
         return False
     others = Import.objects.filter(project=one.project_id, state=Import.State.MERGING)
-    return not others.exclude(pk=one.pk).exists() and not any(asked() for asked in URGENT)
+    return not others.exclude(pk=one.pk).exists() and not any(
+        is_under_way() for is_under_way in urgent_work
+    )
 
 
 def _two_at_once(one: Import, parts: Parts, until: float) -> None:

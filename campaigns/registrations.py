@@ -1,0 +1,82 @@
+"""All registrations: who is called when something happens in a place that cannot import them.
+
+Each registry is declared where it is called. `apps.py` imports this file once the models exist.
+"""
+
+from __future__ import annotations
+
+from campaigns import tasks
+from campaigns.alerts import retention as alert_retention
+from campaigns.alerts import texts as alert_texts
+from campaigns.audiences import membership
+from campaigns.echo.converting import count_events
+from campaigns.engine import forgetting, load, retaining
+from campaigns.outgoing import telling, words
+from campaigns.results import echoed, sent
+from campaigns.results.why import answers
+from campaigns.runs import best_hour, endings, prior_recipients, run
+from campaigns.runs.caps import counted
+from campaigns.runs.messages import of_person as messages_of_person
+from campaigns.test_sends import retention as test_retention
+from campaigns.triggers import going
+from notifications import imports
+from notifications.inbox import reading as inbox
+from notifications.outgoing import composing, outbox
+from notifications.outgoing import of_person as reports_of_person
+from notifications.pace import health
+from notifications.people import device, erased
+from notifications.people.asked import known
+from notifications.people.consent import saying, suppression
+from notifications.people.events import clearing, reading, writing
+from notifications.staff import entering  # noqa: F401  # connects Django's signals of sign-ins
+from notifications.tasks import send_reports_on_commit
+
+# --- Something happened ---------------------------------------------------------------------------
+
+run.on_run_moved.add(telling.of_move)
+endings.on_outcomes.add(telling.of_outcomes)
+device.on_devices_retired.add(telling.of_retired)
+saying.on_opt_outs.add(telling.of_nos)
+writing.on_events_written.add(tasks.answer_events, count_events)
+health.on_level_reported.add(load.reported)
+outbox.on_report_written.add(send_reports_on_commit)
+
+# --- What goes with people, and with old events ---------------------------------------------------
+
+erased.on_people_erased.add(
+    reports_of_person.forget,
+    forgetting.forget_answers,
+    messages_of_person.forget,
+    counted.forget,
+    prior_recipients.forget,
+    best_hour.forget,
+    test_retention.forget,
+)
+clearing.on_events_removed.add(going.remove_old)
+retaining.KINDS[alert_retention.KIND.name] = alert_retention.KIND
+
+# --- What an export says of one person ------------------------------------------------------------
+
+known.sections.add(
+    ("contact", known.contact_itself),
+    ("devices", known.devices_of),
+    ("consent", suppression.consent_of),
+    ("lists", membership.lists_of),
+    ("events", reading.events_of),
+    ("messages", messages_of_person.messages_of),
+    ("deliveries", sent.deliveries_of),
+    ("answers", answers.answers_of),
+    ("receipts", echoed.receipts_of),
+    ("opens", echoed.opens_of),
+    ("goals", echoed.goals_of),
+    ("had", prior_recipients.prior_campaigns_of),
+    ("automations", going.automations_of),
+    ("tests", test_retention.tests_of),
+    ("inbox", inbox.export_items),
+    ("reports", reports_of_person.reports_of),
+)
+
+# --- The rest -------------------------------------------------------------------------------------
+
+imports.urgent_work.add(run.messages_leave)
+composing.WORDS |= words.WORDS | alert_texts.WORDS
