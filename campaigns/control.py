@@ -30,7 +30,7 @@ from campaigns.runs.series import ONCE
 from campaigns.runs.variants.group import name_of
 from campaigns.runs.variants.variant import has_variants
 from campaigns.triggers.automation import Automation
-from notifications.pace import load
+from notifications.pacing import load
 from notifications.people import device
 from notifications.staff import audit
 

@@ -9,7 +9,7 @@ from campaigns import tasks
 from campaigns.alerts import retention as alert_retention
 from campaigns.alerts import texts as alert_texts
 from campaigns.audiences import membership
-from campaigns.echo.converting import count_events
+from campaigns.engagement.converting import count_events
 from campaigns.engine import forgetting, load, retaining
 from campaigns.outgoing import telling, words
 from campaigns.results import echoed, sent
@@ -23,7 +23,7 @@ from notifications import imports
 from notifications.inbox import reading as inbox
 from notifications.outgoing import composing, outbox
 from notifications.outgoing import of_person as reports_of_person
-from notifications.pace import health
+from notifications.pacing import health
 from notifications.people import device, erased
 from notifications.people.asked import known
 from notifications.people.consent import saying, suppression

@@ -20,7 +20,7 @@ from django.utils import timezone
 from campaigns.alerts import evaluation
 from campaigns.alerts import tasks as alert_tasks
 from campaigns.audiences.lists import filling, sizes
-from campaigns.echo import recounting
+from campaigns.engagement import recounting
 from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
 from campaigns.figures import keeping

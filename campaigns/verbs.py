@@ -17,12 +17,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from campaigns import control
+from campaigns.canary import first_part
 from campaigns.engine import unknowns
-from campaigns.first_part import first_part
 from campaigns.planning import moving
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import MOVES, Run
-from notifications.pace import load
+from notifications.pacing import load
 from notifications.people import device
 from notifications.staff.access import Scope
 from notifications.staff.team import ROLE_OF_SCOPE, Role

@@ -15,7 +15,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from config import doors
-from notifications.admin.furniture import onward
+from notifications.admin.ui import onward
 from notifications.keys.inbox_token import Whose
 from notifications.staff.access import ApiKey
 from notifications.staff.second_factor import device_of

@@ -252,14 +252,14 @@ PAGE_RATE_PER_ADDRESS = env_int("PAGE_RATE_PER_ADDRESS", 50)  # of those who are
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "notifications.api.ground.authentication.ApiKeyAuthentication"
+        "notifications.api.base.authentication.ApiKeyAuthentication"
     ],
     "DEFAULT_PERMISSION_CLASSES": ["config.entry.ApiDoor"],
     "DEFAULT_THROTTLE_CLASSES": ["config.middleware.rate_limits.OnePerson"],
-    "DEFAULT_RENDERER_CLASSES": ["notifications.api.ground.rendering.OrjsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["notifications.api.ground.rendering.OrjsonParser"],
-    "DEFAULT_SCHEMA_CLASS": "notifications.api.ground.schema.Schema",
-    "EXCEPTION_HANDLER": "notifications.api.ground.problems.answer",
+    "DEFAULT_RENDERER_CLASSES": ["notifications.api.base.rendering.OrjsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["notifications.api.base.rendering.OrjsonParser"],
+    "DEFAULT_SCHEMA_CLASS": "notifications.api.base.schema.Schema",
+    "EXCEPTION_HANDLER": "notifications.api.base.problems.answer",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Carillon",
@@ -281,7 +281,7 @@ SPECTACULAR_SETTINGS = {
     "ENFORCE_NON_BLANK_FIELDS": True,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "notifications.api.ground.clients.finish",
+        "notifications.api.base.clients.finish",
     ],
     "ENUM_NAME_OVERRIDES": {
         "MessageDeviceStatus": "campaigns.runs.messages.outcome.DEVICE_STATUSES",
@@ -299,13 +299,13 @@ SPECTACULAR_SETTINGS = {
         "Operator": "campaigns.audiences.rules.OPERATORS",
         "NoWinner": "campaigns.runs.run.Run.NoWinner",
         "OnUnknown": "campaigns.runs.run.Run.OnUnknown",
-        "PaceLimit": "notifications.pace.gate.Limit",
+        "PaceLimit": "notifications.pacing.gate.Limit",
         "Reason": "campaigns.runs.reasons.Reason",
         "RunVerb": "campaigns.api.runs.PATHS",
-        "ReceiptEvent": "campaigns.echo.receipt.BY_NAME",
-        "FirstPartBound": "campaigns.first_part.judgement.Missed",
-        "FirstPartDecision": "campaigns.first_part.first_part.FirstPart.Decision",
-        "FirstPartPhase": "campaigns.first_part.shown.Phase",
+        "ReceiptEvent": "campaigns.engagement.receipt.BY_NAME",
+        "FirstPartBound": "campaigns.canary.judgement.Missed",
+        "FirstPartDecision": "campaigns.canary.first_part.FirstPart.Decision",
+        "FirstPartPhase": "campaigns.canary.shown.Phase",
         "FunnelStep": ["received", "displayed", "opened"],
         "GoalAfter": "campaigns.runs.run.Run.GoalAfter",
         "KeptOut": "campaigns.results.why.now.Fate",

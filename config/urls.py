@@ -18,8 +18,8 @@ from campaigns.rehearsals import pages as rehearsals
 from config.middleware import projects
 from config.pages import downtime, navigation, operations, retention, search
 from notifications.admin import own_password
-from notifications.api.ground.problems import no_such_address
-from notifications.api.ground.rendering import AlwaysTheReference
+from notifications.api.base.problems import no_such_address
+from notifications.api.base.rendering import AlwaysTheReference
 from notifications.api.reference import Reference
 
 admin.autodiscover()

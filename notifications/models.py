@@ -14,8 +14,8 @@ from notifications.keys.inbox_secret import InboxSecret as InboxSecret
 from notifications.outgoing.call import Call as Call
 from notifications.outgoing.endpoint import Endpoint as Endpoint
 from notifications.outgoing.outbox import Outgoing as Outgoing
-from notifications.pace.health import Health as Health
-from notifications.pace.load import Load as Load
+from notifications.pacing.health import Health as Health
+from notifications.pacing.load import Load as Load
 from notifications.people.attributes import Attribute as Attribute
 from notifications.people.consent.category import Category as Category
 from notifications.people.consent.change import ConsentChange as ConsentChange

@@ -26,7 +26,7 @@ from config.celery import app
 from notifications import dispatch, task_queue
 from notifications.keys import credentials
 from notifications.keys.credentials import ServiceAccount
-from notifications.pace import share
+from notifications.pacing import share
 from notifications.people.project import Project
 from tests import lanes
 from tests.given.builders import make_project

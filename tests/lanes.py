@@ -35,7 +35,7 @@ LONG = (
     "admin/audience/test_audience_browser.py",
     "stack/test_database_role.py",
     "keys/test_tokens.py",
-    "pace/test_pacing.py",
+    "pacing/test_pacing.py",
     "engine/test_chord.py",
     "engine/test_machine.py",
     "commands/test_healthy.py",

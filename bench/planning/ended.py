@@ -23,8 +23,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from bench.planning.snapshot import as_if_finished, prepare
-from campaigns.echo import recounting
-from campaigns.echo.receipt import Event
+from campaigns.engagement import recounting
+from campaigns.engagement.receipt import Event
 from campaigns.engine import counting
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.chunk import Chunk

@@ -25,7 +25,7 @@ from django.utils import timezone
 from bench.planning import solver
 from bench.planning.forecast import PEER
 from campaigns.audiences import reach
-from campaigns.echo.opening import learned, soon
+from campaigns.engagement.opening import learned, soon
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course import course
 from campaigns.planning.launch_check.launch_report import LaunchReport

@@ -11,9 +11,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from notifications.admin.furniture.dialogs import ask, done
-from notifications.admin.furniture.page import Page, page_url
-from notifications.admin.furniture.unfolded import action
+from notifications.admin.ui.dialogs import ask, done
+from notifications.admin.ui.page import Page, page_url
+from notifications.admin.ui.unfolded import action
 
 
 def copying(question: str | Promise, text: str | Promise) -> Callable[..., Any]:

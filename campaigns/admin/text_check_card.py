@@ -19,7 +19,7 @@ from campaigns.planning.text_check.asking import DAYS, Refused
 from campaigns.planning.text_check.text_check import MOST_DAYS, TextCheck, newest
 from campaigns.planning.variants import launching
 from campaigns.runs.variants.group import MAIN
-from notifications.admin.furniture.page import Page, actor
+from notifications.admin.ui.page import Page, actor
 from notifications.task_queue import enqueue_on_commit
 
 PAGE = "admin/campaigns/text_check/card.html"

@@ -11,11 +11,11 @@ from rest_framework.response import Response
 
 from campaigns.alerts.models import Alert, Kind
 from campaigns.alerts.texts import text_of
-from notifications.api.ground import pages
-from notifications.api.ground.fields import Nothing
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
+from notifications.api.base import pages
+from notifications.api.base.fields import Nothing
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView
 
 SLOW = {
     "id": 12,

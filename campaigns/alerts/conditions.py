@@ -17,9 +17,9 @@ from django.db.models import F, Func, IntegerField, Max, Q, QuerySet, Sum
 from django.utils.translation import gettext_noop
 
 from campaigns.alerts.models import Kind
-from campaigns.echo.funnel import opened
+from campaigns.canary.first_part import waited_since
+from campaigns.engagement.funnel import opened
 from campaigns.figures import quota
-from campaigns.first_part.first_part import waited_since
 from campaigns.results.repairs import stalled
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import OWN_TIMES, Cause

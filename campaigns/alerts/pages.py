@@ -24,8 +24,8 @@ from campaigns.alerts.conditions import CONDITIONS
 from campaigns.alerts.models import Alert, Kind, open_alerts, unacknowledged_alerts
 from campaigns.alerts.texts import AlertText, text_of
 from campaigns.runs.run import Run
-from notifications.admin.furniture.chosen import chosen, within
-from notifications.admin.furniture.page import actor
+from notifications.admin.ui.chosen import chosen, within
+from notifications.admin.ui.page import actor
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import Kind as EventKind
 from notifications.people.project import Project

@@ -20,14 +20,14 @@ from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audiences import reach, rules, why
 from campaigns.audiences.audience import Audience, Member, validate_rules
 from campaigns.planning.launch_check import doubts
-from notifications.api.ground import pages, query
-from notifications.api.ground.fields import CountedList, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.patience import patient, slow
-from notifications.api.ground.problems import Problem, refuses
-from notifications.api.ground.query import takes
-from notifications.api.ground.row import WritableRowView
-from notifications.api.ground.view import ApiView, save
+from notifications.api.base import pages, query
+from notifications.api.base.fields import CountedList, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.patience import patient, slow
+from notifications.api.base.problems import Problem, refuses
+from notifications.api.base.query import takes
+from notifications.api.base.row import WritableRowView
+from notifications.api.base.view import ApiView, save
 from notifications.api.named import ExternalId, contact_named, nobody
 from notifications.people.contact import Contact
 from notifications.people.locking import stay

@@ -11,10 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.engine import load
-from notifications.api.ground.fields import StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.view import ApiView
-from notifications.pace.load import Load
+from notifications.api.base.fields import StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.view import ApiView
+from notifications.pacing.load import Load
 
 NUMBER = "Must be a number from 0 (idle: send as planned) to 1 (send as slowly as you may)."
 NOBODY = {"level": None, "safe_rate_per_second": None, "reported_at": None, "silent": False}

@@ -31,13 +31,13 @@ from campaigns.runs.policy import POLICY, SETTINGS, Setting
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MOST_MORE
 from campaigns.texts.template import Template
-from notifications.api.ground import pages
-from notifications.api.ground.fields import Nothing, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.problems import Problem
-from notifications.api.ground.query import takes
-from notifications.api.ground.row import WritableRowView
-from notifications.api.ground.view import ApiView, save
+from notifications.api.base import pages
+from notifications.api.base.fields import Nothing, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.problems import Problem
+from notifications.api.base.query import takes
+from notifications.api.base.row import WritableRowView
+from notifications.api.base.view import ApiView, save
 from notifications.people.consent.category import Category
 from notifications.people.project import OfProject
 from notifications.task_queue import enqueue_on_commit

@@ -19,10 +19,10 @@ from campaigns.planning.skips.loss import Loss
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.texts.preview import Card
-from notifications.api.ground.patience import slow
-from notifications.api.ground.problems import ProblemErrorSerializer, flattened
-from notifications.api.ground.view import ApiView
-from notifications.pace.gate import Limit
+from notifications.api.base.patience import slow
+from notifications.api.base.problems import ProblemErrorSerializer, flattened
+from notifications.api.base.view import ApiView
+from notifications.pacing.gate import Limit
 
 
 class CheckedWhoSerializer(serializers.Serializer[Any]):

@@ -17,10 +17,10 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.variants import group
-from notifications.api.ground import pages, query
-from notifications.api.ground.patience import slow
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
+from notifications.api.base import pages, query
+from notifications.api.base.patience import slow
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView
 from notifications.api.named import contact_named
 
 FILTERS = [

@@ -21,13 +21,13 @@ from campaigns.audiences import membership
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.membership import Change
 from notifications.api import reading
-from notifications.api.ground import pages
-from notifications.api.ground.fields import CountedList, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.patience import patient
-from notifications.api.ground.query import takes
-from notifications.api.ground.row import RowView
-from notifications.api.ground.view import ApiView, save
+from notifications.api.base import pages
+from notifications.api.base.fields import CountedList, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.patience import patient
+from notifications.api.base.query import takes
+from notifications.api.base.row import RowView
+from notifications.api.base.view import ApiView, save
 from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 from notifications.staff import audit

@@ -15,9 +15,9 @@ from rest_framework.response import Response
 from campaigns import verbs
 from campaigns.api.results import opens
 from campaigns.api.results.opens import OpensSerializer
-from campaigns.first_part.first_part import FirstPart
-from campaigns.first_part.judgement import Missed
-from campaigns.first_part.shown import Phase, shown
+from campaigns.canary.first_part import FirstPart
+from campaigns.canary.judgement import Missed
+from campaigns.canary.shown import Phase, shown
 from campaigns.planning import foreseen
 from campaigns.planning.course.course import Course
 from campaigns.results import reports, why_this_rate
@@ -28,10 +28,10 @@ from campaigns.runs.run import Run
 from campaigns.runs.serializers import CauseSerializer, TotalsSerializer
 from campaigns.runs.sums import Totals
 from campaigns.runs.variants.group import LETTERS, name_of
-from notifications.api.ground import pages, query
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
-from notifications.pace.gate import Limit
+from notifications.api.base import pages, query
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView
+from notifications.pacing.gate import Limit
 
 ENDED = (Run.State.FINISHED, Run.State.CANCELLED)
 PATHS = [verb.path for verb in verbs.VERBS]

@@ -17,10 +17,10 @@ from campaigns.planning import local
 from campaigns.planning.campaign import MOST_EVERY, Campaign
 from campaigns.planning.repeats import cron, days_off, holidays, public_holidays, weekdays
 from campaigns.runs.policy import BY_CLOCK, NEVER, TIMES_OF
-from notifications.api.ground import query
-from notifications.api.ground.fields import CountedList, StrictSerializer
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
+from notifications.api.base import query
+from notifications.api.base.fields import CountedList, StrictSerializer
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView
 from notifications.values.languages import validate_locale
 from notifications.values.moments import YEARS
 from notifications.values.zones import validate_zone

@@ -14,12 +14,12 @@ from campaigns.planning import snippet_users
 from campaigns.texts import revision
 from campaigns.texts.snippets.judging import MOST_LETTERS
 from campaigns.texts.snippets.snippet import Snippet
-from notifications.api.ground import pages
-from notifications.api.ground.fields import JsonObject, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.query import takes
-from notifications.api.ground.row import WritableRowView
-from notifications.api.ground.view import ApiView, save
+from notifications.api.base import pages
+from notifications.api.base.fields import JsonObject, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.query import takes
+from notifications.api.base.row import WritableRowView
+from notifications.api.base.view import ApiView, save
 
 EXAMPLE = OpenApiExample(
     "A footer",

@@ -22,10 +22,10 @@ from campaigns.runs.run import Run
 from campaigns.runs.variants.group import LETTERS, MAIN, NUMBERS
 from campaigns.texts.content import TEXTS
 from campaigns.verbs import CHANGE_RATE, CHANGE_TEXT, GO_ON, MOVE, Verb
-from notifications.api.ground.fields import Nothing, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.problems import Problem
-from notifications.api.ground.view import ApiView
+from notifications.api.base.fields import Nothing, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.problems import Problem
+from notifications.api.base.view import ApiView
 from notifications.task_queue import enqueue_on_commit
 from notifications.values.zones import validate_zone
 

@@ -16,13 +16,13 @@ from campaigns.texts import revision
 from campaigns.texts.buttons import MOST
 from campaigns.texts.rendering import Reader, Unrenderable, render
 from campaigns.texts.template import Template
-from notifications.api.ground import pages
-from notifications.api.ground.fields import CountedList, JsonObject, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.problems import Problem, refuses
-from notifications.api.ground.query import takes
-from notifications.api.ground.row import WritableRowView
-from notifications.api.ground.view import ApiView, save
+from notifications.api.base import pages
+from notifications.api.base.fields import CountedList, JsonObject, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.problems import Problem, refuses
+from notifications.api.base.query import takes
+from notifications.api.base.row import WritableRowView
+from notifications.api.base.view import ApiView, save
 from notifications.api.named import contact_named
 from notifications.fcm import payload
 from notifications.gateway import Push

@@ -23,10 +23,10 @@ from campaigns.planning.text_check.stale import Why
 from campaigns.planning.text_check.text_check import MOST_DAYS, TextCheck, newest
 from campaigns.planning.text_check.words import Told
 from campaigns.runs.variants.group import MAIN, name_of
-from notifications.api.ground.fields import Nothing, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.problems import Problem, refuses
-from notifications.api.ground.view import ApiView
+from notifications.api.base.fields import Nothing, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.problems import Problem, refuses
+from notifications.api.base.view import ApiView
 from notifications.fcm.shown import ROOMS
 from notifications.people.device import Device
 from notifications.staff.access import Scope

@@ -20,12 +20,12 @@ from campaigns.texts.template import Template
 from campaigns.texts.translating import as_csv, as_xliff, bringing
 from campaigns.texts.translating.bringing import Proposal
 from campaigns.texts.translating.units import MOST_ASKED, MOST_BYTES, Unreadable
-from notifications.api.ground import query
-from notifications.api.ground.fields import StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.problems import Problem, refuses
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView, save
+from notifications.api.base import query
+from notifications.api.base.fields import StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.problems import Problem, refuses
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView, save
 from notifications.values.languages import canonical, validate_locale
 
 LANGUAGES = query.text(

@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from campaigns.audiences.happened.kinds import KINDS
 from campaigns.audiences.rules import FIELDS, MANY, OPERATORS
-from notifications.api.ground.fields import JsonObject
+from notifications.api.base.fields import JsonObject
 
 FIELD = f"attributes.<name>, {', '.join([*FIELDS, *KINDS])}."
 LISTS = ", ".join(op for op in OPERATORS if op in MANY)

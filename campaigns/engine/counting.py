@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 
-from campaigns.echo.reporting import reporting
+from campaigns.engagement.reporting import reporting
 from campaigns.runs.run import Run
 from campaigns.runs.sums import CUT_BY, STATUSES, Breakdown
 

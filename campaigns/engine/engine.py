@@ -16,9 +16,9 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import F, Max, Q, QuerySet
 
+from campaigns.canary.figures import count_who_can_tell
+from campaigns.canary.first_part import held
 from campaigns.engine import broken, cancelling, counting, first_part, freezing, wrong_items
-from campaigns.first_part.figures import count_who_can_tell
-from campaigns.first_part.first_part import held
 from campaigns.planning.schedule import plan_and_start
 from campaigns.runs import absence, details, prior_recipients, sums
 from campaigns.runs.chunk import (
@@ -34,7 +34,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.wave import Wave
 from campaigns.sending import breakers, trying
-from notifications.pace import gate
+from notifications.pacing import gate
 from notifications.postgres import clock
 
 WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis

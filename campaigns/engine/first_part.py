@@ -9,11 +9,11 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext
 
+from campaigns.canary import in_words, winner
+from campaigns.canary.figures import figures_of
+from campaigns.canary.first_part import FirstPart, held
+from campaigns.canary.judgement import Terms, missed
 from campaigns.failpoints import hit
-from campaigns.first_part import in_words, winner
-from campaigns.first_part.figures import figures_of
-from campaigns.first_part.first_part import FirstPart, held
-from campaigns.first_part.judgement import Terms, missed
 from campaigns.runs import details, ledger
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run

@@ -27,11 +27,11 @@ from campaigns.audiences.seen import policy
 from campaigns.audiences.selection import compile_tree, drawn, joined
 from campaigns.audiences.settled.part import answered, names_runs
 from campaigns.audiences.settled.settling import settled
-from campaigns.echo.opening import learned
+from campaigns.canary import drawing
+from campaigns.canary.first_part import HELD_UNTIL, FirstPart
+from campaigns.engagement.opening import learned
 from campaigns.engine import broken, sampling
 from campaigns.failpoints import hit
-from campaigns.first_part import drawing
-from campaigns.first_part.first_part import HELD_UNTIL, FirstPart
 from campaigns.runs import best_hour, details, ledger, prior_recipients
 from campaigns.runs.caps import places
 from campaigns.runs.chunk import Chunk, size_for

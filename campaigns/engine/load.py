@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from campaigns.runs.chunk import at_work
 from campaigns.runs.policy import OWN_PACE
-from notifications.pace import load
-from notifications.pace.gate import full_rate
-from notifications.pace.load import Load
+from notifications.pacing import load
+from notifications.pacing.gate import full_rate
+from notifications.pacing.load import Load
 from notifications.people.project import Project
 
 

@@ -31,12 +31,12 @@ from campaigns.runs.rehearsal import LEAST, MOST, SAMPLE, Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.serializers import CauseSerializer, TotalsSerializer
 from campaigns.runs.variants.group import name_of
-from notifications.api.ground import pages
-from notifications.api.ground.fields import Nothing, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.problems import Problem, refuses
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
+from notifications.api.base import pages
+from notifications.api.base.fields import Nothing, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.problems import Problem, refuses
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView
 from notifications.task_queue import enqueue_on_commit
 
 EXAMPLES = [

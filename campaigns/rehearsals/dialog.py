@@ -22,7 +22,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.rehearsals.actions import AlreadyRunning, find_problems
 from campaigns.rehearsals.projection import margin
 from campaigns.runs.rehearsal import LEAST, MOST, SAMPLE, of_campaign
-from notifications.admin.furniture.dialogs import Dialog
+from notifications.admin.ui.dialogs import Dialog
 from notifications.postgres.budget import Busy, one_of_few
 from notifications.values.shares import share
 

@@ -24,10 +24,10 @@ from campaigns.rehearsals.report import RehearsalReport
 from campaigns.rehearsals.texts import build_context
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import MOVES, Run
-from notifications.admin.furniture.chosen import within
-from notifications.admin.furniture.dialogs import DRAWN, Dialog, FinalDialog, Gone, done
-from notifications.admin.furniture.keyset import row_id
-from notifications.admin.furniture.page import actor
+from notifications.admin.ui.chosen import within
+from notifications.admin.ui.dialogs import DRAWN, Dialog, FinalDialog, Gone, done
+from notifications.admin.ui.keyset import row_id
+from notifications.admin.ui.page import actor
 from notifications.people import device
 from notifications.staff.team import Role, role_of
 from notifications.task_queue import enqueue_on_commit

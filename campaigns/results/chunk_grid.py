@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.first_part.first_part import HELD_UNTIL
+from campaigns.canary.first_part import HELD_UNTIL
 from campaigns.results import reports
 from campaigns.runs import sums
 from campaigns.runs.chunk import Chunk

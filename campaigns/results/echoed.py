@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.echo.goal import Conversion, Touch
-from campaigns.echo.receipt import NAMES
+from campaigns.engagement.goal import Conversion, Touch
+from campaigns.engagement.receipt import NAMES
 from campaigns.results.sent import every_run, sent_to
 from campaigns.runs import best_hour
 from campaigns.runs.run import Run

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Count, F, Max, Min, Q, Sum
 from django.utils import timezone
 
-from campaigns.first_part.first_part import FirstPart, held
+from campaigns.canary.first_part import FirstPart, held
 from campaigns.planning.course.forecast import foretell
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window

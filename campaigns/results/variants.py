@@ -12,10 +12,10 @@ from enum import StrEnum
 
 from django.utils.translation import gettext as _
 
-from campaigns.echo import by_group, funnel
-from campaigns.echo.by_group import People
-from campaigns.echo.certainty import evidence, wilson
-from campaigns.echo.funnel import Goal, Told
+from campaigns.engagement import by_group, funnel
+from campaigns.engagement.by_group import People
+from campaigns.engagement.certainty import evidence, wilson
+from campaigns.engagement.funnel import Goal, Told
 from campaigns.results import breakdown
 from campaigns.results.breakdown import Kind
 from campaigns.runs.run import Run

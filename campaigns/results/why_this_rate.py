@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences import reach
-from campaigns.first_part.first_part import held
+from campaigns.canary.first_part import held
 from campaigns.planning.course import forecast
 from campaigns.planning.course.forecast import in_workers, number
 from campaigns.runs.policy import slowest
 from campaigns.runs.run import Run
-from notifications.pace import health, load
-from notifications.pace.gate import Limit, PaceNow, full_rate, pace_of
-from notifications.pace.load import Load
+from notifications.pacing import health, load
+from notifications.pacing.gate import Limit, PaceNow, full_rate, pace_of
+from notifications.pacing.load import Load
 from notifications.values.moments import CLOCK_AND_SECOND, in_words, in_zone, local
 
 # {rate} is what the gate allows now, {full} what it allows when nothing else limits.

@@ -78,7 +78,7 @@ class Chunk(models.Model):
         db_default=False,
         help_text="Of messages to many: it goes by the queue of campaigns.",
     )
-    # The first part of its run, once that did well; see `campaigns/first_part/`.
+    # The first part of its run, once that did well; see `campaigns/canary/`.
     follows = models.BooleanField(default=False, db_default=False)
     # How many by reason: the page adds up 400 of these instead of grouping 400,000 deliveries.
     reasons = models.JSONField(default=dict)

@@ -19,7 +19,7 @@ from campaigns.runs.hours import in_words, local_time
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import LIVE, slowest
 from campaigns.runs.reasons import Cause
-from notifications.pace import load
+from notifications.pacing import load
 from notifications.people.consent import caps, quiet_hours, standing
 from notifications.people.consent.caps import Caps
 from notifications.people.consent.hours import QuietHours
@@ -159,7 +159,7 @@ class Run(OfProject):
     corrects = models.ForeignKey(
         "self", null=True, editable=False, on_delete=models.PROTECT, related_name="corrected_by"
     )
-    # Empty: no goal. See `echo/goal.py`.
+    # Empty: no goal. See `engagement/goal.py`.
     goal_event = models.CharField(max_length=64, blank=True, default="", db_default="")
     goal_within_seconds = models.PositiveIntegerField(default=86_400, db_default=86_400)
     goal_after = models.CharField(
@@ -167,7 +167,7 @@ class Run(OfProject):
     )
     goal_value = models.CharField(max_length=64, blank=True, default="", db_default="")
 
-    # Empty: all go at once. See `campaigns/first_part/`.
+    # Empty: all go at once. See `campaigns/canary/`.
     first_percent = models.PositiveSmallIntegerField(null=True)
     first_least = models.PositiveIntegerField(default=500, db_default=500)
     first_wait_seconds = models.PositiveIntegerField(default=900, db_default=900)

@@ -14,7 +14,7 @@ from campaigns.sending.judging import Final, Judged, unsent
 from campaigns.sending.left import Left
 from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Outcome, Push, Verdict
-from notifications.pace.heard import Heard
+from notifications.pacing.heard import Heard
 from notifications.tracing.tracing import NO_SPAN, Span
 
 FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble

@@ -16,7 +16,7 @@ from campaigns.sending.judging import Judged
 from notifications.gateway import Outcome, Verdict
 from notifications.measures.by_project import PROJECTS
 from notifications.measures.measure import Count, Spread
-from notifications.pace.gate import Grant, Limit
+from notifications.pacing.gate import Grant, Limit
 
 OURS: dict[str, Iterable[str]] = {"project": PROJECTS, "lane": ("urgent", "bulk")}
 RETRIED = (

@@ -36,8 +36,8 @@ from campaigns.sending.rows import Rows
 from campaigns.texts.rendering import Unrenderable
 from notifications.dispatch import dispatch
 from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
-from notifications.pace import asking, gate
-from notifications.pace.heard import Heard
+from notifications.pacing import asking, gate
+from notifications.pacing.heard import Heard
 from notifications.postgres.outage import at_once, patiently
 from notifications.requests.at_work import working_on
 from notifications.tracing import tracing

@@ -33,10 +33,10 @@ from campaigns.test_sends.models import DeviceTest, SentTest
 from campaigns.test_sends.report import DeviceReport, build_report
 from campaigns.test_sends.tasks import send_test
 from campaigns.texts.template import Template
-from notifications.api.ground.fields import StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.problems import Problem, refuses
-from notifications.api.ground.view import ApiView
+from notifications.api.base.fields import StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.problems import Problem, refuses
+from notifications.api.base.view import ApiView
 from notifications.api.named import ExternalId
 from notifications.people.contact import Contact
 from notifications.staff.access import Scope

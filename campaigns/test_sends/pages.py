@@ -32,10 +32,10 @@ from campaigns.test_sends.demo_phones import can_ring
 from campaigns.test_sends.models import SentTest
 from campaigns.test_sends.report import Report, build_report
 from campaigns.test_sends.tasks import send_test
-from notifications.admin.furniture.chosen import within
-from notifications.admin.furniture.dialogs import DRAWN, Dialog, gone
-from notifications.admin.furniture.page import Page, actor
-from notifications.admin.furniture.widgets import LineInput
+from notifications.admin.ui.chosen import within
+from notifications.admin.ui.dialogs import DRAWN, Dialog, gone
+from notifications.admin.ui.page import Page, actor
+from notifications.admin.ui.widgets import LineInput
 from notifications.people.contact import LONGEST_ID, Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

@@ -23,8 +23,8 @@ from campaigns.test_sends.models import DeviceTest, SentTest
 from campaigns.texts.rendering import Reader, Renderer, Unrenderable
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import Arrived, BadCredentials, Gateway, Outcome, Permit, Push, Verdict
-from notifications.pace import gate
-from notifications.pace.heard import Heard
+from notifications.pacing import gate
+from notifications.pacing.heard import Heard
 from notifications.people.consent import standing
 from notifications.people.contact import Contact
 from notifications.values import exact

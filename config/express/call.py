@@ -12,7 +12,7 @@ from django.utils import timezone
 from campaigns.api.messages.asked import MessageSerializer
 from config.doors import API, scope_of
 from config.middleware import rate_limits
-from notifications.api.ground import authentication, rendering
+from notifications.api.base import authentication, rendering
 from notifications.staff.access import ApiKey
 
 ADDRESS = f"/{API}messages"

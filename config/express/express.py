@@ -24,7 +24,7 @@ from config.express import saying
 from config.express.call import Call
 from config.front.hands.way import Said, Way
 from config.front.refusals import Away, Refused
-from notifications.api.ground import authentication
+from notifications.api.base import authentication
 from notifications.postgres.outage import DATABASE_TROUBLE, is_collision
 from notifications.requests import request_id
 from notifications.staff.access import ApiKey

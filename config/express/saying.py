@@ -15,7 +15,7 @@ from campaigns.runs.messages.outcome import WAITING
 from config.express.call import Call
 from config.front.hands.way import Said
 from config.front.refusals import guarded
-from notifications.api.ground.rendering import as_json
+from notifications.api.base.rendering import as_json
 from notifications.requests.request_id import HEADER, name_of
 
 Headers = list[tuple[bytes, bytes]]

@@ -15,7 +15,7 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from campaigns.echo.receipt import Event, Report
+from campaigns.engagement.receipt import Event, Report
 from config.front.hands.together import Together
 from config.front.refusals import Refused
 from notifications.keys import counted_link

@@ -19,13 +19,13 @@ from rest_framework.exceptions import APIException
 
 from campaigns.api.receipts.reading import MOST_BYTES as MOST_BYTES
 from campaigns.api.receipts.reading import Call, read
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Report
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import Report
 from config.front.hands.threads import Threads
 from config.front.hands.together import Together
 from config.front.refusals import Away, Busy, LargeBody, Refused, SlowBody
-from notifications.api.ground import problems
-from notifications.api.ground.rendering import as_json, refuse_packed
+from notifications.api.base import problems
+from notifications.api.base.rendering import as_json, refuse_packed
 from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 
 PLACE = "/api/v1/receipts"

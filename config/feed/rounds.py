@@ -21,7 +21,7 @@ from django.utils import timezone
 from config.feed.stream import Stream, event
 from config.feed.streams import Streams
 from config.front.hands.threads import Threads
-from notifications.api.ground.rendering import as_json
+from notifications.api.base.rendering import as_json
 from notifications.api.person.inbox import shown
 from notifications.inbox import following, online
 from notifications.inbox.following import News

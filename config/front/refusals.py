@@ -18,7 +18,7 @@ from config.front.environ import with_body
 from config.middleware.language import Language
 from config.middleware.security import SecurityHeaders
 from config.middleware.unavailable import FOR_PROGRAMS
-from notifications.api.ground import problems
+from notifications.api.base import problems
 from notifications.requests.counted_lines import LONGEST, Interval
 from notifications.requests.origin import address_of
 from notifications.requests.request_id import RequestId

@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 
 from campaigns.alerts.models import Kind as AlertKind
 from campaigns.alerts.models import open_alerts
-from campaigns.echo.recount import differences_lately
+from campaigns.engagement.recount import differences_lately
 from campaigns.results.repairs import repairs, stalled
 from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.ledger import Delivery

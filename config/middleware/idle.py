@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from notifications.admin.furniture import onward
+from notifications.admin.ui import onward
 from notifications.staff.entering import BEGAN
 
 SEEN = "seen_at"

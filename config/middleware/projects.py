@@ -26,8 +26,8 @@ from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.test_sends.models import SentTest
 from config.middleware.security import policy
-from notifications.admin.furniture import chosen, onward
-from notifications.admin.furniture.keyset import row_id
+from notifications.admin.ui import chosen, onward
+from notifications.admin.ui.keyset import row_id
 from notifications.people.contact import Contact
 from notifications.people.importing.model import Import
 from notifications.people.project import Project

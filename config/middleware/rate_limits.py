@@ -28,7 +28,7 @@ from redis.retry import Retry
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from notifications.api.ground import authentication, problems
+from notifications.api.base import authentication, problems
 from notifications.keys.inbox_token import Whose
 from notifications.requests.origin import address_of, neighbourhood
 

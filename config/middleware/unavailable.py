@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views.defaults import bad_request, server_error
 
-from notifications.api.ground import problems
+from notifications.api.base import problems
 from notifications.postgres.outage import DATABASE_TROUBLE
 
 AGAIN_IN = "5"  # seconds

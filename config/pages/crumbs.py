@@ -12,7 +12,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from config.pages import navigation
-from notifications.admin.furniture.page import page_url
+from notifications.admin.ui.page import page_url
 
 register = template.Library()
 PARENTS = {"campaigns_calendar": "campaigns_campaign_changelist"}

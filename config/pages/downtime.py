@@ -23,8 +23,8 @@ from campaigns.runs.tick import Tick
 from config import celery
 from config.health import health
 from config.workers.celery_settings import QUEUES
-from notifications.admin.furniture.chosen import chosen
-from notifications.admin.furniture.coming_back import COMING_BACK
+from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.coming_back import COMING_BACK
 
 ANSWER_WITHIN = 1.0  # seconds a worker has to say which queues it takes from
 AGAIN = "every 30s"

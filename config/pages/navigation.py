@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from campaigns.admin.overview import overview
 from campaigns.alerts import pages as alerts
 from config import doors
-from notifications.admin.furniture.chosen import chosen, within
+from notifications.admin.ui.chosen import chosen, within
 from notifications.outgoing.endpoint import Endpoint
 from notifications.staff.team import Role, role_of
 

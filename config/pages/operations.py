@@ -22,14 +22,14 @@ from django.views.decorators.http import require_POST
 from kombu.exceptions import OperationalError
 
 from campaigns import tasks
-from campaigns.echo.recount import differences_lately
+from campaigns.engagement.recount import differences_lately
 from campaigns.results.repairs import repairs
 from campaigns.runs.run import Run
 from config import celery
 from config.health import health, metrics
 from config.workers import noted
-from notifications.admin.furniture.chosen import within
-from notifications.admin.furniture.page import actor
+from notifications.admin.ui.chosen import within
+from notifications.admin.ui.page import actor
 from notifications.fcm.transport.chosen import Chosen, chosen
 from notifications.people.project import Project
 from notifications.staff import audit

@@ -23,14 +23,14 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.settled import events_kept
-from campaigns.echo import kept_for_goals
+from campaigns.canary.first_part import FirstPart
+from campaigns.engagement import kept_for_goals
 from campaigns.engine.retaining import KINDS
-from campaigns.first_part.first_part import FirstPart
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
 from campaigns.runs.run import HOLDS, Run
 from campaigns.triggers.automation import Automation, one_at_a_time
-from notifications.admin.furniture.page import actor, page_url
+from notifications.admin.ui.page import actor, page_url
 from notifications.people import retention
 from notifications.people.project import Project
 from notifications.people.retention import MOST_DAYS, Kept, Kind, before, days_of

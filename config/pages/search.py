@@ -27,8 +27,8 @@ from campaigns.texts.template import Template
 from campaigns.triggers.automation import Automation
 from config.pages.navigation import navigation
 from notifications.admin.device import LEAST_TAIL
-from notifications.admin.furniture.keyset import row_id
-from notifications.admin.furniture.page import Page, page_url
+from notifications.admin.ui.keyset import row_id
+from notifications.admin.ui.page import Page, page_url
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.tails import ending_in

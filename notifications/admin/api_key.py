@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from notifications.admin.furniture.dialogs import Dialog, FinalDialog, ask, done, refused
-from notifications.admin.furniture.page import Page, page_url
-from notifications.admin.furniture.unfolded import ModelForm, action, display
+from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done, refused
+from notifications.admin.ui.page import Page, page_url
+from notifications.admin.ui.unfolded import ModelForm, action, display
 from notifications.staff.access import ApiKey, Scope
 from notifications.values.moments import in_zone, validate_year
 

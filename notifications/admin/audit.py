@@ -14,10 +14,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from notifications.admin.furniture.chosen import chosen
-from notifications.admin.furniture.keyset import KeysetChangeList
-from notifications.admin.furniture.page import LONGEST_SEARCH, ReadOnlyPage, page_url
-from notifications.admin.furniture.unfolded import ChangeList, display
+from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.keyset import KeysetChangeList
+from notifications.admin.ui.page import LONGEST_SEARCH, ReadOnlyPage, page_url
+from notifications.admin.ui.unfolded import ChangeList, display
 from notifications.staff import subjects
 from notifications.staff.actors import key_names, named, who
 from notifications.staff.audit import AuditEntry

@@ -21,17 +21,17 @@ from django.views.decorators.http import require_GET
 from notifications.admin import testers
 from notifications.admin.consent import answers
 from notifications.admin.device import LEAST_TAIL, addressed, why
-from notifications.admin.furniture.chosen import chosen, within
-from notifications.admin.furniture.dialogs import ask, done
-from notifications.admin.furniture.page import (
+from notifications.admin.person_attributes import AttributeRows, with_empty_ones
+from notifications.admin.ui.chosen import chosen, within
+from notifications.admin.ui.dialogs import ask, done
+from notifications.admin.ui.page import (
     LONGEST_SEARCH,
     Page,
     actor,
     keep_as_stored,
     page_url,
 )
-from notifications.admin.furniture.unfolded import ModelForm, action, display
-from notifications.admin.person_attributes import AttributeRows, with_empty_ones
+from notifications.admin.ui.unfolded import ModelForm, action, display
 from notifications.people import attributes
 from notifications.people.asked.known import everything
 from notifications.people.attributes import in_words, types_of

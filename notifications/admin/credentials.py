@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from notifications.admin.furniture.dialogs import Dialog
-from notifications.admin.furniture.widgets import CodeArea
+from notifications.admin.ui.dialogs import Dialog
+from notifications.admin.ui.widgets import CodeArea
 from notifications.keys import credentials
 from notifications.people.project import Project
 

@@ -16,10 +16,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
-from notifications.admin.furniture.page import Page, page_url
-from notifications.admin.furniture.unfolded import ModelForm, action, display
-from notifications.admin.furniture.widgets import CodeArea, LineInput
+from notifications.admin.ui.dialogs import Dialog, ask, done, refused
+from notifications.admin.ui.page import Page, page_url
+from notifications.admin.ui.unfolded import ModelForm, action, display
+from notifications.admin.ui.widgets import CodeArea, LineInput
 from notifications.people.contact import Contact
 from notifications.people.device import Device, retire_by_hand
 from notifications.people.installations import REPLACED, retire_older

@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from notifications.admin.furniture.dialogs import Dialog
-from notifications.pace import health, load
+from notifications.admin.ui.dialogs import Dialog
+from notifications.pacing import health, load
 from notifications.people.project import LONGEST_NUMBER, Project
 from notifications.values.moments import in_zone
 

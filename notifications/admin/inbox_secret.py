@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from notifications.admin.furniture.dialogs import DRAWN, Dialog, FinalDialog
-from notifications.admin.furniture.page import page_url
+from notifications.admin.ui.dialogs import DRAWN, Dialog, FinalDialog
+from notifications.admin.ui.page import page_url
 from notifications.keys.inbox_secret import InboxSecret
 from notifications.people.project import Project
 from notifications.values.moments import in_zone

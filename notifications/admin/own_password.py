@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from notifications.admin.furniture.page import actor
 from notifications.admin.second_factor import UNREADABLE, WRONG
+from notifications.admin.ui.page import actor
 from notifications.keys import sealing
 from notifications.staff import audit, known_browser, proof, second_factor
 

@@ -21,8 +21,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from unfold.widgets import INPUT_CLASSES
 
-from notifications.admin.furniture.json_field import ExactJSONText
-from notifications.admin.furniture.widgets import CodeArea
+from notifications.admin.ui.json_field import ExactJSONText
+from notifications.admin.ui.widgets import CodeArea
 from notifications.people.attributes import Attribute
 from notifications.people.contact import MAX_ATTRIBUTES
 from notifications.values import exact

@@ -22,13 +22,13 @@ from notifications.admin import health_dialog as healths
 from notifications.admin import inbox_secret as inbox_secrets
 from notifications.admin.credentials import CredentialsDialog, MachineDialog
 from notifications.admin.echo import figures, receipts
-from notifications.admin.furniture import chosen
-from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
-from notifications.admin.furniture.page import Page, page_url
-from notifications.admin.furniture.unfolded import action, display
-from notifications.admin.furniture.widgets import LineInput
 from notifications.admin.health_dialog import HealthDialog
 from notifications.admin.inbox_secret import EndSecretDialog, NewSecretDialog
+from notifications.admin.ui import chosen
+from notifications.admin.ui.dialogs import Dialog, ask, done, refused
+from notifications.admin.ui.page import Page, page_url
+from notifications.admin.ui.unfolded import action, display
+from notifications.admin.ui.widgets import LineInput
 from notifications.fcm_data import fetching, words
 from notifications.key_check import KeyCheck, check_key
 from notifications.keys import credentials, inbox_secret, sealing

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notifications.admin.furniture import onward
-from notifications.admin.furniture.page import actor
+from notifications.admin.ui import onward
+from notifications.admin.ui.page import actor
 from notifications.keys import sealing
 from notifications.staff import audit, entering, known_browser, proof, second_factor
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from notifications.admin.furniture.chosen import chosen
-from notifications.admin.furniture.page import Page, actor
+from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.page import Page, actor
 from notifications.people.contact import Contact
 from notifications.staff import audit
 from notifications.staff.subjects import Subject

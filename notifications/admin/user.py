@@ -26,10 +26,10 @@ from unfold.forms import (
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from notifications.admin import second_factor as second_factor_pages
-from notifications.admin.furniture.chosen import chosen
-from notifications.admin.furniture.dialogs import Dialog, FinalDialog, ask, done
-from notifications.admin.furniture.page import Page, page_url
-from notifications.admin.furniture.unfolded import action, display
+from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done
+from notifications.admin.ui.page import Page, page_url
+from notifications.admin.ui.unfolded import action, display
 from notifications.staff import second_factor
 from notifications.staff.team import Role, TeamMember, owners, role_of
 from notifications.values.moments import in_zone

@@ -15,14 +15,14 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.ground import pages, query
-from notifications.api.ground.fields import CountedList, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.patience import patient, slow
-from notifications.api.ground.problems import Problem, refuses
-from notifications.api.ground.query import takes
-from notifications.api.ground.row import WritableRowView
-from notifications.api.ground.view import ApiView, save
+from notifications.api.base import pages, query
+from notifications.api.base.fields import CountedList, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.patience import patient, slow
+from notifications.api.base.problems import Problem, refuses
+from notifications.api.base.query import takes
+from notifications.api.base.row import WritableRowView
+from notifications.api.base.view import ApiView, save
 from notifications.api.named import ExternalId
 from notifications.people.consent import standing
 from notifications.people.consent.category import CAPS, Category

@@ -18,14 +18,14 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.ground import pages, query, tags
-from notifications.api.ground.fields import CountedList, Moment, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.patience import patient, slow
-from notifications.api.ground.problems import NO_OBJECT, flattened
-from notifications.api.ground.query import takes
-from notifications.api.ground.rendering import ExactParser
-from notifications.api.ground.view import ApiView
+from notifications.api.base import pages, query, tags
+from notifications.api.base.fields import CountedList, Moment, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.patience import patient, slow
+from notifications.api.base.problems import NO_OBJECT, flattened
+from notifications.api.base.query import takes
+from notifications.api.base.rendering import ExactParser
+from notifications.api.base.view import ApiView
 from notifications.api.reading import read_person, refuse_types
 from notifications.api.shapes import ContactSerializer, PersonSerializer
 from notifications.api.words import Slugs

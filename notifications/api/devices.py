@@ -9,9 +9,9 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.patience import patient
-from notifications.api.ground.view import ApiView
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.patience import patient
+from notifications.api.base.view import ApiView
 from notifications.api.reading import read_registration
 from notifications.api.shapes import DeviceSerializer, RegistrationSerializer
 from notifications.people.device import unregister

@@ -12,13 +12,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from notifications.api.base.fields import CountedList, JsonObject, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.patience import patient
+from notifications.api.base.problems import flattened
+from notifications.api.base.rendering import ExactParser
+from notifications.api.base.view import ApiView
 from notifications.api.contacts import EVERY_PERSON, RejectedRow
-from notifications.api.ground.fields import CountedList, JsonObject, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.patience import patient
-from notifications.api.ground.problems import flattened
-from notifications.api.ground.rendering import ExactParser
-from notifications.api.ground.view import ApiView
 from notifications.api.reading import read_event
 from notifications.people.contact import Contact
 from notifications.people.events.writing import Event, Span, span_of, take

@@ -9,10 +9,10 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from notifications.api.ground import query
-from notifications.api.ground.patience import refusing_when_busy
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
+from notifications.api.base import query
+from notifications.api.base.patience import refusing_when_busy
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView
 from notifications.api.named import contact_named
 from notifications.people.asked.known import everything
 from notifications.postgres.budget import OneOfFew

@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError as Invalid
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from notifications.api.ground import query
-from notifications.api.ground.view import ApiView
+from notifications.api.base import query
+from notifications.api.base.view import ApiView
 from notifications.api.reading import external_id
 from notifications.people.contact import Contact
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from rest_framework.serializers import ValidationError
 
 from notifications.api import words
-from notifications.api.ground.fields import holds_nul
+from notifications.api.base.fields import holds_nul
 from notifications.api.shapes import MAX_DEVICES
 from notifications.people.attributes import refuse_other_types
 from notifications.people.consent.saying import Word

@@ -18,7 +18,7 @@ from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.request import Request
 
-from notifications.api.ground.rendering import AlwaysTheReference
+from notifications.api.base.rendering import AlwaysTheReference
 
 # `cache` alone lets all who come first make one each, and the generator bears no second thread.
 ONE_AT_A_TIME = Lock()

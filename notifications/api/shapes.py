@@ -10,7 +10,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from notifications.api.ground.fields import JsonObject
+from notifications.api.base.fields import JsonObject
 from notifications.people.consent.category import MOST
 from notifications.people.contact import Contact
 from notifications.people.device import MAX_ADDRESS, Device

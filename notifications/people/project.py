@@ -85,7 +85,7 @@ class Project(models.Model):
             "goes on at this rate. Where nobody reports it, it means nothing."
         ),
     )
-    # Where its own servers say how busy they are, and in which number; see pace/health.py.
+    # Where its own servers say how busy they are, and in which number; see pacing/health.py.
     load_url = models.CharField(
         "health address", max_length=2_048, blank=True, default="", db_default="", editable=False
     )

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns.engine import load
 from campaigns.runs.run import Run
-from notifications.pace.load import Load
+from notifications.pacing.load import Load
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from campaigns.echo import opening
+from campaigns.engagement import opening
 from campaigns.runs.caps.counted import Counted
 from notifications.people.contact import Contact
 from notifications.people.project import Project

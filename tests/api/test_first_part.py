@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from campaigns.canary.first_part import FirstPart
 from campaigns.engine import engine
-from campaigns.first_part.first_part import FirstPart
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import quiet
 from campaigns.runs.chunk import Chunk

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns.echo import converting
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Event, Report
+from campaigns.engagement import converting
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import Event, Report
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact

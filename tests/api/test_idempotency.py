@@ -13,7 +13,7 @@ from django.db import connections, transaction
 
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
-from notifications.api.ground.idempotency import SAID_AGAIN
+from notifications.api.base.idempotency import SAID_AGAIN
 from notifications.people.project import Project
 from notifications.requests import idempotency
 from notifications.requests.idempotency import Answer, IdempotencyKey, once

@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Event as Told
-from campaigns.echo.receipt import Report
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import Event as Told
+from campaigns.engagement.receipt import Report
 from campaigns.results import sent
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
@@ -30,7 +30,7 @@ from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
-from tests.echo.reached import does, make_goal, minute
+from tests.engagement.reached import does, make_goal, minute
 from tests.given.builders import make_audience, make_contact, make_device, make_run
 from tests.given.endpoints import make_endpoint
 from tests.roles.people import logged_in

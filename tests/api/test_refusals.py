@@ -10,7 +10,7 @@ import pytest
 from campaigns.api import steering
 from campaigns.planning import moving
 from campaigns.runs.run import Run
-from notifications.api.ground.problems import Problem
+from notifications.api.base.problems import Problem
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from notifications.staff.audit import AuditEntry

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import campaigns.api.urls
 import notifications.api.urls
-from notifications.api.ground import clients
+from notifications.api.base import clients
 from notifications.people.project import Project
 from tests.api import promised
 from tests.api.caller import Caller

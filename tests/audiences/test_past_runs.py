@@ -19,7 +19,7 @@ from campaigns.audiences.happened import past
 from campaigns.audiences.settled import runs_meant
 from campaigns.audiences.settled.part import answered
 from campaigns.audiences.settled.settling import settled
-from campaigns.echo.receipt import BY_NAME, Receipt, Reporter
+from campaigns.engagement.receipt import BY_NAME, Receipt, Reporter
 from campaigns.engine import engine, forgetting
 from campaigns.planning.launch_check import doubts
 from campaigns.runs import ledger

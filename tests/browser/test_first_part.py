@@ -11,8 +11,8 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
+from campaigns.canary.first_part import FirstPart
 from campaigns.engine import engine
-from campaigns.first_part.first_part import FirstPart
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
 from notifications.people.project import Project

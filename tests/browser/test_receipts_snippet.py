@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Worker
 
-from campaigns.echo.receipt import Event, Receipt
+from campaigns.engagement.receipt import Event, Receipt
 from campaigns.runs.run import Run
 from notifications.keys.receipt_id import receipt_id
 from notifications.people.project import Project

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import LazySettings
 
-from campaigns.echo.receipt import EchoSum, Event, Receipt, Reporter
+from campaigns.engagement.receipt import EchoSum, Event, Receipt, Reporter
 from campaigns.runs.run import Run
 from notifications.keys.counted_link import counted
 from notifications.keys.receipt_id import receipt_id

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.utils import timezone
 
-from campaigns.echo.receipt import EchoSum, Event, Receipt, Reporter
+from campaigns.engagement.receipt import EchoSum, Event, Receipt, Reporter
 from campaigns.runs.run import Run
 from notifications.keys.receipt_id import receipt_id
 from notifications.people.project import Project

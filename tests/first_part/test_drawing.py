@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns import control
+from campaigns.canary import drawing
+from campaigns.canary.first_part import HELD_UNTIL, FirstPart
 from campaigns.engine import engine, freezing
-from campaigns.first_part import drawing
-from campaigns.first_part.first_part import HELD_UNTIL, FirstPart
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.device import Device

@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.alerts.conditions import find_slow
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Event, Report, Reporter
+from campaigns.canary.first_part import HELD_UNTIL, FirstPart
+from campaigns.canary.shown import Phase, shown
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import Event, Report, Reporter
 from campaigns.engine import engine
-from campaigns.first_part.first_part import HELD_UNTIL, FirstPart
-from campaigns.first_part.shown import Phase, shown
 from campaigns.results import reports
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Recipient

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.first_part.judgement import ENOUGH, Figures, Missed, Terms, missed
+from campaigns.canary.judgement import ENOUGH, Figures, Missed, Terms, missed
 
 TERMS = Terms(most_rejected=5, most_dead=10, least_received=30)
 GOOD = {"sent": 1_000, "accepted": 1_000, "rejected": 0, "dead": 0, "able": 500, "received": 400}

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from campaigns import control
 from campaigns.admin.campaign.form import CampaignForm
-from campaigns.echo import by_group
-from campaigns.echo.certainty import evidence
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Event, Report
+from campaigns.canary import winner as choosing
+from campaigns.canary.first_part import FirstPart
+from campaigns.canary.winner import Tried, best, find_winner
+from campaigns.engagement import by_group
+from campaigns.engagement.certainty import evidence
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import Event, Report
 from campaigns.engine import engine
-from campaigns.first_part import winner as choosing
-from campaigns.first_part.first_part import FirstPart
-from campaigns.first_part.winner import Tried, best, find_winner
 from campaigns.planning.campaign import Campaign
 from campaigns.results.variants import compared
 from campaigns.runs.ledger import Recipient

@@ -12,10 +12,10 @@ from typing import Any
 
 from django.test import override_settings
 
-from notifications.pace import gate as pacing
-from notifications.pace import share
-from notifications.pace.gate import Gate, Grant
-from notifications.pace.heard import Heard
+from notifications.pacing import gate as pacing
+from notifications.pacing import share
+from notifications.pacing.gate import Gate, Grant
+from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from tests.given.forgetting import flush_gate
 

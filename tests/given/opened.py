@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Event, Receipt, Report
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import Event, Receipt, Report
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown

@@ -9,14 +9,14 @@ from typing import Any
 from django.utils import timezone
 
 from campaigns.audiences.audience import Audience, Member
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import BY_NAME, Event, Report
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import BY_NAME, Event, Report
 from campaigns.engine import engine, load
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from notifications.pace.load import Load
+from notifications.pacing.load import Load
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.events import writing

@@ -16,8 +16,8 @@ from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.keys.credentials import ServiceAccount
-from notifications.pace import gate
-from notifications.pace.heard import Heard
+from notifications.pacing import gate
+from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk

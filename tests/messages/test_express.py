@@ -16,7 +16,7 @@ from campaigns.runs.messages.accepting import accept_new
 from campaigns.runs.messages.message import Message
 from config.express import express
 from config.middleware import rate_limits
-from notifications.api.ground import authentication
+from notifications.api.base import authentication
 from notifications.people.consent.category import Category
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey, Scope

@@ -12,9 +12,9 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns import control, tasks
-from campaigns.echo import keeping
-from campaigns.echo.receipt import Event as Receipted
-from campaigns.echo.receipt import Report
+from campaigns.engagement import keeping
+from campaigns.engagement.receipt import Event as Receipted
+from campaigns.engagement.receipt import Report
 from campaigns.engine import engine, freezing
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run

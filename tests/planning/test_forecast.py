@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from campaigns.planning.course import forecast
 from campaigns.runs.run import Run
-from notifications.pace.gate import Limit
-from notifications.pace.load import report
+from notifications.pacing.gate import Limit
+from notifications.pacing.load import report
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_project, make_run
 

@@ -15,7 +15,7 @@ from campaigns.admin.run.dialogs import RateDialog
 from campaigns.api import schedules
 from campaigns.api.campaigns import CampaignSerializer
 from campaigns.api.steering import RateSerializer
-from campaigns.echo.opening import Opening
+from campaigns.engagement.opening import Opening
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.variants import variant
 from campaigns.runs.policy import LIVE, NEVER, POLICY, SETTINGS, TIMES, TIMES_OF, Setting

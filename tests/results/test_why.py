@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.echo.receipt import Event, Receipt
+from campaigns.engagement.receipt import Event, Receipt
 from campaigns.engine import engine, forgetting
 from campaigns.runs.ledger import Recipient, Retry
 from campaigns.runs.run import Run

@@ -16,9 +16,9 @@ from campaigns.runs import sums
 from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from notifications.pace import gate as pacing
-from notifications.pace.gate import Gate, Limit, pace_of
-from notifications.pace.heard import Heard
+from notifications.pacing import gate as pacing
+from notifications.pacing.gate import Gate, Limit, pace_of
+from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.given.by_hand import work

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.runs.run import Run
-from notifications.pace.load import Load
+from notifications.pacing.load import Load
 from notifications.people.project import Project
 from notifications.task_queue import enqueue_on_commit
 from tests.given.builders import make_campaign, make_people

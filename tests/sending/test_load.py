@@ -12,7 +12,7 @@ from campaigns.engine import engine, load
 from campaigns.runs.claiming import claim
 from campaigns.runs.run import Run
 from campaigns.sending.sending import Sending
-from notifications.pace.load import Load
+from notifications.pacing.load import Load
 from notifications.people.project import Project
 from notifications.task_queue import enqueue_on_commit
 from tests.given.builders import make_campaign, make_people, make_run

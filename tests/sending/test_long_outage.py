@@ -19,7 +19,7 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from notifications.pace import gate
+from notifications.pacing import gate
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.servers.fcm import Fcm

@@ -10,8 +10,8 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Event, Report
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import Event, Report
 from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.claiming import claim

@@ -11,8 +11,8 @@ from django.utils import timezone
 from campaigns.test_sends import retention, sending, tasks
 from campaigns.test_sends.models import DeviceTest, SentTest
 from campaigns.test_sends.sending import LOST_AFTER, PACE_PATIENCE
-from notifications.pace import gate
-from notifications.pace.heard import Heard
+from notifications.pacing import gate
+from notifications.pacing.heard import Heard
 from notifications.people.asked.known import everything
 from notifications.people.project import Project
 from notifications.staff.team import Role

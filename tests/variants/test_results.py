@@ -9,9 +9,9 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Event, Report
-from campaigns.echo.recounting import recount
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import Event, Report
+from campaigns.engagement.recounting import recount
 from campaigns.engine import counting, engine
 from campaigns.planning.campaign import Campaign
 from campaigns.results.variants import Answer, Comparison, Metric, compared

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.admin.attribute import listing
 from campaigns.admin.attribute.form import AttributeForm
-from notifications.admin.furniture.chosen import chosen
-from notifications.admin.furniture.page import Page
+from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.page import Page
 from notifications.people.attributes import Attribute
 
 

@@ -15,7 +15,7 @@ from campaigns.audiences import vocabulary
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import leaves
 from campaigns.planning.launch_check.doubts import NEEDS
-from notifications.admin.furniture.unfolded import ModelForm
+from notifications.admin.ui.unfolded import ModelForm
 from notifications.people.attributes import FITS, Attribute
 
 MOST_NAMED = 10

@@ -31,10 +31,10 @@ from campaigns.audiences.rules import is_field
 from campaigns.audiences.words import broken, sentence
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
-from notifications.admin.furniture.chosen import named
-from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
-from notifications.admin.furniture.page import Page, actor, page_url
-from notifications.admin.furniture.unfolded import action, display
+from notifications.admin.ui.chosen import named
+from notifications.admin.ui.dialogs import Dialog, ask, done, refused
+from notifications.admin.ui.page import Page, actor, page_url
+from notifications.admin.ui.unfolded import action, display
 from notifications.task_queue import enqueue_on_commit
 from notifications.values.moments import short
 

@@ -15,7 +15,7 @@ from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import MAX_DEPTH
 from campaigns.audiences.rules import ATTRIBUTE_OPS, FIELDS, OPERATORS
 from campaigns.audiences.words import label_of
-from notifications.admin.furniture.widgets import CodeArea
+from notifications.admin.ui.widgets import CodeArea
 from notifications.people.attributes import types_of
 from notifications.people.device import Device
 

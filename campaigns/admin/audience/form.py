@@ -19,9 +19,9 @@ from campaigns.admin.audience.inquiry import problems
 from campaigns.audiences import membership, rules
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.words import sentence
-from notifications.admin.furniture.json_field import JSONText
-from notifications.admin.furniture.unfolded import ModelForm
-from notifications.admin.furniture.widgets import PlainArea
+from notifications.admin.ui.json_field import JSONText
+from notifications.admin.ui.unfolded import ModelForm
+from notifications.admin.ui.widgets import PlainArea
 from notifications.postgres import row_lock
 from notifications.staff import audit
 from notifications.staff.audit import AuditEntry

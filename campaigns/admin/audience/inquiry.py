@@ -24,9 +24,9 @@ from campaigns.audiences.selection import sample
 from campaigns.audiences.why import emptied, verdict
 from campaigns.audiences.words import label_of, sentence
 from campaigns.planning.launch_check import doubts
-from notifications.admin.furniture.chosen import named
-from notifications.admin.furniture.json_field import JSONText
-from notifications.admin.furniture.keyset import row_id
+from notifications.admin.ui.chosen import named
+from notifications.admin.ui.json_field import JSONText
+from notifications.admin.ui.keyset import row_id
 from notifications.people.attributes import in_words, types_of
 from notifications.people.consent import standing
 from notifications.people.contact import Contact

@@ -16,8 +16,8 @@ from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.lists import filling, sizes
 from campaigns.audiences.rules import named_in
 from campaigns.audiences.words import names_in, sentence
-from notifications.admin.furniture.chosen import chosen
-from notifications.admin.furniture.keyset import PlainChangeList
+from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.keyset import PlainChangeList
 from notifications.postgres.budget import TooSlow, within
 
 COUNTING_SECONDS = 0.3  # lists of millions say no number here; their size has its own column

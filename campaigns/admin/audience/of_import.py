@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns import tasks
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.lists import filling
-from notifications.admin.furniture.chosen import within
-from notifications.admin.furniture.dialogs import done
-from notifications.admin.furniture.page import actor, page_url
+from notifications.admin.ui.chosen import within
+from notifications.admin.ui.dialogs import done
+from notifications.admin.ui.page import actor, page_url
 from notifications.people.importing.model import Import
 from notifications.staff import audit
 from notifications.task_queue import enqueue_on_commit

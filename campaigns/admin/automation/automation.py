@@ -28,11 +28,11 @@ from campaigns.admin.automation.form import AutomationForm
 from campaigns.triggers import counting
 from campaigns.triggers.automation import Automation
 from campaigns.triggers.words import sentence
-from notifications.admin.furniture.chosen import chosen, named
-from notifications.admin.furniture.dialogs import ask, done, refused
-from notifications.admin.furniture.keyset import PlainChangeList
-from notifications.admin.furniture.page import Page, actor, page_url
-from notifications.admin.furniture.unfolded import action, display
+from notifications.admin.ui.chosen import chosen, named
+from notifications.admin.ui.dialogs import ask, done, refused
+from notifications.admin.ui.keyset import PlainChangeList
+from notifications.admin.ui.page import Page, actor, page_url
+from notifications.admin.ui.unfolded import action, display
 from notifications.people.events import reading
 
 State = Automation.State

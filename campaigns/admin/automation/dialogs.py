@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin.automation import review
 from campaigns.triggers.automation import MEANT, Automation
-from notifications.admin.furniture.dialogs import Dialog, FinalDialog
+from notifications.admin.ui.dialogs import Dialog, FinalDialog
 from notifications.values import seen
 
 

@@ -12,9 +12,9 @@ from campaigns.admin.automation.conditions import ConditionsField
 from campaigns.texts.template import Template
 from campaigns.triggers.automation import A_DAY, LONGEST_DELAY, LONGEST_WINDOW, MEANT, Automation
 from campaigns.triggers.words import sentence
-from notifications.admin.furniture.duration_field import DurationText
-from notifications.admin.furniture.unfolded import ModelForm
-from notifications.admin.furniture.widgets import LineInput
+from notifications.admin.ui.duration_field import DurationText
+from notifications.admin.ui.unfolded import ModelForm
+from notifications.admin.ui.widgets import LineInput
 from notifications.people.consent.category import Category
 from notifications.postgres import row_lock
 from notifications.staff import audit

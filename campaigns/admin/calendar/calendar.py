@@ -30,11 +30,11 @@ from campaigns.planning import calendar
 from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entry
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
-from notifications.admin.furniture import onward
-from notifications.admin.furniture.chosen import chosen
-from notifications.admin.furniture.dialogs import done, is_page, refused
-from notifications.admin.furniture.page import Page, actor, page_url
-from notifications.admin.furniture.widgets import ZoneInput
+from notifications.admin.ui import onward
+from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.dialogs import done, is_page, refused
+from notifications.admin.ui.page import Page, actor, page_url
+from notifications.admin.ui.widgets import ZoneInput
 from notifications.postgres.budget import Busy, one_of_few
 from notifications.values.moments import CLOCK, DAY_AND_CLOCK, YEARS, local, short
 

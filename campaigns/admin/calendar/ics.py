@@ -12,7 +12,7 @@ from icalendar import Calendar, Event, vText
 from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entries, Entry
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE, instant_of
-from notifications.admin.furniture.page import page_url
+from notifications.admin.ui.page import page_url
 from notifications.values.moments import in_zone
 
 BREAK = re.compile("\r\n|[\n\v\f\r\x85\u2028\u2029]")

@@ -20,8 +20,8 @@ from campaigns.planning import moving
 from campaigns.runs import series
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
-from notifications.admin.furniture.dialogs import Dialog
-from notifications.admin.furniture.wall_clock import WallClock
+from notifications.admin.ui.dialogs import Dialog
+from notifications.admin.ui.wall_clock import WallClock
 from notifications.values.moments import (
     DAY_AND_CLOCK,
     NoSuchTime,

@@ -19,7 +19,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats.moved import Occurrence
 from campaigns.runs.hours.in_words import on_every_clock
 from campaigns.runs.run import Run
-from notifications.admin.furniture.dialogs import Dialog
+from notifications.admin.ui.dialogs import Dialog
 from notifications.values.moments import short
 
 

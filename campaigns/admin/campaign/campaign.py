@@ -36,9 +36,9 @@ from campaigns.rehearsals.pages import latest_rehearsals, rehearsal_url
 from campaigns.runs import series, sums
 from campaigns.runs.run import Run
 from campaigns.texts.template import Template
-from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
-from notifications.admin.furniture.page import Page, actor, keep_as_stored, page_url
-from notifications.admin.furniture.unfolded import action, display
+from notifications.admin.ui.dialogs import Dialog, ask, done, refused
+from notifications.admin.ui.page import Page, actor, keep_as_stored, page_url
+from notifications.admin.ui.unfolded import action, display
 from notifications.task_queue import enqueue_on_commit
 from notifications.values.moments import DAY_AND_CLOCK, in_zone, local
 from notifications.values.shares import share

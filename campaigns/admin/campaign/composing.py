@@ -18,7 +18,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.intent.typed import STANDS
 from campaigns.runs import series
 from campaigns.runs.run import Run
-from notifications.admin.furniture.page import page_url
+from notifications.admin.ui.page import page_url
 from notifications.people.events import reading
 from notifications.values.moments import in_zone
 

@@ -11,7 +11,7 @@ from django.utils.functional import cached_property
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
-from notifications.admin.furniture.dialogs import Dialog
+from notifications.admin.ui.dialogs import Dialog
 
 
 class StopDialog(Dialog):

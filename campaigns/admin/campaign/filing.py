@@ -17,10 +17,10 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns.planning import filing
 from campaigns.planning.campaign import Campaign
 from campaigns.runs import series
-from notifications.admin.furniture.dialogs import Dialog, ask, done, refused
-from notifications.admin.furniture.page import Page, actor, page_url
-from notifications.admin.furniture.unfolded import action
-from notifications.admin.furniture.widgets import LineInput
+from notifications.admin.ui.dialogs import Dialog, ask, done, refused
+from notifications.admin.ui.page import Page, actor, page_url
+from notifications.admin.ui.unfolded import action
+from notifications.admin.ui.widgets import LineInput
 
 HOW_TO_TAG = gettext_lazy("Separate tags with commas. At most ten, e.g. shop, spring.")
 

@@ -27,9 +27,9 @@ from campaigns.admin.two_writers import Meanwhile
 from campaigns.planning.campaign import MOST_EVERY, MOST_FIRST, Campaign
 from campaigns.planning.repeats import cron, days_off, weekdays
 from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF, WITH_REPEAT
-from notifications.admin.furniture.duration_field import DurationText
-from notifications.admin.furniture.wall_clock import WallClock
-from notifications.admin.furniture.widgets import LineInput
+from notifications.admin.ui.duration_field import DurationText
+from notifications.admin.ui.wall_clock import WallClock
+from notifications.admin.ui.widgets import LineInput
 from notifications.people.project import Project
 from notifications.postgres import row_lock
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock

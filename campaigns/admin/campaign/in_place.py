@@ -23,8 +23,8 @@ from campaigns.planning.campaign import Campaign
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
 from campaigns.texts.writing import pictures
-from notifications.admin.furniture.unfolded import ModelAdmin, ModelForm
-from notifications.admin.furniture.widgets import LineInput, PlainArea
+from notifications.admin.ui.unfolded import ModelAdmin, ModelForm
+from notifications.admin.ui.widgets import LineInput, PlainArea
 from notifications.people.project import Project
 from notifications.postgres import row_lock
 

@@ -15,13 +15,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.echo import goal_in_words
+from campaigns.engagement import goal_in_words
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course import waterfall
 from campaigns.planning.launch_check import freshness
 from campaigns.planning.launch_check.launch_report import LaunchReport
-from notifications.admin.furniture.dialogs import Dialog
-from notifications.admin.furniture.widgets import LineInput
+from notifications.admin.ui.dialogs import Dialog
+from notifications.admin.ui.widgets import LineInput
 from notifications.postgres.budget import Busy, one_of_few
 
 TYPED_ABOVE = 10_000  # devices; below it a click is enough

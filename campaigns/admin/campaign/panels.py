@@ -31,7 +31,7 @@ from campaigns.audiences import reach
 from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
-from campaigns.echo import goal_in_words
+from campaigns.engagement import goal_in_words
 from campaigns.planning.campaign import MOST_CONTROL, Campaign
 from campaigns.planning.course import opens, waterfall
 from campaigns.planning.launch_check import freshness, sharing
@@ -51,11 +51,11 @@ from campaigns.texts.template import Template
 from campaigns.texts.writing import coverage, insertable
 from campaigns.texts.writing.problems import Found, found
 from campaigns.texts.writing.readable import readable
-from notifications.admin.furniture.chosen import named
-from notifications.admin.furniture.dialogs import gone
-from notifications.admin.furniture.json_field import JSONText
-from notifications.admin.furniture.keyset import row_id
-from notifications.admin.furniture.page import Page
+from notifications.admin.ui.chosen import named
+from notifications.admin.ui.dialogs import gone
+from notifications.admin.ui.json_field import JSONText
+from notifications.admin.ui.keyset import row_id
+from notifications.admin.ui.page import Page
 from notifications.people.consent import standing
 from notifications.people.consent.category import Category
 from notifications.people.contact import Contact

@@ -15,7 +15,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating, reach
-from campaigns.first_part import drawing, in_words
+from campaigns.canary import drawing, in_words
 from campaigns.planning import local
 from campaigns.planning.campaign import (
     LEAST_SPREAD,
@@ -37,8 +37,8 @@ from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.skips import sent_to
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import MAX_RATE, WITH_REPEAT
-from notifications.admin.furniture.wall_clock import WallClock
-from notifications.pace import load
+from notifications.admin.ui.wall_clock import WallClock
+from notifications.pacing import load
 from notifications.postgres.budget import clock, until
 from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, seconds_of
 from notifications.values.zones import unknown, zone_of

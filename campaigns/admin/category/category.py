@@ -20,10 +20,10 @@ from campaigns.admin.category.kind import KINDS, KindDialog, choices
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.triggers.automation import Automation
-from notifications.admin.furniture.dialogs import ask, done
-from notifications.admin.furniture.keyset import PlainChangeList
-from notifications.admin.furniture.page import Page, page_url
-from notifications.admin.furniture.unfolded import ModelForm, action, display
+from notifications.admin.ui.dialogs import ask, done
+from notifications.admin.ui.keyset import PlainChangeList
+from notifications.admin.ui.page import Page, page_url
+from notifications.admin.ui.unfolded import ModelForm, action, display
 from notifications.people.consent.category import CAPS, Category
 from notifications.postgres.budget import TooSlow, within
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from notifications.admin.furniture.dialogs import Dialog
+from notifications.admin.ui.dialogs import Dialog
 from notifications.people.consent.category import Category
 from notifications.people.consent.standing import out_of_marketing
 from notifications.staff import changes

@@ -16,9 +16,9 @@ from unfold.enums import ActionVariant
 
 from campaigns.admin.endpoint import log
 from campaigns.admin.endpoint.form import EndpointForm, NewSecretDialog
-from notifications.admin.furniture.dialogs import Dialog, FinalDialog, ask, done, refused
-from notifications.admin.furniture.page import Page, page_url
-from notifications.admin.furniture.unfolded import action, display
+from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done, refused
+from notifications.admin.ui.page import Page, page_url
+from notifications.admin.ui.unfolded import action, display
 from notifications.outgoing import call, kinds, outbox, unpacking
 from notifications.outgoing.endpoint import Endpoint
 from notifications.values.moments import in_zone

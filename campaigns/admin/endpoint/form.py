@@ -21,8 +21,8 @@ from unfold.widgets import (
 
 from campaigns.outgoing import judging
 from campaigns.planning.campaign import Campaign
-from notifications.admin.furniture.dialogs import Dialog
-from notifications.admin.furniture.unfolded import ModelForm
+from notifications.admin.ui.dialogs import Dialog
+from notifications.admin.ui.unfolded import ModelForm
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import FOR_PEOPLE, OFFERED, Kind
 

@@ -11,9 +11,9 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from notifications.admin.furniture.chosen import within
-from notifications.admin.furniture.dialogs import DRAWN, Dialog
-from notifications.admin.furniture.page import actor, page_url
+from notifications.admin.ui.chosen import within
+from notifications.admin.ui.dialogs import DRAWN, Dialog
+from notifications.admin.ui.page import actor, page_url
 from notifications.outgoing import call, kinds, outbox
 from notifications.outgoing.call import Call
 from notifications.outgoing.claiming import FAILS

@@ -16,10 +16,10 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.admin.image.upload import UploadForm, about_phones
 from campaigns.texts.writing import image_users
-from notifications.admin.furniture.chosen import chosen, named
-from notifications.admin.furniture.keyset import row_id
-from notifications.admin.furniture.page import Page, actor, page_url
-from notifications.admin.furniture.unfolded import display
+from notifications.admin.ui.chosen import chosen, named
+from notifications.admin.ui.keyset import row_id
+from notifications.admin.ui.page import Page, actor, page_url
+from notifications.admin.ui.unfolded import display
 from notifications.images import image as images
 from notifications.images.address import on_our_pages
 from notifications.images.image import Image

@@ -26,9 +26,9 @@ from campaigns.runs.messages.message import Message, id_of
 from campaigns.runs.messages.outcome import Block, Outcome
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.triggers.automation import Automation
-from notifications.admin.furniture.chosen import chosen
-from notifications.admin.furniture.dialogs import DRAWN, FinalDialog, Gone, done, is_page
-from notifications.admin.furniture.page import actor
+from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.dialogs import DRAWN, FinalDialog, Gone, done, is_page
+from notifications.admin.ui.page import actor
 from notifications.people.contact import Contact
 from notifications.people.device import Device, shortened
 from notifications.people.figures.days import midnight

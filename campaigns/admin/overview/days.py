@@ -15,7 +15,7 @@ from campaigns.admin.overview import drawing
 from campaigns.admin.overview.drawing import Axis, Bar
 from campaigns.figures import sent
 from campaigns.figures.sent import ACCEPTED, CAMPAIGNS, FAILED, MESSAGES, SoFar
-from notifications.admin.furniture.axis import Mark
+from notifications.admin.ui.axis import Mark
 from notifications.people.figures.days import midnight
 from notifications.people.project import Project
 from notifications.values.shares import share

@@ -10,7 +10,7 @@ from itertools import pairwise
 from django.utils.formats import date_format
 from django.utils.translation import pgettext
 
-from notifications.admin.furniture.axis import Mark, nice_top
+from notifications.admin.ui.axis import Mark, nice_top
 
 WIDTH, HEIGHT = 700.0, 150.0
 SHOWN_SHARE = 0.72  # of its place, a bar takes

@@ -20,7 +20,7 @@ from campaigns.admin.overview.people import people
 from campaigns.admin.run.live import OVERDUE
 from campaigns.alerts.pages import alerts_of_overview
 from campaigns.audiences.audience import Audience
-from campaigns.echo.funnel import Told, opened
+from campaigns.engagement.funnel import Told, opened
 from campaigns.figures.quota import busiest, quotas
 from campaigns.planning.campaign import Campaign
 from campaigns.results import reports, why_this_rate
@@ -28,9 +28,9 @@ from campaigns.runs.run import Run
 from campaigns.runs.sums import of_how_many
 from campaigns.runs.tick import Tick
 from campaigns.texts.template import Template
-from notifications.admin.furniture.chosen import chosen
-from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
-from notifications.admin.furniture.keyset import size_in_words
+from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.coming_back import COMING_BACK, LONGEST_TIMER
+from notifications.admin.ui.keyset import size_in_words
 from notifications.people.asked import device_health
 from notifications.people.contact import Contact
 from notifications.people.device import Device

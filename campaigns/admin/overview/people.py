@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from campaigns.admin.overview import drawing
 from campaigns.admin.overview.drawing import Axis, Bar, Line
-from notifications.admin.furniture.axis import Mark
-from notifications.admin.furniture.chosen import chosen
+from notifications.admin.ui.axis import Mark
+from notifications.admin.ui.chosen import chosen
 from notifications.people.figures import figure
 from notifications.people.figures.days import DEAD, OPTED_OUT, REACHABLE
 from notifications.people.figures.figure import Figure

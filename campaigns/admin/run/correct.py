@@ -24,9 +24,9 @@ from campaigns.runs.run import Run
 from campaigns.runs.variants.group import in_words
 from campaigns.runs.variants.variant import as_launched, has_variants
 from campaigns.texts.content import untagged
-from notifications.admin.furniture.dialogs import ask, done, refused
-from notifications.admin.furniture.page import actor, page_url
-from notifications.admin.furniture.unfolded import action
+from notifications.admin.ui.dialogs import ask, done, refused
+from notifications.admin.ui.page import actor, page_url
+from notifications.admin.ui.unfolded import action
 from notifications.people.device import Device
 from notifications.task_queue import enqueue_on_commit
 

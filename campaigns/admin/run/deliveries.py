@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
-from campaigns.echo.receipt import BY_NAME
+from campaigns.engagement.receipt import BY_NAME
 from campaigns.results import recipients
 from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.results.recipients import MISSED, NOT_OPENED, TOLD, WAITING, Filters, Row

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminRadioSelectWidget
 
+from campaigns.canary import winner
+from campaigns.canary.in_words import chosen_by
+from campaigns.canary.winner import best
 from campaigns.engine import cancelling, unknowns
-from campaigns.first_part import winner
-from campaigns.first_part.in_words import chosen_by
-from campaigns.first_part.winner import best
 from campaigns.planning import local
 from campaigns.planning.course import forecast
 from campaigns.results import reports
@@ -26,8 +26,8 @@ from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE
 from campaigns.runs.variants.group import in_words
 from campaigns.verbs import SEND_AGAIN
-from notifications.admin.furniture.dialogs import Dialog
-from notifications.pace.gate import full_rate
+from notifications.admin.ui.dialogs import Dialog
+from notifications.pacing.gate import full_rate
 from notifications.people import device
 from notifications.values.shares import share
 

@@ -18,9 +18,9 @@ from campaigns import verbs
 from campaigns.admin.run.rate_line import rate_line
 from campaigns.admin.run.result import first_part
 from campaigns.admin.run.text import said
+from campaigns.canary.first_part import part_of
+from campaigns.canary.shown import phase_of
 from campaigns.engine import broken
-from campaigns.first_part.first_part import part_of
-from campaigns.first_part.shown import phase_of
 from campaigns.planning.course.forecast import number
 from campaigns.results import reports, why_this_rate
 from campaigns.results.chunk_grid import grid
@@ -39,7 +39,7 @@ from campaigns.runs.reasons import (
 )
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
-from notifications.admin.furniture.coming_back import COMING_BACK, LONGEST_TIMER
+from notifications.admin.ui.coming_back import COMING_BACK, LONGEST_TIMER
 from notifications.people import device
 from notifications.people.device import Device
 from notifications.staff import audit

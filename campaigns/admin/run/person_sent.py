@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.bounds import AS_KEPT
 from campaigns.audiences.words import sentence
-from campaigns.echo.receipt import Event, furthest
+from campaigns.engagement.receipt import Event, furthest
 from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.results.sent import Sent, sent_to
 from campaigns.runs.best_hour import best_of
@@ -21,7 +21,7 @@ from campaigns.runs.ledger import Delivery, Retry
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
-from notifications.admin.furniture.keyset import row_id
+from notifications.admin.ui.keyset import row_id
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.values.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, in_zone, local

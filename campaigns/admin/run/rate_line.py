@@ -16,7 +16,7 @@ from campaigns.planning.course.forecast import number
 from campaigns.results.timeline import Timeline, timeline
 from campaigns.runs.run import Run
 from campaigns.runs.sums import average_rate, totals_of
-from notifications.admin.furniture.axis import Mark, nice_top
+from notifications.admin.ui.axis import Mark, nice_top
 from notifications.values.moments import (
     CLOCK,
     CLOCK_AND_SECOND,

@@ -24,9 +24,9 @@ from campaigns.audiences.words import sentence
 from campaigns.planning import correcting
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
-from notifications.admin.furniture.dialogs import ask, done, refused
-from notifications.admin.furniture.page import page_url
-from notifications.admin.furniture.unfolded import action
+from notifications.admin.ui.dialogs import ask, done, refused
+from notifications.admin.ui.page import page_url
+from notifications.admin.ui.unfolded import action
 from notifications.task_queue import enqueue_on_commit
 
 REST = gettext_lazy("Send to the rest")

@@ -59,9 +59,9 @@ from campaigns.results import compare
 from campaigns.runs import policy, sums
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE, VERBS
-from notifications.admin.furniture.dialogs import Dialog, ask, done
-from notifications.admin.furniture.page import ReadOnlyPage, page_url
-from notifications.admin.furniture.unfolded import action, display
+from notifications.admin.ui.dialogs import Dialog, ask, done
+from notifications.admin.ui.page import ReadOnlyPage, page_url
+from notifications.admin.ui.unfolded import action, display
 from notifications.staff import audit, audit_words
 from notifications.staff.actors import who
 from notifications.values.moments import in_zone

@@ -13,9 +13,9 @@ from campaigns import tasks
 from campaigns.admin.run.dialogs import RunDialog
 from campaigns.runs.run import Run
 from campaigns.verbs import Verb
-from notifications.admin.furniture.dialogs import ask, done, refused
-from notifications.admin.furniture.page import actor, page_url
-from notifications.admin.furniture.unfolded import action
+from notifications.admin.ui.dialogs import ask, done, refused
+from notifications.admin.ui.page import actor, page_url
+from notifications.admin.ui.unfolded import action
 from notifications.task_queue import enqueue_on_commit
 
 

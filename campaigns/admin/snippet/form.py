@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.admin.template.form import COUNTED, TextForm
 from campaigns.admin.template.widgets import Languages, Line
 from campaigns.texts.snippets.snippet import Snippet
-from notifications.admin.furniture.json_field import JSONText
-from notifications.admin.furniture.widgets import LineInput, PlainArea
+from notifications.admin.ui.json_field import JSONText
+from notifications.admin.ui.widgets import LineInput, PlainArea
 
 
 class SnippetLanguages(Languages):

@@ -22,8 +22,8 @@ from campaigns.planning import snippet_users
 from campaigns.texts import preview
 from campaigns.texts.snippets.snippet import Snippet
 from campaigns.texts.writing.problems import found
-from notifications.admin.furniture.chosen import named
-from notifications.admin.furniture.unfolded import display
+from notifications.admin.ui.chosen import named
+from notifications.admin.ui.unfolded import display
 from notifications.people.project import Project
 
 LETTERS_SHOWN = 90

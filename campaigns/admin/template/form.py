@@ -16,9 +16,9 @@ from campaigns.texts import revision
 from campaigns.texts.content import TEXTS
 from campaigns.texts.template import Template
 from campaigns.texts.writing import pictures
-from notifications.admin.furniture.json_field import JSONText
-from notifications.admin.furniture.unfolded import ModelForm
-from notifications.admin.furniture.widgets import LineInput, PlainArea
+from notifications.admin.ui.json_field import JSONText
+from notifications.admin.ui.unfolded import ModelForm
+from notifications.admin.ui.widgets import LineInput, PlainArea
 
 INSIDE_JSON = ("buttons", "data", "options", "locales")
 LISTS = frozenset({"buttons"})  # of these; the others are objects

@@ -23,8 +23,8 @@ from campaigns.texts.translating import as_csv, as_xliff, bringing, readers
 from campaigns.texts.translating.bringing import Proposal
 from campaigns.texts.translating.units import MOST_ASKED, MOST_BYTES, Unreadable
 from campaigns.texts.writing.places import shown, word_of
-from notifications.admin.furniture.keyset import row_id
-from notifications.admin.furniture.page import Page, actor, page_url
+from notifications.admin.ui.keyset import row_id
+from notifications.admin.ui.page import Page, actor, page_url
 from notifications.values.languages import canonical, validate_locale
 
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from campaigns.texts import preview
 from campaigns.texts.snippets import using
-from notifications.admin.furniture.keyset import PlainChangeList
+from notifications.admin.ui.keyset import PlainChangeList
 from notifications.people.contact import Contact
 
 LETTERS_SHOWN = 90

@@ -18,8 +18,8 @@ from campaigns.texts import revision
 from campaigns.texts.comparison import Change, changes
 from campaigns.texts.revision import Revision
 from campaigns.texts.writing.places import place, shown
-from notifications.admin.furniture.keyset import row_id
-from notifications.admin.furniture.page import Page, actor, page_url
+from notifications.admin.ui.keyset import row_id
+from notifications.admin.ui.page import Page, actor, page_url
 
 BESIDE_THE_FORM, LISTED = 5, 200
 

@@ -34,11 +34,11 @@ from campaigns.texts.writing import insertable, pictures
 from campaigns.texts.writing.problems import found
 from campaigns.texts.writing.readable import readable
 from campaigns.triggers.automation import Automation
-from notifications.admin.furniture.chosen import named
-from notifications.admin.furniture.dialogs import Dialog
-from notifications.admin.furniture.keyset import row_id
-from notifications.admin.furniture.page import actor
-from notifications.admin.furniture.unfolded import display
+from notifications.admin.ui.chosen import named
+from notifications.admin.ui.dialogs import Dialog
+from notifications.admin.ui.keyset import row_id
+from notifications.admin.ui.page import actor
+from notifications.admin.ui.unfolded import display
 from notifications.fcm.options import PLATFORMS
 from notifications.people import images
 from notifications.people.device import Device

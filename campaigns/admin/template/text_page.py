@@ -10,8 +10,8 @@ from campaigns.admin.template.revisions import Revisions, history
 from campaigns.texts import revision
 from campaigns.texts.comparison import changes
 from campaigns.texts.writing.places import shown
-from notifications.admin.furniture.keyset import row_id
-from notifications.admin.furniture.page import Page, actor
+from notifications.admin.ui.keyset import row_id
+from notifications.admin.ui.page import Page, actor
 
 
 class TextPage(Page):

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import INPUT_CLASSES, TEXTAREA_CLASSES
 
 from campaigns.texts.buttons import MOST
-from notifications.admin.furniture.widgets import CodeArea
+from notifications.admin.ui.widgets import CodeArea
 from notifications.fcm.options import PLATFORMS
 from notifications.people.device import Device
 

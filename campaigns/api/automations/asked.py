@@ -12,7 +12,7 @@ from campaigns.texts.template import Template
 from campaigns.triggers import counting
 from campaigns.triggers.automation import A_DAY, LONGEST_DELAY, LONGEST_WINDOW, Automation
 from campaigns.triggers.trigger import NotSent
-from notifications.api.ground.fields import CountedList, JsonObject, StrictSerializer
+from notifications.api.base.fields import CountedList, JsonObject, StrictSerializer
 from notifications.people.consent.category import Category
 from notifications.people.project import OfProject
 

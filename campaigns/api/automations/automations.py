@@ -15,14 +15,14 @@ from rest_framework.response import Response
 from campaigns import control
 from campaigns.api.automations.asked import AutomationSerializer, AutomationStatus
 from campaigns.triggers.automation import Automation
-from notifications.api.ground import pages, tags
-from notifications.api.ground.fields import Nothing
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.patience import patient
-from notifications.api.ground.problems import Problem
-from notifications.api.ground.query import takes
-from notifications.api.ground.row import WritableRowView
-from notifications.api.ground.view import ApiView, save
+from notifications.api.base import pages, tags
+from notifications.api.base.fields import Nothing
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.patience import patient
+from notifications.api.base.problems import Problem
+from notifications.api.base.query import takes
+from notifications.api.base.row import WritableRowView
+from notifications.api.base.view import ApiView, save
 
 # Where the model's fields stand in the body.
 PLACES = {"event_name": "event.name", "where": "event.where", "delay_seconds": "delay",

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from rest_framework import serializers
 
 from campaigns.outgoing import judging
-from notifications.api.ground.fields import CountedList, StrictSerializer
+from notifications.api.base.fields import CountedList, StrictSerializer
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.kinds import Kind

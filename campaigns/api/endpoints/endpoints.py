@@ -23,14 +23,14 @@ from campaigns.api.endpoints.asked import (
     SecretSerializer,
 )
 from campaigns.outgoing import judging
-from notifications.api.ground import pages
-from notifications.api.ground.fields import Nothing
-from notifications.api.ground.idempotency import SaidOnce, idempotent
-from notifications.api.ground.patience import patient
-from notifications.api.ground.problems import Problem
-from notifications.api.ground.query import takes
-from notifications.api.ground.row import WritableRowView
-from notifications.api.ground.view import ApiView, save
+from notifications.api.base import pages
+from notifications.api.base.fields import Nothing
+from notifications.api.base.idempotency import SaidOnce, idempotent
+from notifications.api.base.patience import patient
+from notifications.api.base.problems import Problem
+from notifications.api.base.query import takes
+from notifications.api.base.row import WritableRowView
+from notifications.api.base.view import ApiView, save
 from notifications.outgoing import call, outbox, unpacking
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint

@@ -18,10 +18,10 @@ from campaigns.planning.correcting import EVERY, MAIN
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import LETTERS, NUMBERS, name_of
 from campaigns.runs.variants.variant import as_launched, has_variants
-from notifications.api.ground.fields import StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.problems import Problem
-from notifications.api.ground.view import ApiView
+from notifications.api.base.fields import StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.problems import Problem
+from notifications.api.base.view import ApiView
 from notifications.task_queue import enqueue_on_commit
 
 EXAMPLE = OpenApiExample("In every language", {"text": EVERY}, request_only=True)

@@ -16,10 +16,10 @@ from campaigns import tasks
 from campaigns.api.lists import PLAIN_NAME, ListSerializer
 from campaigns.audiences.lists import filling, who
 from campaigns.runs.run import Run
-from notifications.api.ground.fields import StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.problems import Problem
-from notifications.api.ground.view import ApiView
+from notifications.api.base.fields import StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.problems import Problem
+from notifications.api.base.view import ApiView
 from notifications.staff import audit
 from notifications.task_queue import enqueue_on_commit
 

@@ -13,8 +13,8 @@ from rest_framework import serializers
 from campaigns.audiences.audience import Audience
 from campaigns.runs.messages.accepting import Accepted, Nobody, Revoked, accept, confirm
 from campaigns.runs.messages.many import AT_ONCE, accept_many, members
-from notifications.api.ground import authentication
-from notifications.api.ground.view import ApiView
+from notifications.api.base import authentication
+from notifications.api.base.view import ApiView
 from notifications.people.contact import Contact
 from notifications.people.registry import Person, upsert
 from notifications.staff import audit

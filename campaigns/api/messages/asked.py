@@ -23,7 +23,7 @@ from campaigns.runs.messages.many import AT_ONCE
 from campaigns.runs.run import Run
 from campaigns.texts.snippets import using
 from campaigns.texts.template import Template
-from notifications.api.ground.fields import (
+from notifications.api.base.fields import (
     MOST_NAMED,
     CountedList,
     JsonObject,

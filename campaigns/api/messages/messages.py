@@ -27,14 +27,14 @@ from campaigns.runs.messages import listing, outcome
 from campaigns.runs.messages.accepting import Accepted, Nobody
 from campaigns.runs.messages.listing import Wanted
 from campaigns.runs.messages.message import Message, known_by
-from notifications.api.ground import pages, query
-from notifications.api.ground.fields import CountedList, Moment, Nothing, StrictSerializer
-from notifications.api.ground.idempotency import idempotent
-from notifications.api.ground.patience import patient
-from notifications.api.ground.problems import NO_OBJECT, Problem, flattened
-from notifications.api.ground.query import takes
-from notifications.api.ground.rendering import ExactParser
-from notifications.api.ground.view import ApiView
+from notifications.api.base import pages, query
+from notifications.api.base.fields import CountedList, Moment, Nothing, StrictSerializer
+from notifications.api.base.idempotency import idempotent
+from notifications.api.base.patience import patient
+from notifications.api.base.problems import NO_OBJECT, Problem, flattened
+from notifications.api.base.query import takes
+from notifications.api.base.rendering import ExactParser
+from notifications.api.base.view import ApiView
 from notifications.api.named import contact_named
 from notifications.staff.access import Scope
 from notifications.task_queue import enqueue_on_commit

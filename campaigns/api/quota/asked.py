@@ -9,7 +9,7 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from campaigns.planning.quota.pushing import MOST_MESSAGES
-from notifications.api.ground.fields import Moment
+from notifications.api.base.fields import Moment
 from notifications.values.moments import YEARS
 
 

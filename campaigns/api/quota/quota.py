@@ -21,10 +21,10 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota import firebase, pushing, sizes
 from campaigns.planning.quota.planned import Planned, of_campaign, reckoned
 from campaigns.planning.quota.pushing import Outcome
-from notifications.api.ground import query
-from notifications.api.ground.patience import slow
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
+from notifications.api.base import query
+from notifications.api.base.patience import slow
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView
 from notifications.postgres.budget import clock, until
 
 DAYS = 2

@@ -8,8 +8,8 @@ from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
-from campaigns.echo.receipt import BY_NAME, Report
-from notifications.api.ground import rendering
+from campaigns.engagement.receipt import BY_NAME, Report
+from notifications.api.base import rendering
 from notifications.keys.receipt_id import reference_of
 from notifications.values.flaws import Flawed
 

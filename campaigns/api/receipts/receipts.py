@@ -12,10 +12,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.api.receipts.reading import AT_ONCE, EVENTS
-from campaigns.echo.receipt import BY_NAME
-from notifications.api.ground.fields import CountedList, StrictSerializer
-from notifications.api.ground.problems import Problem, refuses
-from notifications.api.ground.view import ApiView
+from campaigns.engagement.receipt import BY_NAME
+from notifications.api.base.fields import CountedList, StrictSerializer
+from notifications.api.base.problems import Problem, refuses
+from notifications.api.base.view import ApiView
 
 LINKS_ELSEWHERE = (
     "Links that are counted are opened by the process “feed”. Have the proxy pass /o/ to it.\n"

@@ -14,8 +14,8 @@ from campaigns.results.breakdown import Kind
 from campaigns.runs.run import Run
 from campaigns.runs.sums import CUT_BY
 from campaigns.runs.variants import group
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView
 
 BY = OpenApiParameter(
     "by", str, enum=CUT_BY, required=True, description="What to group the recipients by."

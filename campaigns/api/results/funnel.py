@@ -10,14 +10,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.api.results.breakdown import BY, by_of, value_of
-from campaigns.echo import funnel
-from campaigns.echo.funnel import Funnel, Goal, Told
-from campaigns.echo.receipt import BY_NAME, STEPS
+from campaigns.engagement import funnel
+from campaigns.engagement.funnel import Funnel, Goal, Told
+from campaigns.engagement.receipt import BY_NAME, STEPS
 from campaigns.results import breakdown
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown, totals_of
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView
 
 BESIDE = [event.name.lower() for event in funnel.BESIDE]
 CAN_TELL = (

@@ -16,8 +16,8 @@ from campaigns.runs.revisions.revision import FIRST, texts_of
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN, name_of
 from campaigns.texts.content import TEXTS
-from notifications.api.ground import pages
-from notifications.api.ground.view import ApiView
+from notifications.api.base import pages
+from notifications.api.base.view import ApiView
 
 
 class RunTextSerializer(serializers.Serializer[Any]):

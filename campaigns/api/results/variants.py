@@ -13,8 +13,8 @@ from campaigns.api.results.funnel import StepSerializer, step_of
 from campaigns.results.variants import Answer, Comparison, Line, Metric, compared
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import NUMBERS, name_of
-from notifications.api.ground.patience import slow
-from notifications.api.ground.view import ApiView
+from notifications.api.base.patience import slow
+from notifications.api.base.view import ApiView
 
 
 class RunVariantSerializer(serializers.Serializer[Any]):

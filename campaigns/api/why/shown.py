@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from campaigns.api.trees import ExplainedField
-from campaigns.echo.receipt import Event
+from campaigns.engagement.receipt import Event
 from campaigns.results.why.now import Fate, Now, Seen
 from campaigns.results.why.rows import Row
 from campaigns.results.why.sentence import sentence

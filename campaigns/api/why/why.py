@@ -11,10 +11,10 @@ from rest_framework.response import Response
 from campaigns.api.why.shown import WhySerializer, told
 from campaigns.results.why.why import why
 from campaigns.runs.run import Run
-from notifications.api.ground import query
-from notifications.api.ground.patience import slow
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
+from notifications.api.base import query
+from notifications.api.base.patience import slow
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView
 from notifications.api.named import contact_named, nobody
 from notifications.people.contact import Contact
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.happened.kind import Sql
-from campaigns.echo.receipt import STEPS, Event
+from campaigns.engagement.receipt import STEPS, Event
 
 NOT_OPENED = "not_opened"
 CAN_TELL = "can_tell"  # beside it: only those whose every phone that may have got it would tell

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.audiences.happened import reported
 from campaigns.audiences.lists import outcomes
-from campaigns.echo.receipt import BY_NAME, EchoSum
+from campaigns.engagement.receipt import BY_NAME, EchoSum
 from campaigns.runs import reasons
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run

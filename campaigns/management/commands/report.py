@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from campaigns.api.runs import RunSerializer
 from campaigns.results import reports
 from campaigns.runs.run import Run
-from notifications.api.ground.rendering import as_json
+from notifications.api.base.rendering import as_json
 
 
 class Command(BaseCommand):

@@ -14,14 +14,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns.echo.opening import Opening, learned
+from campaigns.engagement.opening import Opening, learned
 from campaigns.planning.solver.capacity import Capacity
 from campaigns.runs.chunk import ONE_WORKER
 from campaigns.runs.policy import OWN_PACE
 from campaigns.runs.run import Run
 from campaigns.runs.sums import average_rate
-from notifications.pace.gate import Limit, cold_rate, full_rate
-from notifications.pace.load import Load, between
+from notifications.pacing.gate import Limit, cold_rate, full_rate
+from notifications.pacing.load import Load, between
 from notifications.people.project import Project
 from notifications.values.moments import in_words
 from notifications.values.shares import share

@@ -11,7 +11,7 @@ from itertools import pairwise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns.echo.opening import Opening, Soon
+from campaigns.engagement.opening import Opening, Soon
 from campaigns.planning.course.course import MOST_STEPS, Course, fitting
 from campaigns.planning.course.forecast import number
 from notifications.values.moments import in_words

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.echo.opening import learned
+from campaigns.engagement.opening import learned
 from campaigns.planning import local, outlook
 from campaigns.planning.intent import typed
 from campaigns.planning.outlook import Look

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns.echo import kept_for_goals
+from campaigns.engagement import kept_for_goals
 from campaigns.planning import local
 from campaigns.planning.repeats import repeating
 from campaigns.runs import series

@@ -21,8 +21,8 @@ from campaigns.audiences import reach
 from campaigns.audiences.happened.kind import Sql
 from campaigns.audiences.reach import Reach, Zones
 from campaigns.audiences.words import sentence
-from campaigns.echo.opening import Opening, Soon, learned, soon
-from campaigns.first_part import drawing, in_words
+from campaigns.canary import drawing, in_words
+from campaigns.engagement.opening import Opening, Soon, learned, soon
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course import forecast, opens, waterfall
@@ -65,8 +65,8 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE, instant_of
 from campaigns.texts import preview
-from notifications.pace import load
-from notifications.pace.gate import Limit
+from notifications.pacing import load
+from notifications.pacing.gate import Limit
 from notifications.postgres.budget import TooSlow, clock, until, within
 
 REPORT_SECONDS = 5.0  # for all of its parts together

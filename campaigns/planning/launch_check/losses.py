@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.reach import Reach
-from campaigns.first_part.drawing import wait_of
+from campaigns.canary.drawing import wait_of
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.course import Course
 from campaigns.planning.course.forecast import Forecast

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from campaigns.audiences.reach import Reach
-from campaigns.echo.certainty import evidence
-from campaigns.echo.funnel import opened
+from campaigns.engagement.certainty import evidence
+from campaigns.engagement.funnel import opened
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import REST, gets_a_text, in_words, name_of

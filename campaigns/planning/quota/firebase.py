@@ -10,7 +10,7 @@ from django.conf import settings
 
 from campaigns.planning.quota.together import Gate
 from campaigns.runs.chunk import ONE_WORKER
-from notifications.pace.gate import cold_rate, full_rate
+from notifications.pacing.gate import cold_rate, full_rate
 from notifications.people.project import Project
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from campaigns.first_part import drawing
+from campaigns.canary import drawing
 from campaigns.planning import calendar, local
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign

@@ -1,7 +1,7 @@
 """Several runs at one gate: when does each of them end, and how many of its messages leave when?
 
 Each stands in a line of its own, as the solver knows it. Of what the gate lets through each has an
-equal part, or what the others leave: as `notifications/pace/gate.lua` reckons. Pure.
+equal part, or what the others leave: as `notifications/pacing/gate.lua` reckons. Pure.
 """
 
 from __future__ import annotations

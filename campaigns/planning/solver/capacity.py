@@ -1,7 +1,7 @@
 """How fast: what the gate of a project lets one run have, from a cold start and beside others.
 
-As `notifications/pace/gate.lua` reckons: the rate climbs while somebody sends and sinks as it rose,
-and of what others ask for at the same time a run has an equal part, or what they leave.
+It computes as `notifications/pacing/gate.lua` does: the rate climbs while messages are sent and
+falls as it rose. A run gets an equal part of it beside others, or what they leave.
 """
 
 from __future__ import annotations

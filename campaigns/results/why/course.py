@@ -10,7 +10,7 @@ from enum import StrEnum
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns.echo.receipt import Event, Receipt
+from campaigns.engagement.receipt import Event, Receipt
 from campaigns.results.reason_steps import STEPS, detail_in_words
 from campaigns.results.why.rows import MOST_WINDOWS, Opened, Row
 from campaigns.results.why.why import Why

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.echo.receipt import Receipt
+from campaigns.engagement.receipt import Receipt
 from campaigns.results.sent import Sent, sent_to
 from campaigns.results.why.answers import answers_to
 from campaigns.runs.best_hour import Best

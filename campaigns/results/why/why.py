@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from campaigns.first_part.first_part import held
+from campaigns.canary.first_part import held
 from campaigns.results.why.now import Fate, Now, how_they_stand
 from campaigns.results.why.rows import Row, rows_of
 from campaigns.runs import prior_recipients

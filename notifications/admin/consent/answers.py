@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 from unfold.widgets import UnfoldBooleanWidget
 
-from notifications.admin.furniture.dialogs import Dialog
+from notifications.admin.ui.dialogs import Dialog
 from notifications.people.consent.category import Category
 from notifications.people.consent.change import SOURCES, ConsentChange
 from notifications.people.consent.saying import EVERYTHING, Word, say

@@ -15,9 +15,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notifications.admin.furniture.page import Page, actor
-from notifications.admin.furniture.unfolded import ModelForm, display
-from notifications.admin.furniture.widgets import PlainArea
+from notifications.admin.ui.page import Page, actor
+from notifications.admin.ui.unfolded import ModelForm, display
+from notifications.admin.ui.widgets import PlainArea
 from notifications.people.consent.suppression import Suppression, suppress
 from notifications.people.contact import Contact
 from notifications.staff import audit

@@ -11,9 +11,9 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notifications.admin.furniture.dialogs import Dialog
-from notifications.admin.furniture.widgets import LineInput
 from notifications.admin.importing import picture
+from notifications.admin.ui.dialogs import Dialog
+from notifications.admin.ui.widgets import LineInput
 from notifications.people.importing.model import Import
 
 

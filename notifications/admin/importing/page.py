@@ -18,13 +18,13 @@ from django.utils.translation import gettext_lazy
 from django_htmx.http import HttpResponseClientRedirect
 
 from notifications import imports, tasks
-from notifications.admin.furniture.chosen import chosen, several
-from notifications.admin.furniture.dialogs import ask, refused
-from notifications.admin.furniture.page import Page, actor, page_url
-from notifications.admin.furniture.unfolded import action, display
 from notifications.admin.importing import columns, picture, refusals, samples, upload
 from notifications.admin.importing.dialogs import ImportDialog, StartDialog, StopDialog
 from notifications.admin.importing.states import STATE_COLOURS, rail
+from notifications.admin.ui.chosen import chosen, several
+from notifications.admin.ui.dialogs import ask, refused
+from notifications.admin.ui.page import Page, actor, page_url
+from notifications.admin.ui.unfolded import action, display
 from notifications.people.importing.model import Import
 from notifications.people.importing.upload import beginning
 from notifications.staff.actors import who

@@ -10,9 +10,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notifications.admin.furniture.coming_back import COMING_BACK
 from notifications.admin.importing import pace, repeated
 from notifications.admin.importing.states import LIKE_A_RUN, rail
+from notifications.admin.ui.coming_back import COMING_BACK
 from notifications.people.importing import refused
 from notifications.people.importing.columns import Meaning, columns_of
 from notifications.people.importing.model import Import

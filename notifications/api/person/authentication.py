@@ -12,8 +12,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from notifications.api.ground.authentication import shown
-from notifications.api.ground.problems import Problem
+from notifications.api.base.authentication import shown
+from notifications.api.base.problems import Problem
 from notifications.keys import inbox_token
 from notifications.keys.inbox_token import Whose
 

@@ -13,8 +13,8 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.ground.patience import patient
-from notifications.api.ground.problems import Problem, refuses
+from notifications.api.base.patience import patient
+from notifications.api.base.problems import Problem, refuses
 from notifications.api.person.view import NOBODY, PersonsView
 from notifications.api.reading import read_device
 from notifications.api.shapes import MAX_DEVICES, DeviceSerializer

@@ -12,10 +12,10 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.ground import pages, query
-from notifications.api.ground.problems import refuses
-from notifications.api.ground.query import takes
-from notifications.api.ground.view import ApiView
+from notifications.api.base import pages, query
+from notifications.api.base.problems import refuses
+from notifications.api.base.query import takes
+from notifications.api.base.view import ApiView
 from notifications.api.named import contact_named
 from notifications.api.person.view import PersonsView
 from notifications.inbox.item import InboxItem

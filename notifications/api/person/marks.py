@@ -12,9 +12,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.ground.fields import CountedList, Nothing, StrictSerializer
-from notifications.api.ground.patience import patient
-from notifications.api.ground.problems import refuses
+from notifications.api.base.fields import CountedList, Nothing, StrictSerializer
+from notifications.api.base.patience import patient
+from notifications.api.base.problems import refuses
 from notifications.api.person.inbox import InboxItemSerializer, found, shown
 from notifications.api.person.view import PersonsView
 from notifications.inbox import marking

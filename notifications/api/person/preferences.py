@@ -12,8 +12,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.ground.patience import patient
-from notifications.api.ground.problems import refuses
+from notifications.api.base.patience import patient
+from notifications.api.base.problems import refuses
 from notifications.api.person.view import PersonsView
 from notifications.api.reading import read_answers
 from notifications.api.shapes import PreferencesField

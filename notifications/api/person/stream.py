@@ -20,9 +20,9 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from notifications.api.ground import query
-from notifications.api.ground.problems import Problem, refuses
-from notifications.api.ground.query import takes
+from notifications.api.base import query
+from notifications.api.base.problems import Problem, refuses
+from notifications.api.base.query import takes
 from notifications.api.person.authentication import InboxTokenAuthentication, NotTaken
 from notifications.api.person.view import PersonsView
 from notifications.inbox.position import FORM, Position

@@ -16,11 +16,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from notifications.api.base.fields import StrictSerializer
+from notifications.api.base.patience import patient
+from notifications.api.base.problems import Problem, refuses
+from notifications.api.base.view import ApiView
 from notifications.api.contacts import ContactByExternalId
-from notifications.api.ground.fields import StrictSerializer
-from notifications.api.ground.patience import patient
-from notifications.api.ground.problems import Problem, refuses
-from notifications.api.ground.view import ApiView
 from notifications.api.person.view import found, rows_of
 from notifications.gateway import WrongKey
 from notifications.keys import inbox_secret, inbox_token

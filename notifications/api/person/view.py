@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
-from notifications.api.ground.problems import Problem
-from notifications.api.ground.rendering import TooLarge
-from notifications.api.ground.view import ApiView
+from notifications.api.base.problems import Problem
+from notifications.api.base.rendering import TooLarge
+from notifications.api.base.view import ApiView
 from notifications.api.person.authentication import InboxTokenAuthentication
 from notifications.keys.inbox_token import Whose
 from notifications.people.contact import Contact

@@ -6,15 +6,15 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from campaigns.echo import opening
+from campaigns.engagement import opening
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.claiming import claim
 from campaigns.runs.run import Run
 from campaigns.runs.series import repeated
 from campaigns.sending.sending import Sending
-from notifications.pace.gate import Gate
-from notifications.pace.heard import Heard
+from notifications.pacing.gate import Gate
+from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.campaign.estimate import rate_of

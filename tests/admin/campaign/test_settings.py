@@ -10,7 +10,7 @@ from django.utils import timezone, translation
 
 from campaigns import control
 from campaigns.admin.campaign.form import CampaignForm
-from campaigns.echo.opening import Opening
+from campaigns.engagement.opening import Opening
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.variants import variant
 from campaigns.runs.policy import BY_CLOCK, POLICY, SETTINGS, Setting

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from django.urls import reverse
 
-from campaigns.echo import opening
+from campaigns.engagement import opening
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from notifications.people.contact import Contact
 from notifications.people.device import Device

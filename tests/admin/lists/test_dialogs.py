@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
-from notifications.admin.furniture.dialogs import Dialog
-from notifications.admin.furniture.page import page_url
+from notifications.admin.ui.dialogs import Dialog
+from notifications.admin.ui.page import page_url
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

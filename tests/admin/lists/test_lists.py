@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from campaigns.audiences.audience import Audience
-from notifications.admin.furniture import keyset
+from notifications.admin.ui import keyset
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.admin.desk import Desk, registered, text_of

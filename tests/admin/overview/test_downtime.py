@@ -19,7 +19,7 @@ from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from config.pages import downtime
-from notifications.pace import gate
+from notifications.pacing import gate
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of

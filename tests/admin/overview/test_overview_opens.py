@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from campaigns.echo.funnel import opened
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Event, Report
+from campaigns.engagement.funnel import opened
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import Event, Report
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown
 from notifications.people.project import Project

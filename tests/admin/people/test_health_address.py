@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from notifications.pace import health
-from notifications.pace.health import Health
-from notifications.pace.load import Load
+from notifications.pacing import health
+from notifications.pacing.health import Health
+from notifications.pacing.load import Load
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role

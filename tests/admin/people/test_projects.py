@@ -20,7 +20,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from config.middleware import projects
-from notifications.admin.furniture.page import Page
+from notifications.admin.ui.page import Page
 from notifications.images.image import Image
 from notifications.people.attributes import Attribute
 from notifications.people.consent.category import Category

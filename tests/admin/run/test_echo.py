@@ -7,9 +7,9 @@ import random
 import pytest
 from django.urls import reverse
 
-from campaigns.echo.funnel import funnel
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import STEPS, EchoSum, Event, Receipt, Report, Reporter
+from campaigns.engagement.funnel import funnel
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import STEPS, EchoSum, Event, Receipt, Report, Reporter
 from campaigns.results import breakdown
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run

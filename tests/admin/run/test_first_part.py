@@ -10,8 +10,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.canary.first_part import FirstPart
 from campaigns.engine import engine
-from campaigns.first_part.first_part import FirstPart
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
 from notifications.people.project import Project

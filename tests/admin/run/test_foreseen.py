@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.echo.receipt import EchoSum
+from campaigns.engagement.receipt import EchoSum
 from campaigns.engine import engine
 from campaigns.planning.foreseen import Foreseen
 from campaigns.runs.run import Run

@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.admin.run.result.echo import amount
-from campaigns.echo.goal import GoalSum
+from campaigns.engagement.goal import GoalSum
 from notifications.people.project import Project
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign, make_people, make_run

@@ -14,9 +14,9 @@ from campaigns.planning.course import forecast
 from campaigns.results import why_this_rate
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from notifications.pace.gate import Gate, Limit, cold_rate, full_rate
-from notifications.pace.heard import Heard
-from notifications.pace.load import Load
+from notifications.pacing.gate import Gate, Limit, cold_rate, full_rate
+from notifications.pacing.heard import Heard
+from notifications.pacing.load import Load
 from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of
 from tests.given.builders import make_people, make_run

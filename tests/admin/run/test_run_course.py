@@ -21,7 +21,7 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
-from notifications.admin.furniture.axis import nice_top
+from notifications.admin.ui.axis import nice_top
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk, text_of

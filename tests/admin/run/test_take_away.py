@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns.echo.goal import GoalSum
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import EchoSum, Event, Report
+from campaigns.engagement.goal import GoalSum
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import EchoSum, Event, Report
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.values.moments import in_zone

@@ -20,7 +20,7 @@ def _each_its_own() -> None:
 def _deaf_to_retry_after() -> None:
     """Whatever FCM says, the next request leaves at once."""
     from notifications.fcm import verdicts
-    from notifications.pace.heard import Heard
+    from notifications.pacing.heard import Heard
 
     patch(verdicts, "retry_after", lambda *args, **more: 0.0)
     patch(Heard, "closes_for", property(lambda heard: 0.0))

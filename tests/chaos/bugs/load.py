@@ -10,7 +10,7 @@ from tests.chaos.bug import bug, patch
 @bug("the last safe rate lives in Redis", fault="F102")
 def _safe_rate_in_redis() -> None:
     """It is written there once, and gone after a flush."""
-    from notifications.pace import gate
+    from notifications.pacing import gate
 
     question, told = gate.Gate._question, set[str]()
 
@@ -27,7 +27,7 @@ def _safe_rate_in_redis() -> None:
 
 @bug("alone, a worker forgets what the servers can bear", fault="F102")
 def _alone_without_load() -> None:
-    from notifications.pace.gate import Gate, Grant
+    from notifications.pacing.gate import Gate, Grant
 
     alone = Gate._alone
 
@@ -40,7 +40,7 @@ def _alone_without_load() -> None:
 
 @bug("servers that say nothing are idle", fault="F103")
 def _silence_is_idle() -> None:
-    from notifications.pace import level
+    from notifications.pacing import level
 
     read = level.read
 
@@ -55,6 +55,6 @@ def _silence_is_idle() -> None:
 def _dead_asker() -> None:
     from datetime import timedelta
 
-    from notifications.pace import health
+    from notifications.pacing import health
 
     patch(health, "LOST", timedelta(hours=1))

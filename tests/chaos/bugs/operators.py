@@ -145,7 +145,7 @@ def _a_surprise() -> None:
     """Whoever deletes what a run stands on is answered 500."""
     from django.db import DataError
 
-    from notifications.api.ground import view
+    from notifications.api.base import view
 
     patch(view, "ProtectedError", DataError)
 

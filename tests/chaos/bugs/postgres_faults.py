@@ -70,7 +70,7 @@ def _sends_what_cannot_be_recorded() -> None:
 @bug("trouble of the database is a crash", fault="F31")
 def _a_crash() -> None:
     """The API knows no other word for it than 500."""
-    from notifications.api.ground import problems
+    from notifications.api.base import problems
 
     patch(problems, "DATABASE_TROUBLE", ())
 

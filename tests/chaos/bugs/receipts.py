@@ -32,7 +32,7 @@ def _answered_early() -> None:
 @bug("a receipt that is told again counts again", fault="F79")
 def _counted_again() -> None:
     """It is one row, but the sums move with every call."""
-    from campaigns.echo import keeping
+    from campaigns.engagement import keeping
 
     new = "    FROM new JOIN theirs USING (seq, event)\n    UNION ALL"
     assert keeping.KEEP.count(new) == 1

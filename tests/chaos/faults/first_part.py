@@ -10,9 +10,9 @@ from typing import Any
 from django.utils import timezone
 
 from campaigns import control, tasks
-from campaigns.echo.keeping import keep
-from campaigns.echo.receipt import Event, Report
-from campaigns.first_part.first_part import FirstPart
+from campaigns.canary.first_part import FirstPart
+from campaigns.engagement.keeping import keep
+from campaigns.engagement.receipt import Event, Report
 from campaigns.planning.variants import variant
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Recipient

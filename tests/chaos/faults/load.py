@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from campaigns.engine import load
-from notifications.pace.load import Load
+from notifications.pacing.load import Load
 from notifications.people.project import Project
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene

@@ -13,7 +13,7 @@ from threading import get_ident
 
 from django.db.models import Count
 
-from campaigns.echo.receipt import EchoSum, Event, Receipt
+from campaigns.engagement.receipt import EchoSum, Event, Receipt
 from notifications.keys.receipt_id import receipt_id
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.echo.opening import LEAST_OPENED, LEAST_TOLD, Opening, Soon
+from campaigns.engagement.opening import LEAST_OPENED, LEAST_TOLD, Opening, Soon
 from campaigns.planning.course.course import MOST_STEPS, Course
 from campaigns.planning.course.opens import MOSTLY, STEPS, expected, said
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns import control, tasks
-from campaigns.echo import opening
+from campaigns.engagement import opening
 from campaigns.engine import engine
 from campaigns.planning import foreseen
 from campaigns.planning.campaign import Campaign

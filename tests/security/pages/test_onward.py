@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from notifications.admin.furniture import onward
+from notifications.admin.ui import onward
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.api.caller import Caller

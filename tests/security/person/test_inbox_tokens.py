@@ -18,7 +18,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from notifications.api.ground.rendering import OrjsonParser
+from notifications.api.base.rendering import OrjsonParser
 from notifications.gateway import WrongKey
 from notifications.keys import inbox_secret, inbox_token
 from notifications.keys.inbox_secret import InboxSecret

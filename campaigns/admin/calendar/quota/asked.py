@@ -14,7 +14,7 @@ from campaigns.planning.quota import pushing
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.planned import of_campaign
 from campaigns.planning.quota.together import Asks
-from notifications.admin.furniture.wall_clock import WallClock
+from notifications.admin.ui.wall_clock import WallClock
 from notifications.people.project import Project
 from notifications.values.moments import NoSuchTime, on_the_clock
 

@@ -24,8 +24,8 @@ from campaigns.planning.quota import firebase, pushing, sizes
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.planned import Planned, reckoned
 from campaigns.planning.quota.pushing import Outcome
-from notifications.admin.furniture.chosen import chosen, projects
-from notifications.admin.furniture.page import page_url
+from notifications.admin.ui.chosen import chosen, projects
+from notifications.admin.ui.page import page_url
 from notifications.people.project import Project
 from notifications.postgres.budget import Busy, clock, one_of_few, until
 from notifications.values.moments import CLOCK, SHORT_DAY_AND_CLOCK, in_words, local

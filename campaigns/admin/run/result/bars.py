@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from notifications.admin.furniture.axis import Mark, nice_top
+from notifications.admin.ui.axis import Mark, nice_top
 
 WIDTH, HEIGHT = 600.0, 140.0
 WIDE = 0.8  # a bar, of its place

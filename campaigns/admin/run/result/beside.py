@@ -18,7 +18,7 @@ from campaigns.admin.run.result.side_by_side import Cell
 from campaigns.results import compare
 from campaigns.results.compare import Counts, Who
 from campaigns.runs.run import Run
-from notifications.admin.furniture.keyset import row_id
+from notifications.admin.ui.keyset import row_id
 from notifications.postgres.budget import Busy, TooSlow, one_of_few
 
 PAGE = 100

@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.admin.run.result.bars import Bars, Called, drawn
 from campaigns.admin.run.result.cuts import SHOWN, TITLES, in_words
-from campaigns.echo import goal_in_words
-from campaigns.echo.funnel import (
+from campaigns.engagement import goal_in_words
+from campaigns.engagement.funnel import (
     SLOT_MINUTES,
     Funnel,
     Goal,
@@ -26,14 +26,14 @@ from campaigns.echo.funnel import (
     goal_over_time,
     over_time,
 )
-from campaigns.echo.goal import without_value
-from campaigns.echo.receipt import Event
+from campaigns.engagement.goal import without_value
+from campaigns.engagement.receipt import Event
 from campaigns.planning import foreseen
 from campaigns.planning.course.opens import Opens
 from campaigns.results import breakdown
 from campaigns.runs import sums
 from campaigns.runs.run import Run
-from notifications.admin.furniture.coming_back import COMING_BACK
+from notifications.admin.ui.coming_back import COMING_BACK
 from notifications.values.moments import SHORT_DAY_AND_CLOCK, local
 from notifications.values.shares import share, width
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.first_part import shown
-from campaigns.first_part.shown import Phase
+from campaigns.canary import shown
+from campaigns.canary.shown import Phase
 from campaigns.runs.run import Run
 from campaigns.verbs import CANCEL, GO_ON, RESUME, Verb
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from campaigns.admin.run.result.echo import amount
-from campaigns.echo import goal_in_words
-from campaigns.echo.funnel import Funnel, Told, funnel
+from campaigns.engagement import goal_in_words
+from campaigns.engagement.funnel import Funnel, Told, funnel
 from campaigns.results import breakdown
 from campaigns.runs import sums
 from campaigns.runs.run import Run

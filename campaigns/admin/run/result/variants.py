@@ -9,8 +9,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from campaigns.echo.certainty import wilson
-from campaigns.echo.funnel import Told
+from campaigns.engagement.certainty import wilson
+from campaigns.engagement.funnel import Told
 from campaigns.results.variants import Comparison, Line, compared
 from campaigns.runs.run import Run
 from notifications.postgres.budget import Busy, one_of_few

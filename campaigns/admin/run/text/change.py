@@ -30,8 +30,8 @@ from campaigns.texts import comparison, preview
 from campaigns.texts.content import TEXTS
 from campaigns.texts.liquid import Problem
 from campaigns.texts.writing.places import place, shown
-from notifications.admin.furniture.keyset import row_id
-from notifications.admin.furniture.widgets import LineInput
+from notifications.admin.ui.keyset import row_id
+from notifications.admin.ui.widgets import LineInput
 from notifications.values import exact
 
 LONGEST = {"title": 500, "body": 4_000, "image": 2_000, "link": 2_000}

@@ -1,0 +1,63 @@
+"""The figures of a first part, read from the rows: the sums of its chunks, and what phones told."""
+
+from __future__ import annotations
+
+from django.db import connection
+from django.db.models import Sum
+
+from campaigns.canary.first_part import FirstPart, ranges_of
+from campaigns.canary.judgement import Figures
+from campaigns.engagement.receipt import EchoSum, Event
+from campaigns.engagement.reporting import reporting
+from campaigns.runs.reasons import DEAD
+
+DEAD_OF = """
+SELECT COALESCE(sum(count::int), 0)::int
+FROM campaigns_chunk, jsonb_each_text(reasons) AS each (reason, count)
+WHERE run_id = %s AND NOT follows AND reason = ANY(%s)
+"""
+
+
+def figures_of(part: FirstPart) -> Figures:
+    """As they were decided on; until then, as they are. Costs the chunks, not the recipients."""
+    return Figures(**part.figures) if part.figures and part.went_on_at else _now(part)
+
+
+def _now(part: FirstPart) -> Figures:
+    names = ("accepted", "rejected", "unknown")
+    sums = part.chunks.aggregate(**{name: Sum(name, default=0) for name in names})
+    dead = _dead(part)
+    # Nobody of the rest has got anything yet, so what the run's phones told is told by these.
+    told = EchoSum.objects.filter(
+        run_id=part.pk, by=EchoSum.By.ALL, value="", event=Event.RECEIVED
+    ).first()
+    return Figures(
+        sent=sum(sums.values()),
+        accepted=sums["accepted"],
+        rejected=sums["rejected"] - dead,
+        dead=dead,
+        able=None if part.known is None else part.known + (told.first if told else 0),
+        received=told.count if told else 0,
+    )
+
+
+def _dead(part: FirstPart) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(DEAD_OF, [part.pk, [str(reason) for reason in DEAD]])
+        count: int = cursor.fetchone()[0]
+    return count
+
+
+def count_who_can_tell(run_id: int) -> None:
+    """Once all of the first part has an outcome; twice at once counts the same. If the process dies
+    here: the next call counts."""
+    uncounted = FirstPart.objects.filter(
+        run=run_id, sent_at__isnull=False, known=None, went_on_at=None
+    )
+    if (part := uncounted.first()) is not None:
+        uncounted.update(known=sum(_known_in(run_id, seqs) for seqs in ranges_of(part.chunks)))
+
+
+def _known_in(run_id: int, seqs: range) -> int:
+    known = reporting(run_id, after=seqs.start - 1, through=seqs.stop - 1)
+    return sum(count for by, _value, event, count in known if not by and event == Event.RECEIVED)

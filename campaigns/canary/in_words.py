@@ -1,0 +1,89 @@
+"""A first part in words: before the launch, and why a run asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.canary.drawing import size_of
+from campaigns.canary.judgement import Figures, Missed, Terms
+from campaigns.runs import details
+from campaigns.runs.details import Detail
+from campaigns.runs.run import Run
+from notifications.values.moments import in_words
+from notifications.values.shares import share
+
+WITHOUT_A_WINNER = {
+    Run.NoWinner.ASK: gettext_lazy("Without a clear winner, the run pauses and asks you."),
+    Run.NoWinner.FIRST: gettext_lazy("Without a clear winner, the rest gets variant A."),
+    Run.NoWinner.SPLIT: gettext_lazy(
+        "Without a clear winner, the rest is split among the variants."
+    ),
+}
+
+
+def detail_of(devices: int, figures: Figures, terms: Terms, wrong: Sequence[Missed]) -> Detail:
+    """The figures beside their bounds, in the row of the run that asks."""
+    if Missed.ACCEPTED in wrong:
+        return details.of("first_part_nobody", devices=devices)
+    said: dict[str, Any] = {
+        "sent": figures.sent,
+        "rejected": share(figures.rejected, figures.sent),
+        "most_rejected": terms.most_rejected,
+        "dead": share(figures.dead, figures.sent),
+        "most_dead": terms.most_dead,
+    }
+    if not figures.tells(terms):
+        return details.of("first_part_untold", **said)
+    received = {
+        "able": figures.able,
+        "received": share(figures.received, figures.able or 0),
+        "least_received": terms.least_received,
+    }
+    return details.of("first_part", **said, **received)
+
+
+def foretold(devices: int | None, settings: Any) -> str:
+    """What a launch would do first; empty: all go at once, as nobody asked for anything else."""
+    if settings.first_percent is None or devices is None:
+        return ""
+    first = size_of(devices, settings.first_percent, settings.first_least)
+    if not first:
+        said = _("All go at once: there are not more than the %(least)s of a first part.")
+        return said % {"least": f"{settings.first_least:,}"}
+    said = _("First about %(first)s of %(all)s, then a wait of %(wait)s, then the rest.")
+    wait = in_words(settings.first_wait_seconds)
+    return said % {"first": f"{first:,}", "all": f"{devices:,}", "wait": wait}
+
+
+def judged_by(settings: Any) -> str:
+    """The bounds, in a sentence."""
+    said = _(
+        "The rest goes if at most %(rejected)s %% are rejected and %(dead)s %% of the addresses "
+        "dead. Else it asks you."
+    )
+    which = " " + chosen_by(settings) if settings.tries_variants else ""
+    if settings.first_least_received:
+        said = _(
+            "The rest goes if at most %(rejected)s %% are rejected and %(dead)s %% of the "
+            "addresses dead, and at least %(received)s %% of those who can tell received it. "
+            "Else it asks you."
+        )
+    bounds = {
+        "rejected": settings.first_most_rejected,
+        "dead": settings.first_most_dead,
+        "received": settings.first_least_received,
+    }
+    return said % bounds + which
+
+
+def chosen_by(settings: Any) -> str:
+    """Which variant the rest gets, and what happens without a clear winner."""
+    said = _("The rest gets the variant that clearly more people opened.")
+    if settings.winner_by == Run.WinnerBy.GOAL:
+        said = _("The rest gets the variant that clearly more people followed with “%(goal)s”.")
+        said %= {"goal": settings.goal_event}
+    return f"{said} {WITHOUT_A_WINNER[settings.no_winner]}"

@@ -1,0 +1,1 @@
+"""Engagement: what phones report of messages (receipts, opens), and goals people reach."""

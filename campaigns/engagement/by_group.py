@@ -1,0 +1,77 @@
+"""Counting people by group: who opened it, and who did what the run is for.
+
+By person, not by device: by person they were put into the groups, and two phones of one person are
+no two trials. What a person did counts whether or not they opened anything, or the control group,
+which has nothing to open, could not be compared.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection
+
+from campaigns.engagement.receipt import Event
+from campaigns.runs import ledger
+from campaigns.runs.run import Run
+from campaigns.runs.variants import split
+from notifications.people.events.partitions import TABLE
+from notifications.postgres.budget import TooSlow, within
+
+COUNTING_SECONDS = 2.0
+
+OPENED = """
+SELECT r.variant, count(DISTINCT r.contact_id)
+FROM campaigns_receipt t JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = t.seq
+WHERE t.run_id = %(run)s AND t.event = %(opened)s AND r.variant IS NOT NULL GROUP BY 1
+"""
+DID = f"""
+SELECT r.variant, count(DISTINCT r.contact_id)
+FROM {TABLE} e JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.contact_id = e.contact_id
+WHERE e.project_id = %(project)s AND e.name = %(goal)s AND e.at >= %(began)s AND e.at < %(ends)s
+    AND r.variant IS NOT NULL GROUP BY 1
+"""
+
+People = dict[int, int]  # by group
+
+
+def groups(run: Run) -> tuple[People, People]:
+    """How many people and devices are in each, once everybody is in one. The freeze counts
+    them at its end; until then they are counted here."""
+    kept: dict[str, Any] = run.split
+    if "people" not in kept:
+        with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
+            kept = split.counted(ledger.partition("campaigns_recipient", run.pk))
+    people, devices = (kept.get(name, {}) for name in ("people", "devices"))
+    return _by_group(people), _by_group(devices)
+
+
+def _by_group(counts: dict[str, int]) -> People:
+    return {int(group): count for group, count in counts.items()}
+
+
+def opened(run: Run, *, seconds: float | None = None) -> People | None:
+    """None: it takes longer than this, or than a page may wait."""
+    return _counted(OPENED, {"run": run.pk, "opened": int(Event.OPENED)}, seconds)
+
+
+def did(run: Run, *, seconds: float | None = None) -> People | None:
+    """Who brought the goal's event about, from the start of the run and for as long as the goal
+    counts."""
+    if not run.goal_event or run.started_at is None:
+        return {}
+    ends = run.started_at + timedelta(seconds=run.goal_within_seconds)
+    about = {"project": run.project_id, "goal": run.goal_event}
+    about |= {"run": run.pk, "began": run.started_at, "ends": ends}
+    return _counted(DID, about, seconds)
+
+
+def _counted(statement: str, values: dict[str, Any], seconds: float | None) -> People | None:
+    try:
+        with within(seconds=seconds or COUNTING_SECONDS), connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            return dict(cursor.fetchall())
+    except TooSlow:
+        return None

@@ -1,0 +1,240 @@
+"""Funnel: planned, accepted, received, displayed, opened, and the goal – each of those that can
+tell."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from campaigns.engagement.goal import STEP_OF, GoalSum
+from campaigns.engagement.receipt import STEPS, EchoSum, Event
+from campaigns.runs.run import Run
+from campaigns.runs.sums import CUT_BY, STATUSES, Breakdown, Totals
+from notifications.values.shares import share
+
+BESIDE = (Event.DISMISSED, Event.ACTION_1, Event.ACTION_2, Event.ACTION_3)
+SLOT_MINUTES = 10
+
+Sums = dict[tuple[str, str, int], EchoSum]
+GoalSums = dict[tuple[str, str], GoalSum]
+
+
+@dataclass(frozen=True)
+class Told:
+    """How many devices told of an event, and of how many it would be known.
+
+    `able` is None until the recipients of a finished run are counted. A share of all of them would
+    be wrong: of a device that reports nothing, nobody knows whether it opened anything.
+    """
+
+    event: Event
+    count: int
+    able: int | None
+
+    @property
+    def share(self) -> str:
+        return share(self.count, self.able) if self.able else ""
+
+    def coverage(self, asked: int) -> str:
+        """Of how many it would be known, in percent."""
+        return share(self.able, asked) if self.able is not None and asked else ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Those with one platform, language, time zone or app version."""
+
+    value: str
+    told: Told
+
+
+@dataclass(frozen=True)
+class Goal:
+    """How many devices reached it, of those that can tell of any step.
+
+    Of whom nobody knows what they opened, nobody knows whether it was the push that brought them.
+    """
+
+    told: Told
+    times: int
+    amount: Decimal
+
+
+@dataclass(frozen=True)
+class GoalGroup:
+    """Those with one platform, language, time zone or app version."""
+
+    value: str
+    goal: Goal
+
+
+@dataclass(frozen=True)
+class OfGroup:
+    """All that is known of one group."""
+
+    value: str
+    may_have: int
+    steps: list[Told]
+    goal: Goal | None
+
+
+@dataclass(frozen=True)
+class Funnel:
+    steps: list[Told]
+    beside: list[Told]  # what else they told of
+    groups: dict[str, list[Group]]  # of the last step that anybody told of, by what
+    last: Event | None
+    may_have: int  # devices that may have got it: FCM took it, or nobody knows
+    goal: Goal | None  # None: the run has none
+    goal_groups: dict[str, list[GoalGroup]]
+
+    @property
+    def heard(self) -> bool:
+        return any(step.count for step in (*self.steps, *self.beside))
+
+
+def funnel(run: Run, totals: Totals, kept: Breakdown | None) -> Funnel:
+    """`kept`: what was counted of the finished run."""
+    sums = _sums(run.pk)
+    steps = [_told(event, sums, kept) for event in STEPS]
+    beside = [_told(event, sums, None) for event in BESIDE]
+    last = next((step.event for step in reversed(steps) if step.count), None)
+    return Funnel(
+        steps=steps,
+        beside=[told for told in beside if told.count],
+        groups=_groups(sums, kept, last) if kept and last else {},
+        last=last,
+        may_have=totals.accepted + totals.unknown,
+        **_of_goal(run, sums, kept),
+    )
+
+
+def by_group(run: Run, kept: Breakdown, by: str) -> list[OfGroup]:
+    """All steps of each group, and the goal; the largest group first."""
+    counts = kept.counts.get(by, {}).items()
+    largest_first = sorted(counts, key=lambda item: (-sum(item[1]), item[0]))
+    return of_values(run, kept, by, [value for value, _ in largest_first])
+
+
+def of_values(run: Run, kept: Breakdown | None, by: str, values: Sequence[str]) -> list[OfGroup]:
+    """The same of these groups, in this order; before they are counted, without shares."""
+    sums, reached = _sums(run.pk), _goal_sums(run)
+    step = STEP_OF[Run.GoalAfter(run.goal_after)]
+    counts = kept.counts.get(by, {}) if kept else {}
+    return [
+        OfGroup(
+            value=value,
+            may_have=sum(
+                counts[value][STATUSES.index(status)]
+                for status in ("accepted", "unknown")
+                if value in counts
+            ),
+            steps=[_told(event, sums, kept, by, value) for event in STEPS],
+            goal=_reached(step, reached, sums, kept, by, value) if run.goal_event else None,
+        )
+        for value in values
+    ]
+
+
+def over_time(run_id: int, event: Event) -> list[int]:
+    """How many told of it in each ten minutes since the run began; empty if nobody did."""
+    rows = EchoSum.objects.filter(run_id=run_id, by=EchoSum.By.AFTER, event=event)
+    counts = {int(value): count for value, count in rows.values_list("value", "count")}
+    return [counts.get(slot, 0) for slot in range(max(counts) + 1)] if counts else []
+
+
+def goal_over_time(run_id: int) -> list[int]:
+    """The same of the goal, by the time of each event."""
+    rows = GoalSum.objects.filter(run_id=run_id, by=GoalSum.By.AFTER, times__gt=0)
+    counts = {int(value): times for value, times in rows.values_list("value", "times")}
+    return [counts.get(slot, 0) for slot in range(max(counts) + 1)] if counts else []
+
+
+def _of_goal(run: Run, sums: Sums, kept: Breakdown | None) -> dict[str, Any]:
+    if not run.goal_event:
+        return {"goal": None, "goal_groups": {}}
+    reached = _goal_sums(run)
+    step = STEP_OF[Run.GoalAfter(run.goal_after)]
+    goal = _reached(step, reached, sums, kept)
+    groups = _goal_groups(step, reached, sums, kept) if kept and goal.times else {}
+    return {"goal": goal, "goal_groups": groups}
+
+
+def _goal_sums(run: Run) -> GoalSums:
+    rows = GoalSum.objects.filter(run_id=run.pk).exclude(by=GoalSum.By.AFTER)
+    return {(row.by, row.value): row for row in rows}
+
+
+def _reached(
+    step: Event,
+    reached: GoalSums,
+    sums: Sums,
+    kept: Breakdown | None,
+    by: str = "",
+    value: str = "",
+) -> Goal:
+    row = reached.get((by, value)) or GoalSum(recipients=0, times=0, amount=Decimal())
+    # Whoever tells of any step: that it was received is told by each of them, and by the last.
+    able = _able(STEPS[-1], sums, kept, by, value) if kept else None
+    told = Told(step, row.recipients, able)
+    return Goal(told, row.times, row.amount)
+
+
+def _goal_groups(
+    step: Event, reached: GoalSums, sums: Sums, kept: Breakdown
+) -> dict[str, list[GoalGroup]]:
+    groups = {}
+    for by in CUT_BY:
+        each = [GoalGroup(value, _reached(step, reached, sums, kept, by, value))
+                for value in kept.counts.get(by, {})]  # fmt: skip
+        found = [group for group in each if group.goal.told.able]
+        groups[by] = sorted(found, key=lambda group: (-(group.goal.told.able or 0), group.value))
+    return groups
+
+
+def opened(runs: Sequence[Run]) -> dict[int, Told]:
+    """How many opened each of these runs, and of how many it would be known. Two statements."""
+    sums: dict[int, Sums] = defaultdict(dict)
+    whole = EchoSum.objects.filter(run_id__in=[run.pk for run in runs], by=EchoSum.By.ALL)
+    for row in whole:
+        sums[row.run_id][row.by, row.value, row.event] = row
+    counted = Breakdown.objects.filter(run__in=runs).defer("counts", "others").in_bulk()
+    return {run.pk: _told(Event.OPENED, sums[run.pk], _who_can_tell(run, counted)) for run in runs}
+
+
+def _who_can_tell(run: Run, counted: dict[int, Breakdown]) -> Breakdown | None:
+    kept = counted.get(run.pk)
+    return kept if kept and kept.is_of(run) else None
+
+
+def _sums(run_id: int) -> Sums:
+    rows = EchoSum.objects.filter(run_id=run_id).exclude(by=EchoSum.By.AFTER)
+    return {(row.by, row.value, row.event): row for row in rows}
+
+
+def _told(event: Event, sums: Sums, kept: Breakdown | None, by: str = "", value: str = "") -> Told:
+    row = sums.get((by, value, event))
+    count = row.count if row else 0
+    return Told(event, count, _able(event, sums, kept, by, value) if kept else None)
+
+
+def _able(event: Event, sums: Sums, kept: Breakdown, by: str, value: str) -> int:
+    """Those known to tell of this step or an earlier one: before the run, and since."""
+    of = kept.reporting.get(by, {})
+    known: dict[str, int] = of.get(value, {}) if by else of
+    steps = [step for step in STEPS if step <= event]
+    since = (row.first for step in steps if (row := sums.get((by, value, step))))
+    return sum(known.get(str(step.value), 0) for step in steps) + sum(since)
+
+
+def _groups(sums: Sums, kept: Breakdown, event: Event) -> dict[str, list[Group]]:
+    """Those of whom somebody can tell; the largest first."""
+    groups = {}
+    for by in CUT_BY:
+        told = {value: _told(event, sums, kept, by, value) for value in kept.counts.get(by, {})}
+        found = [Group(value, one) for value, one in told.items() if one.able]
+        groups[by] = sorted(found, key=lambda group: (-(group.told.able or 0), group.value))
+    return groups

@@ -1,0 +1,109 @@
+"""Dialogs: nothing that changes a row happens on a click alone, and never on a GET.
+
+Unfold shows the form on GET and calls the action on a valid POST. What it lacks is here: a title
+and a context that depend on the row, refusals shown inside, and the way on afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.messages import success
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django_htmx.http import HttpResponseClientRedirect
+
+from notifications.admin.ui.unfolded import BaseDialogForm
+
+DRAWN = "unfold/helpers/dialog.html"
+
+
+class Dialog(BaseDialogForm):
+    """A question with everything one needs to answer it."""
+
+    template: str | None = None
+    wide = False
+    includes = ""  # a selector of forms on the page that are posted along with it
+
+    @property
+    def title(self) -> str | None:
+        return None
+
+    @property
+    def danger(self) -> bool:
+        return False
+
+    @property
+    def button(self) -> str:
+        """Another word for it than its verb's, as it stands."""
+        return ""
+
+    @property
+    def possible(self) -> bool:
+        """False hides the button: the text says why it cannot be done now."""
+        return True
+
+    def context(self) -> dict[str, Any]:
+        return {}
+
+    def render_before_template(self) -> SafeString:
+        if self.template is None:
+            return SafeString("")
+        return render_to_string(self.template, {"form": self, **self.context()}, self.request)
+
+
+class FinalDialog(Dialog):
+    """What cannot be taken back looks like it."""
+
+    @property
+    def danger(self) -> bool:
+        return True
+
+
+class Gone(Dialog):
+    """There is nothing left to ask about."""
+
+    @property
+    def possible(self) -> bool:
+        return False
+
+
+def ask(
+    title: str | Promise,
+    *,
+    form: type[Dialog] = Dialog,
+    button: str | Promise,
+    text: str | Promise = "",
+    danger: bool = False,
+) -> dict[str, Any]:
+    """What `@action(dialog=…)` wants."""
+    asked = {"title": title, "description": text, "form_class": form, "form_submit_text": button}
+    return {**asked, "danger": danger}
+
+
+def is_page(request: HttpRequest) -> bool:
+    """Whether a browser would show the reply as a whole page: a dialog is only a part of one."""
+    return request.method == "GET" and request.headers.get("Sec-Fetch-Dest") == "document"
+
+
+def done(request: HttpRequest, message: str, *, to: str) -> HttpResponse:
+    success(request, message)
+    return HttpResponseClientRedirect(to)
+
+
+def refused(request: HttpRequest, form: Dialog, why: str) -> HttpResponse:
+    """Stay in the dialog and say why; nothing was changed."""
+    form.add_error(None, why)
+    return render(request, DRAWN, {"form": form, "dialog": {"title": _("Not done")}})
+
+
+def gone(request: Any) -> HttpResponse:
+    """Of a row that is not there. In a page the dialog says so: 404 would be swapped in nowhere."""
+    if not request.htmx:
+        raise Http404
+    said = {"title": _("No longer there"), "description": _("It has been deleted in the meantime.")}
+    return render(request, DRAWN, {"form": Gone(request), "dialog": said})

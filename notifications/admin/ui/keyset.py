@@ -1,0 +1,125 @@
+"""Lists of a million rows: no full count, and page 9,000 costs what page 1 costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+
+from notifications.admin.ui.unfolded import ChangeList, Paginator
+from notifications.postgres.budget import TooSlow, within
+
+COUNTED_EXACTLY = 10_000
+COUNTING_SECONDS = 0.15  # few rows among very many are counted only by reading them all
+
+
+def capped_count(queryset: QuerySet[Any]) -> int:
+    """How many rows, giving up one past the cap: a count must not cost more than its page."""
+    return queryset.order_by().values("pk")[: COUNTED_EXACTLY + 1].count()
+
+
+def estimated_rows(queryset: QuerySet[Any]) -> int:
+    """What PostgreSQL's planner expects: close for a project's rows, a guess for a search."""
+    said = queryset.order_by().explain(format="json")
+    # Nobody asks PostgreSQL for what no row can have, as a number beyond every id.
+    return int(json.loads(said)[0]["Plan"]["Plan Rows"]) if said else 0
+
+
+def about(rows: int) -> str:
+    """Two digits of an estimate: “about 26,402” would promise what nobody counted."""
+    return _("about %(count)s") % {"count": f"{round(rows, 2 - len(str(rows))):,}"}
+
+
+def size_in_words(queryset: QuerySet[Any], *, unfiltered: bool) -> str:
+    if unfiltered and (rows := estimated_rows(queryset)) > COUNTED_EXACTLY:
+        return about(rows)
+    try:
+        with within(seconds=COUNTING_SECONDS):
+            found = capped_count(queryset)
+    except TooSlow:
+        return about(estimated_rows(queryset))
+    if found > COUNTED_EXACTLY:
+        return _("more than %(count)s") % {"count": f"{COUNTED_EXACTLY:,}"}
+    return f"{found:,}"
+
+
+class CappedPaginator(Paginator):
+    """Numbered pages for lists that stay small; beyond the cap there are no more numbers."""
+
+    @cached_property
+    def count(self) -> int:
+        return capped_count(self.object_list)  # type: ignore[arg-type]
+
+
+class PlainChangeList(ChangeList):
+    """Numbered pages; “12 results (show all)” would need the count we do not ask for."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.full_result_count = self.result_count
+
+
+class KeysetPages:
+    """What the page's foot needs to know: which template draws it."""
+
+    template_name = "admin/keyset_pages.html"
+
+
+class KeysetChangeList(ChangeList):
+    """Newest first by id; `?before=ID` and `?after=ID` are the pages."""
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        query = request.GET.copy()
+        self.before, self.after = (row_id(query.get(name)) for name in ("before", "after"))
+        for name in ("before", "after"):
+            query.pop(name, None)
+        request.GET = query  # type: ignore[assignment]  # Django would take them for filters
+        super().__init__(request, *args, **kwargs)
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        return ["-pk"]
+
+    def get_results(self, request: HttpRequest) -> None:
+        size, rows = self.list_per_page, self.queryset
+        if self.after is not None:
+            found = list(rows.filter(pk__gt=self.after).order_by("pk")[: size + 1])
+            self.has_newer, self.has_older = len(found) > size, True
+            found = found[:size][::-1]
+        else:
+            rows = rows if self.before is None else rows.filter(pk__lt=self.before)
+            found = list(rows[: size + 1])
+            self.has_newer, self.has_older = self.before is not None, len(found) > size
+            found = found[:size]
+        self.result_list = found
+        self.result_count = self.full_result_count = len(found)
+        self.show_full_result_count = self.show_admin_actions = False
+        self.can_show_all = self.multi_page = False
+        self.paginator = KeysetPages()
+
+    @cached_property
+    def size_in_words(self) -> str:
+        return size_in_words(
+            self.queryset, unfiltered=not self.query and not self.has_active_filters
+        )
+
+    @property
+    def newer_url(self) -> str:
+        return self._page_url("after", self.result_list[:1]) if self.has_newer else ""
+
+    @property
+    def older_url(self) -> str:
+        return self._page_url("before", self.result_list[-1:]) if self.has_older else ""
+
+    def _page_url(self, name: str, edge: Iterable[Model]) -> str:
+        return next((self.get_query_string({name: str(row.pk)}) for row in edge), "?")
+
+
+def row_id(text: object) -> int | None:
+    """An id as a browser sends it, or None for anything else one can type into an address."""
+    digits = str(text)
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 19 else None

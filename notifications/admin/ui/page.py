@@ -1,0 +1,307 @@
+"""Page: the list and form of rows that belong to a project. Scoping, audit and safe deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import ShowFacets
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.utils import flatten
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, ProtectedError, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
+
+from notifications.admin.ui.chosen import chosen, within
+from notifications.admin.ui.dialogs import gone, is_page
+from notifications.admin.ui.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
+from notifications.admin.ui.unfolded import (
+    ChangeList,
+    ModelAdmin,
+    ModelForm,
+    checkbox,
+    display,
+)
+from notifications.admin.ui.widgets import ZoneField, ZoneInput
+from notifications.people.project import Project
+from notifications.postgres.outage import patiently
+from notifications.staff import audit, changes
+
+MOST_WORDS, LONGEST_SEARCH = 10, 200
+
+
+def actor(request: HttpRequest) -> str:
+    user = request.user
+    return "user:nobody" if isinstance(user, AnonymousUser) else f"user:{user.get_username()}"
+
+
+def page_url(row: Model) -> str:
+    meta = row._meta
+    return reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[row.pk])
+
+
+def keep_as_stored(context: Any) -> None:
+    """What was refused stands in its field, and is nobody's yet: all around it shows the row."""
+    form, row = context["adminform"].form, context.get("original")
+    if row is not None and form.errors:
+        stored = type(row)._default_manager.filter(pk=row.pk).first()
+        form.instance = context["original"] = stored or row
+
+
+@cache
+def _checkbox(language: str | None) -> str:
+    """Of any row. Each rendered by itself took a quarter of a list's time."""
+    return checkbox.render(ACTION_CHECKBOX_NAME, "row").replace('value="row"', 'value="{}"')
+
+
+class Page(ModelAdmin):
+    """Every list and form of ours."""
+
+    paginator = CappedPaginator
+    show_full_result_count = False
+    show_facets = ShowFacets.NEVER  # they count every row, once for each choice
+    list_per_page = 50
+    warn_unsaved_form = True
+    # In every form: the project it was opened in, which may not be the one worked in any more.
+    change_form_before_template = "admin/settled_project.html"
+    # Rows go one at a time, through their own confirmation; “all 1,000,000 selected” is no choice.
+    actions = None
+    has_project = True
+
+    @display(description=_lazy("Select record"))
+    def action_checkbox(self, obj: Model) -> SafeString:
+        return format_html(_checkbox(get_language()), obj.pk)
+
+    endless = False  # a list that may hold a million rows
+    shown_only = False  # once made, a row is looked at and acted on, not edited
+    goes_along: Any = ""  # what is deleted with a row, for the question before it
+    # An empty list says what belongs here, not “no results”.
+    empty_text: Any = ""
+    add_text: Any = ""  # instead of “Add …”
+    other_way: Any = ""  # beside it on an empty list: a link
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return KeysetChangeList if self.endless else PlainChangeList
+
+    # --- Scoping -------------------------------------------------------------------------------
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Lists, counts, forms, autocomplete and search: all of them ask here."""
+        everything: QuerySet[Any] = super().get_queryset(request)
+        return self.of_project(request, everything) if self.has_project else everything
+
+    def of_project(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        return within(request, rows)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Each word is a condition of its own on each field, and nobody needs a thousand."""
+        words = search_term[:LONGEST_SEARCH].split()[:MOST_WORDS]
+        if words != search_term.split():
+            search_term = " ".join(words)
+            said = _("Only the first %(words)s words and %(letters)s letters are searched for.")
+            counts = {"words": MOST_WORDS, "letters": LONGEST_SEARCH}
+            messages.warning(request, said % counts)
+        found: tuple[QuerySet[Any], bool] = super().get_search_results(
+            request, queryset, search_term
+        )
+        return found
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "timezone":
+            kwargs |= {"form_class": ZoneField, "widget": ZoneInput()}
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        if change and not self.has_change_permission(request, obj):
+            # Nothing can be edited, so nothing is asked: a form of our own counts on its fields.
+            kwargs["form"] = ModelForm
+        form = super().get_form(request, obj, change=change, **kwargs)
+        if field := form.base_fields.get("project"):
+            _settle(field, chosen(request), change)
+        return form
+
+    def guarded(self, view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        """A view of our own, for those who may see these rows."""
+
+        def for_those_who_may(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not self.has_view_permission(request):
+                raise PermissionDenied
+            return view(request, *args, **kwargs)
+
+        return self.admin_site.admin_view(for_those_who_may)
+
+    def guarded_paths(self, ours: list[tuple[str, Callable[..., Any], str]]) -> list[URLPattern]:
+        """Views of our own: where each stands, the view, and its name."""
+        return [path(place, self.guarded(view), name=name) for place, view, name in ours]
+
+    def render_change_form(
+        self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        keep_as_stored(context)
+        row, mine = context.get("original"), chosen(request)
+        if self.shown_only:
+            context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
+            if row is not None:
+                context["show_save"] = False
+        # A disabled field is not posted; what asks beside the form has to know the project too.
+        verbs = self._extract_action_names(self.actions_detail)  # type: ignore[attr-defined]  # Unfold's
+        context["may"] = {verb: self.opens(request, verb) for verb in verbs}
+        if self.has_project:
+            settled = getattr(row, "project_id", None) or (mine.pk if mine else None)
+            context["settled_project"] = settled
+            context.setdefault("zone", mine.timezone if mine else "UTC")
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """A form whose project cannot be chosen yet leads nowhere; to the first one, then."""
+        may_begin = request.user.has_perm("notifications.add_project")
+        if self.has_project and may_begin and not Project.objects.exists():
+            messages.info(request, _("Create a project first: everything else belongs to one."))
+            return HttpResponseRedirect(reverse("admin:notifications_project_add"))
+        return super().add_view(request, form_url, extra_context)
+
+    def changeform_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """One transaction; when it collides with another one it begins anew."""
+        view = super().changeform_view
+        return patiently(lambda: view(*args, **kwargs), seconds=0)
+
+    # --- Verbs ---------------------------------------------------------------------------------
+
+    def _get_instance_method(self, method_name: str) -> Callable[..., Any]:
+        """Where Unfold finds a verb: none of them, and no dialog, meets a row that is gone, or
+        somebody whose role does not open its door."""
+        verb: Callable[..., Any] = super()._get_instance_method(method_name)  # type: ignore[misc]
+
+        @wraps(verb)
+        def of_a_row(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if not self.opens(request, method_name):
+                raise PermissionDenied
+            row = self.get_object(request, kwargs["object_id"]) if "object_id" in kwargs else None
+            if "object_id" in kwargs and row is None:
+                return gone(request)
+            if row is not None and is_page(request):
+                return HttpResponseRedirect(page_url(row))
+            return verb(request, *args, **kwargs)
+
+        return of_a_row
+
+    # --- Roles ---------------------------------------------------------------------------------
+
+    def _filter_unfold_actions_by_permissions(
+        self, request: HttpRequest, actions: list[Any], object_id: Any = None
+    ) -> list[Any]:
+        """No button for a door that would not open: each verb's is asked, not only “change”."""
+        allowed: list[Any] = super()._filter_unfold_actions_by_permissions(  # type: ignore[misc]
+            request, actions, object_id
+        )
+        return [action for action in allowed if self.opens(request, action.method.__name__)]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        found = super().get_fieldsets(request, obj)
+        if obj is None or self.has_change_permission(request, obj):
+            return found
+        # Who only looks is shown what the row holds, not what a form would ask beside it.
+        return [(title, {**options, "fields": self._held(options)}) for title, options in found]
+
+    def _held(self, options: Any) -> list[str]:
+        names = flatten(options["fields"])
+        return [name for name in names if hasattr(self.model, name) or hasattr(self, name)]
+
+    def opens(self, request: HttpRequest, verb: str) -> bool:
+        """Whether this person's role opens `…_<verb>` of these rows; `config/doors.py` says."""
+        return request.user.has_perm(f"{self.opts.app_label}.{verb}_{self.opts.model_name}")
+
+    # --- Audit ---------------------------------------------------------------------------------
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        stored = self.model._base_manager.filter(pk=obj.pk).first() if change else None
+        before = changes.values_of(stored)
+        super().save_model(request, obj, form, change)
+        if form.changed_data or not change:
+            self.record(
+                request,
+                "changed" if change else "created",
+                obj,
+                fields=form.changed_data,
+                changes=changes.between(before, obj),
+            )
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self.record(request, "deleted", obj)
+        super().delete_model(request, obj)
+
+    def record(self, request: HttpRequest, action: str, obj: Any, **detail: Any) -> None:
+        project = obj if isinstance(obj, Project) else getattr(obj, "project", None)
+        audit.record(actor(request), action, obj, project=project, **detail)
+
+    # --- Deleting ------------------------------------------------------------------------------
+
+    def used_by(self, obj: Any) -> list[str]:
+        """What keeps it from being deleted, in words."""
+        return []
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Django lists everything that would go along: a list of 100,000 members, for instance."""
+        rows = list(objs)
+        return [str(row) for row in rows], {self.opts.verbose_name_plural: len(rows)}, set(), []
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        row = self.get_object(request, object_id)
+        if row is not None and self.has_delete_permission(request, row):
+            if users := self.used_by(row):
+                why = _("It is used by %(names)s.") % {"names": ", ".join(users)}
+                return self._kept(request, row, why)
+            said = {"goes_along": self.goes_along, **(extra_context or {})}
+            delete = super().delete_view
+            try:
+                return patiently(lambda: delete(request, object_id, said), seconds=0)
+            except ProtectedError:  # it came into use between the question and the answer
+                return self._kept(request, row, _("Something started using it a moment ago."))
+        return super().delete_view(request, object_id, extra_context)
+
+    def _kept(self, request: HttpRequest, row: Model, why: str) -> HttpResponse:
+        said = _("“%(name)s” was not deleted. %(why)s Change or delete that first.")
+        messages.error(request, said % {"name": row, "why": why})
+        return HttpResponseRedirect(page_url(row))
+
+
+class ReadOnlyPage(Page):
+    """What happened is not edited."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+def _settle(field: forms.Field, mine: Project | None, change: bool) -> None:
+    """A row never moves to another project, and which one is meant was said beside the search."""
+    if isinstance(field.widget, RelatedFieldWidgetWrapper):
+        field.widget = field.widget.widget  # a project is not made in passing
+    if mine is not None:
+        field.widget, field.initial = forms.HiddenInput(), mine.pk
+    # Disabled, not left out: what is left out is not checked for being unique either.
+    field.disabled = change or mine is not None

@@ -1,0 +1,98 @@
+"""Lists in pages by keyset: the cursor names the last row seen, so no page gets slower.
+
+A cursor is signed together with its list: one made up, or taken from another list, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from django.core.signing import BadSignature, Signer
+from django.db.models import Model, QuerySet
+from drf_spectacular.utils import OpenApiParameter, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from notifications.api.base import query
+
+PER_PAGE = 50
+MOST_PER_PAGE = 500
+
+PARAMETERS = [
+    query.text("cursor", "Taken from `next` of the page before.", r"^[0-9]+:[A-Za-z0-9_-]{43}$"),
+    OpenApiParameter(
+        "limit",
+        {"type": "integer", "minimum": 1, "maximum": MOST_PER_PAGE, "default": PER_PAGE},
+        description="Rows per page.",
+    ),
+]
+
+Row = TypeVar("Row", bound=Model)
+Item = TypeVar("Item")
+
+
+def page_by_id(
+    request: Request, rows: QuerySet[Row], as_item: Callable[[Row], dict[str, Any]]
+) -> Response:
+    """Newest first."""
+    after, limit = where(request)
+    found = rows.order_by("-pk")
+    if after is not None:
+        found = found.filter(pk__lt=after)
+    read = list(found[: limit + 1])
+    items = [as_item(row) for row in read[:limit]]
+    return page(request, items, last=read[limit - 1].pk if len(read) > limit else None)
+
+
+def where(request: Request) -> tuple[int | None, int]:
+    """The key of the last row the caller has seen, if any, and how many rows to give."""
+    return _cursor(request), _limit(request)
+
+
+def page(request: Request, items: list[dict[str, Any]], *, last: int | None) -> Response:
+    """`last` is the key of the last item when there is more to come."""
+    return Response({"results": items, "next": address_of_next(request, last)})
+
+
+def address_of_next(request: Request, last: int | None, *, path: str = "") -> str | None:
+    """Of the page behind the item with this key. `path`: of the list, if it is not this one."""
+    if last is None:
+        return None
+    path = path or request.path
+    query = {**request.query_params.dict(), "cursor": _signer(path).sign(str(last))}
+    return request.build_absolute_uri(f"{path}?{urlencode(query)}")
+
+
+def schema_of(item: type[serializers.BaseSerializer[Any]]) -> Any:
+    return inline_serializer(
+        f"{item.__name__.removesuffix('Serializer')}Page",
+        {"results": item(many=True), "next": serializers.URLField(allow_null=True)},
+    )
+
+
+def _cursor(request: Request) -> int | None:
+    given = request.query_params.get("cursor")
+    if given is None:
+        return None
+    try:
+        return int(_signer(request.path).unsign(given))
+    except BadSignature as error:
+        raise serializers.ValidationError(
+            {"cursor": "This cursor does not belong to this list. Use `next` unchanged."}
+        ) from error
+
+
+def _limit(request: Request) -> int:
+    given = request.query_params.get("limit", str(PER_PAGE))
+    if not (given.isascii() and given.isdecimal() and len(given) < 5):
+        given = "0"
+    if not 1 <= int(given) <= MOST_PER_PAGE:
+        raise serializers.ValidationError({"limit": f"Use a number from 1 to {MOST_PER_PAGE}."})
+    return int(given)
+
+
+def _signer(path: str) -> Signer:
+    return Signer(salt=f"cursor of {path}")

@@ -1,0 +1,54 @@
+"""Requests that collide in the database are tried again without the caller noticing. Slow requests
+are refused while too many are running.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, ParamSpec
+
+from rest_framework.response import Response
+
+from notifications.api.base.problems import Problem
+from notifications.api.base.view import ApiView
+from notifications.postgres.budget import Busy, one_of_few
+from notifications.postgres.outage import patiently
+
+P = ParamSpec("P")
+BUSY_SECONDS = 5  # as long as the longest of them takes
+BUSY = "Too many slow requests are running. Try again in a few seconds."
+
+
+def patient(method: Callable[P, Response]) -> Callable[P, Response]:
+    """Repeats a method if PostgreSQL aborted its transaction in favour of another one."""
+
+    @wraps(method)
+    def again(*args: P.args, **kwargs: P.kwargs) -> Response:
+        return patiently(lambda: method(*args, **kwargs), seconds=0)
+
+    return again
+
+
+def slow(method: Callable[..., Response]) -> Callable[..., Response]:
+    """For methods that may take seconds: limits how many run at once, so that threads are left for
+    other requests."""
+
+    @wraps(method)
+    def in_turn(view: ApiView, *args: Any, **kwargs: Any) -> Response:
+        with refusing_when_busy(), one_of_few(view.project.pk):
+            return method(view, *args, **kwargs)
+
+    return in_turn
+
+
+@contextmanager
+def refusing_when_busy() -> Iterator[None]:
+    try:
+        yield
+    except Busy as error:
+        raise Problem(
+            HTTPStatus.SERVICE_UNAVAILABLE, BUSY, kind="busy", retry_after=BUSY_SECONDS
+        ) from error

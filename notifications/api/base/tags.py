@@ -1,0 +1,64 @@
+"""ETags: the version that was read, so that nobody overwrites a newer one."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.utils.http import parse_etags
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import ValidationError
+
+from notifications.api.base.problems import Problem
+from notifications.values import seen
+
+
+def tag_of(shown: Any) -> str:
+    """A strong one."""
+    return f'"{seen.mark(shown)}"'
+
+
+def mark(request: Request, response: Response) -> None:
+    """Add the tag to an answer; if the caller has this version already, send only the tag."""
+    tag = tag_of(response.data)
+    response["ETag"] = tag
+    known = parse_etags(request.headers.get("If-None-Match", ""))
+    if request.method in ("GET", "HEAD") and _names(known, tag):
+        response.status_code, response.data = HTTPStatus.NOT_MODIFIED.value, None
+
+
+def refuse_stale(request: Request, shown: Any) -> None:
+    """Check If-Match and If-None-Match. Call it under the row's lock, or two changes could pass at
+    once.
+
+    `shown` is what a GET would show at this moment: None when there is nothing yet.
+    """
+    tag = None if shown is None else tag_of(shown)
+    wanted, unwanted = _tags(request, "If-Match"), _tags(request, "If-None-Match")
+    if wanted and not (
+        tag and (wanted == ["*"] or tag in wanted)
+    ):  # a weak one proves nothing here
+        raise _stale(
+            "It has changed since you read it (If-Match). Read it again, then repeat your change."
+        )
+    if tag and _names(unwanted, tag):
+        raise _stale("It exists already, which If-None-Match excludes.")
+
+
+def _names(tags: list[str], tag: str) -> bool:
+    return tags == ["*"] or tag in [one.removeprefix("W/") for one in tags]
+
+
+def _tags(request: Request, header: str) -> list[str]:
+    given = request.headers.get(header)
+    tags = parse_etags(given or "")
+    if given is not None and not tags:
+        raise ValidationError(
+            {header: 'Give a tag exactly as ETag showed it, with its quotes, or "*".'}
+        )
+    return tags
+
+
+def _stale(detail: str) -> Problem:
+    return Problem(HTTPStatus.PRECONDITION_FAILED, detail, kind="stale")

@@ -1,0 +1,185 @@
+"""What every endpoint is: one project, strict JSON in, rows of that project only."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, ClassVar, TypeVar
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Model, ProtectedError
+from django.urls import reverse
+from django.utils import timezone
+from psycopg.errors import UniqueViolation
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.fields import empty
+from rest_framework.request import Request
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from notifications.api.base import (
+    tags,
+)
+from notifications.api.base.problems import NO_OBJECT, Problem
+from notifications.api.base.query import refuse_unknown
+from notifications.api.base.rendering import AlwaysJson, refuse_unreadable
+from notifications.people.project import OfProject, Project
+from notifications.requests import origin
+from notifications.staff import audit, changes
+from notifications.staff.access import ApiKey
+
+Row = TypeVar("Row", bound=OfProject)
+
+
+class ApiView(APIView):
+    """A door for programs; which scope opens it, `config/doors.py` says."""
+
+    content_negotiation_class = AlwaysJson
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    # Where that stands which it makes: the name of an address, and the member that completes it.
+    place: tuple[str, str] | None = None
+    tagged = False  # what is read here has a tag, too
+    rows_of = ""  # the member of its body whose rows are judged one by one
+    # Methods whose own statement asks once more whether the key may be used (authentication.py).
+    confirms: ClassVar[frozenset[str]] = frozenset()
+    deletes_named = False  # its DELETE has a body, which says what goes
+    words: ClassVar[dict[str, str]] = {}  # what the schema says of methods written once for many
+    refusals: ClassVar[dict[HTTPStatus, str]] = {}  # and of refusals that mean something else here
+    never_refused: ClassVar[set[HTTPStatus]] = set()  # of those that others of its kind have
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self.began = timezone.now()  # once, however often `patient` tries
+        super().initial(request, *args, **kwargs)
+        refuse_unreadable(request)
+        method = getattr(self, (request.method or "").lower(), None)
+        if method is not None:  # else it is a 405
+            refuse_unknown(request, method)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        self.sign(answer)
+        return answer
+
+    def sign(self, answer: Any) -> None:
+        """Say where that stands which was made, and what tag it has; what was said stays."""
+        made = answer.status_code == HTTPStatus.CREATED
+        launched = answer.status_code == HTTPStatus.ACCEPTED
+        if self.place and (made or launched) and "Location" not in answer:
+            name, member = self.place
+            address = reverse(name, args=[answer.data[member]])
+            answer["Location"] = self.request.build_absolute_uri(address)
+        if (made or (self.tagged and answer.status_code == HTTPStatus.OK)) and "ETag" not in answer:
+            tags.mark(self.request, answer)
+
+    @property
+    def key(self) -> ApiKey:
+        assert isinstance(self.request.auth, ApiKey)  # the door let nobody else in
+        return self.request.auth
+
+    @property
+    def project(self) -> Project:
+        return self.key.project
+
+    @property
+    def actor(self) -> str:
+        """As the audit trail names it."""
+        return f"key:{self.key.prefix}"
+
+    def given(
+        self,
+        serializer: type[Serializer[Any]],
+        body: Any = empty,
+        *,
+        shown: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The body as the serializer understands it; raises with every field at fault. `shown`: as
+        GET shows what it changes."""
+        data = self.request.data if body is empty else body
+        if data is None:  # of which DRF says “No data provided”
+            raise ValidationError(NO_OBJECT)
+        read = serializer(data=data, context={"project": self.project, "shown": shown})
+        read.is_valid(raise_exception=True)
+        return dict(read.validated_data)
+
+    def find(self, model: type[Row], pk: int, *, locked: bool = False) -> Row:
+        """A row of the caller's project; another project's rows do not exist here."""
+        rows = model._default_manager.filter(project=self.project, pk=pk)
+        if locked:  # whoever only refers to it need not wait, unless it goes
+            rows = rows.select_for_update(no_key=self.request.method != "DELETE")
+        row = rows.first()
+        if row is None:
+            raise NotFound(f"There is no {model._meta.verbose_name} {pk} in this project.")
+        return row
+
+
+def save(row: Model, *, called: Any = "") -> None:
+    """Check and write a row, and who did; it is then as it is kept. Raises ValidationError, or
+    Problem when another row is in the way. `called`: what such rows are, where two kinds of them
+    share their names."""
+    row.full_clean(validate_constraints=False)
+    model = type(row)
+    kept = model._base_manager.filter(pk=row.pk).first() if row.pk else None
+    if kept is not None and _same(_content(kept), _content(row)):
+        row.refresh_from_db()
+        return
+    before = changes.values_of(kept)
+    try:
+        with transaction.atomic():
+            row.save()
+            connection.check_constraints()  # now, and not at the end of a transaction around us
+            _record(row, before)
+            row.refresh_from_db()  # jsonb has its own way to write 1e2
+    except IntegrityError as error:
+        if not isinstance(error.__cause__, UniqueViolation):
+            gone = "Something it refers to was deleted meanwhile."
+            raise Problem(HTTPStatus.CONFLICT, gone, kind="gone") from error
+        taken = f"Another {called or row._meta.verbose_name} has this name. Choose another name."
+        raise Problem(
+            HTTPStatus.CONFLICT, taken, kind="name-taken", errors={"name": taken}
+        ) from error
+
+
+def _content(row: Model) -> dict[str, Any]:
+    """Without when it was made and changed."""
+    said = [one for one in row._meta.concrete_fields if not getattr(one, "auto_now", False)]
+    return {field.attname: field.value_from_object(row) for field in said}
+
+
+def _same(one: Any, other: Any) -> bool:
+    """As JSON has it: 1, 1.0, true and “1” are four things."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, str) == isinstance(other, str) and str(one) == str(other)
+
+
+def _record(row: Model, before: changes.Values) -> None:
+    changed = changes.between(before, row)
+    if before and not changed:
+        return
+    audit.record(
+        origin.program(),
+        "changed" if before else "created",
+        row,
+        project=getattr(row, "project", None),
+        changes=changed,
+    )
+
+
+def delete(row: Model) -> None:
+    """A row that is held: no other can come to stand on it. Raises Problem when others do."""
+    try:
+        row.delete()
+    except ProtectedError as error:
+        # A row that only ties two together is not what a caller knows: the other end is.
+        ends = {getattr(one, "user_end", one) for one in error.protected_objects}
+        users = sorted(ends, key=lambda user: user.pk)[:5]
+        named = ", ".join(map(_as_user, users))
+        raise Problem(
+            HTTPStatus.CONFLICT, f"{row} is still used by {named}.", kind="in-use"
+        ) from error
+
+
+def _as_user(user: Model) -> str:
+    """By the number with which a caller finds it, unless it knows a better name for itself."""
+    return getattr(user, "as_user", "") or f"{user._meta.verbose_name} {user.pk}"

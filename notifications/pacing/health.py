@@ -1,0 +1,123 @@
+"""Health: the address at which a project's own server says how busy it is, and how asking it went.
+
+Whoever sends asks, one process at a time: who claims the row asks, and others leave it alone until
+it was answered or lost. Who dies with it loses it. `asked_at` is the fence: what an older asking
+brings is not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import connection, models, transaction
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from notifications.outgoing.call import Call
+from notifications.outgoing.ways import addresses, posting
+from notifications.outgoing.ways.posting import Answer, Bounds
+from notifications.pacing import level
+from notifications.pacing.level import LEVEL, Read, Trouble
+from notifications.people.project import LONGEST_NUMBER, Project
+from notifications.values.registry import Registry
+
+EVERY = timedelta(seconds=2)
+BOUNDS = Bounds(seconds=2.0, read=1_000_000, kept=1_000_000)
+LOST = timedelta(seconds=3)  # longer than an asking
+
+# Called with each level that a project's backend reports.
+on_level_reported = Registry[Callable[[Project, float], object]]()
+
+# Not while another asks; the clock may have jumped back since. Looked at first without a lock: all
+# who send look, four times a second.
+CLAIM = """
+INSERT INTO notifications_health AS h (project_id, asked_at, next_at, trouble)
+SELECT id, statement_timestamp(), statement_timestamp() + %(lost)s, ''
+FROM notifications_project p WHERE id = %(project)s AND load_url <> '' AND NOT EXISTS (
+    SELECT FROM notifications_health WHERE project_id = p.id
+        AND next_at > statement_timestamp() AND next_at <= statement_timestamp() + %(lost)s)
+ON CONFLICT (project_id) DO UPDATE SET asked_at = excluded.asked_at, next_at = excluded.next_at
+WHERE h.next_at <= excluded.asked_at OR h.next_at > excluded.next_at
+RETURNING asked_at
+"""
+
+
+class Health(models.Model):
+    """When was a project's health address asked last, and why did its answer say no level?"""
+
+    project = models.OneToOneField(Project, on_delete=models.CASCADE, primary_key=True)
+    asked_at = models.DateTimeField()
+    next_at = models.DateTimeField()  # nobody asks before
+    trouble = models.CharField(max_length=11, blank=True)  # empty: it said one
+    status = models.PositiveSmallIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return f"health of {self.project_id}"
+
+
+def validate(url: str, number: str) -> None:
+    """As it is saved. Raises ValidationError by field."""
+    wrong = {}
+    try:
+        addresses.validate(url)
+    except ValidationError as error:
+        wrong["load_url"] = error
+    if len(number) > LONGEST_NUMBER or not number.isprintable():
+        said = _("At most %(most)d characters, of those that can be seen.")
+        wrong["load_number"] = ValidationError(said % {"most": LONGEST_NUMBER})
+    if wrong:
+        raise ValidationError(wrong)
+
+
+def ask(url: str, number: str) -> tuple[Answer, Read]:
+    """Over the network, for two seconds at most. It knows no database."""
+    answer = posting.read(url, BOUNDS)
+    if answer.error or answer.status is None:
+        return answer, Read(None, answer.error or Call.Error.BROKEN)
+    return answer, level.read(answer.status, answer.text, number)
+
+
+def claim(project_id: int) -> datetime | None:
+    """It is ours to ask until LOST is over; None: not yet, or somebody else asks."""
+    asked: dict[str, Any] = {"project": project_id, "lost": LOST}
+    with connection.cursor() as cursor:
+        cursor.execute(CLAIM, asked)
+        found = cursor.fetchone()
+    return found[0] if found else None
+
+
+def settle(project: Project, asked_at: datetime, answer: Answer, said: Read) -> None:
+    """Write what came of it, and tell who makes a rate of it; of an address that was changed
+    meanwhile, nothing. If the process dies here, another asks when ours is lost.
+    """
+    ours = Health.objects.filter(project=project, asked_at=asked_at)
+    after = F("asked_at") + EVERY
+    with transaction.atomic():
+        written = ours.update(next_at=after, trouble=said.trouble, status=answer.status)
+        if written and said.level is not None:
+            tell(project, said.level)
+
+
+def forget(project_id: int) -> None:
+    """What was asked of another address: an answer that still comes is nobody's."""
+    Health.objects.filter(project=project_id).delete()
+
+
+def tell(project: Project, level: float) -> None:
+    for listener in on_level_reported:
+        listener(project, level)
+
+
+def trouble(project: Project) -> str:
+    """Why the last answer said nothing, in words; empty: it did, or nobody is asked."""
+    found = Health.objects.filter(project=project).first() if project.load_url else None
+    return in_words(found.trouble, found.status, project.load_number) if found else ""
+
+
+def in_words(trouble: str, status: int | None, number: str) -> str:
+    if trouble in Trouble:
+        return str(Trouble(trouble).label) % {"status": status, "name": number or LEVEL}
+    return f"{Call.Error(trouble).label}." if trouble else ""

@@ -1,0 +1,144 @@
+"""Without Redis: one process's share of a project's limits, until the gate answers again."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django.conf import settings
+
+from notifications.pacing.heard import Heard
+
+BURST = 1.0  # seconds of the project's rate that its bucket holds
+OWN_BURST, ALMOST_ONE = 0.25, 0.99  # and of a run's own rate, as in the gate
+ASK_AGAIN = 1.0  # a Redis that hangs must not cost every window its timeout
+# As in the gate, which says why.
+FEW, RECENT, RELAPSE = 3, 1.0, 60.0
+FIRST_GAP, LONGEST_GAP, NO_ANSWER, UNTRIED = 10.0, 60.0, 20.0, 1.0
+JITTER = 0.1
+
+
+@dataclass
+class Bucket:
+    at: float
+    level: float = 0.0
+
+    def fill(self, rate: float, most: float, now: float) -> float:
+        passed = max(0.0, now - self.at)
+        self.level = min(most, self.level + passed * rate)
+        self.at = now
+        return self.level
+
+
+@dataclass
+class Health:
+    """Is FCM there? Judged by what this process hears, as the gate does by what all of them do."""
+
+    at: float = 0.0
+    fine: float = 0.0
+    failing: float = 0.0
+    in_a_row: int = 0
+    gap: float = 0.0
+    tries_at: float = 0.0  # 0 while it is there
+    back_at: float = -math.inf
+
+    @property
+    def fails(self) -> bool:
+        return self.tries_at > 0
+
+    def believe(self, failing: bool, tries_at: float) -> None:
+        """Take over what the gate says: it hears from every process."""
+        self.tries_at = tries_at if failing else 0.0
+
+    def try_one(self, now: float) -> int:
+        if now < self.tries_at:
+            return 0
+        self.tries_at = now + NO_ANSWER
+        return 1
+
+    def hear(self, heard: Heard, now: float) -> None:
+        if heard.tried and self.fails:
+            self._hear_of_try(heard, now)
+        else:
+            self._notice_outage(heard, now)
+
+    def _hear_of_try(self, heard: Heard, now: float) -> None:
+        if heard.failing:
+            self.gap = min(LONGEST_GAP, max(FIRST_GAP, 2 * self.gap))
+            self._try_later(heard, now)
+        elif heard.answered + heard.pushed_back:
+            self.tries_at, self.back_at = 0.0, now
+            self.fine, self.failing, self.in_a_row = 0.0, 0.0, 0
+        else:
+            self.tries_at = now + UNTRIED
+
+    def _notice_outage(self, heard: Heard, now: float) -> None:
+        answers = heard.answered + heard.pushed_back
+        faded = math.exp(min(0.0, self.at - now) / RECENT)
+        self.at = now
+        self.fine = self.fine * faded + answers
+        self.failing = self.failing * faded + heard.failing
+        self.in_a_row = 0 if answers else self.in_a_row + heard.failing
+        if self.fails:
+            self.tries_at = max(self.tries_at, now + heard.failing_for if heard.failing_for else 0)
+        elif max(self.failing, self.in_a_row) >= FEW and self.failing > self.fine:
+            again = now - self.back_at < RELAPSE
+            self.gap = min(LONGEST_GAP, 2 * self.gap) if again else FIRST_GAP
+            self._try_later(heard, now)
+
+    def _try_later(self, heard: Heard, now: float) -> None:
+        gap = self.gap * (1 + JITTER * random.random())
+        self.tries_at = now + max(heard.failing_for, gap)
+
+
+@dataclass
+class Share:
+    """It starts empty whenever Redis is lost, and remembers a closure that the gate told of."""
+
+    away: bool = False
+    ask_at: float = 0.0
+    closed_until: float = 0.0
+    spent: int = 0  # without the gate's knowledge: told when Redis is back
+    buckets: dict[str, Bucket] = field(default_factory=dict)
+    health: Health = field(default_factory=Health)
+
+    def lose_redis(self, now: float) -> None:
+        self.away = True
+        self.ask_at = now + ASK_AGAIN
+
+    def find_redis(self) -> None:
+        self.away = False
+        self.spent = 0
+        self.buckets.clear()
+
+    def close(self, until: float) -> None:
+        self.closed_until = max(self.closed_until, until)
+
+    def take(self, wanted: int, now: float, *, full: float, own: Mapping[str, float]) -> int:
+        """As many as the project's rate allows, and what else limits it: each name and its rate."""
+        if now < self.closed_until:
+            return 0
+        rate = full / settings.WORKERS
+        levels = {"": self._bucket("", now).fill(rate, max(1.0, BURST * rate), now)}
+        for name, its_own in own.items():
+            rate = its_own / settings.WORKERS
+            most = OWN_BURST * rate + ALMOST_ONE
+            levels[name] = self._bucket(name, now).fill(rate, most, now)
+        granted = max(0, min(wanted, int(min(levels.values()))))
+        for name in levels:
+            self.buckets[name].level -= granted
+        self.spent += granted
+        return granted
+
+    def _bucket(self, name: str, now: float) -> Bucket:
+        return self.buckets.setdefault(name, Bucket(now))
+
+
+_shares: dict[str, Share] = {}
+
+
+def share_of(gate: str) -> Share:
+    """This process's, for its whole life."""
+    return _shares.setdefault(gate, Share())
