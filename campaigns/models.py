@@ -19,7 +19,7 @@ from campaigns.planning.text_check.text_check import TextCheck as TextCheck
 from campaigns.planning.variants.variant import Variant as Variant
 from campaigns.runs.best_hour import Opens as Opens
 from campaigns.runs.caps.counted import Counted as Counted
-from campaigns.runs.caps.places import Place as Place
+from campaigns.runs.caps.reserved_places import Place as Place
 from campaigns.runs.chunk import Chunk as Chunk
 from campaigns.runs.ledger import Answer as Answer
 from campaigns.runs.ledger import Delivery as Delivery
@@ -41,7 +41,7 @@ from campaigns.test_sends.models import DeviceTest as DeviceTest
 from campaigns.test_sends.models import SentTest as SentTest
 from campaigns.texts.snippets.snippet import Snippet as Snippet
 from campaigns.texts.snippets.snippet import SnippetRevision as SnippetRevision
-from campaigns.texts.snippets.using import SnippetUse as SnippetUse
+from campaigns.texts.snippets.usage import SnippetUse as SnippetUse
 from campaigns.texts.template import Template as Template
 from campaigns.texts.template import TemplateRevision as TemplateRevision
 from campaigns.triggers.automation import Automation as Automation

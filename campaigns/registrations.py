@@ -11,32 +11,32 @@ from campaigns.alerts import texts as alert_texts
 from campaigns.audiences import membership
 from campaigns.engagement.converting import count_events
 from campaigns.engine import forgetting, load, retaining
-from campaigns.outgoing import telling, words
+from campaigns.outgoing import texts, write_reports
 from campaigns.results import echoed, sent
 from campaigns.results.why import answers
 from campaigns.runs import best_hour, endings, prior_recipients, run
 from campaigns.runs.caps import counted
 from campaigns.runs.messages import of_person as messages_of_person
 from campaigns.test_sends import retention as test_retention
-from campaigns.triggers import going
+from campaigns.triggers import retention
 from notifications import imports
 from notifications.inbox import reading as inbox
 from notifications.outgoing import composing, outbox
 from notifications.outgoing import of_person as reports_of_person
 from notifications.pacing import health
 from notifications.people import device, erased
-from notifications.people.asked import known
-from notifications.people.consent import saying, suppression
+from notifications.people.asked import person_export
+from notifications.people.consent import record, suppression
 from notifications.people.events import clearing, reading, writing
 from notifications.staff import entering  # noqa: F401  # connects Django's signals of sign-ins
 from notifications.tasks import send_reports_on_commit
 
 # --- Something happened ---------------------------------------------------------------------------
 
-run.on_run_moved.add(telling.of_move)
-endings.on_outcomes.add(telling.of_outcomes)
-device.on_devices_retired.add(telling.of_retired)
-saying.on_opt_outs.add(telling.of_nos)
+run.on_run_moved.add(write_reports.of_move)
+endings.on_outcomes.add(write_reports.of_outcomes)
+device.on_devices_retired.add(write_reports.of_retired)
+record.on_opt_outs.add(write_reports.of_nos)
 writing.on_events_written.add(tasks.answer_events, count_events)
 health.on_level_reported.add(load.reported)
 outbox.on_report_written.add(send_reports_on_commit)
@@ -52,14 +52,14 @@ erased.on_people_erased.add(
     best_hour.forget,
     test_retention.forget,
 )
-clearing.on_events_removed.add(going.remove_old)
+clearing.on_events_removed.add(retention.remove_old)
 retaining.KINDS[alert_retention.KIND.name] = alert_retention.KIND
 
 # --- What an export says of one person ------------------------------------------------------------
 
-known.sections.add(
-    ("contact", known.contact_itself),
-    ("devices", known.devices_of),
+person_export.sections.add(
+    ("contact", person_export.contact_itself),
+    ("devices", person_export.devices_of),
     ("consent", suppression.consent_of),
     ("lists", membership.lists_of),
     ("events", reading.events_of),
@@ -70,7 +70,7 @@ known.sections.add(
     ("opens", echoed.opens_of),
     ("goals", echoed.goals_of),
     ("had", prior_recipients.prior_campaigns_of),
-    ("automations", going.automations_of),
+    ("automations", retention.automations_of),
     ("tests", test_retention.tests_of),
     ("inbox", inbox.export_items),
     ("reports", reports_of_person.reports_of),
@@ -79,4 +79,4 @@ known.sections.add(
 # --- The rest -------------------------------------------------------------------------------------
 
 imports.urgent_work.add(run.messages_leave)
-composing.WORDS |= words.WORDS | alert_texts.WORDS
+composing.WORDS |= texts.WORDS | alert_texts.WORDS

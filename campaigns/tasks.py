@@ -28,7 +28,7 @@ from campaigns.planning import foreseen, schedule
 from campaigns.planning.text_check import text_check
 from campaigns.planning.text_check import working as text_checks
 from campaigns.runs import best_hour, prior_recipients
-from campaigns.runs.caps import counted, places
+from campaigns.runs.caps import counted, reserved_places
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk, lapses_soon
 from campaigns.runs.claiming import Fenced
 from campaigns.runs.messages import many
@@ -38,7 +38,7 @@ from campaigns.sending import sending
 from campaigns.test_sends import retention as old_tests
 from campaigns.test_sends import sending as test_sends
 from campaigns.test_sends.tasks import send_test
-from campaigns.triggers import arriving, deciding
+from campaigns.triggers import create, deciding
 from notifications.people.erased import forget_once_more
 from notifications.people.events.writing import Written
 from notifications.postgres import clock
@@ -118,7 +118,7 @@ def tidy() -> None:
     patiently(lambda: old_tests.remove_old(clock.now()), seconds=0)
     patiently(lambda: forget_once_more(clock.now()), seconds=0)
     patiently(lambda: counted.remove_old(clock.now()), seconds=0)
-    patiently(places.remove_old, seconds=0)
+    patiently(reserved_places.remove_old, seconds=0)
     patiently(prior_recipients.remove_unused, seconds=0)
     patiently(lambda: best_hour.remove_old(clock.now()), seconds=0)
     enqueue_figures(clock.now())
@@ -210,7 +210,7 @@ def send_to_many() -> None:
 
 def answer_events(project_id: int, written: Written) -> None:
     """In the transaction that writes the events: see registrations.py."""
-    due = arriving.make_triggers(project_id, written)
+    due = create.make_triggers(project_id, written)
     if due is None or due > timezone.now() + NEXT_SWEEP:
         return
     at = due if due > timezone.now() else None

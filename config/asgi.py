@@ -6,8 +6,8 @@ from config import wsgi
 from config.express import express
 from config.front.front import Front
 from config.front.sockets import allow_many
-from config.health import inside as probes
+from config.health import metrics_server
 
 allow_many()
 application = Front(wsgi.application, short=express.WAY)
-inside = Front(probes.application)
+inside = Front(metrics_server.application)

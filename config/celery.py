@@ -17,8 +17,6 @@ from celery.signals import (
     worker_process_init,
 )
 
-from config.workers import noted as noted
-from config.workers import rung as rung
 from config.workers.broker import stop_the_holes
 from config.workers.quiet import quiet
 

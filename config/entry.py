@@ -15,7 +15,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from config import doors
-from notifications.admin.ui import onward
+from notifications.admin.ui import safe_redirect
 from notifications.keys.inbox_token import Whose
 from notifications.staff.access import ApiKey
 from notifications.staff.second_factor import device_of
@@ -56,8 +56,8 @@ def _owes_a_code(request: Any) -> bool:
 
 def _to_the_code(request: Any) -> HttpResponse:
     query = QueryDict(mutable=True)
-    asked = onward.page(request.get_full_path())
-    query["next"] = onward.page_open(request) if request.htmx else asked
+    asked = safe_redirect.page(request.get_full_path())
+    query["next"] = safe_redirect.page_open(request) if request.htmx else asked
     url = f"{reverse(f'admin:{ASK}')}?{query.urlencode(safe='/')}"
     return HttpResponseClientRedirect(url) if request.htmx else HttpResponseRedirect(url)
 

@@ -46,7 +46,7 @@
     shown.textContent = [said("characters", long), said("bytes", size), ...where].join(" · ");
   }
 
-  // As notifications/fcm/shown.py counts: a wide letter takes two places.
+  // As notifications/fcm/visible_length.py counts: a wide letter takes two places.
   const wide = /[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
   const places = (text) => letters(text).reduce((sum, one) => sum + (wide.test(one) ? 2 : 1), 0);
 

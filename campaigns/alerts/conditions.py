@@ -25,7 +25,7 @@ from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import OWN_TIMES, Cause
 from campaigns.runs.run import Run
 from notifications.outgoing.outbox import written
-from notifications.people.figures.days import DEAD, midnight
+from notifications.people.figures.daily import DEAD, midnight
 from notifications.people.figures.figure import Figure
 from notifications.people.project import Project
 from notifications.staff import audit

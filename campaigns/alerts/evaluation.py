@@ -18,7 +18,7 @@ from campaigns.alerts.models import Alert, open_alerts, unacknowledged_alerts
 from campaigns.failpoints import hit
 from campaigns.runs.tick import Tick
 from notifications.outgoing.endpoint import wanted
-from notifications.outgoing.kinds import Kind as EventKind
+from notifications.outgoing.event_types import Kind as EventKind
 from notifications.postgres.budget import TooSlow, within
 from notifications.postgres.outage import DATABASE_TROUBLE
 

@@ -8,7 +8,7 @@ from typing import Any
 from campaigns.alerts.models import Alert
 from notifications.outgoing import outbox
 from notifications.outgoing.composing import address
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.event_types import Kind
 from notifications.outgoing.outbox import Event, written
 
 

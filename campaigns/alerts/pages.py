@@ -27,7 +27,7 @@ from campaigns.runs.run import Run
 from notifications.admin.ui.chosen import chosen, within
 from notifications.admin.ui.page import actor
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import Kind as EventKind
+from notifications.outgoing.event_types import Kind as EventKind
 from notifications.people.project import Project
 from notifications.staff.actors import who
 from notifications.values.moments import in_words, in_zone

@@ -12,10 +12,10 @@ from django.utils.translation import ngettext
 
 from campaigns.alerts.events import alert_data
 from campaigns.alerts.models import Alert, Kind
-from campaigns.outgoing.words import why
+from campaigns.outgoing.texts import why
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs.messages.outcome import GOES_ON_BY_ITSELF
-from notifications.outgoing import kinds
+from notifications.outgoing import event_types
 from notifications.outgoing.composing import Said
 from notifications.staff.actors import who
 from notifications.values.moments import in_words, in_zone
@@ -173,6 +173,6 @@ def _composed(
 
 
 WORDS: dict[str, Callable[[Data], Said]] = {
-    kinds.Kind.ALERT_RAISED: raised,
-    kinds.Kind.ALERT_ENDED: ended,
+    event_types.Kind.ALERT_RAISED: raised,
+    event_types.Kind.ALERT_ENDED: ended,
 }

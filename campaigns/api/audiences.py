@@ -19,7 +19,7 @@ from campaigns.api.lists import CALLED
 from campaigns.api.trees import ExplainedField, RulesField
 from campaigns.audiences import reach, rules, why
 from campaigns.audiences.audience import Audience, Member, validate_rules
-from campaigns.planning.launch_check import doubts
+from campaigns.planning.launch_check import warnings
 from notifications.api.base import pages, query
 from notifications.api.base.fields import CountedList, StrictSerializer
 from notifications.api.base.idempotency import idempotent
@@ -233,7 +233,7 @@ class AudienceEstimate(ApiView):
         began = time.monotonic()
         with _in_time():
             found = reach.quick(self.project.pk, tree)
-        doubted = doubts.of_removed_events(self.project.pk, tree)
+        doubted = warnings.of_removed_events(self.project.pk, tree)
         return Response(
             {
                 "contacts": found.people,

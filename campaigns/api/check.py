@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from campaigns.api.results.opens import OpensSerializer
 from campaigns.planning.api_fields import by_api_field
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.doubts import Code
 from campaigns.planning.launch_check.launch_report import LaunchReport
+from campaigns.planning.launch_check.warnings import Code
 from campaigns.planning.skips.loss import Loss
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason

@@ -17,7 +17,7 @@ from campaigns.api.results import opens
 from campaigns.api.results.opens import OpensSerializer
 from campaigns.canary.first_part import FirstPart
 from campaigns.canary.judgement import Missed
-from campaigns.canary.shown import Phase, shown
+from campaigns.canary.progress import Phase, shown
 from campaigns.planning import foreseen
 from campaigns.planning.course.course import Course
 from campaigns.results import reports, why_this_rate

@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from campaigns.planning import snippet_users
 from campaigns.texts import revision
-from campaigns.texts.snippets.judging import MOST_LETTERS
 from campaigns.texts.snippets.snippet import Snippet
+from campaigns.texts.snippets.validation import MOST_LETTERS
 from notifications.api.base import pages
 from notifications.api.base.fields import JsonObject, StrictSerializer
 from notifications.api.base.idempotency import idempotent

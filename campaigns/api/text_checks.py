@@ -27,7 +27,7 @@ from notifications.api.base.fields import Nothing, StrictSerializer
 from notifications.api.base.idempotency import idempotent
 from notifications.api.base.problems import Problem, refuses
 from notifications.api.base.view import ApiView
-from notifications.fcm.shown import ROOMS
+from notifications.fcm.visible_length import ROOMS
 from notifications.people.device import Device
 from notifications.staff.access import Scope
 from notifications.task_queue import enqueue_on_commit

@@ -17,9 +17,9 @@ from rest_framework.response import Response
 from campaigns.texts import revision
 from campaigns.texts.comparison import Change
 from campaigns.texts.template import Template
-from campaigns.texts.translating import as_csv, as_xliff, bringing
-from campaigns.texts.translating.bringing import Proposal
+from campaigns.texts.translating import as_csv, as_xliff, upload_changes
 from campaigns.texts.translating.units import MOST_ASKED, MOST_BYTES, Unreadable
+from campaigns.texts.translating.upload_changes import Proposal
 from notifications.api.base import query
 from notifications.api.base.fields import StrictSerializer
 from notifications.api.base.idempotency import idempotent
@@ -51,8 +51,8 @@ class TranslationsSerializer(StrictSerializer):
     """A file that came back from the translators."""
 
     format = serializers.ChoiceField(
-        choices=bringing.FORMATS,
-        error_messages={"invalid_choice": f"Use {' or '.join(bringing.FORMATS)}."},
+        choices=upload_changes.FORMATS,
+        error_messages={"invalid_choice": f"Use {' or '.join(upload_changes.FORMATS)}."},
     )
     text = serializers.CharField(
         max_length=MOST_BYTES, trim_whitespace=False, help_text="The file's content."
@@ -130,7 +130,7 @@ class TemplateTranslations(ApiView):
         in the file stays."""
         given = self.given(TranslationsSerializer)
         try:
-            cells = bringing.read(given["format"], given["text"])
+            cells = upload_changes.read(given["format"], given["text"])
         except Unreadable as error:
             raise serializers.ValidationError({"text": str(error)}) from error
         with transaction.atomic():
@@ -138,7 +138,7 @@ class TemplateTranslations(ApiView):
                 revision.open_for_change(Template, self.find(Template, pk).pk)
             template = self.find(Template, pk, locked=given["save"])
             _refuse_stale(template, given.get("revision"))
-            proposal = bringing.propose(template, cells)
+            proposal = upload_changes.propose(template, cells)
             template.locales = proposal.locales
             if given["save"]:
                 save(template)

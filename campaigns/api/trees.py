@@ -9,7 +9,7 @@ from drf_spectacular.helpers import lazy_serializer
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from campaigns.audiences.happened.kinds import KINDS
+from campaigns.audiences.behavior.kinds import KINDS
 from campaigns.audiences.rules import FIELDS, MANY, OPERATORS
 from notifications.api.base.fields import JsonObject
 

@@ -12,10 +12,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.audiences import rules
-from campaigns.audiences.happened.naming import looked_up
+from campaigns.audiences.behavior.naming import looked_up
 from campaigns.audiences.reach import Reach
-from campaigns.audiences.settled import events_kept
-from campaigns.audiences.settled.settling import launched, settled
+from campaigns.audiences.resolving import events_kept
+from campaigns.audiences.resolving.settling import launched, settled
 from campaigns.runs import series
 from campaigns.runs.messages.many import runs_unfolding
 from campaigns.runs.run import Run

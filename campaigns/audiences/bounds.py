@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext
 
-from campaigns.audiences.happened.kinds import COSTLY
+from campaigns.audiences.behavior.kinds import COSTLY
 from campaigns.audiences.problem import Problem
 
 MAX_DEPTH = 6

@@ -10,7 +10,7 @@ from math import ceil, sqrt
 
 from django.db import connection
 
-from campaigns.audiences.seen import policy
+from campaigns.audiences.last_seen import policy
 from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
+from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import compile_tree, drawn, people_and_devices
-from campaigns.audiences.settled.settling import settled
 from campaigns.runs import prior_recipients
 from campaigns.runs.run import Run
 from notifications.people.consent import standing

@@ -18,12 +18,12 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating
+from campaigns.audiences.behavior import past
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.bounds import leaves
-from campaigns.audiences.happened import past
-from campaigns.audiences.happened.kind import Sql
-from campaigns.audiences.seen import policy
+from campaigns.audiences.last_seen import policy
+from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import compile_tree, drawn, joined, people_and_devices
-from campaigns.audiences.settled.settling import settled
 from campaigns.runs import best_hour
 from notifications.people.consent import standing
 from notifications.people.device import Device

@@ -17,6 +17,9 @@ from django.core.exceptions import ValidationError
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext
 
+from campaigns.audiences.behavior import at_most
+from campaigns.audiences.behavior.kind import Named
+from campaigns.audiences.behavior.kinds import KINDS
 from campaigns.audiences.bounds import (
     AS_KEPT,
     AS_WRITTEN,
@@ -27,9 +30,6 @@ from campaigns.audiences.bounds import (
     too_much,
 )
 from campaigns.audiences.durations import duration_problem
-from campaigns.audiences.happened import most
-from campaigns.audiences.happened.kind import Named
-from campaigns.audiences.happened.kinds import KINDS
 from campaigns.audiences.problem import Path, Problem
 from notifications.people.attributes import validate_attribute_name
 from notifications.people.device import Device, seen_at
@@ -272,11 +272,11 @@ def _is_id(value: Any) -> TypeGuard[int]:
 
 
 def _misplaced(tree: Any) -> list[Problem]:
-    count = sum(leaf["field"] == most.FIELD for leaf in leaves(tree))
+    count = sum(leaf["field"] == at_most.FIELD for leaf in leaves(tree))
     said = gettext(
         "“at most … people” can stand once, in the outermost group, which must be “all”."
     )
-    return [Problem(said)] if most.misplaced(tree, count) else []
+    return [Problem(said)] if at_most.misplaced(tree, count) else []
 
 
 def _found_out(tree: Any) -> list[Problem]:

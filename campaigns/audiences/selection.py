@@ -8,13 +8,13 @@ from typing import Any
 
 from django.db import connection
 
+from campaigns.audiences.behavior import at_most
+from campaigns.audiences.behavior.kind import Sql
+from campaigns.audiences.behavior.kinds import KINDS
 from campaigns.audiences.durations import parse_duration
-from campaigns.audiences.happened import most
-from campaigns.audiences.happened.kind import Sql
-from campaigns.audiences.happened.kinds import KINDS
+from campaigns.audiences.last_seen import policy
+from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.rules import FIELDS, Field, field_of, moment, refuse_broken
-from campaigns.audiences.seen import policy
-from campaigns.audiences.settled.settling import settled
 from notifications.people.attributes import ISO_TIME
 from notifications.people.contact import Contact
 
@@ -76,10 +76,10 @@ def drawn(
 
     For settled rules. A sample of the people, `times` smaller, takes that many times fewer.
     """
-    if not (cut := most.only(tree)):
+    if not (cut := at_most.only(tree)):
         return tree
     others = {"all": [rule for rule in tree.get("all", []) if rule is not cut]}
-    where, place = compile_tree(others), most.place_of(cut)
+    where, place = compile_tree(others), at_most.place_of(cut)
     before_last = max(1, round(cut["value"]["most"] / times)) - 1
     statement = (
         f"SELECT DISTINCT {place.sql}, c.id FROM {source or people_and_devices(project_id)}"
@@ -89,14 +89,14 @@ def drawn(
     with connection.cursor() as cursor:
         cursor.execute(statement, [*place.params, project_id, *where.params, before_last])
         last = cursor.fetchone()
-    return {"all": [*others["all"], most.through(cut, last)]}
+    return {"all": [*others["all"], at_most.through(cut, last)]}
 
 
 def nth(contact: Contact, tree: dict[str, Any]) -> int:
     """Of rules with “at most n people”, the last of whom was drawn: the place of one who is in."""
-    cut = most.only(tree)
+    cut = at_most.only(tree)
     assert cut
-    where, place = compile_tree(tree), most.place_of(cut)
+    where, place = compile_tree(tree), at_most.place_of(cut)
     here = Sql(f"SELECT {place.sql}, c.id FROM notifications_contact c WHERE c.id = %s")
     statement = (
         f"SELECT count(DISTINCT c.id) FROM {people_and_devices(contact.project_id)}"

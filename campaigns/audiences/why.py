@@ -12,11 +12,12 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import selection
+from campaigns.audiences.behavior import at_most
+from campaigns.audiences.behavior.kinds import KINDS
 from campaigns.audiences.bounds import leaves
-from campaigns.audiences.happened import most
-from campaigns.audiences.happened.kinds import KINDS
+from campaigns.audiences.last_seen import policy
+from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.rules import field_of
-from campaigns.audiences.seen import policy
 from campaigns.audiences.selection import (
     compile_tree,
     drawn,
@@ -24,7 +25,6 @@ from campaigns.audiences.selection import (
     people_and_devices,
     value_of,
 )
-from campaigns.audiences.settled.settling import settled
 from campaigns.audiences.words import clause
 from notifications.people.consent.suppression import suppression_of
 from notifications.people.contact import Contact
@@ -139,7 +139,7 @@ def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
 
 def _judged(contact: Contact, meant: dict[str, Any]) -> dict[str, Any]:
     explained = _explained(meant, iter(_holds(contact, meant)))
-    if cut := most.only(explained):
+    if cut := at_most.only(explained):
         cut["seen"] = _place(contact, meant, explained, cut)
     return explained
 
@@ -153,7 +153,7 @@ def _place(
     nth = None
     with suppress(TooSlow), within(seconds=PLACE_SECONDS):
         nth = selection.nth(contact, meant) if cut["holds"] else None
-    return most.seen(cut, nth)
+    return at_most.seen(cut, nth)
 
 
 def _holds(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:

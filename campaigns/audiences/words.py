@@ -10,12 +10,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from campaigns.audiences.behavior.event import COMPARED
+from campaigns.audiences.behavior.kind import Names
+from campaigns.audiences.behavior.kinds import KINDS
+from campaigns.audiences.behavior.naming import looked_up
 from campaigns.audiences.bounds import AS_WRITTEN, Bounds
 from campaigns.audiences.durations import parse_duration
-from campaigns.audiences.happened.event import COMPARED
-from campaigns.audiences.happened.kind import Names
-from campaigns.audiences.happened.kinds import KINDS
-from campaigns.audiences.happened.naming import looked_up
 from campaigns.audiences.rules import named_in, problems
 from notifications.values.moments import in_words
 

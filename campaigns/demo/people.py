@@ -14,7 +14,7 @@ import orjson
 from django.db import connection
 from django.utils import timezone
 
-from notifications.people import invented
+from notifications.people import fake_people
 from notifications.people.project import Project
 
 CONTACTS = """
@@ -51,7 +51,7 @@ def make(project: Project, count: int) -> int:
 
 
 def _person(dice: random.Random, project_id: int, pk: int, now: datetime) -> tuple[Any, ...]:
-    person = invented.person(dice, now)
+    person = fake_people.person(dice, now)
     joined = now - timedelta(days=dice.expovariate(1 / 300))
     return (pk, project_id, f"u{pk:07d}", orjson.dumps(person.attributes).decode(),
             person.locale, person.timezone, joined, now)  # fmt: skip
@@ -60,8 +60,8 @@ def _person(dice: random.Random, project_id: int, pk: int, now: datetime) -> tup
 def _devices(
     dice: random.Random, project_id: int, contact_id: int, now: datetime
 ) -> Iterator[tuple[Any, ...]]:
-    for _ in range(invented.pick(dice, ((1, 74), (2, 22), (3, 4)))):
-        platform = invented.pick(dice, invented.PLATFORMS)
+    for _ in range(fake_people.pick(dice, ((1, 74), (2, 22), (3, 4)))):
+        platform = fake_people.pick(dice, fake_people.PLATFORMS)
         seen = now - timedelta(days=min(250, dice.expovariate(1 / 12)))
-        address, version = invented.address(dice), dice.choice(invented.VERSIONS)
+        address, version = fake_people.address(dice), dice.choice(fake_people.VERSIONS)
         yield (project_id, contact_id, "token", address, platform, version, seen, seen, "", "")

@@ -20,20 +20,20 @@ from django.utils import timezone
 from psycopg.types.range import Range
 
 from campaigns.audiences.audience import hold_lists
-from campaigns.audiences.happened import most
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior import at_most
+from campaigns.audiences.behavior.kind import Sql
+from campaigns.audiences.last_seen import policy
 from campaigns.audiences.planned_people import GETS_IT, people_of
-from campaigns.audiences.seen import policy
+from campaigns.audiences.resolving.part import answered, names_runs
+from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import compile_tree, drawn, joined
-from campaigns.audiences.settled.part import answered, names_runs
-from campaigns.audiences.settled.settling import settled
-from campaigns.canary import drawing
+from campaigns.canary import draw
 from campaigns.canary.first_part import HELD_UNTIL, FirstPart
 from campaigns.engagement.opening import learned
 from campaigns.engine import broken, sampling
 from campaigns.failpoints import hit
 from campaigns.runs import best_hour, details, ledger, prior_recipients
-from campaigns.runs.caps import places
+from campaigns.runs.caps import reserved_places
 from campaigns.runs.chunk import Chunk, size_for
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import LEAVING, Run
@@ -202,16 +202,16 @@ def _keep_places(run: Run, known: int) -> None:
     lower one is under way."""
     ours = f"SELECT contact_id FROM {ledger.partition(RECIPIENTS, run.pk)} WHERE seq > %s"
     now, last = timezone.now(), run.local_time.last if run.local_time else None
-    above = places.above(run.project_id, run.precedence, run.caps, now, last=last)
-    has_below = places.has_below(run)
+    above = reserved_places.above(run.project_id, run.precedence, run.caps, now, last=last)
+    has_below = reserved_places.has_below(run)
     if above or has_below:
-        places.take_turns(run.project_id)
+        reserved_places.take_turns(run.project_id)
     if has_below:
-        places.keep(run.pk, f"{ours} AND {GETS_IT}", [known])
+        reserved_places.keep(run.pk, f"{ours} AND {GETS_IT}", [known])
     for other in above:
         theirs = people_of(other)
         both = f"SELECT * FROM ({theirs.sql}) theirs WHERE contact_id IN ({ours})"
-        places.keep(other.pk, both, [*theirs.params, known])
+        reserved_places.keep(other.pk, both, [*theirs.params, known])
 
 
 def _freeze_whole(run: Run, ids: range) -> Part:
@@ -232,7 +232,7 @@ def _freeze_whole(run: Run, ids: range) -> Part:
 
 def _cut_drawn(run: Run, parts: list[range]) -> None:
     table = ledger.partition(RECIPIENTS, run.pk)
-    pieces = drawing.drawn(run, parts, table)
+    pieces = draw.drawn(run, parts, table)
     tries = split.of(run) if run.tries_variants else None
     for seqs, follows in pieces:
         if tries and not follows:
@@ -283,8 +283,8 @@ def _begin_of_next(run: Run, ids: range) -> int | None:
 def _write_recipients(run: Run, ids: range) -> int:
     table = ledger.partition(RECIPIENTS, run.pk)
     found = _found(run, ids)
-    if cut := most.only(run.rules):
-        found = most.trimmed(found, cut, table)
+    if cut := at_most.only(run.rules):
+        found = at_most.trimmed(found, cut, table)
     if rehearsal := sampling.of_run(run):
         return sampling.write(run, rehearsal, found)
     groups = split.of(run)
@@ -298,7 +298,7 @@ def _write_recipients(run: Run, ids: range) -> int:
             f"INSERT INTO {table}"
             " (run_id, seq, contact_id, device_id, platform, locale, timezone, app_version,"
             " variant, best_hour, opened_then, opened)"
-            f" SELECT %s, %s + row_number() OVER (ORDER BY {drawing.order_of(run)}), contact_id,"
+            f" SELECT %s, %s + row_number() OVER (ORDER BY {draw.order_of(run)}), contact_id,"
             f" device_id, platform, locale, timezone, app_version, {group},"
             f" best_hour, opened_then, opened FROM ({found.sql}) found {best}",
             [run.pk, run.planned or 0, *found.params],
@@ -310,8 +310,8 @@ def _write_recipients(run: Run, ids: range) -> int:
 def _found(run: Run, ids: range) -> Sql:
     """The devices of the part whose people fit, and their place when only so many may be in."""
     where, new = compile_tree(_of_part(run, ids)), _have_not_had_it(run)
-    cut = most.only(run.rules)
-    place = most.place_of(cut) if cut else Sql("NULL")
+    cut = at_most.only(run.rules)
+    place = at_most.place_of(cut) if cut else Sql("NULL")
     select = (
         "SELECT c.id AS contact_id, d.id AS device_id, d.platform, c.locale, c.timezone,"
         f" d.app_version, {place.sql} AS place FROM {joined(run.seen_since)}"

@@ -19,7 +19,7 @@ from campaigns.runs import sums
 from campaigns.runs.chunk import NEXT_SWEEP, Chunk
 from campaigns.runs.claiming import Claim
 from campaigns.runs.lapsing import free_lapsed
-from campaigns.runs.messages import day, many, ripe
+from campaigns.runs.messages import day, due, many
 from campaigns.runs.messages.message import Message, forget_keys
 from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
@@ -45,7 +45,7 @@ class Due:
     def __iter__(self) -> Iterator[Claim]:
         found = True
         while found:
-            waits = patiently(ripe.waits)
+            waits = patiently(due.waits)
             self.ripens_in = min(waits.values(), default=None)
             found = False
             for run in self._of([run_id for run_id, wait in waits.items() if not wait]):

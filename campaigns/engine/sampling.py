@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.runs import ledger
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from campaigns.figures import sent
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.planned import Planned
-from campaigns.planning.quota.together import QUARTER
+from campaigns.planning.quota.shared_gate import QUARTER
 from notifications.people.figures.figure import DATED_KEPT
 
 HOUR = timedelta(hours=1)

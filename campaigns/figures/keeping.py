@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from campaigns.figures import quota, sent
-from notifications.people.figures import days
+from notifications.people.figures import daily
 from notifications.people.figures.figure import DATED_KEPT, prune
 from notifications.people.project import Project
 
@@ -16,5 +16,5 @@ def keep_figures(*, now: datetime) -> None:
     quota.keep_busiest(now)
     prune([quota.BUSIEST], now - DATED_KEPT)
     for project in Project.objects.order_by("pk"):
-        days.keep_days(project, now)
-    days.forget_old(now)
+        daily.keep_days(project, now)
+    daily.forget_old(now)

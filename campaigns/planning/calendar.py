@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.repeats import moved
+from campaigns.planning.repeats import moved_occurrences
 from campaigns.runs import series
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE, instant_of
@@ -162,7 +162,9 @@ def _expected(
 def _following(run: Run, since: datetime, until: datetime) -> Iterator[Entry]:
     """A run that was moved is still its own occurrence."""
     own = max(since - timedelta.resolution, instant_of(run), run.scheduled_at)
-    for one in takewhile(lambda one: one.begins < until, moved.after(run.campaign, own, run)):
+    for one in takewhile(
+        lambda one: one.begins < until, moved_occurrences.after(run.campaign, own, run)
+    ):
         if one.begins >= since:
             yield Entry(run.campaign, one.begins, EXPECTED, follows=run, instant=one.instant)
 

@@ -17,11 +17,11 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import Audience
 from campaigns.planning import labels, local
-from campaigns.planning.intent import launch, ready, typed
+from campaigns.planning.intent import form_problems, launch, ready
 from campaigns.planning.local import Passed, Zoneless
-from campaigns.planning.repeats import cron, moved, repeating, rhythm, weekdays
+from campaigns.planning.repeats import cron, moved_occurrences, repeating, rhythm, weekdays
 from campaigns.planning.repeats.cron import Cron
-from campaigns.planning.repeats.moved import Occurrence
+from campaigns.planning.repeats.moved_occurrences import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.variants import variant
 from campaigns.runs import rehearsal, series
@@ -209,7 +209,7 @@ class Campaign(OfProject):
     )
     # While it is, runs of its series that come due are left out.
     series_paused_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # Occurrences that go at another time, by name: see `repeats/moved.py`.
+    # Occurrences that go at another time, by name: see `repeats/moved_occurrences.py`.
     moved: models.JSONField[Any, Any] = models.JSONField(
         default=dict, db_default={}, blank=True, editable=False
     )
@@ -277,9 +277,9 @@ class Campaign(OfProject):
 
     def clean(self) -> None:
         self.control_percent = self.control_percent or 0  # an empty field is nobody
-        if problems := typed.problems(self):
+        if problems := form_problems.problems(self):
             raise ValidationError(problems)
-        if self.pk and typed.when_changed(self):
+        if self.pk and form_problems.when_changed(self):
             self.moved = {}  # of other times than these
 
     @property
@@ -339,7 +339,7 @@ class Campaign(OfProject):
         """The first of its times: what is typed as that may be none of its days."""
         if self.at is None or self.schedule_kind != self.Schedule.RECURRING:
             return self.at
-        return self.rhythm.next_after(self.at - moved.INSTANT)
+        return self.rhythm.next_after(self.at - moved_occurrences.INSTANT)
 
     @property
     def how_often(self) -> str:
@@ -384,7 +384,11 @@ class Campaign(OfProject):
         series goes on behind the run that is still on its way around the earth."""
         if last is None and self.local_time and (way := series.on_their_way(self.pk)):
             after = max(after, way)
-        return (one for one in moved.after(self, after, last) if not self._is_held(one.instant))
+        return (
+            one
+            for one in moved_occurrences.after(self, after, last)
+            if not self._is_held(one.instant)
+        )
 
     def _is_held(self, at: datetime) -> bool:
         held = Run.objects.filter(HOLDS, campaign=self.pk, occurrence=series.name_of(at))

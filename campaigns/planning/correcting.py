@@ -15,10 +15,10 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
+from campaigns.audiences.behavior.past import FIELD, IN_INBOX
 from campaigns.audiences.bounds import MAX_COSTLY, leaves
-from campaigns.audiences.happened.past import FIELD, IN_INBOX
 from campaigns.audiences.lists import filling, outcomes
-from campaigns.audiences.lists.who import is_known
+from campaigns.audiences.lists.run_lists import is_known
 from campaigns.audiences.rules import MAX_VALUES, everyone
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.revisions.revision import FIRST, content_of, history

@@ -15,13 +15,13 @@ from typing import Any
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import drawn
-from campaigns.audiences.settled.settling import settled
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.course import FINE_STEPS, Course
 from campaigns.planning.course.opens import Opens
-from campaigns.planning.launch_check.doubts import edited_since
 from campaigns.planning.launch_check.launch_report import LaunchReport
+from campaigns.planning.launch_check.warnings import edited_since
 from campaigns.runs.run import Run
 
 # After its start. Later, other people are in the audience than were then.

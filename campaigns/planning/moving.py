@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.repeats import days_off, moved
-from campaigns.planning.repeats.moved import Occurrence
+from campaigns.planning.repeats import days_off, moved_occurrences
+from campaigns.planning.repeats.moved_occurrences import Occurrence
 from campaigns.runs import series
 from campaigns.runs.run import Run
 from campaigns.runs.series import ONCE, instant_of, name_of
@@ -84,7 +84,7 @@ def _following(run: Run) -> datetime | None:
     if not _repeats(run):
         return None
     after = run.campaign.rhythm.next_after(instant_of(run))
-    return min(after, moved.due(run.campaign, after)) if after else None
+    return min(after, moved_occurrences.due(run.campaign, after)) if after else None
 
 
 def _repeats(run: Run) -> bool:
@@ -141,7 +141,7 @@ def move_one(
         if why := problem_of_one(locked, one, to, now):
             raise WrongTime(why)
         try:
-            kept = moved.kept(locked, one, to, now)
+            kept = moved_occurrences.kept(locked, one, to, now)
         except ValueError as error:
             raise NotMoved(str(error)) from error
         Campaign.objects.filter(pk=locked.pk).update(moved=kept)
@@ -204,7 +204,7 @@ def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:
         said = _("That one is run %(number)d already. Move the run.")
         raise NotMoved(said % {"number": last.pk})
     try:
-        one, _next = moved.found(_coming(campaign, last, now), at, campaign.timezone)
+        one, _next = moved_occurrences.found(_coming(campaign, last, now), at, campaign.timezone)
     except ValueError as error:
         raise NoSuchOne(str(error)) from error
     return one
@@ -217,15 +217,17 @@ def problem_of_one(campaign: Campaign, one: Occurrence, to: datetime, now: datet
         return ""
     if campaign.local_time:
         return str(SERIES_BY_THE_CLOCK)
-    _one, following = moved.found(_coming(campaign, last, now), one.instant, campaign.timezone)
+    _one, following = moved_occurrences.found(
+        _coming(campaign, last, now), one.instant, campaign.timezone
+    )
     coming = _coming(campaign, last, now)
     earlier = takewhile(lambda each: each.instant < one.instant, coming)
     before = max([_since(last, now), *(max(each.due, each.instant) for each in earlier)])
-    return moved.problem(campaign, one, to, before=before, following=following, now=now)
+    return moved_occurrences.problem(campaign, one, to, before=before, following=following, now=now)
 
 
 def _coming(campaign: Campaign, last: Run, now: datetime) -> Iterator[Occurrence]:
-    return moved.after(campaign, _since(last, now), last)
+    return moved_occurrences.after(campaign, _since(last, now), last)
 
 
 def _since(last: Run, now: datetime) -> datetime:

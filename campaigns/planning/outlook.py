@@ -9,9 +9,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import connection
 
-from campaigns.audiences.seen import policy
+from campaigns.audiences.last_seen import policy
+from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import compile_tree
-from campaigns.audiences.settled.settling import settled
 from campaigns.runs.reasons import Reason
 from campaigns.texts.rendering import Reader, Renderer, Unrenderable
 from notifications.postgres.budget import TooSlow, within

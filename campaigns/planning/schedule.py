@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.repeats.moved import INSTANT, Occurrence
+from campaigns.planning.repeats.moved_occurrences import INSTANT, Occurrence
 from campaigns.runs import absence, details
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.audiences.happened import reported
+from campaigns.audiences.behavior import reported
 from campaigns.engagement.receipt import STEPS, Event
 from campaigns.results.sent import seqs_in
 from campaigns.runs.run import Run

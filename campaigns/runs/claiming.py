@@ -18,7 +18,7 @@ from django.db.models import Exists, F, Func, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
 from campaigns.runs import newer_devices
-from campaigns.runs.caps import counted, places
+from campaigns.runs.caps import counted, reserved_places
 from campaigns.runs.chunk import LEASE, Chunk, unlocked
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import LEAVING, Run
@@ -226,7 +226,7 @@ class Claim:
     def _look_above(self) -> None:
         """One of higher precedence may have begun since we took the chunk."""
         self.looked_above = time.monotonic()
-        self.above = places.kept_above(self.run)
+        self.above = reserved_places.kept_above(self.run)
 
     def _told(self, statement: str, values: dict[str, Any]) -> Any:
         with connection.cursor() as cursor:
@@ -264,7 +264,7 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
         )
         count_interrupted(chunk)
     run = chunk.run
-    above = places.kept_above(run)
+    above = reserved_places.kept_above(run)
     foresees = run.caps_to_foresee if run.is_rehearsal else None
     return Claim(
         run, chunk, run.asks, run.caps, foresees=foresees, safe_rate=run.safe_rate, above=above

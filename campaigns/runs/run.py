@@ -133,7 +133,7 @@ class Run(OfProject):
     revision = models.SmallIntegerField(default=1, db_default=1, editable=False)  # the newest
     rules = models.JSONField()
     on_unknown = models.CharField(max_length=6, choices=OnUnknown)
-    # See `caps/places.py`.
+    # See `caps/reserved_places.py`.
     precedence = models.CharField(
         max_length=6,
         choices=Precedence,

@@ -22,7 +22,7 @@ from campaigns.runs.reasons import DEAD, Cause, Reason
 from campaigns.runs.revisions import shares
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
-from campaigns.sending.judging import Final
+from campaigns.sending.judge_answers import Final
 from campaigns.sending.left import Left
 from notifications.gateway import Outcome, Verdict
 from notifications.people import device

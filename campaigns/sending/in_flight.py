@@ -10,11 +10,11 @@ from datetime import datetime
 from campaigns.runs.claiming import Claim, Opened
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Reason
-from campaigns.sending.judging import Final, Judged, unsent
+from campaigns.sending.judge_answers import Final, Judged, unsent
 from campaigns.sending.left import Left
 from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Outcome, Push, Verdict
-from notifications.pacing.heard import Heard
+from notifications.pacing.fcm_signals import Heard
 from notifications.tracing.tracing import NO_SPAN, Span
 
 FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import OWN_TIMES, Reason
-from campaigns.sending.judging import Judged
+from campaigns.sending.judge_answers import Judged
 from notifications.gateway import Outcome, Verdict
 from notifications.measures.by_project import PROJECTS
 from notifications.measures.measure import Count, Spread

@@ -20,9 +20,9 @@ from campaigns.runs.run import Run
 from campaigns.sending import breakers, keyless, platform_keys, settling, terms, trying
 from campaigns.sending.in_flight import InFlight
 from campaigns.sending.inbox import presence
-from campaigns.sending.judging import Judged, interrupted, may_be_sent_to
+from campaigns.sending.judge_answers import Judged, interrupted, may_be_sent_to
 from campaigns.sending.left import Left, left_to_send
-from campaigns.sending.parting import hand_back
+from campaigns.sending.release_chunk import hand_back
 from campaigns.sending.terms import Terms
 from notifications.dispatch import gateway_of
 from notifications.gateway import BadCredentials, Gateway, Outcome

@@ -29,7 +29,7 @@ from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
 from campaigns.sending import breakers, keyless, platform_keys, settling, trying
 from campaigns.sending.in_flight import InFlight, heard_in
-from campaigns.sending.judging import unsent
+from campaigns.sending.judge_answers import unsent
 from campaigns.sending.left import Left
 from campaigns.sending.measured import Measured, Unmeasured
 from campaigns.sending.rows import Rows
@@ -37,9 +37,9 @@ from campaigns.texts.rendering import Unrenderable
 from notifications.dispatch import dispatch
 from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
 from notifications.pacing import asking, gate
-from notifications.pacing.heard import Heard
+from notifications.pacing.fcm_signals import Heard
 from notifications.postgres.outage import at_once, patiently
-from notifications.requests.at_work import working_on
+from notifications.requests.log_context import working_on
 from notifications.tracing import tracing
 
 SUSPECTS = 20  # window size for messages whose window was open when a worker died

@@ -18,7 +18,7 @@ from django.utils import timezone
 from psycopg.types.json import Jsonb
 
 from campaigns.runs import endings
-from campaigns.runs.caps import counted, places
+from campaigns.runs.caps import counted, reserved_places
 from campaigns.runs.claiming import Claim, Fenced
 from campaigns.runs.ledger import MOST_ANSWERS, Delivery, Retry, Window
 from campaigns.runs.reasons import DEAD
@@ -26,7 +26,7 @@ from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.revisions.shares import key_of
 from campaigns.runs.run import Run
 from campaigns.sending.inbox import of_runs
-from campaigns.sending.judging import Final, Judged
+from campaigns.sending.judge_answers import Final, Judged
 from campaigns.sending.left import Left
 from notifications.gateway import Arrived, Outcome
 from notifications.people import device
@@ -254,7 +254,7 @@ def _give_back(claim: Claim, finals: list[Final]) -> None:
     silent = [final.left for final in finals if final.status in SURELY_NOT]
     counted.give_back(claim.run.pk, [(left.contact_id, left.seq) for left in silent])
     if claim.run.precedence != Run.Precedence.LOW:
-        places.give_back(claim.run.pk, [left.contact_id for left in silent])
+        reserved_places.give_back(claim.run.pk, [left.contact_id for left in silent])
 
 
 # One answer a claim: nobody has more than there were claims, so early ones need no counting. None

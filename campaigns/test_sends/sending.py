@@ -24,7 +24,7 @@ from campaigns.texts.rendering import Reader, Renderer, Unrenderable
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import Arrived, BadCredentials, Gateway, Outcome, Permit, Push, Verdict
 from notifications.pacing import gate
-from notifications.pacing.heard import Heard
+from notifications.pacing.fcm_signals import Heard
 from notifications.people.consent import standing
 from notifications.people.contact import Contact
 from notifications.values import exact

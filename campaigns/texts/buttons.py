@@ -13,7 +13,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from campaigns.texts import liquid
-from campaigns.texts.snippets import judging
+from campaigns.texts.snippets import validation
 from notifications.fcm import rules
 
 MOST = 3  # phones show three, browsers two or three
@@ -62,7 +62,7 @@ def _of_title(title: Any, *, needed: bool = False) -> list[str]:
     if len(title) > LONGEST_TITLE:
         said = gettext("longer than %(most)s characters.")
         return [said % {"most": LONGEST_TITLE}]
-    return [str(one) for one in liquid.problems(title) or judging.out_of_place(title)]
+    return [str(one) for one in liquid.problems(title) or validation.out_of_place(title)]
 
 
 def _of_link(link: str) -> list[str]:
@@ -72,7 +72,7 @@ def _of_link(link: str) -> list[str]:
         return [gettext("longer than %(most)s characters.") % {"most": f"{LONGEST_LINK:,}"}]
     if link.lstrip().startswith("{"):
         return [gettext("begin with https://… or your app's scheme; a value may follow.")]
-    if found := liquid.problems(link) or judging.out_of_place(link):
+    if found := liquid.problems(link) or validation.out_of_place(link):
         return [str(one) for one in found]
     return [words for words in (rules.link(link), rules.no_user(link)) if words]
 

@@ -14,7 +14,7 @@ from campaigns.texts.content import Content, is_personal, languages_of, on_platf
 from campaigns.texts.options import without_variables
 from campaigns.texts.recent import Recent
 from notifications.fcm import options, payload, validation
-from notifications.fcm.discovery import FieldProblem
+from notifications.fcm.schema_check import FieldProblem
 from notifications.fcm.sizes import TooBig
 from notifications.gateway import Push
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from campaigns.texts import liquid
 from campaigns.texts.content import is_personal
-from campaigns.texts.snippets import judging
+from campaigns.texts.snippets import validation
 from notifications.fcm.options import PLATFORMS, Unreadable, read
 
 EXAMPLE = '{"android": {"channel_id": "offers"}, "ios": {"badge": 1}}'
@@ -60,7 +60,7 @@ def without_variables(value: Any) -> Any:
 def _liquid_problems(value: Any, place: str) -> list[str]:
     """Of every text inside, with its place."""
     if isinstance(value, str):
-        found = liquid.problems(value) or judging.out_of_place(value)
+        found = liquid.problems(value) or validation.out_of_place(value)
         return [f"{place}: {words}" for words in found]
     if isinstance(value, dict):
         return [

@@ -19,7 +19,7 @@ from campaigns.audiences import vocabulary
 from campaigns.texts import liquid
 from campaigns.texts.content import Content, languages_of, on_platform
 from campaigns.texts.rendering import Reader, Unrenderable, render
-from notifications.fcm import payload, shown, sizes
+from notifications.fcm import payload, sizes, visible_length
 from notifications.fcm.options import PLATFORMS
 from notifications.gateway import Push
 from notifications.people.contact import Contact
@@ -51,12 +51,12 @@ class Card:
         return self.message or self.refused
 
     @property
-    def title(self) -> shown.Parted:
-        return shown.parted(self.platform, "title", self.drawn.title if self.drawn else "")
+    def title(self) -> visible_length.Parted:
+        return visible_length.parted(self.platform, "title", self.drawn.title if self.drawn else "")
 
     @property
-    def body(self) -> shown.Parted:
-        return shown.parted(self.platform, "body", self.drawn.body if self.drawn else "")
+    def body(self) -> visible_length.Parted:
+        return visible_length.parted(self.platform, "body", self.drawn.body if self.drawn else "")
 
     @property
     def buttons(self) -> list[str]:

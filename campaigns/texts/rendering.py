@@ -15,7 +15,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.texts import caps, filling, liquid
 from campaigns.texts.content import Content, in_language, is_personal, on_platform
 from notifications.fcm import options, payload, rules, validation
-from notifications.fcm.discovery import FieldProblem
+from notifications.fcm.schema_check import FieldProblem
 from notifications.fcm.sizes import TooBig
 from notifications.gateway import Push
 from notifications.keys import counted_link

@@ -16,7 +16,7 @@ from campaigns.texts import buttons, caps, fcm_check, liquid, options
 from campaigns.texts.content import TEXTS, in_language, languages_of
 from campaigns.texts.liquid import Problem
 from campaigns.texts.revision import Revision
-from campaigns.texts.snippets import judging, using
+from campaigns.texts.snippets import usage, validation
 from campaigns.texts.snippets.mentions import HOLDERS
 from notifications.fcm import rules
 from notifications.fcm.options import data_key
@@ -40,7 +40,7 @@ class Template(OfProject):
 
     KEPT: ClassVar[tuple[str, ...]] = ("name", *TEXTS, "buttons", "data", "options", "locales")
     # What its project's snippets say, by name, for who asks many templates, or one without a row.
-    snippets_known: using.Snippets | None = None
+    snippets_known: usage.Snippets | None = None
 
     name = models.CharField(max_length=100)
     title = models.CharField(max_length=500, help_text=_("Variables: {{ first_name }}"))
@@ -115,12 +115,12 @@ class Template(OfProject):
     def _names_known(self) -> Collection[str]:
         if self.snippets_known is not None:
             return self.snippets_known.keys()
-        return using.names(self.project_id) if using.mentioned(self.written()) else ()
+        return usage.names(self.project_id) if usage.mentioned(self.written()) else ()
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         with transaction.atomic():
             super().save(*args, **kwargs)
-            using.tie(self)
+            usage.tie(self)
 
     def duplicate(self) -> Template:
         with transaction.atomic():
@@ -144,12 +144,12 @@ class Template(OfProject):
         """The content as a run keeps it, with what its snippets say at this moment; edits after
         the launch do not reach it."""
         written = self.written()
-        names = sorted(using.mentioned(written))
+        names = sorted(usage.mentioned(written))
         if not names:
             return written
         known = self.snippets_known
         if known is None:
-            known = using.said(self.project_id, names)
+            known = usage.said(self.project_id, names)
         return {**written, "snippets": {name: known[name] for name in names if name in known}}
 
     def kept(self) -> dict[str, Any]:
@@ -188,7 +188,9 @@ def text_problems(name: str, source: Any, snippets: Collection[str]) -> list[Pro
     found = liquid.problems(source)
     if not found:
         holds = name in HOLDERS
-        found = judging.of_mentions(source, snippets) if holds else judging.out_of_place(source)
+        found = (
+            validation.of_mentions(source, snippets) if holds else validation.out_of_place(source)
+        )
     return [
         *(replace(problem, field=name) for problem in found),
         *(Problem(words, field=name) for words in _address_problems(name, source)),
@@ -217,7 +219,7 @@ def data_problems(data: Any, snippets: Collection[str]) -> list[str]:
         elif problem := data_key(key):
             problems.append(problem)
         else:
-            found = liquid.problems(value) or judging.of_mentions(value, snippets)
+            found = liquid.problems(value) or validation.of_mentions(value, snippets)
             problems += [f"{key}: {problem}" for problem in found]
     return problems
 

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from campaigns.audiences.happened.event import where_problem
+from campaigns.audiences.behavior.event import where_problem
 from campaigns.texts.template import Template
 from notifications.people.events.names import validate_event_name
 from notifications.people.project import OfProject

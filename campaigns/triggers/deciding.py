@@ -16,15 +16,15 @@ from django.db import connection, transaction
 from django.db.models import ExpressionWrapper, F, fields
 from django.db.models.functions import Now
 
-from campaigns.audiences.happened.event import matching
+from campaigns.audiences.behavior.event import matching
 from campaigns.failpoints import hit
 from campaigns.runs.chunk import NEXT_SWEEP
 from campaigns.runs.messages.accepting import Nobody, accept_ours
 from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.run import Run
 from campaigns.triggers.automation import A_DAY, Automation
-from campaigns.triggers.meanwhile import since
 from campaigns.triggers.trigger import NotSent, Trigger
+from campaigns.triggers.unless_event import since
 from notifications.values import exact
 
 AT_ONCE = 500

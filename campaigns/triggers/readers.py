@@ -10,10 +10,10 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from campaigns.audiences.happened.event import matching
+from campaigns.audiences.behavior.event import matching
 from campaigns.texts import preview
 from campaigns.triggers.automation import Automation
-from campaigns.triggers.lately import LOOKING_SECONDS, SPAN
+from campaigns.triggers.backtest import LOOKING_SECONDS, SPAN
 from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 from notifications.values import exact

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from campaigns.audiences.happened.event import with_conditions
+from campaigns.audiences.behavior.event import with_conditions
 from campaigns.triggers.automation import Automation
 from notifications.values.moments import in_words
 

@@ -20,9 +20,9 @@ from django.db import DatabaseError, close_old_connections
 from campaigns import tasks
 from campaigns.runs.messages.accepting import Revoked, accept_new
 from config.express import call as calls
-from config.express import saying
+from config.express import reply
 from config.express.call import Call
-from config.front.hands.way import Said, Way
+from config.front.hands.batched_route import Said, Way
 from config.front.refusals import Away, Refused
 from notifications.api.base import authentication
 from notifications.postgres.outage import DATABASE_TROUBLE, is_collision
@@ -109,7 +109,7 @@ def _keep(key: ApiKey, ours: dict[int, Call]) -> dict[int, Said | Refused]:
     except DatabaseError:  # PostgreSQL does not take what one of them asks: each goes by itself
         return {}
     _ring(ours[place].asked.get("at") for place in ids)
-    return {place: saying.accepted(ours[place], name) for place, name in ids.items()}
+    return {place: reply.accepted(ours[place], name) for place, name in ids.items()}
 
 
 def _ring(times: Iterable[datetime | None]) -> None:

@@ -21,8 +21,8 @@ from campaigns.api.receipts.reading import MOST_BYTES as MOST_BYTES
 from campaigns.api.receipts.reading import Call, read
 from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Report
+from config.front.hands.batching import Together
 from config.front.hands.threads import Threads
-from config.front.hands.together import Together
 from config.front.refusals import Away, Busy, LargeBody, Refused, SlowBody
 from notifications.api.base import problems
 from notifications.api.base.rendering import as_json, refuse_packed

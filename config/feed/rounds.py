@@ -23,8 +23,8 @@ from config.feed.streams import Streams
 from config.front.hands.threads import Threads
 from notifications.api.base.rendering import as_json
 from notifications.api.person.inbox import shown
-from notifications.inbox import following, online
-from notifications.inbox.following import News
+from notifications.inbox import new_items, online
+from notifications.inbox.new_items import News
 from notifications.inbox.position import NAMED_AT_START, Position
 from notifications.inbox.reading import items_numbered
 from notifications.keys.inbox_secret import InboxSecret
@@ -93,7 +93,7 @@ class Rounds:
             return
         if new := [one for one in theirs if any(stream.is_new for stream in theirs[one])]:
             await self._read(lambda: online.came(new))
-        found = await self._read(lambda: following.news_of(floors))
+        found = await self._read(lambda: new_items.news_of(floors))
         wanted = {
             number
             for one, streams in theirs.items()

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.conf import settings
 
-from config.front.limits import Limits
 from config.front.memory import Share
 from config.front.refusals import BrokeOff, Busy, LargeBody, SlowBody
+from config.front.worker_limits import Limits
 from config.middleware.unavailable import FOR_PROGRAMS
 
 

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from campaigns.runs.tick import Tick
 from config.boot.prerequisites import missing_databases, old_postgresql
 from config.health.metrics import Metrics
-from notifications.measures import shown
+from notifications.measures import exposition
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ def findings() -> dict[str, Finding]:
 def metrics(request: HttpRequest) -> HttpResponse:
     registry = CollectorRegistry()
     registry.register(Metrics(now=timezone.now()))
-    shown.register(registry)
+    exposition.register(registry)
     return HttpResponse(generate_latest(registry), content_type=EXPOSITION)
 
 

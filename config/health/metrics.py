@@ -26,7 +26,7 @@ from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from config.workers.broker import PRIORITY_STEPS
 from config.workers.celery_settings import QUEUES
-from config.workers.noted import Process, processes
+from config.workers.process_reports import Process, processes
 from notifications.inbox.online import feeds
 
 RECENT = timedelta(days=1)

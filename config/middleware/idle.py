@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from notifications.admin.ui import onward
+from notifications.admin.ui import safe_redirect
 from notifications.staff.entering import BEGAN
 
 SEEN = "seen_at"
@@ -79,5 +79,5 @@ def _whole_page(request: Any, response: HttpResponse) -> HttpResponse:
     if not (request.htmx and response.headers.get("Location", "").startswith(login)):
         return response
     query = QueryDict(mutable=True)
-    query["next"] = onward.page_open(request)
+    query["next"] = safe_redirect.page_open(request)
     return HttpResponseClientRedirect(f"{login}?{query.urlencode(safe='/')}")

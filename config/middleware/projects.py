@@ -26,7 +26,7 @@ from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.test_sends.models import SentTest
 from config.middleware.security import policy
-from notifications.admin.ui import chosen, onward
+from notifications.admin.ui import chosen, safe_redirect
 from notifications.admin.ui.keyset import row_id
 from notifications.people.contact import Contact
 from notifications.people.importing.model import Import
@@ -99,7 +99,7 @@ def around(request: HttpRequest) -> dict[str, Any]:
 
 def switch(request: HttpRequest) -> HttpResponse:
     """The switcher's own address; the middleware has switched already."""
-    return HttpResponseRedirect(onward.page(request.POST.get("next", "")))
+    return HttpResponseRedirect(safe_redirect.page(request.POST.get("next", "")))
 
 
 def _switch(request: HttpRequest) -> None:
@@ -155,7 +155,7 @@ def _of_two(request: HttpRequest) -> HttpResponse:
 def _elsewhere(request: Any, kwargs: dict[str, Any], there: Project) -> HttpResponse:
     if request.htmx and (kwargs or request.method == "GET"):
         # A page left open while one switched in another tab: the whole page says it.
-        return HttpResponseClientRedirect(onward.page_open(request))
+        return HttpResponseClientRedirect(safe_redirect.page_open(request))
     context = {
         "here": chosen.chosen(request),
         "there": there,

@@ -24,7 +24,7 @@ from config import celery
 from config.health import health
 from config.workers.celery_settings import QUEUES
 from notifications.admin.ui.chosen import chosen
-from notifications.admin.ui.coming_back import COMING_BACK
+from notifications.admin.ui.polling import COMING_BACK
 
 ANSWER_WITHIN = 1.0  # seconds a worker has to say which queues it takes from
 AGAIN = "every 30s"

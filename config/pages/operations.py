@@ -27,7 +27,7 @@ from campaigns.results.repairs import repairs
 from campaigns.runs.run import Run
 from config import celery
 from config.health import health, metrics
-from config.workers import noted
+from config.workers import process_reports
 from notifications.admin.ui.chosen import within
 from notifications.admin.ui.page import actor
 from notifications.fcm.transport.chosen import Chosen, chosen
@@ -115,7 +115,7 @@ def _workers() -> list[dict[str, Any]]:
     """Who answers, and who notes how it is: an older worker may do the first alone."""
     found = {worker["name"]: worker for worker in _answering()}
     with suppress(redis.RedisError):
-        for process in noted.processes():
+        for process in process_reports.processes():
             worker = found.setdefault(process.worker, {"name": process.worker, "silent": True})
             worker.setdefault("noted", []).append(process)
     return [found[name] for name in sorted(found)]

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from campaigns.audiences.audience import Audience
-from campaigns.audiences.settled import events_kept
+from campaigns.audiences.resolving import events_kept
 from campaigns.canary.first_part import FirstPart
 from campaigns.engagement import kept_for_goals
 from campaigns.engine.retaining import KINDS

@@ -29,9 +29,9 @@ from config.pages.navigation import navigation
 from notifications.admin.device import LEAST_TAIL
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import Page, page_url
+from notifications.people.address_suffix import ending_in
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.people.tails import ending_in
 
 SHOWN_OF_A_KIND = 6
 LONGEST = 300  # characters

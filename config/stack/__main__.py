@@ -11,7 +11,7 @@ from config.stack.execute import execute
 from config.stack.memory import memory
 from config.stack.run import run
 from config.stack.screen import complain
-from config.stack.servers import kept
+from config.stack.servers import kept_servers
 
 
 def main() -> int:
@@ -25,8 +25,8 @@ def main() -> int:
         if arguments.action == "exec":
             return execute(folder, arguments.command, keep=arguments.keep)
         if arguments.action == "keep":
-            return kept.keep(folder, complain)
-        return kept.stop(folder)
+            return kept_servers.keep(folder, complain)
+        return kept_servers.stop(folder)
     except StackError as error:
         complain(str(error))
     except PermissionError as error:

@@ -12,10 +12,10 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from config.stack import StackError, exported
+from config.stack import StackError, shared_environment
 from config.stack.screen import complain
 from config.stack.secret_values import secret_values
-from config.stack.servers import kept
+from config.stack.servers import kept_servers
 from config.stack.servers.servers import start_servers
 from config.stack.state import State, claim
 from config.stack.supervision.leftovers import COMMAND, end_leftovers
@@ -28,9 +28,9 @@ def execute(folder: Path, command: Sequence[str], *, keep: bool = False) -> int:
 
     Servers that are kept for this folder are used, and with `keep` they are, from now on.
     """
-    if keep and kept.start(folder, os.environ):
+    if keep and kept_servers.start(folder, os.environ):
         complain(f"PostgreSQL and Valkey stay up in {folder}, at most an hour without use.")
-    with kept.used(folder, os.environ) as exports:
+    with kept_servers.used(folder, os.environ) as exports:
         if exports:
             return _beside_kept(State(folder.resolve()), command, exports)
     return _beside_own(folder, command)
@@ -55,7 +55,9 @@ def _beside_own(folder: Path, command: Sequence[str]) -> int:
         try:
             secrets = secret_values(state.path / "secrets", os.environ)
             urls = start_servers(supervisor, state, secrets, os.environ, for_tests=True)
-            return _attend(supervisor, command, _environment(state, exported.shared(secrets, urls)))
+            return _attend(
+                supervisor, command, _environment(state, shared_environment.shared(secrets, urls))
+            )
         except StopRequested:
             return 128 + supervisor.last_signal
         finally:
@@ -65,7 +67,7 @@ def _beside_own(folder: Path, command: Sequence[str]) -> int:
 
 def _environment(state: State, exports: dict[str, str]) -> dict[str, str]:
     kind = {"CARILLON_ENV": os.environ.get("CARILLON_ENV") or "test"}
-    return exported.marked(os.environ, state, exports | kind)
+    return shared_environment.marked(os.environ, state, exports | kind)
 
 
 def _attend(supervisor: Supervisor, command: Sequence[str], env: dict[str, str]) -> int:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from config.feed import command as feed
 from config.front import command as front
 from config.stack.answers import celery_worker, http, nothing_to_ask, tcp
-from config.stack.small import is_small
+from config.stack.small_profile import is_small
 from config.stack.state import State
 from config.stack.supervision.service import Service
 

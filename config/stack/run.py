@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from config.stack import StackError, exported, stand_in
+from config.stack import StackError, other_emulator, shared_environment
 from config.stack.ports import public_ports
 from config.stack.processes import emulator, flower, one_off, processes
 from config.stack.screen import Console, screen
 from config.stack.secret_values import assignments, secret_values
 from config.stack.servers.servers import start_servers
-from config.stack.small import is_small
+from config.stack.small_profile import is_small
 from config.stack.state import State, claim, write_private
 from config.stack.supervision.leftovers import end_leftovers
 from config.stack.supervision.logs import LogFolder
@@ -53,14 +53,16 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     environ = os.environ
     if ended := end_leftovers(state.path):
         console.say(f"Ended {ended} processes of a launcher that was killed.")
-    foreign = stand_in.of(environ)
+    foreign = other_emulator.of(environ)
     ports = public_ports(environ, emulator=not foreign)
     secrets = secret_values(state.path / "secrets", environ)
 
     console.say("Starting PostgreSQL and Valkey.")
     urls = start_servers(supervisor, state, secrets, environ, for_tests=False)
-    exports = exported.shared(secrets, urls) | exported.of_a_run(state, environ, ports)
-    env = exported.marked(environ, state, exports)
+    exports = shared_environment.shared(secrets, urls) | shared_environment.of_a_run(
+        state, environ, ports
+    )
+    env = shared_environment.marked(environ, state, exports)
     supervisor.preload(env)
 
     console.say("Preparing the database and the demo project.")

@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Mapping
 
-from config.stack import stand_in
+from config.stack import other_emulator
 from config.stack.servers.servers import without_password
-from config.stack.small import is_small
+from config.stack.small_profile import is_small
 from config.stack.state import State
 from config.stack.supervision.account import data_folders
 
@@ -72,7 +72,7 @@ def _flower(env: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _fcm(env: Mapping[str, str]) -> tuple[str, str]:
-    if stand_in.of(os.environ):
+    if other_emulator.of(os.environ):
         return "FCM", f"{env['FCM_ENDPOINT']}   (FCM_ENDPOINT: the emulator was not started)"
     return "Emulator", f"{env['FCM_ENDPOINT']}/   (instead of FCM: no phone rings)"
 

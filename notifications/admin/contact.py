@@ -33,7 +33,7 @@ from notifications.admin.ui.page import (
 )
 from notifications.admin.ui.unfolded import ModelForm, action, display
 from notifications.people import attributes
-from notifications.people.asked.known import everything
+from notifications.people.asked.person_export import everything
 from notifications.people.attributes import in_words, types_of
 from notifications.people.consent.suppression import Suppression
 from notifications.people.contact import Contact

@@ -20,10 +20,10 @@ from notifications.admin.ui.dialogs import Dialog, ask, done, refused
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import ModelForm, action, display
 from notifications.admin.ui.widgets import CodeArea, LineInput
+from notifications.people.address_suffix import ending_in
 from notifications.people.contact import Contact
 from notifications.people.device import Device, retire_by_hand
 from notifications.people.installations import REPLACED, retire_older
-from notifications.people.tails import ending_in
 from notifications.staff.actors import who
 from notifications.values.moments import in_zone
 

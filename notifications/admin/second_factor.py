@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notifications.admin.ui import onward
+from notifications.admin.ui import safe_redirect
 from notifications.admin.ui.page import actor
 from notifications.keys import sealing
 from notifications.staff import audit, entering, known_browser, proof, second_factor
@@ -56,7 +56,7 @@ def _let_in(request: HttpRequest, device: Any) -> HttpResponse:
 
 def _next(request: HttpRequest) -> str:
     """Where one wanted to go, if that is a page of ours."""
-    return onward.page(request.POST.get("next") or request.GET.get("next") or "")
+    return safe_redirect.page(request.POST.get("next") or request.GET.get("next") or "")
 
 
 def own(request: HttpRequest) -> HttpResponse:

@@ -29,11 +29,11 @@ from notifications.api.base.view import ApiView
 from notifications.api.reading import read_person, refuse_types
 from notifications.api.shapes import ContactSerializer, PersonSerializer
 from notifications.api.words import Slugs
-from notifications.people.asked import looking
-from notifications.people.asked.looking import Wanted
+from notifications.people.asked import contact_search
+from notifications.people.asked.contact_search import Wanted
 from notifications.people.attributes import types_of
 from notifications.people.consent.category import slugs_of
-from notifications.people.consent.saying import say
+from notifications.people.consent.record import say
 from notifications.people.contact import Contact, validate_attributes
 from notifications.people.device import Device
 from notifications.people.registry import TOLD, Person, replace_one, upsert
@@ -170,10 +170,10 @@ class Contacts(ApiView):
 
     @slow
     def _found(self, asked: dict[str, Any]) -> Response:
-        return looking.found(lambda: self._page(asked))
+        return contact_search.found(lambda: self._page(asked))
 
     def _page(self, asked: dict[str, Any]) -> Response:
-        people = looking.among(Contact.objects.filter(project=self.project), Wanted(**asked))
+        people = contact_search.among(Contact.objects.filter(project=self.project), Wanted(**asked))
         in_order = Prefetch("devices", Device.objects.order_by("pk"))
         as_item = ContactSerializer().to_representation
         return pages.page_by_id(self.request, people.prefetch_related(in_order), as_item)

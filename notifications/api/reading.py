@@ -20,7 +20,7 @@ from notifications.api import words
 from notifications.api.base.fields import holds_nul
 from notifications.api.shapes import MAX_DEVICES
 from notifications.people.attributes import refuse_other_types
-from notifications.people.consent.saying import Word
+from notifications.people.consent.record import Word
 from notifications.people.contact import LONGEST_ID, validate_attributes, validate_external_id
 from notifications.people.device import Device, validate_address
 from notifications.people.events.names import LONGEST_NAME, validate_event_name

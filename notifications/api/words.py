@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_datetime
 from rest_framework.serializers import ValidationError
 
 from notifications.people.consent.category import MOST
-from notifications.people.consent.saying import EVERYTHING, Word
+from notifications.people.consent.record import EVERYTHING, Word
 
 AHEAD = timedelta(minutes=5)  # of our clock, that of another server may be
 OLDEST = datetime(1970, 1, 1, tzinfo=UTC)

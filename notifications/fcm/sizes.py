@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext, gettext_noop
 
-from notifications.fcm.discovery import FieldProblem
+from notifications.fcm.schema_check import FieldProblem
 
 MAX_BYTES = 4_096
 MAX_BYTES_TO_A_TOPIC = 2_048

@@ -1,6 +1,6 @@
 """The whole message: what FCM would refuse it for, said before it is sent.
 
-Google's schema (`discovery.py`) tells fields and types. Its pages, its error texts and Apple tell
+Google's schema (`schema_check.py`) tells fields and types. Its pages, its error texts and Apple tell
 the rest: rules for one value (`rules.py`), for values that depend on one another (here), and the
 size (`sizes.py`).
 """
@@ -14,7 +14,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from notifications.fcm import rules, sizes
-from notifications.fcm.discovery import FieldProblem, compile_schema
+from notifications.fcm.schema_check import FieldProblem, compile_schema
 
 DEVICE_TARGETS = ("token", "fid")
 TARGETS = (*DEVICE_TARGETS, "topic", "condition")

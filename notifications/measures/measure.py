@@ -14,8 +14,8 @@ from math import inf
 
 import prometheus_client
 
+from notifications.measures.exposition import OURS, begin_at_zero
 from notifications.measures.place import in_files
-from notifications.measures.shown import OURS, begin_at_zero
 
 log = logging.getLogger(__name__)
 

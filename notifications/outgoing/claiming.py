@@ -22,7 +22,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from notifications.outgoing import outbox
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.ways.posting import Answer
+from notifications.outgoing.ways.https_post import Answer
 
 UNDER_WAY = timedelta(seconds=40)  # longer than any try: resolving, connecting, answering
 ONE_A_SECOND = timedelta(seconds=1)

@@ -19,11 +19,11 @@ from django.utils.translation import gettext as _
 from standardwebhooks import Webhook
 
 from notifications.gateway import WrongKey
-from notifications.outgoing import kinds
+from notifications.outgoing import event_types
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.ways import mailing, posting
-from notifications.outgoing.ways.posting import Answer
+from notifications.outgoing.ways import https_post, mailing
+from notifications.outgoing.ways.https_post import Answer
 from notifications.values.moments import in_zone
 
 Send = Callable[[], Answer]
@@ -58,12 +58,12 @@ def _ready(call: Call, now: datetime) -> Send:
     endpoint = call.endpoint
     if endpoint.via == Endpoint.Via.WEBHOOK:
         body, headers = webhook(call, now=now)
-        return lambda: posting.post(endpoint.target, body, headers)
+        return lambda: https_post.post(endpoint.target, body, headers)
     with translation.override(endpoint.language):
         said = [_in_words(event, endpoint) for event in call.events]
         if endpoint.via == Endpoint.Via.SLACK:
             url, text = endpoint.open(), slack(said)
-            return lambda: posting.post(url, text, {"Content-Type": "application/json"})
+            return lambda: https_post.post(url, text, {"Content-Type": "application/json"})
         message = email(said, endpoint)
         message.extra_headers["Message-ID"] = f"<{call.name}@carillon>"  # at each try
         return lambda: mailing.send(message)
@@ -94,7 +94,7 @@ def webhook(call: Call, *, now: datetime) -> tuple[bytes, dict[str, str]]:
 
 def _in_words(event: dict[str, Any], endpoint: Endpoint) -> Said:
     made = WORDS.get(event["type"])
-    said = made(event["data"]) if made else Said(kinds.in_words(event["type"]))
+    said = made(event["data"]) if made else Said(event_types.in_words(event["type"]))
     at = in_zone(datetime.fromisoformat(event["timestamp"]), endpoint.project.timezone)
     said.facts = [*said.facts, (_("Project"), str(endpoint.project)), (_("When"), at)]
     return said
@@ -115,7 +115,7 @@ def disabled_words(data: dict[str, Any]) -> Said:
     )
 
 
-WORDS |= {kinds.TEST: test_words, kinds.DISABLED: disabled_words}
+WORDS |= {event_types.TEST: test_words, event_types.DISABLED: disabled_words}
 
 
 def address(path: str) -> str:

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from notifications.gateway import WrongKey
 from notifications.keys import sealing
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.event_types import Kind
 from notifications.people.project import OfProject, Project
 
 OVERLAP = timedelta(days=1)  # both secrets sign for so long

@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from psycopg.types.json import Jsonb
 
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import DISABLED
+from notifications.outgoing.event_types import DISABLED
 from notifications.values.registry import Registry
 
 # Called inside the transaction that writes what is to be reported.

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
-from notifications.outgoing import call, kinds
+from notifications.outgoing import call, event_types
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
 from notifications.outgoing.of_person import without_the_erased
@@ -79,12 +79,12 @@ def _once(events: list[Told]) -> list[Told]:
     needy = {
         (event["timestamp"], event["data"]["run"])
         for event in events
-        if event["type"] == kinds.Kind.RUN_NEEDS_A_PERSON
+        if event["type"] == event_types.Kind.RUN_NEEDS_A_PERSON
     }
     return [
         event
         for event in events
-        if event["type"] != kinds.Kind.RUN_PAUSED
+        if event["type"] != event_types.Kind.RUN_PAUSED
         or (event["timestamp"], event["data"]["run"]) not in needy
     ]
 
@@ -95,7 +95,7 @@ def _drawn() -> str:
 
 def test(endpoint: Endpoint, *, now: datetime) -> Call:
     """A call that says nothing but that it arrives."""
-    event = Event(kinds.TEST, now, {"endpoint": endpoint.pk, "name": endpoint.name})
+    event = Event(event_types.TEST, now, {"endpoint": endpoint.pk, "name": endpoint.name})
     name = f"evt_{uuid.uuid4().hex}_0"
     made = call.of(endpoint, name, [{"id": name, **event.as_json()}], now=now)
     made.is_test = True

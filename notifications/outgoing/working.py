@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from notifications.outgoing import claiming, composing, unpacking
 from notifications.outgoing.call import Call
 from notifications.outgoing.claiming import Tried
-from notifications.outgoing.ways.posting import Answer
+from notifications.outgoing.ways.https_post import Answer
 from notifications.postgres import clock
 from notifications.postgres.outage import patiently
 

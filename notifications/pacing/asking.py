@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from threading import Thread
 
-from notifications.outgoing.ways.posting import Answer
+from notifications.outgoing.ways.https_post import Answer
 from notifications.pacing import health
 from notifications.pacing.level import Read
 from notifications.people.project import Project

@@ -25,7 +25,7 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
-from notifications.pacing.heard import LONGEST_CLOSURE, Heard
+from notifications.pacing.fcm_signals import LONGEST_CLOSURE, Heard
 from notifications.pacing.share import share_of
 from notifications.people.project import Project
 

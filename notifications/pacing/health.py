@@ -17,8 +17,8 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from notifications.outgoing.call import Call
-from notifications.outgoing.ways import addresses, posting
-from notifications.outgoing.ways.posting import Answer, Bounds
+from notifications.outgoing.ways import addresses, https_post
+from notifications.outgoing.ways.https_post import Answer, Bounds
 from notifications.pacing import level
 from notifications.pacing.level import LEVEL, Read, Trouble
 from notifications.people.project import LONGEST_NUMBER, Project
@@ -74,7 +74,7 @@ def validate(url: str, number: str) -> None:
 
 def ask(url: str, number: str) -> tuple[Answer, Read]:
     """Over the network, for two seconds at most. It knows no database."""
-    answer = posting.read(url, BOUNDS)
+    answer = https_post.read(url, BOUNDS)
     if answer.error or answer.status is None:
         return answer, Read(None, answer.error or Call.Error.BROKEN)
     return answer, level.read(answer.status, answer.text, number)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 
-from notifications.pacing.heard import Heard
+from notifications.pacing.fcm_signals import Heard
 
 BURST = 1.0  # seconds of the project's rate that its bucket holds
 OWN_BURST, ALMOST_ONE = 0.25, 0.99  # and of a run's own rate, as in the gate

@@ -120,7 +120,7 @@ class Contact(OfProject):
     )
     locale = models.CharField(max_length=35, blank=True, validators=[validate_locale])
     timezone = models.CharField("time zone", max_length=64, blank=True, validators=[validate_zone])
-    # What they said, written by consent/saying.py alone. Without a time: nobody ever said.
+    # What they said, written by consent/record.py alone. Without a time: nobody ever said.
     subscribed = models.BooleanField(default=True, db_default=True, editable=False)
     subscribed_at = models.DateTimeField(null=True, editable=False)
     subscribed_from = models.CharField(

@@ -13,11 +13,11 @@ from django.db.models.functions import Coalesce, Left
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from notifications.people.address_suffix import BACKWARDS
 from notifications.people.contact import Contact
 from notifications.people.installations import LENGTH, retire_older
 from notifications.people.locking import hold
 from notifications.people.project import OfProject, Project
-from notifications.people.tails import BACKWARDS
 from notifications.values.registry import Registry
 from notifications.values.text import unstorable
 

@@ -16,7 +16,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Q
 
-from notifications.people.consent.saying import Word, say
+from notifications.people.consent.record import Word, say
 from notifications.people.device import Device, remove
 from notifications.people.installations import (
     FIRST_HAND,

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from notifications.requests import request_id
-from notifications.requests.at_work import at_work
+from notifications.requests.log_context import at_work
 from notifications.tracing import tracing
 
 QUOTES = re.compile(r"^(DETAIL|CONTEXT): .*(\n(?!\S+: |Traceback|  File).*)*", re.MULTILINE)

@@ -21,7 +21,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown
 from notifications.people.figures import figure
-from notifications.people.figures.days import DEAD, midnight
+from notifications.people.figures.daily import DEAD, midnight
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.given.alerts import change, ended_with, look, look_again, paused_by_itself, worked_on

@@ -15,7 +15,7 @@ from campaigns.alerts.conditions import CONDITIONS
 from campaigns.alerts.models import Alert
 from campaigns.alerts.tasks import evaluate_alerts
 from campaigns.runs.tick import Tick
-from notifications.outgoing.kinds import OFFERED, Kind
+from notifications.outgoing.event_types import OFFERED, Kind
 from notifications.outgoing.outbox import Outgoing
 from notifications.people.project import Project
 from tests.given.alerts import look, look_again, paused_by_itself, told

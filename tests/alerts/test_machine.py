@@ -15,7 +15,7 @@ from campaigns import control
 from campaigns.alerts.models import Alert, open_alerts
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from notifications.outgoing.kinds import OFFERED
+from notifications.outgoing.event_types import OFFERED
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.given.alerts import look, told, worked_on

@@ -14,8 +14,8 @@ from campaigns.alerts import pages
 from campaigns.alerts.models import Alert, Kind
 from campaigns.engine import retaining
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import OFFERED
-from notifications.outgoing.kinds import Kind as Told
+from notifications.outgoing.event_types import OFFERED
+from notifications.outgoing.event_types import Kind as Told
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role

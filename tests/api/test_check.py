@@ -16,7 +16,7 @@ from campaigns.audiences import estimating
 from campaigns.audiences import reach as reaching
 from campaigns.planning.launch_check import launch_report, quiet
 from campaigns.runs.run import Run
-from notifications.fcm.discovery import FieldProblem
+from notifications.fcm.schema_check import FieldProblem
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller

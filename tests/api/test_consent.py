@@ -15,7 +15,7 @@ from notifications.api import contacts
 from notifications.people import registry
 from notifications.people.consent.category import Category
 from notifications.people.consent.change import ConsentChange
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

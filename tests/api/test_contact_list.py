@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from notifications.people.asked import looking
+from notifications.people.asked import contact_search
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
@@ -119,7 +119,7 @@ def test_few_among_many_are_found_by_the_index_when_reading_the_newest_takes_too
     alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_contact(ours, external_id="a", attributes={"plan": "gold"})
-    monkeypatch.setattr(looking, "NEWEST_SECONDS", 0.01)
+    monkeypatch.setattr(contact_search, "NEWEST_SECONDS", 0.01)
     plans: list[str] = []
 
     def first_slow(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -176,8 +176,8 @@ def test_a_search_that_holds_the_door_for_too_long_is_given_up_with_a_way_out(
     alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_contact(ours)
-    monkeypatch.setattr(looking, "LOOKING_SECONDS", 0.01)
-    monkeypatch.setattr(looking, "NEWEST_SECONDS", 0.01)
+    monkeypatch.setattr(contact_search, "LOOKING_SECONDS", 0.01)
+    monkeypatch.setattr(contact_search, "NEWEST_SECONDS", 0.01)
 
     def slow(execute: object, sql: str, params: object, many: bool, context: object) -> object:
         assert callable(execute)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaigns.audiences.happened.kinds import KINDS
+from campaigns.audiences.behavior.kinds import KINDS
 from campaigns.audiences.rules import FIELDS, OPERATORS
 from notifications.people.project import Project
 from tests.api.caller import Caller

@@ -18,7 +18,7 @@ from campaigns.engagement.receipt import Report
 from campaigns.results import sent
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.event_types import Kind
 from notifications.outgoing.unpacking import unpack
 from notifications.people.contact import Contact
 from notifications.people.events import reading

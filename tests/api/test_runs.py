@@ -12,8 +12,8 @@ from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from notifications.pacing.fcm_signals import Heard
 from notifications.pacing.gate import Gate
-from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault

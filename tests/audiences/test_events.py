@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.audiences import audience, estimating, reach, selection, why, words
-from campaigns.audiences.happened import event
+from campaigns.audiences.behavior import event
 from campaigns.engine import engine
-from campaigns.planning.launch_check import doubts
+from campaigns.planning.launch_check import warnings
 from notifications.people import retention
 from notifications.people.contact import Contact
 from notifications.people.events.writing import Event, write
@@ -241,8 +241,8 @@ def test_a_rule_without_a_time_limit_is_doubted_where_old_events_are_removed(
     project: Project, people: Any
 ) -> None:
     def doubted(tree: dict[str, Any]) -> list[str]:
-        found = doubts.of_rules(project.pk, tree)
-        return [one.words for one in found if one.code == doubts.Code.EVENTS_REMOVED]
+        found = warnings.of_rules(project.pk, tree)
+        return [one.words for one in found if one.code == warnings.Code.EVENTS_REMOVED]
 
     inner = make_audience(project, rules=did(op="did_not"))
     (said,) = doubted({"all": [did(op="did_not"), did("viewed"), did(within="P30D")]})

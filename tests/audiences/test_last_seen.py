@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.audiences import audience, reach, selection, vocabulary, why
-from campaigns.audiences.seen import person
+from campaigns.audiences.last_seen import person
 from campaigns.audiences.words import sentence
 from notifications.people.contact import Contact
 from notifications.people.project import Project

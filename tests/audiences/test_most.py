@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import override
 
 from campaigns.audiences import audience, estimating, reach, selection, why, words
-from campaigns.audiences.happened import most as happened_most
+from campaigns.audiences.behavior import at_most
 from campaigns.audiences.lists import filling
 from campaigns.engine import engine
 from campaigns.runs import series
@@ -255,4 +255,4 @@ def test_a_list_of_at_most_n_people_has_no_more_when_others_match_while_it_is_fi
 )
 def test_the_place_of_a_person_is_said_as_the_language_counts(language: str, said: str) -> None:
     with override(language):
-        assert happened_most.seen({"value": {"most": 60}, "holds": True}, 39) == said
+        assert at_most.seen({"value": {"most": 60}, "holds": True}, 39) == said

@@ -13,7 +13,7 @@ from django.db.models import ProtectedError
 
 from campaigns.audiences import audience, reach, selection, why, words
 from campaigns.audiences.audience import Audience, Member
-from campaigns.audiences.settled.leaf_by_leaf import each_leaf
+from campaigns.audiences.resolving.leaf_by_leaf import each_leaf
 from campaigns.planning.launch_check import freshness
 from campaigns.runs.ledger import Recipient
 from notifications.people.contact import Contact
@@ -175,7 +175,7 @@ def test_each_audience_is_expanded_once_however_often_others_name_it(
     project: Project, mentions: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expansions = Mock(wraps=each_leaf)
-    monkeypatch.setattr("campaigns.audiences.settled.nest.each_leaf", expansions)
+    monkeypatch.setattr("campaigns.audiences.resolving.nested_audiences.each_leaf", expansions)
     levels = [[make_audience(project, rules=PRO) for _ in ("next", "twin")] for _ in range(9)]
     for around, inner in pairwise(levels):
         named = dict(zip(("next", "twin"), inner, strict=True))

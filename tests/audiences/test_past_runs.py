@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaigns.audiences import audience, reach, selection, why, words
-from campaigns.audiences.happened import past
-from campaigns.audiences.settled import runs_meant
-from campaigns.audiences.settled.part import answered
-from campaigns.audiences.settled.settling import settled
+from campaigns.audiences.behavior import past
+from campaigns.audiences.resolving import runs_meant
+from campaigns.audiences.resolving.part import answered
+from campaigns.audiences.resolving.settling import settled
 from campaigns.engagement.receipt import BY_NAME, Receipt, Reporter
 from campaigns.engine import engine, forgetting
-from campaigns.planning.launch_check import doubts
+from campaigns.planning.launch_check import warnings
 from campaigns.runs import ledger
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
@@ -357,10 +357,10 @@ def test_nobody_counts_as_in_a_forgotten_run_and_the_sentence_says_so(world: Pas
     assert words.sentence(tree, project_id=world.project.pk) == (
         f"was reached by run {oldest} of “Spring” (its recipients were removed)"
     )
-    [doubt] = doubts.of_rules(world.project.pk, rule(outcome="accepted"))
+    [doubt] = warnings.of_rules(world.project.pk, rule(outcome="accepted"))
     assert doubt.code == "forgotten_runs"
     assert str(doubt).startswith("A rule refers to 1 run whose recipients were removed")
-    assert doubts.of_rules(world.project.pk, rule(outcome="accepted", within="P30D")) == []
+    assert warnings.of_rules(world.project.pk, rule(outcome="accepted", within="P30D")) == []
 
 
 def test_rules_on_the_past_read_as_sentences(world: Past) -> None:
@@ -464,7 +464,7 @@ def test_a_run_whose_rule_outgrew_the_limit_waits_for_a_person(
 
 def test_a_rule_warns_of_those_of_whom_nobody_knows_whether_they_opened_it(world: Past) -> None:
     def warned(**value: Any) -> list[str]:
-        return [str(one) for one in doubts.of_rules(world.project.pk, rule(**value))]
+        return [str(one) for one in warnings.of_rules(world.project.pk, rule(**value))]
 
     said = "A rule asks who has not opened it. "
     they_may = "phone that cannot tell: they may have."
@@ -475,7 +475,7 @@ def test_a_rule_warns_of_those_of_whom_nobody_knows_whether_they_opened_it(world
     assert warned(outcome="opened", run=second) == []
     first = make_run(world.project, audience=make_audience(world.project, rules={"any": []}))
     empty, of_second = (rule(outcome="not_opened", run=pk) for pk in (first.pk, second))
-    both = doubts.of_rules(world.project.pk, {"any": [empty, of_second]})
+    both = warnings.of_rules(world.project.pk, {"any": [empty, of_second]})
     assert f"{said}Of 3, 1 has a {they_may}" in map(str, both), "the first rule has nobody"
     Reporter.objects.all().delete()
     since = NOW - timedelta(days=60)
@@ -494,7 +494,7 @@ def test_a_rule_warns_of_a_run_that_is_not_over(world: Past) -> None:
         rule("was_not", outcome="accepted", run="last"),
         rule(outcome="not_reached", within="P30D"),
     ):
-        assert [str(one) for one in doubts.of_rules(world.project.pk, asked)] == [waiting]
+        assert [str(one) for one in warnings.of_rules(world.project.pk, asked)] == [waiting]
     older = rule("was_not", outcome="accepted", run=min(world.campaign_of))
-    assert doubts.of_rules(world.project.pk, older) == []
-    assert doubts.of_rules(world.project.pk, rule(outcome="accepted", run="last")) == []
+    assert warnings.of_rules(world.project.pk, older) == []
+    assert warnings.of_rules(world.project.pk, rule(outcome="accepted", run="last")) == []

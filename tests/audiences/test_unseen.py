@@ -9,10 +9,10 @@ import pytest
 from django.utils import timezone
 
 from campaigns.audiences import estimating, reach, selection, why
-from campaigns.audiences.seen import policy
+from campaigns.audiences.last_seen import policy
 from campaigns.engine import engine, freezing
-from campaigns.planning.launch_check.doubts import Code
 from campaigns.planning.launch_check.launch_report import LaunchReport
+from campaigns.planning.launch_check.warnings import Code
 from campaigns.runs.ledger import Recipient
 from notifications.people.contact import Contact
 from notifications.people.device import Device

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from config.front.command import command
-from config.stack import exported
+from config.stack import shared_environment
 from config.stack.answers import http
 from config.stack.ports import embedded_ports
 from config.stack.secret_values import secret_values
@@ -59,7 +59,7 @@ class Stage:
             "DATABASE_URL": postgres.superusers_url(ports["postgres"], secrets),
             "REDIS_URL": valkey.url(ports["valkey"], secrets["VALKEY_PASSWORD"]),
         }
-        marked = exported.marked(os.environ, state, {})
+        marked = shared_environment.marked(os.environ, state, {})
         self.postgres = self._process(
             postgres.service(home, ports["postgres"], secrets, marked, for_tests=False)
         )
@@ -68,9 +68,9 @@ class Stage:
         )
         self.fcm = Fcm(state.emulator, latency_ms=LATENCY_MS)
         given = {"CARILLON_ENV": "test", "WORKERS": "2", "CONNECTIONS": CONNECTIONS}
-        given |= {**exported.shared(secrets, urls), **self.fcm.environment}
+        given |= {**shared_environment.shared(secrets, urls), **self.fcm.environment}
         given["DJANGO_SETTINGS_MODULE"] = "config.settings"
-        self.environment = exported.marked(os.environ, state, given)
+        self.environment = shared_environment.marked(os.environ, state, given)
         self.workers: dict[str, Process] = {}
         self._different: dict[str, Mapping[str, str]] = {}
 

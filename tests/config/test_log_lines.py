@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.requests import at_work, lines
+from notifications.requests import lines, log_context
 from notifications.staff.access import ApiKey
 from notifications.tracing import spans, tracing
 from tests.given.builders import make_campaign, make_contact, make_people
@@ -44,7 +44,7 @@ def test_a_line_is_an_object_with_what_is_known() -> None:
 
 
 def test_what_the_process_is_at_stands_in_it_until_it_is_done() -> None:
-    with at_work.working_on(project="shop", run=7), at_work.working_on(chunk=3):
+    with log_context.working_on(project="shop", run=7), log_context.working_on(chunk=3):
         said = line("slow")
     assert (said["project"], said["run"], said["chunk"]) == ("shop", 7, 3)
     assert "run" not in line("idle")

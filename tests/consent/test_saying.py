@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from notifications.people.consent.change import ConsentChange
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_project

@@ -15,7 +15,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
 from campaigns.sending import settling
-from campaigns.sending.judging import Final, Judged
+from campaigns.sending.judge_answers import Final, Judged
 from campaigns.sending.left import left_to_send
 from notifications.people.project import Project
 from tests.given.absence import NIGHT, age, tick

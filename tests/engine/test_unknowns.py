@@ -18,7 +18,7 @@ from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.sending import sending, settling
-from campaigns.sending.judging import Final, Judged
+from campaigns.sending.judge_answers import Final, Judged
 from campaigns.sending.left import Left, left_to_send
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry

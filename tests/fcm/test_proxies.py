@@ -16,8 +16,8 @@ from django.conf import LazySettings
 from notifications import dispatch, key_check, tasks
 from notifications.fcm import fcm as gateway_module
 from notifications.fcm.fcm import Destination
+from notifications.fcm.transport.aiohttp_transport import AiohttpGateway
 from notifications.fcm.transport.chosen import chosen
-from notifications.fcm.transport.over_aiohttp import AiohttpGateway
 from notifications.fcm.transport.pool import WireGateway
 from notifications.gateway import Arrived, Outcome, Permit, Verdict
 from notifications.keys.credentials import ServiceAccount

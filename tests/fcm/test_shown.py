@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from notifications.fcm.shown import ROOMS, parted
+from notifications.fcm.visible_length import ROOMS, parted
 
 
 def test_a_text_is_parted_where_the_platform_cuts_it() -> None:

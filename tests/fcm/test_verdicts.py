@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from campaigns.runs.reasons import DEAD, Reason
-from campaigns.sending.judging import AGAIN, REFUSED
+from campaigns.sending.judge_answers import AGAIN, REFUSED
 from notifications.fcm.rules import MAX_TTL
 from notifications.fcm.verdicts import (
     NEVER_LEFT,

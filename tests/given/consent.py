@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils import timezone
 
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.consent.suppression import suppress
 from notifications.people.contact import Contact
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from notifications.outgoing import outbox, working
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.event_types import Kind
 from notifications.outgoing.outbox import Event
 from notifications.people.contact import Contact
 from notifications.people.project import Project

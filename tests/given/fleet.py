@@ -14,8 +14,8 @@ from django.test import override_settings
 
 from notifications.pacing import gate as pacing
 from notifications.pacing import share
+from notifications.pacing.fcm_signals import Heard
 from notifications.pacing.gate import Gate, Grant
-from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from tests.given.forgetting import flush_gate
 

@@ -6,7 +6,7 @@ import pytest
 from django.conf import LazySettings
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.fetched import too_much
+from campaigns.planning.launch_check.image_load import too_much
 from campaigns.planning.variants import variant
 from notifications.images import image as images
 from notifications.people.project import Project

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from notifications.people.consent.category import Category
 from notifications.people.consent.change import ConsentChange
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_project

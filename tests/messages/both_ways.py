@@ -14,9 +14,9 @@ from django.db import connections
 
 from config.express import express
 from config.front.front import Front
-from config.front.hands.way import Said, Way
-from config.front.limits import Limits
+from config.front.hands.batched_route import Said, Way
 from config.front.refusals import Refused
+from config.front.worker_limits import Limits
 from tests.security.front.scope import SCOPE
 
 Answers = list[Said | Refused | None]

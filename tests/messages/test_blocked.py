@@ -17,7 +17,7 @@ from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.keys.credentials import ServiceAccount
 from notifications.pacing import gate
-from notifications.pacing.heard import Heard
+from notifications.pacing.fcm_signals import Heard
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk

@@ -19,11 +19,11 @@ from campaigns.runs.messages.message import Message
 from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
 from campaigns.sending import sending, settling
-from campaigns.sending.judging import Final, Judged, Status
+from campaigns.sending.judge_answers import Final, Judged, Status
 from campaigns.sending.left import left_to_send
 from campaigns.sending.sending import Sending
 from notifications.dispatch import dispatch
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.event_types import Kind
 from notifications.outgoing.outbox import Outgoing
 from notifications.people.project import Project
 from tests.api.caller import Caller

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from config.front.hands import together
+from config.front.hands import batching
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from tests.given.builders import make_contact, make_device
@@ -37,7 +37,7 @@ async def steadily(web: Web, key: str, calls: int, *, apart: float) -> list[Hear
 
 
 def test_calls_that_keep_coming_share_turns(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(together, "GATHERING", 0.5)
+    monkeypatch.setattr(batching, "GATHERING", 0.5)
     web = Web()
     web.before = lambda: time.sleep(0.2)  # the second comes meanwhile, and with it they are several
     (heard,) = web.run([steadily(web, key, 6, apart=0.1)])
@@ -48,7 +48,7 @@ def test_calls_that_keep_coming_share_turns(key: str, monkeypatch: pytest.Monkey
 def test_who_calls_again_when_answered_waits_for_nobody(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(together, "GATHERING", LONG)
+    monkeypatch.setattr(batching, "GATHERING", LONG)
     web = Web()
 
     async def one_after_the_other() -> None:
@@ -62,8 +62,8 @@ def test_who_calls_again_when_answered_waits_for_nobody(
 
 
 def test_a_full_turn_waits_for_nobody(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(together, "GATHERING", LONG)
-    monkeypatch.setattr(together, "MOST", 2)
+    monkeypatch.setattr(batching, "GATHERING", LONG)
+    monkeypatch.setattr(batching, "MOST", 2)
     web = Web()
     began = time.monotonic()
     assert {heard.status for heard in web.post(key, *map(body, range(4)))} == {202}

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.boot.outgoing import Places
-from notifications.outgoing.ways import posting
+from notifications.outgoing.ways import https_post
 from notifications.outgoing.ways.addresses import Forbidden, is_public, parse, resolve, validate
 from tests.servers.identity import Authority
 from tests.servers.receiver import Receiver
@@ -195,7 +195,7 @@ def test_a_webhook_reaches_ones_own_machine_without_tls(settings: LazySettings) 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.handle_request, daemon=True).start()
         port = server.server_port
-        answer = posting.post(f"http://127.0.0.1:{port}/hooks?of=us", b"{}", {"webhook-id": "x"})
+        answer = https_post.post(f"http://127.0.0.1:{port}/hooks?of=us", b"{}", {"webhook-id": "x"})
     assert (answer.status, answer.taken) == (204, True), answer
     assert heard == [("/hooks?of=us", f"127.0.0.1:{port}")]
 
@@ -219,7 +219,7 @@ def test_the_connection_is_made_to_what_was_checked(
         return _connect(to)
 
     monkeypatch.setattr(socket, "create_connection", create_connection)
-    assert posting.post(receiver.url, b"{}", {"webhook-id": "x"}).status == 200
+    assert https_post.post(receiver.url, b"{}", {"webhook-id": "x"}).status == 200
     assert (len(asked), connected) == (1, [("127.0.0.1", port)])
 
 
@@ -233,26 +233,26 @@ def test_what_became_private_since_it_was_saved_is_not_called(
     receiver: Receiver, settings: LazySettings
 ) -> None:
     settings.OUTGOING_ALLOWED = Places(frozenset(), ())
-    answer = posting.post(receiver.url, b"{}", {"webhook-id": "x"})
+    answer = https_post.post(receiver.url, b"{}", {"webhook-id": "x"})
     assert (answer.error, answer.text, receiver.heard) == ("forbidden", "", [])
 
 
 def test_a_redirect_is_an_answer_and_not_followed(receiver: Receiver) -> None:
     receiver.status, receiver.headers = 302, {"Location": receiver.url}
-    answer = posting.post(receiver.url, b"{}", {"webhook-id": "x"})
+    answer = https_post.post(receiver.url, b"{}", {"webhook-id": "x"})
     assert (answer.status, answer.taken, len(receiver.heard)) == (302, False, 1)
 
 
 def test_of_an_endless_answer_the_beginning_is_read(receiver: Receiver) -> None:
     receiver.says = b"x" * 5_000_000
-    answer = posting.post(receiver.url, b"{}", {"webhook-id": "x"})
+    answer = https_post.post(receiver.url, b"{}", {"webhook-id": "x"})
     assert (answer.status, len(answer.text)) == (200, 1_000)
 
 
 def test_who_is_too_slow_is_left(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting, "ALWAYS", posting.Bounds(seconds=0.5))
+    monkeypatch.setattr(https_post, "ALWAYS", https_post.Bounds(seconds=0.5))
     receiver.slow_seconds = 2.0
-    answer = posting.post(receiver.url, b"{}", {"webhook-id": "x"})
+    answer = https_post.post(receiver.url, b"{}", {"webhook-id": "x"})
     assert (answer.status, answer.error) == (None, "timeout")
 
 
@@ -260,7 +260,7 @@ def test_a_certificate_that_nobody_vouches_for_is_not_trusted(
     receiver: Receiver, settings: LazySettings
 ) -> None:
     settings.OUTGOING_CA_FILE = None
-    assert posting.post(receiver.url, b"{}", {"webhook-id": "x"}).error == "tls"
+    assert https_post.post(receiver.url, b"{}", {"webhook-id": "x"}).error == "tls"
     assert receiver.heard == []
 
 
@@ -271,6 +271,6 @@ def test_a_common_name_alone_names_no_host(
     authority = Authority(tmp_path)
     settings.OUTGOING_CA_FILE = str(authority.ca_file)
     relay = TlsRelay(1, authority.server("localhost", unnamed=is_unnamed))
-    answer = posting.post(f"https://localhost:{relay.port}/", b"{}", {})
+    answer = https_post.post(f"https://localhost:{relay.port}/", b"{}", {})
     relay.stop()
     assert (answer.error == "tls") is is_unnamed

@@ -16,7 +16,7 @@ from django.utils import timezone
 from notifications.outgoing import composing, unpacking
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.event_types import Kind
 from tests.given.builders import make_project
 from tests.given.endpoints import happened, make_endpoint
 from tests.given.waiting import eventually

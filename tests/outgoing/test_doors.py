@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import FOR_PEOPLE, Kind
+from notifications.outgoing.event_types import FOR_PEOPLE, Kind
 from notifications.people.project import Project
 from notifications.requests.idempotency import IdempotencyKey
 from notifications.staff.audit import AuditEntry

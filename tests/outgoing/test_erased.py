@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from notifications.outgoing import of_person, outbox, unpacking, working
 from notifications.outgoing.call import Call
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.event_types import Kind
 from notifications.outgoing.outbox import Event, Outgoing
 from notifications.people.contact import Contact
 from notifications.people.project import Project

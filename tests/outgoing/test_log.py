@@ -15,7 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.ways import posting
+from notifications.outgoing.ways import https_post
 from notifications.people.project import Project
 from notifications.values.moments import in_zone
 from tests.browser.sessions import log_in
@@ -97,7 +97,7 @@ def test_no_answer_is_said_in_words_without_a_librarys_lines(
     shop: Project, receiver: Receiver, settings: LazySettings
 ) -> None:
     settings.OUTGOING_CA_FILE = None
-    answer = posting.post(receiver.url, b"{}", {})
+    answer = https_post.post(receiver.url, b"{}", {})
     assert answer.error == "tls"
     assert re.fullmatch(r"certificate verify failed: [a-z -]+", answer.text), answer.text
 

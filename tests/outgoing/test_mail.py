@@ -13,7 +13,7 @@ from campaigns.engine import engine
 from notifications.outgoing import working
 from notifications.outgoing.call import Call
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.event_types import Kind
 from notifications.outgoing.ways import mailing
 from notifications.people.project import Project
 from notifications.postgres import clock

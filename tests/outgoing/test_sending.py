@@ -14,9 +14,9 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from notifications.outgoing import claiming, unpacking, working
 from notifications.outgoing.call import Call, again, failed
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.event_types import Kind
 from notifications.outgoing.outbox import Outgoing
-from notifications.outgoing.ways.posting import Answer
+from notifications.outgoing.ways.https_post import Answer
 from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.endpoints import due_now, happened, make_endpoint, send

@@ -18,9 +18,9 @@ from campaigns.engagement.receipt import Report
 from campaigns.engine import engine, freezing
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from notifications.outgoing.kinds import Kind
+from notifications.outgoing.event_types import Kind
 from notifications.outgoing.outbox import Outgoing
-from notifications.people.consent.saying import Word, say
+from notifications.people.consent.record import Word, say
 from notifications.people.device import Device, retire
 from notifications.people.project import Project
 from notifications.postgres import clock

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from notifications.pacing.fcm_signals import Heard
 from notifications.pacing.gate import Gate, Limit
-from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from tests.given.fleet import Fleet
 from tests.given.forgetting import flush_gate

@@ -8,8 +8,8 @@ import pytest
 from django.conf import LazySettings
 
 from notifications.pacing import share
+from notifications.pacing.fcm_signals import Heard
 from notifications.pacing.gate import SCRIPT, Limit, PaceNow, pace_of
-from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 

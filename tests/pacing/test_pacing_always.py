@@ -10,7 +10,7 @@ from django.test import override_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from notifications.pacing.heard import Heard
+from notifications.pacing.fcm_signals import Heard
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 from tests.given.forgetting import flush_gate

@@ -7,8 +7,8 @@ import redis
 from django.conf import settings
 
 from notifications.pacing import gate
+from notifications.pacing.fcm_signals import Heard
 from notifications.pacing.gate import Limit
-from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from tests.given.fleet import Fleet
 

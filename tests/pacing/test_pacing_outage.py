@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from notifications.pacing.fcm_signals import Heard
 from notifications.pacing.gate import Gate, Limit, PaceNow, pace_of
-from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 from tests.given.forgetting import flush_gate

@@ -8,8 +8,8 @@ import pytest
 from django.conf import LazySettings
 
 from campaigns.planning.course import forecast
+from notifications.pacing.fcm_signals import Heard
 from notifications.pacing.gate import Gate, Limit, full_rate, pace_of
-from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.fleet import Fleet, redis_away

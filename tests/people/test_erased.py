@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.runs.caps.counted import Counted
-from campaigns.runs.caps.places import Place
+from campaigns.runs.caps.reserved_places import Place
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.erased import Erased

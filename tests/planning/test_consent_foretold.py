@@ -11,7 +11,7 @@ from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.runs.ledger import Delivery
 from campaigns.sending import sending
 from notifications.people.consent.category import Category
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.consent.suppression import suppress
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from campaigns.planning import labels
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.doubts import Code
 from campaigns.planning.launch_check.launch_report import LaunchReport
+from campaigns.planning.launch_check.warnings import Code
 from campaigns.runs.run import Run
 from notifications.fcm import rules
 from notifications.people.project import Project

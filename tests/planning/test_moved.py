@@ -19,8 +19,8 @@ from campaigns import control
 from campaigns.engine import engine
 from campaigns.planning import calendar, schedule
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.repeats import moved
-from campaigns.planning.repeats.moved import Occurrence
+from campaigns.planning.repeats import moved_occurrences
+from campaigns.planning.repeats.moved_occurrences import Occurrence
 from campaigns.runs import series
 from campaigns.runs.run import Run
 from notifications.people.project import Project
@@ -216,31 +216,31 @@ def test_whatever_is_moved_they_keep_their_order_and_none_is_lost(
 ) -> None:
     campaign = Campaign(repeat="daily", at=FIRST, timezone="UTC", schedule_kind="recurring")
     for day, hours in moves:
-        coming = list(islice(moved.after(campaign, FIRST, None), 8))
+        coming = list(islice(moved_occurrences.after(campaign, FIRST, None), 8))
         one, following = coming[day - 1], coming[day]
         before = max([FIRST, *(max(e.due, e.instant) for e in coming[: day - 1])])
         to = one.instant + hours * HOUR
-        if not moved.problem(
+        if not moved_occurrences.problem(
             campaign, one, to, before=before, following=following, now=FIRST - DAY
         ):
-            campaign.moved = moved.kept(campaign, one, to, FIRST - DAY)
-    found = list(islice(moved.after(campaign, FIRST, None), 8))
+            campaign.moved = moved_occurrences.kept(campaign, one, to, FIRST - DAY)
+    found = list(islice(moved_occurrences.after(campaign, FIRST, None), 8))
     assert [one.instant for one in found] == [FIRST + n * DAY for n in range(1, 9)]
     assert all(earlier.due < later.due for earlier, later in pairwise(found))
     for one in found:  # asked from the middle on, the rest is the same
         rest = [each for each in found if each.due > one.due]
-        assert list(islice(moved.after(campaign, one.due, None), len(rest))) == rest
+        assert list(islice(moved_occurrences.after(campaign, one.due, None), len(rest))) == rest
 
 
 def test_whoever_looks_for_one_looks_no_further_than_the_next() -> None:
     campaign = Campaign(repeat="daily", at=FIRST, timezone="UTC", schedule_kind="recurring")
     campaign.moved = {series.name_of(FIRST + DAY): series.name_of(FIRST + DAY + HOUR)}
-    coming = moved.after(campaign, FIRST, None)
+    coming = moved_occurrences.after(campaign, FIRST, None)
     for at in (FIRST + DAY, FIRST + 3 * DAY):
-        one, following = moved.found(coming, at, "UTC")
+        one, following = moved_occurrences.found(coming, at, "UTC")
         assert (one.instant, following) == (at, Occurrence(at + DAY, at + DAY, at + DAY))
     with pytest.raises(ValueError, match="None of the times to come"):
-        moved.found(coming, FIRST + 5 * DAY + HOUR, "UTC")
+        moved_occurrences.found(coming, FIRST + 5 * DAY + HOUR, "UTC")
     assert next(coming).instant == FIRST + 7 * DAY
 
 

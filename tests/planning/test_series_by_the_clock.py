@@ -18,7 +18,7 @@ from campaigns.engine import engine
 from campaigns.planning import calendar, local, moving
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota import firebase, planned
-from campaigns.planning.repeats import moved
+from campaigns.planning.repeats import moved_occurrences
 from campaigns.runs.run import Run
 from campaigns.runs.series import name_of
 from campaigns.runs.tick import Tick
@@ -197,7 +197,7 @@ def test_whoever_it_is_gets_it_at_that_time_once_a_day_from_then_on(
     )  # fmt: skip
     launched = first.astimezone(UTC) + minutes * MINUTE
     found: list[datetime | None] = []
-    for one in islice(moved.after(campaign, launched, None), 5):
+    for one in islice(moved_occurrences.after(campaign, launched, None), 5):
         by = local.launched_at(campaign, one.due, max(one.begins, launched))
         assert by is not None
         found.append(by.of(zone))

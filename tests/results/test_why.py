@@ -15,7 +15,7 @@ from campaigns.engine import engine, forgetting
 from campaigns.runs.ledger import Recipient, Retry
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.consent.suppression import suppress
 from notifications.people.contact import Contact
 from notifications.people.device import Device

@@ -15,7 +15,7 @@ from config import doors
 from config.middleware.security import CONTENT_POLICY
 from notifications.people.attributes import Attribute
 from notifications.people.consent.category import Category
-from notifications.people.consent.saying import Word, say
+from notifications.people.consent.record import Word, say
 from notifications.people.consent.suppression import Suppression, suppress
 from notifications.people.project import Project
 from notifications.staff import audit

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.tick import Tick
-from config.workers import noted
+from config.workers import process_reports
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey, Scope
 from notifications.staff.audit import AuditEntry
@@ -122,24 +122,24 @@ def test_a_process_that_fell_silent_is_forgotten(
 ) -> None:
     """One that lives and answers nobody is told of meanwhile."""
     monkeypatch.setattr("config.pages.operations._answering", lambda: iter(()))
-    noted._client().delete(noted.KEY)
-    process = noted.Noting("bulk@elsewhere", "bulk")
+    process_reports._client().delete(process_reports.KEY)
+    process = process_reports.Noting("bulk@elsewhere", "bulk")
     process._stopped.set()
     process._go()
     said = operator.open("operations_workers")
     assert "bulk@elsewhere" in said and "does not answer just now" in said
     with time_machine.travel(timezone.now() + timedelta(seconds=61), tick=False):
         assert "No worker answered within a second" in operator.open("operations_workers")
-    assert noted.processes() == []
+    assert process_reports.processes() == []
 
 
 def test_of_a_hundred_workers_the_rest_is_one_series() -> None:
     for number in range(103):
-        process = noted.Noting(f"bulk@host-{number:03}", "bulk")
+        process = process_reports.Noting(f"bulk@host-{number:03}", "bulk")
         process._stopped.set()
         process._go()
     assert scraped("carillon_worker_processes", worker="other") == 3
-    noted._client().delete(noted.KEY)
+    process_reports._client().delete(process_reports.KEY)
 
 
 def test_it_counts_what_was_repaired(operator: Desk, project: Project) -> None:

@@ -14,7 +14,7 @@ from campaigns.runs.claiming import Fenced, claim
 from campaigns.runs.ledger import MOST_ANSWERS, Answer, Delivery, Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending, settling
-from campaigns.sending.judging import Judged
+from campaigns.sending.judge_answers import Judged
 from campaigns.sending.left import left_to_send
 from notifications.gateway import Arrived, Outcome, Verdict
 from notifications.people.device import Device

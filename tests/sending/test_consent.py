@@ -18,7 +18,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.people.consent.category import Category
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project

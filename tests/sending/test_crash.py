@@ -22,7 +22,7 @@ from campaigns.runs.ledger import Delivery, Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
 from campaigns.sending import rows, sending, settling
-from campaigns.sending.judging import Final, Judged, Status
+from campaigns.sending.judge_answers import Final, Judged, Status
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.given.by_hand import let_leases_lapse

@@ -17,8 +17,8 @@ from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.pacing import gate as pacing
+from notifications.pacing.fcm_signals import Heard
 from notifications.pacing.gate import Gate, Limit, pace_of
-from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
 from tests.given.by_hand import work

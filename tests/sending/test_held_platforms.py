@@ -15,10 +15,10 @@ from campaigns.runs import claiming, sums
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.sending import sending, settling
-from campaigns.sending.judging import Final, Judged
+from campaigns.sending.judge_answers import Final, Judged
 from campaigns.sending.left import Left, left_to_send
-from campaigns.sending.parting import GATHERING, hand_back
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from campaigns.sending.release_chunk import GATHERING, hand_back
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.consent.suppression import suppress
 from notifications.people.device import Device
 from notifications.people.project import Project

@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.engine import engine, freezing
-from campaigns.runs.caps import places
+from campaigns.runs.caps import reserved_places
 from campaigns.runs.caps.counted import Counted
-from campaigns.runs.caps.places import Place
+from campaigns.runs.caps.reserved_places import Place
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.claiming import claim
 from campaigns.runs.ledger import Delivery
@@ -294,7 +294,7 @@ def test_who_is_kept_for_a_cancelled_run_gets_the_message(
     assert Place.objects.count() == 1
     higher.cancel()
     assert ends(lower) == [(ACCEPTED, "")] * 2
-    places.remove_old()
+    reserved_places.remove_old()
     assert not Place.objects.exists()
 
 
@@ -366,7 +366,7 @@ def test_who_got_the_higher_one_long_ago_has_no_place_in_it_any_more(
     engine.sweep(timezone.now())
     assert ends(higher) == [(ACCEPTED, "")]
     Run.objects.filter(pk=higher.pk).update(state="sending", finished_at=None)
-    places.keep(higher.pk, "SELECT %s::bigint AS contact_id", [people[0].contact_id])
+    reserved_places.keep(higher.pk, "SELECT %s::bigint AS contact_id", [people[0].contact_id])
     Counted.objects.update(at=timezone.now() - timedelta(hours=2))
     assert ends(begun(project)) == [(ACCEPTED, ""), (ACCEPTED, "")]
 
@@ -419,7 +419,7 @@ def test_a_place_goes_back_though_two_workers_write_at_once_that_it_reached_no_d
         row = {"status": "rejected", "reason": "unregistered", "attempt": 1}
         ids = {"run_id": higher.pk, "seq": seq, "device_id": seq}
         Delivery.objects.create(**ids, **row, at=timezone.now())
-        places.give_back(higher.pk, [device.contact_id])
+        reserved_places.give_back(higher.pk, [device.contact_id])
 
     def other() -> None:
         with transaction.atomic():

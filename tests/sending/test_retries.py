@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run
-from campaigns.sending import judging, terms
-from campaigns.sending.judging import REFUSED, Final
+from campaigns.sending import judge_answers, terms
+from campaigns.sending.judge_answers import REFUSED, Final
 from campaigns.sending.left import Left
 from campaigns.texts.rendering import Reader
 from notifications.gateway import Arrived, Outcome, Verdict
@@ -45,11 +45,11 @@ def run(*, on_unknown: str = "resend", ttl: int = 86_400) -> Run:
 
 
 def judge(person: Left, outcome: Outcome, its_run: Run, now: datetime) -> Final | Retry | None:
-    return judging.judge(replace(person, terms=terms.of_run(its_run)[None]), outcome, now)
+    return judge_answers.judge(replace(person, terms=terms.of_run(its_run)[None]), outcome, now)
 
 
 def may_be_sent_to(person: Left, its_run: Run) -> bool:
-    return judging.may_be_sent_to(replace(person, terms=terms.of_run(its_run)[None]))
+    return judge_answers.may_be_sent_to(replace(person, terms=terms.of_run(its_run)[None]))
 
 
 MAY_HAVE_ARRIVED = ("server_error", "unavailable", "unanswered")

@@ -15,7 +15,7 @@ from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from campaigns.sending.parting import GATHERING
+from campaigns.sending.release_chunk import GATHERING
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.values import exact

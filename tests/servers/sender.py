@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from notifications.fcm.fcm import Destination, FcmGateway
-from notifications.fcm.transport.over_aiohttp import AiohttpGateway
+from notifications.fcm.transport.aiohttp_transport import AiohttpGateway
 from notifications.gateway import BadCredentials, Permit, Push
 from notifications.keys import shared_token
 from notifications.keys.minting import AccountKey, TokenUnavailable

@@ -199,7 +199,7 @@ def test_a_process_starts_with_what_its_container_holds(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    ("name", "module"), [("web", "config.wsgi"), ("metrics", "config.health.inside")]
+    ("name", "module"), [("web", "config.wsgi"), ("metrics", "config.health.metrics_server")]
 )
 def test_a_web_server_loads_with_what_its_container_holds(
     name: str, module: str, recipe: Path, tmp_path: Path

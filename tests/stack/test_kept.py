@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from config.stack import CHECKOUT
-from config.stack.servers import kept
+from config.stack.servers import kept_servers
 from config.stack.state import State, claim
 from config.stack.supervision.leftovers import processes_of
 from config.stack.supervision.logs import LogFolder
@@ -51,7 +51,7 @@ def begin(folder: Path) -> Iterator[Exec]:
         )
 
     yield begin
-    kept.stop(folder)
+    kept_servers.stop(folder)
 
 
 def said(process: subprocess.Popen[str]) -> str:
@@ -107,10 +107,10 @@ def test_they_end_with_their_folder(folder: Path, begin: Exec) -> None:
 def test_they_end_when_nobody_has_used_them_for_long(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "HOUR", 0.0)
+    monkeypatch.setattr(kept_servers, "HOUR", 0.0)
     with claim(folder) as state:
         state.env_file.touch()
-        kept.tend_while_used(Supervisor(LogFolder(state.logs), print), state)
+        kept_servers.tend_while_used(Supervisor(LogFolder(state.logs), print), state)
 
 
 def test_they_are_not_started_where_a_command_has_its_own(folder: Path, begin: Exec) -> None:
@@ -125,7 +125,7 @@ def test_they_are_not_started_where_a_command_has_its_own(folder: Path, begin: E
 def test_servers_that_the_environment_names_are_used_instead(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept.start(state, os.environ)
-    assert not (state / kept.KEPT).exists()
-    with kept.used(state, os.environ) as exports:
+    kept_servers.start(state, os.environ)
+    assert not (state / kept_servers.KEPT).exists()
+    with kept_servers.used(state, os.environ) as exports:
         assert exports == {}

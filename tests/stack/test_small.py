@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from config.stack import StackError, exported
+from config.stack import StackError, shared_environment
 from config.stack.processes import processes
-from config.stack.small import is_small
+from config.stack.small_profile import is_small
 from config.stack.state import State
 from config.workers.celery_settings import QUEUES
 
@@ -20,7 +20,7 @@ def started(folder: Path, **environ: str) -> dict[str, tuple[str, ...]]:
     """The command of each process of `make run`."""
     state = State(folder)
     env = {"REDIS_URL": "redis://127.0.0.1/0", **environ}
-    env |= exported.of_a_run(state, environ, PORTS)
+    env |= shared_environment.of_a_run(state, environ, PORTS)
     return {service.name: tuple(map(str, service.argv)) for service in processes(state, env)}
 
 

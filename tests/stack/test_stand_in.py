@@ -15,7 +15,7 @@ import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
-from config.stack import CHECKOUT, StackError, exported, stand_in
+from config.stack import CHECKOUT, StackError, other_emulator, shared_environment
 from config.stack.secret_values import read_assignments
 from config.stack.state import claim
 from notifications.people.project import Project
@@ -84,12 +84,12 @@ def _manage(state: Path, *arguments: str) -> str:
 )
 def test_half_of_a_stand_in_is_refused(given: dict[str, str], missing: str) -> None:
     with pytest.raises(StackError, match=missing):
-        stand_in.of(given)
+        other_emulator.of(given)
 
 
 def test_without_one_our_emulator_plays_fcm(state: Path) -> None:
     with claim(state) as claimed:
-        exports = exported.of_a_run(claimed, {}, {"EMULATOR_PORT": 9099})
+        exports = shared_environment.of_a_run(claimed, {}, {"EMULATOR_PORT": 9099})
     assert exports["FCM_ENDPOINT"] == "https://127.0.0.1:9099"
     assert exports["FCM_SERVICE_ACCOUNT_FILE"].endswith("service-account.json")
 

@@ -12,8 +12,8 @@ from campaigns.test_sends import retention, sending, tasks
 from campaigns.test_sends.models import DeviceTest, SentTest
 from campaigns.test_sends.sending import LOST_AFTER, PACE_PATIENCE
 from notifications.pacing import gate
-from notifications.pacing.heard import Heard
-from notifications.people.asked.known import everything
+from notifications.pacing.fcm_signals import Heard
+from notifications.people.asked.person_export import everything
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk

@@ -11,7 +11,7 @@ from django.conf import LazySettings
 
 from campaigns.planning.text_check import links
 from config.boot.outgoing import Places
-from notifications.outgoing.ways import posting
+from notifications.outgoing.ways import https_post
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
@@ -133,5 +133,5 @@ def test_an_operator_lists_the_hosts_on_the_projects_page(project: Project) -> N
 
 
 def test_a_redirect_is_not_followed(ours: Project, shop: Receiver) -> None:
-    assert posting.look(url(shop, "/moved")).status == 301
+    assert https_post.look(url(shop, "/moved")).status == 301
     assert len(shop.heard) == 1

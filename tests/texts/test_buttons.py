@@ -12,7 +12,7 @@ from campaigns.planning import correcting
 from campaigns.texts import revision
 from campaigns.texts.rendering import Unrenderable, render
 from campaigns.texts.template import Template
-from campaigns.texts.translating import as_csv, as_xliff, bringing
+from campaigns.texts.translating import as_csv, as_xliff, upload_changes
 from campaigns.texts.translating.units import Cell
 from notifications.fcm import payload, sizes
 from notifications.people.project import Project
@@ -143,7 +143,7 @@ def test_translators_get_their_titles_and_bring_them_back() -> None:
     assert "buttons.later" in csv and "나중에" in csv
     for kind, file in (("csv", csv), ("xliff", xliff)):
         changed = file.replace("나중에", "다음에").encode()
-        proposal = bringing.propose(text, bringing.read(kind, changed))
+        proposal = upload_changes.propose(text, upload_changes.read(kind, changed))
         assert proposal.refused == []
         assert proposal.locales["ko"]["buttons"] == {"later": "다음에"}
 
@@ -152,7 +152,7 @@ def test_translators_get_their_titles_and_bring_them_back() -> None:
 def test_an_id_that_no_text_has_is_refused_and_breaks_nothing(id: str) -> None:
     text = template(locales={"ko": {"title": "안녕"}})
     cell = Cell(2, id, "ko", "x")
-    [refused] = bringing.propose(text, [cell]).refused
+    [refused] = upload_changes.propose(text, [cell]).refused
     assert "There is no text" in refused.words
 
 

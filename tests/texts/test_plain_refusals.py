@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from campaigns.audiences.happened import past
-from campaigns.sending.judging import unsent
+from campaigns.audiences.behavior import past
+from campaigns.sending.judge_answers import unsent
 from campaigns.texts.rendering import Reader, Unrenderable, render
 
 CONTENT = {"title": "Hi", "image": "", "link": "", "data": {}, "locales": {}, "options": {}}

@@ -15,7 +15,7 @@ from django.utils import timezone
 from campaigns import control, tasks
 from campaigns.engine import retaining
 from campaigns.runs.messages.message import Message
-from campaigns.triggers import deciding, lately
+from campaigns.triggers import backtest, deciding
 from campaigns.triggers.automation import MOST_LISTENING, Automation
 from campaigns.triggers.trigger import LastSent, Trigger
 from notifications.people.consent.category import Category
@@ -380,7 +380,7 @@ def test_the_other_thing_happened_at_the_latest_as_it_came(call: Caller, project
     ada = project.contact_set.get(external_id="ada")
     assert Trigger.objects.get(state="sent").contact_id == ada.pk
     assert decisions(automation) == {"sent": 1, "unless_came": 1}
-    foreseen = lately.look(automation, now=timezone.now())
+    foreseen = backtest.look(automation, now=timezone.now())
     assert foreseen and (foreseen.events, foreseen.unless_came) == (2, 1)
 
 

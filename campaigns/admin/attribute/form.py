@@ -14,7 +14,7 @@ from campaigns.admin.attribute.listing import MOST_USERS, PREFIX, TYPES
 from campaigns.audiences import vocabulary
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import leaves
-from campaigns.planning.launch_check.doubts import NEEDS
+from campaigns.planning.launch_check.warnings import NEEDS
 from notifications.admin.ui.unfolded import ModelForm
 from notifications.people.attributes import FITS, Attribute
 

@@ -17,7 +17,7 @@ from campaigns.audiences.bounds import leaves
 from campaigns.audiences.vocabulary import Described
 from campaigns.texts import liquid, preview
 from campaigns.texts.content import sources
-from campaigns.texts.snippets import using
+from campaigns.texts.snippets import usage
 from campaigns.texts.template import Template
 from notifications.people.attributes import Attribute
 from notifications.people.project import Project
@@ -115,7 +115,7 @@ def _users(project: Project) -> dict[str, list[str]]:
 
 
 def _in_templates(project: Project) -> Iterator[str]:
-    snippets = using.said(project.pk)
+    snippets = usage.said(project.pk)
     for template in Template.objects.filter(project=project)[:MOST_USERS]:
         template.snippets_known = snippets
         names: set[str] = set()

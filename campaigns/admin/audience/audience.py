@@ -25,7 +25,7 @@ from campaigns.admin.audience.of_import import of_import_view
 from campaigns.admin.copying import copied, copying
 from campaigns.audiences import membership
 from campaigns.audiences.audience import Audience, Member
-from campaigns.audiences.happened.kinds import KINDS
+from campaigns.audiences.behavior.kinds import KINDS
 from campaigns.audiences.lists import filling
 from campaigns.audiences.rules import is_field
 from campaigns.audiences.words import broken, sentence

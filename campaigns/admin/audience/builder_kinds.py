@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.audiences.audience import Audience
-from campaigns.audiences.happened.kinds import KINDS
-from campaigns.audiences.happened.past import WITH_REASON
+from campaigns.audiences.behavior.kinds import KINDS
+from campaigns.audiences.behavior.past import WITH_REASON
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.reasons import Reason
 from notifications.people.events import reading

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from campaigns.admin import two_writers
+from campaigns.admin import edit_conflicts
 from campaigns.admin.audience.builder import RulesBuilder
 from campaigns.admin.audience.inquiry import problems
 from campaigns.audiences import membership, rules
@@ -99,7 +99,7 @@ class AudienceForm(ModelForm):
         if not theirs.pk or not was:
             return
         mine = {**cleaned, "kind": theirs.kind}
-        found = two_writers.look(was, _shown(mine), _shown(vars(theirs)))
+        found = edit_conflicts.look(was, _shown(mine), _shown(vars(theirs)))
         if found is None:
             return
         shown: Any = self.data.copy()  # type: ignore[attr-defined]  # what Django posts can
@@ -108,7 +108,7 @@ class AudienceForm(ModelForm):
             shown[name] = self.fields[name].prepare_value(self.initial[name])
         self.data = shown
         labels = {name: str(field.label) for name, field in self.fields.items()}
-        said = [_others(theirs), *two_writers.taken_over(found.taken, labels)]
+        said = [_others(theirs), *edit_conflicts.taken_over(found.taken, labels)]
         self.add_error(None, " ".join(said))
 
 

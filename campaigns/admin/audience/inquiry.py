@@ -17,13 +17,13 @@ from django.utils.translation import gettext as _
 from campaigns.audiences import estimating, reach
 from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.bounds import leaves
+from campaigns.audiences.last_seen import person
 from campaigns.audiences.problem import Problem
 from campaigns.audiences.rules import everyone
-from campaigns.audiences.seen import person
 from campaigns.audiences.selection import sample
 from campaigns.audiences.why import emptied, verdict
 from campaigns.audiences.words import label_of, sentence
-from campaigns.planning.launch_check import doubts
+from campaigns.planning.launch_check import warnings
 from notifications.admin.ui.chosen import named
 from notifications.admin.ui.json_field import JSONText
 from notifications.admin.ui.keyset import row_id
@@ -105,7 +105,7 @@ def counted(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
     return {
         "said": sentence(tree, project_id=project.pk),
         "reach": found,
-        "doubts": doubts.of_rules(project.pk, tree),
+        "doubts": warnings.of_rules(project.pk, tree),
         **_by_person(project, tree),
         **(_people(project, tree) if found.people else _nobody(project, tree, found)),
     }

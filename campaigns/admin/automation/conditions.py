@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import INPUT_CLASSES, SELECT_CLASSES
 
 from campaigns.admin.audience.builder_kinds import CONDITIONS
-from campaigns.audiences.happened.event import MANY, MOST_CONDITIONS, where_problem
+from campaigns.audiences.behavior.event import MANY, MOST_CONDITIONS, where_problem
 
 PARTS = ("property", "op", "value")
 WITHOUT_VALUE = ("exists", "not_exists")

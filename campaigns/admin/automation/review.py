@@ -10,7 +10,7 @@ from campaigns.admin.automation.form import AutomationForm
 from campaigns.runs import reasons
 from campaigns.runs.ledger import Delivery
 from campaigns.texts import preview
-from campaigns.triggers import counting, lately, readers, words
+from campaigns.triggers import backtest, counting, readers, words
 from campaigns.triggers.automation import Automation
 from campaigns.triggers.trigger import NotSent
 from notifications.people.events import reading
@@ -33,7 +33,7 @@ def of_form(posted: Any, project: Project) -> dict[str, Any]:
 def of_automation(automation: Automation) -> dict[str, Any]:
     try:
         with one_of_few(automation.project_id):
-            look = lately.look(automation, now=timezone.now())
+            look = backtest.look(automation, now=timezone.now())
     except Busy:
         look = None
     return {"automation": automation, "sentence": words.sentence(automation), "lately": look}

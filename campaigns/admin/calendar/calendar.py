@@ -18,19 +18,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns import control
-from campaigns.admin.calendar import ics, off
+from campaigns.admin.calendar import days_off, ics
 from campaigns.admin.calendar import span as calendar_span
+from campaigns.admin.calendar.frequent_series import Line, lines
 from campaigns.admin.calendar.move import MoveDialog
-from campaigns.admin.calendar.often import Line, lines
-from campaigns.admin.calendar.one import MoveOneDialog
-from campaigns.admin.calendar.quota import beside
+from campaigns.admin.calendar.move_occurrence import MoveOneDialog
+from campaigns.admin.calendar.quota import day_panel
 from campaigns.admin.calendar.quota.heat import levels
 from campaigns.admin.calendar.span import COOKIE, Span
 from campaigns.planning import calendar
 from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entry
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
-from notifications.admin.ui import onward
+from notifications.admin.ui import safe_redirect
 from notifications.admin.ui.chosen import chosen
 from notifications.admin.ui.dialogs import done, is_page, refused
 from notifications.admin.ui.page import Page, actor, page_url
@@ -108,16 +108,16 @@ class Calendar:
         campaigns = self.page.get_queryset(request)
         since, until = span.since - BEFORE, span.until + AFTER
         entries = calendar.entries(campaigns, since, until, now, only=span.holds)
-        days_off = off.all_off(campaigns)
+        off = days_off.all_off(campaigns)
         context = {
             **self.page.admin_site.each_context(request),
             "title": _("Calendar"),
             "opts": self.page.opts,
             "span": span,
             "weekdays": calendar_span.weekdays(span),
-            "weeks": _weeks(span, entries, now, off.by_day(days_off), may_move=_may_move(request)),
+            "weeks": _weeks(span, entries, now, days_off.by_day(off), may_move=_may_move(request)),
             "year": str(span.day.year),
-            "days_off": off.of_year(days_off, span.day.year),
+            "days_off": days_off.of_year(off, span.day.year),
             "file_url": reverse("admin:campaigns_calendar_file") + span.address(),
             "today_url": span.address(day=span.local(now).date()),
             "views": _views(span),
@@ -145,7 +145,7 @@ class Calendar:
             campaigns = self.page.get_queryset(request)
             try:
                 with one_of_few(project.pk):
-                    context["days"], context["more"] = beside.days(project, campaigns, span, now)
+                    context["days"], context["more"] = day_panel.days(project, campaigns, span, now)
             except Busy:
                 context["busy"] = True
         return render(request, "admin/campaigns/campaign/calendar_days.html", context)
@@ -185,7 +185,7 @@ class Calendar:
         except Run.InvalidMove as error:
             return refused(request, form, str(error))
         told = MOVE.said % {"campaign": run.campaign, "when": form.said}
-        if onward.page_open(request) == page_url(run):
+        if safe_redirect.page_open(request) == page_url(run):
             return done(request, told, to=page_url(run))
         view = "week" if form.cleaned_data["view"] == "week" else "month"
         where = Span(view, form.wall.date(), form.clock).address()

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.admin.calendar import span as calendar_span
-from campaigns.admin.calendar.met import Met
+from campaigns.admin.calendar.move_warnings import Met
 from campaigns.planning import moving
 from campaigns.runs import series
 from campaigns.runs.run import Run

@@ -8,8 +8,8 @@ from typing import Any
 from django.forms import BooleanField, Field, MultipleChoiceField
 from django.utils.translation import gettext as _
 
-from campaigns.admin import two_writers
-from campaigns.admin.two_writers import Meanwhile
+from campaigns.admin import edit_conflicts
+from campaigns.admin.edit_conflicts import Meanwhile
 from campaigns.runs import policy
 from campaigns.texts.content import TEXTS
 from notifications.staff import audit
@@ -31,7 +31,7 @@ def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
         return form.data, None
     base = {name: str(was.get(name, "")) for name in theirs}
     mine = {name: _came(form.fields[name], form.data, name) for name in theirs}
-    merged = two_writers.look(base, mine, theirs)
+    merged = edit_conflicts.look(base, mine, theirs)
     if merged is None:
         return form.data, None
     data = form.data.copy()
@@ -47,7 +47,7 @@ def said(form: Any, found: Meanwhile) -> str:
     who = _("%(who)s saved this campaign while you were editing. Nothing of yours is saved yet: "
             "look below, then save again.") % {"who": ", ".join(found.by)}  # fmt: skip
     labels = {name: str(field.label) for name, field in form.fields.items()}
-    parts = [who, *two_writers.taken_over(found.taken, labels)]
+    parts = [who, *edit_conflicts.taken_over(found.taken, labels)]
     for change in found.disputed:
         name = change.path[0]
         theirs = _in_words(form.fields[name], change.after) or "–"

@@ -23,7 +23,7 @@ from unfold.widgets import (
 from campaigns.admin.campaign import colleagues, in_place
 from campaigns.admin.campaign import variant_fields as variants
 from campaigns.admin.category.kind import KINDS
-from campaigns.admin.two_writers import Meanwhile
+from campaigns.admin.edit_conflicts import Meanwhile
 from campaigns.planning.campaign import MOST_EVERY, MOST_FIRST, Campaign
 from campaigns.planning.repeats import cron, days_off, weekdays
 from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF, WITH_REPEAT

@@ -15,7 +15,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import estimating, reach
-from campaigns.canary import drawing, in_words
+from campaigns.canary import draw, in_words
 from campaigns.planning import local
 from campaigns.planning.campaign import (
     LEAST_SPREAD,
@@ -27,12 +27,18 @@ from campaigns.planning.campaign import (
 )
 from campaigns.planning.course import forecast
 from campaigns.planning.course.course import foresee
-from campaigns.planning.intent.typed import of_pace
+from campaigns.planning.intent.form_problems import of_pace
 from campaigns.planning.launch_check import clocks, departures, quiet
 from campaigns.planning.launch_check.launch_report import REPORT_SECONDS
-from campaigns.planning.repeats import days_off, holidays, moved, public_holidays, repeating
+from campaigns.planning.repeats import (
+    days_off,
+    holidays,
+    moved_occurrences,
+    public_holidays,
+    repeating,
+)
 from campaigns.planning.repeats.cron import Cron
-from campaigns.planning.repeats.moved import Occurrence
+from campaigns.planning.repeats.moved_occurrences import Occurrence
 from campaigns.planning.repeats.rhythm import Rhythm
 from campaigns.planning.skips import sent_to
 from campaigns.runs.hours.local_time import LocalTime
@@ -167,7 +173,7 @@ def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | Non
     if when.kind == Campaign.Schedule.AT:
         if local.is_over(asked, now):
             raise ValidationError(_("This time has passed. Choose a later one."))
-        when.times = [moved.occurrence(asked, first)]
+        when.times = [moved_occurrences.occurrence(asked, first)]
     else:
         _find_repeats(when, posted, asked, now)
     if campaign is not None:
@@ -179,7 +185,7 @@ def _find_repeats(when: When, posted: Any, asked: Campaign, now: datetime) -> No
     found = list(islice(_rhythm(posted, asked).after(now), TIMES_SHOWN + 1))
     if not found:
         raise ValidationError([*repeating.none_left(asked, now).values()])
-    when.times = [moved.occurrence(asked, at) for at in found[:TIMES_SHOWN]]
+    when.times = [moved_occurrences.occurrence(asked, at) for at in found[:TIMES_SHOWN]]
     when.ends = len(found) <= TIMES_SHOWN
     if wrong := local.problems(asked).get("best_hour"):
         when.note = wrong
@@ -356,8 +362,8 @@ def _find_first(when: When, posted: Any, campaign: Campaign) -> None:
         when.note = when.note or next(iter(wrong.values()))
         return
     when.first = in_words.foretold(when.selected, first)
-    when.goes_first = drawing.size_of(when.selected, percent, least)
-    when.wait = drawing.wait_of(when.selected, first)
+    when.goes_first = draw.size_of(when.selected, percent, least)
+    when.wait = draw.wait_of(when.selected, first)
 
 
 def _whole(posted: Any, name: str, most: int) -> int:

@@ -19,7 +19,7 @@ from campaigns.admin.endpoint.form import EndpointForm, NewSecretDialog
 from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done, refused
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import action, display
-from notifications.outgoing import call, kinds, outbox, unpacking
+from notifications.outgoing import call, event_types, outbox, unpacking
 from notifications.outgoing.endpoint import Endpoint
 from notifications.values.moments import in_zone
 
@@ -90,7 +90,7 @@ class EndpointPage(Page):
 
     @display(description=gettext_lazy("is told"))
     def told(self, obj: Endpoint) -> str:
-        if len(obj.kinds) == len(kinds.Kind):
+        if len(obj.kinds) == len(event_types.Kind):
             return _("Everything")
         count = len(obj.kinds)
         return ngettext("%(count)s kind", "%(count)s kinds", count) % {"count": count}

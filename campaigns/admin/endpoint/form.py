@@ -19,12 +19,12 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from campaigns.outgoing import judging
+from campaigns.outgoing import endpoint_checks
 from campaigns.planning.campaign import Campaign
 from notifications.admin.ui.dialogs import Dialog
 from notifications.admin.ui.unfolded import ModelForm
 from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.kinds import FOR_PEOPLE, OFFERED, Kind
+from notifications.outgoing.event_types import FOR_PEOPLE, OFFERED, Kind
 
 MOST_CAMPAIGNS = 200  # to choose from: the newest
 
@@ -120,17 +120,17 @@ class EndpointForm(ModelForm):
         if "project" in given:
             row.project = given["project"]
         if not row.pk and row.project_id:
-            self._judged(None, lambda: judging.judge_room(row.project))
+            self._judged(None, lambda: endpoint_checks.judge_room(row.project))
         if given.get("kinds"):
-            self._judged("kinds", lambda: judging.judge_kinds(row.via, given["kinds"]))
+            self._judged("kinds", lambda: endpoint_checks.judge_kinds(row.via, given["kinds"]))
         batched = given.get("batched", False)
-        self._judged("batched", lambda: judging.judge_batched(row.via, batched))
+        self._judged("batched", lambda: endpoint_checks.judge_batched(row.via, batched))
         if given.get("to") and row.via and row.project_id:
             self._judged("to", lambda: self._place(given["to"]))
         return given
 
     def _place(self, where: str) -> None:
-        self.secret = judging.take_place(self.instance, where)
+        self.secret = endpoint_checks.take_place(self.instance, where)
 
     def _judged(self, field: str | None, judge: Any) -> None:
         try:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from notifications.admin.ui.chosen import within
 from notifications.admin.ui.dialogs import DRAWN, Dialog
 from notifications.admin.ui.page import actor, page_url
-from notifications.outgoing import call, kinds, outbox
+from notifications.outgoing import call, event_types, outbox
 from notifications.outgoing.call import Call
 from notifications.outgoing.claiming import FAILS
 from notifications.outgoing.endpoint import Endpoint
@@ -43,7 +43,7 @@ def shown(endpoint: Endpoint) -> dict[str, Any]:
 def _entry(one: Call, until: str) -> dict[str, Any]:
     return {
         "call": one,
-        "kind": kinds.in_words(one.kind),
+        "kind": event_types.in_words(one.kind),
         "more": len(one.events) - 1,
         "at": in_zone(one.made_at, one.endpoint.project.timezone, seconds=True),
         "until": until,

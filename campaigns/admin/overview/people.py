@@ -14,12 +14,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from campaigns.admin.overview import drawing
-from campaigns.admin.overview.drawing import Axis, Bar, Line
+from campaigns.admin.overview import charts
+from campaigns.admin.overview.charts import Axis, Bar, Line
 from notifications.admin.ui.axis import Mark
 from notifications.admin.ui.chosen import chosen
 from notifications.people.figures import figure
-from notifications.people.figures.days import DEAD, OPTED_OUT, REACHABLE
+from notifications.people.figures.daily import DEAD, OPTED_OUT, REACHABLE
 from notifications.people.figures.figure import Figure
 from notifications.people.project import Project
 
@@ -28,7 +28,7 @@ SPANS = (30, 90, 365)  # days
 
 @dataclass(frozen=True)
 class Chart:
-    """One number of each day, and the same as a drawing."""
+    """One number of each day, and the same as a charts."""
 
     name: str  # of its elements on the page
     counts: list[int | None]
@@ -96,17 +96,17 @@ def _chart(
     shown = [first + timedelta(days=at) for at in range((last - first).days + 1)]
     counts = [found[day].count if day in found else None for day in shown]
     axis = Axis.of([count or 0 for count in counts])
-    columns = drawing.stacks([[count or 0] for count in counts], axis)
+    columns = charts.stacks([[count or 0] for count in counts], axis)
     return Chart(
         name=what.replace("_", "-"),
         counts=counts,
-        values=[(drawing.name_of(day), count) for day, count in zip(shown, counts, strict=True)],
+        values=[(charts.name_of(day), count) for day, count in zip(shown, counts, strict=True)],
         heights=axis.heights,
-        times=drawing.times(shown),
+        times=charts.times(shown),
         counted_at=found[last].counted_at,
         bars=[] if as_line else [bar for (bar,) in columns if bar],
-        width=drawing.bar_width(len(shown)),
-        line=drawing.line(counts, axis) if as_line else None,
+        width=charts.bar_width(len(shown)),
+        line=charts.line(counts, axis) if as_line else None,
         is_of_today=last == now.astimezone(zone).date(),
     )
 

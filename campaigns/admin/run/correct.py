@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from campaigns import control, tasks
 from campaigns.admin.run.dialogs import RunDialog
-from campaigns.admin.run.rest import now_reached
+from campaigns.admin.run.follow_ups import now_reached
 from campaigns.audiences.lists import filling, outcomes
 from campaigns.planning import correcting
 from campaigns.planning.correcting import EVERY, MAIN

@@ -17,9 +17,9 @@ from django.utils.translation import gettext_noop, ngettext
 from campaigns import verbs
 from campaigns.admin.run.rate_line import rate_line
 from campaigns.admin.run.result import first_part
-from campaigns.admin.run.text import said
+from campaigns.admin.run.text import revisions
 from campaigns.canary.first_part import part_of
-from campaigns.canary.shown import phase_of
+from campaigns.canary.progress import phase_of
 from campaigns.engine import broken
 from campaigns.planning.course.forecast import number
 from campaigns.results import reports, why_this_rate
@@ -39,7 +39,7 @@ from campaigns.runs.reasons import (
 )
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
-from notifications.admin.ui.coming_back import COMING_BACK, LONGEST_TIMER
+from notifications.admin.ui.polling import COMING_BACK, LONGEST_TIMER
 from notifications.people import device
 from notifications.people.device import Device
 from notifications.staff import audit
@@ -93,7 +93,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "tag": tag(run, totals),
         "trigger": asks_again(run, now),
         "moving": moving(run),
-        "texts": said.counted(run),
+        "texts": revisions.counted(run),
     }
 
 

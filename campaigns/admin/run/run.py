@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns import verbs
-from campaigns.admin.run import chunk, deliveries, live, person_sent, why
+from campaigns.admin.run import chunk, deliveries, live, sent_to_person, why
 from campaigns.admin.run.correct import CORRECT, Corrects, offers_a_correction
 from campaigns.admin.run.dialogs import (
     CancelDialog,
@@ -28,7 +28,7 @@ from campaigns.admin.run.dialogs import (
     ResumeDialog,
     SendAgainDialog,
 )
-from campaigns.admin.run.rest import (
+from campaigns.admin.run.follow_ups import (
     EVERYBODY_ELSE,
     MAKE_LIST,
     REST,
@@ -38,20 +38,22 @@ from campaigns.admin.run.rest import (
 )
 from campaigns.admin.run.result import (
     as_sent,
-    beside,
-    cuts,
+    by_property,
     echo,
     figures,
     first_part,
     variants,
 )
+from campaigns.admin.run.result import (
+    compare_runs as beside,
+)
 from campaigns.admin.run.states import STATE_COLOURS
 from campaigns.admin.run.steering import steered
-from campaigns.admin.run.text import said
+from campaigns.admin.run.text import revisions
 from campaigns.admin.run.text.change import ChangeTextDialog
 from campaigns.alerts.pages import alerts_of_run
 from campaigns.audiences.bounds import AS_KEPT
-from campaigns.audiences.lists.who import is_known
+from campaigns.audiences.lists.run_lists import is_known
 from campaigns.audiences.words import sentence
 from campaigns.planning import correcting, rhythm_in_words
 from campaigns.rehearsals.comparison import compare_run
@@ -103,14 +105,14 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             ("<int:run_id>/live/", self.live_view, "run_live"),
             ("<int:run_id>/course/", live.course_view, "run_course"),
             ("<int:run_id>/chunk/", chunk.chunk_view, "run_chunk"),
-            ("<int:run_id>/breakdown/", cuts.breakdown_view, "run_breakdown"),
+            ("<int:run_id>/breakdown/", by_property.breakdown_view, "run_breakdown"),
             ("<int:run_id>/echo/", echo.echo_view, "run_echo"),
             ("<int:run_id>/variants/", variants.variants_view, "run_variants"),
             ("<int:run_id>/compare/", beside.compare_view, "run_compare"),
             ("<int:run_id>/deliveries/", deliveries.page_view, "run_deliveries"),
             ("<int:run_id>/why/", why.why_view, "run_why"),
             ("<int:run_id>/recipients.csv", deliveries.csv_view, "run_csv"),
-            ("sent-to/<int:contact_id>/", person_sent.sent_view, "person_sent"),
+            ("sent-to/<int:contact_id>/", sent_to_person.sent_view, "person_sent"),
         ]
         return [*self.guarded_paths(ours), *super().get_urls()]
 
@@ -201,8 +203,8 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             # Beside a result, and beside many reasons, there is room for what was frozen.
             "much_to_say": not run.unfinished or _much(picture),
             **live.course(run, now, technical=live.sees_technical(request)),
-            **said.changes_of(run),
-            **cuts.picture(run),
+            **revisions.changes_of(run),
+            **by_property.picture(run),
             **echo.picture(run, now),
             **figures.picture(run),
             "verbs": self._buttons(request, run),

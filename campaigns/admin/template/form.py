@@ -9,8 +9,8 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.admin.template import meanwhile
-from campaigns.admin.template.meanwhile import TextMeanwhile
+from campaigns.admin.template import concurrent_edit
+from campaigns.admin.template.concurrent_edit import TextMeanwhile
 from campaigns.admin.template.widgets import Buttons, Languages, Pairs, PlatformOptions
 from campaigns.texts import revision
 from campaigns.texts.content import TEXTS
@@ -57,7 +57,7 @@ class TextForm(ModelForm):
 
     def _meet(self, cleaned: dict[str, Any]) -> None:
         """Bring in what somebody else saved meanwhile, save nothing, and let the writer look."""
-        found = meanwhile.look(self.instance, cleaned.get("seen"), cleaned)
+        found = concurrent_edit.look(self.instance, cleaned.get("seen"), cleaned)
         if found is None:
             return
         self.meanwhile, merged = found

@@ -19,10 +19,10 @@ from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from campaigns.texts import revision
 from campaigns.texts.template import Template
-from campaigns.texts.translating import as_csv, as_xliff, bringing, readers
-from campaigns.texts.translating.bringing import Proposal
+from campaigns.texts.translating import as_csv, as_xliff, readers, upload_changes
 from campaigns.texts.translating.units import MOST_ASKED, MOST_BYTES, Unreadable
-from campaigns.texts.writing.places import shown, word_of
+from campaigns.texts.translating.upload_changes import Proposal
+from campaigns.texts.writing.field_labels import shown, word_of
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.values.languages import canonical, validate_locale
@@ -114,7 +114,9 @@ class Translations:
                 messages.error(request, said)
                 return None
             try:
-                proposal = bringing.propose(template, bringing.read(kind, posted["text"]))
+                proposal = upload_changes.propose(
+                    template, upload_changes.read(kind, posted["text"])
+                )
                 template.locales = proposal.locales
                 template.full_clean()
             except (Unreadable, ValidationError) as error:
@@ -161,8 +163,8 @@ def _is_newest(seen: str, template: Template) -> bool:
 
 
 def _looked_at(template: Template, kind: str, file: bytes) -> dict[str, Any]:
-    cells = bringing.read(kind, file)
-    proposal = bringing.propose(template, cells)
+    cells = upload_changes.read(kind, file)
+    proposal = upload_changes.propose(template, cells)
     problem = _problem_of_whole(template, proposal)
     return {
         "looked": True,

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from campaigns.texts import preview
-from campaigns.texts.snippets import using
+from campaigns.texts.snippets import usage
 from notifications.admin.ui.keyset import PlainChangeList
 from notifications.people.contact import Contact
 
@@ -20,12 +20,12 @@ class TemplateList(PlainChangeList):
         super().get_results(request)
         self.result_list: list[Any] = list(self.result_list)
         readers: dict[int, Contact | None] = {}
-        snippets: dict[int, using.Snippets] = {}
+        snippets: dict[int, usage.Snippets] = {}
         for template in self.result_list:
             project = template.project
             if project.pk not in readers:
                 newest = Contact.objects.filter(project=project).order_by("-pk")
                 readers[project.pk] = newest.first()
-                snippets[project.pk] = using.said(project.pk)
+                snippets[project.pk] = usage.said(project.pk)
             template.snippets_known = snippets[project.pk]
             template.as_read = preview.as_read(template.frozen(), readers[project.pk])

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from campaigns.admin.template.revisions import Revisions, history
 from campaigns.texts import revision
 from campaigns.texts.comparison import changes
-from campaigns.texts.writing.places import shown
+from campaigns.texts.writing.field_labels import shown
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import Page, actor
 

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import control
-from campaigns.api.automations.asked import AutomationSerializer, AutomationStatus
+from campaigns.api.automations.serializers import AutomationSerializer, AutomationStatus
 from campaigns.triggers.automation import Automation
 from notifications.api.base import pages, tags
 from notifications.api.base.fields import Nothing

@@ -13,7 +13,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.api.endpoints.asked import (
+from campaigns.api.endpoints.serializers import (
     EndpointDeliverySerializer,
     EndpointMade,
     EndpointSerializer,
@@ -22,7 +22,7 @@ from campaigns.api.endpoints.asked import (
     ReplaySerializer,
     SecretSerializer,
 )
-from campaigns.outgoing import judging
+from campaigns.outgoing import endpoint_checks
 from notifications.api.base import pages
 from notifications.api.base.fields import Nothing
 from notifications.api.base.idempotency import SaidOnce, idempotent
@@ -64,7 +64,7 @@ class Endpoints(ApiView):
         """Add an endpoint. The secret of a webhook is in this answer and in no other: repeated for
         an Idempotency-Key, it is null."""
         given = self.given(EndpointSerializer)
-        judging.judge_room(self.project)
+        endpoint_checks.judge_room(self.project)
         made = Endpoint(project=self.project, via=given["via"])
         secret = _write(made, given) or None
         return SaidOnce(EndpointSerializer(made).data, once={"secret": secret}, status=201)
@@ -87,7 +87,7 @@ class EndpointById(WritableRowView[Endpoint]):
 
 def _write(endpoint: Endpoint, given: dict[str, Any]) -> str:
     try:
-        secret = judging.take_place(endpoint, given["to"])
+        secret = endpoint_checks.take_place(endpoint, given["to"])
     except ValidationError as error:
         raise ValidationError({"to": error.messages}) from error
     endpoint.name, endpoint.kinds = given["name"], sorted(set(given["events"]))

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from campaigns import tasks
 from campaigns.api.lists import PLAIN_NAME, ListSerializer
-from campaigns.audiences.lists import filling, who
+from campaigns.audiences.lists import filling, run_lists
 from campaigns.runs.run import Run
 from notifications.api.base.fields import StrictSerializer
 from notifications.api.base.idempotency import idempotent
@@ -63,14 +63,14 @@ class RunList(ApiView):
         """
         given = self.given(ListOfRunSerializer)
         run = self.find(Run, pk)
-        if not who.is_known(run):
+        if not run_lists.is_known(run):
             raise Problem(HTTPStatus.CONFLICT, NOT_KNOWN, kind="invalid-move")
         label = _label(run, given["who"])
         name = given.get("name") or gettext("Run %(number)d: %(who)s") % {
             "number": run.pk,
             "who": label,
         }
-        made = filling.begin(run.project_id, name, who.rule(run, given["who"]), run=run)
+        made = filling.begin(run.project_id, name, run_lists.rule(run, given["who"]), run=run)
         about: dict[str, Any] = {"from_run": run.pk}
         audit.record(self.actor, "created", made, project=self.project, **about)
         if not filling.at_once(made):
@@ -80,7 +80,7 @@ class RunList(ApiView):
 
 def _label(run: Run, chosen: str) -> str:
     with translation.override("en"):
-        choices = who.choices(run)
+        choices = run_lists.choices(run)
     if chosen in choices:
         return choices[chosen]
     known = ", ".join(list(choices)[:SHOWN])

@@ -14,13 +14,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns import tasks
-from campaigns.api.messages import addressed, shown
-from campaigns.api.messages.asked import MessageSerializer
-from campaigns.api.messages.shown import (
+from campaigns.api.messages import addressed
+from campaigns.api.messages.request import MessageSerializer
+from campaigns.api.messages.serializers import (
     AcceptedSerializer,
     BulkTaken,
     ListedMessage,
     MessageStatus,
+    accepted_json,
+    device_json,
+    listed_json,
+    status_json,
 )
 from campaigns.engine import messages
 from campaigns.runs.messages import listing, outcome
@@ -130,7 +134,7 @@ class Messages(ApiView):
         else:
             found = listing.page_of(self.project.pk, self._wanted(asked), after=after, limit=limit)
             rows, last = found.rows, found.last
-        return pages.page(request, shown.listed(rows, whole=whole), last=last)
+        return pages.page(request, listed_json(rows, whole=whole), last=last)
 
     @extend_schema(
         request=MessageSerializer,
@@ -167,7 +171,7 @@ class Messages(ApiView):
         if answer.again:
             state = outcome.of_call_or_one(_found(self, answer.id)).state
         url = self.request.build_absolute_uri(reverse("api-message", args=[answer.id]))
-        return shown.accepted(answer.id, state, url)
+        return accepted_json(answer.id, state, url)
 
 
 class MessagesBulk(ApiView):
@@ -259,8 +263,8 @@ def _shown(view: ApiView, message: Message) -> dict[str, Any]:
     whole = Scope.CONTACTS in view.key.scopes
     last = rows[limit - 1]["seq"] if len(rows) > limit else None
     return {
-        **shown.status(message, outcome.of_call_or_one(message)),
-        "devices": [shown.device(row, whole=whole) for row in rows[:limit]],
+        **status_json(message, outcome.of_call_or_one(message)),
+        "devices": [device_json(row, whole=whole) for row in rows[:limit]],
         "next": pages.address_of_next(
             view.request, last, path=reverse("api-message", args=[message.id])
         ),

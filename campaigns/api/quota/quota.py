@@ -15,12 +15,12 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.api.quota.asked import QuotaAsked
+from campaigns.api.quota.request import QuotaAsked
 from campaigns.figures.hours import Hour, hours_of, of_day
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.quota import firebase, pushing, sizes
+from campaigns.planning.quota import delays, firebase, sizes
+from campaigns.planning.quota.delays import Outcome
 from campaigns.planning.quota.planned import Planned, of_campaign, reckoned
-from campaigns.planning.quota.pushing import Outcome
 from notifications.api.base import query
 from notifications.api.base.patience import slow
 from notifications.api.base.query import takes
@@ -100,7 +100,7 @@ class Quota(ApiView):
     @takes(
         OpenApiParameter("day", date, description="The first of the two days; today."),
         query.number("campaign", "What would it push out?"),
-        query.number("messages", "What would so many push out?", most=pushing.MOST_MESSAGES),
+        query.number("messages", "What would so many push out?", most=delays.MOST_MESSAGES),
         OpenApiParameter("at", datetime, description="When; without it, a campaign's own time."),
     )
     @extend_schema(operation_id="quota_retrieve", responses=QuotaSerializer)
@@ -149,8 +149,8 @@ class Quota(ApiView):
     def _another(self, asked: dict[str, Any]) -> dict[str, Any] | None:
         now, there = timezone.now(), firebase.of(self.project)
         if "messages" in asked:
-            asks = pushing.messages(asked["messages"], asked["at"], there)
-            return self._outcome(pushing.with_another(asks, there, now))
+            asks = delays.messages(asked["messages"], asked["at"], there)
+            return self._outcome(delays.with_another(asks, there, now))
         if "campaign" not in asked:
             return None
         campaign = Campaign.objects.filter(project=self.project, pk=asked["campaign"]).first()
@@ -161,7 +161,7 @@ class Quota(ApiView):
         if of_it is None:
             said = "Its people could not be counted in time. Give messages and at instead."
             raise ValidationError({"campaign": said})
-        return self._outcome(pushing.with_another(of_it, there, now, of=campaign))
+        return self._outcome(delays.with_another(of_it, there, now, of=campaign))
 
     def _outcome(self, outcome: Outcome) -> dict[str, Any]:
         return {

@@ -8,7 +8,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from campaigns.api.why.shown import WhySerializer, told
+from campaigns.api.why.serializers import WhySerializer, told
 from campaigns.results.why.why import why
 from campaigns.runs.run import Run
 from notifications.api.base import query

@@ -19,12 +19,12 @@ from django.utils import translation
 from django.utils.translation import get_language, gettext
 
 from campaigns.audiences.audience import Audience, hold_lists
+from campaigns.audiences.behavior import at_most, past
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.bounds import leaves
-from campaigns.audiences.happened import most, past
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.resolving.runs_meant import forgotten
+from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import compile_tree, drawn, people_and_devices
-from campaigns.audiences.settled.runs_meant import forgotten
-from campaigns.audiences.settled.settling import settled
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.importing.model import Import, ImportBatch
@@ -264,7 +264,9 @@ def _found(audience: Audience, filling: dict[str, Any], until: int) -> Sql:
         f" WHERE c.project_id = %s AND c.id > %s AND c.id <= %s AND {where.sql}"
     )
     found = Sql(select, [audience.project_id, filling["after"], until, *where.params])
-    if cut := most.only(filling["rules"]):  # somebody may match only since the last one was drawn
+    if cut := at_most.only(
+        filling["rules"]
+    ):  # somebody may match only since the last one was drawn
         left = max(0, cut["value"]["most"] - audience.members.count())
         found = Sql(f"{found.sql} LIMIT %s", [*found.params, left])
     return found

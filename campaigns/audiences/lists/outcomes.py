@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.audiences.happened import reported
-from campaigns.audiences.happened.past import FIELD, ITEM, missing
+from campaigns.audiences.behavior import reported
+from campaigns.audiences.behavior.past import FIELD, ITEM, missing
 from campaigns.audiences.selection import people_and_devices
 from campaigns.runs.run import Run
 from notifications.people.consent import standing

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from campaigns.audiences.happened import chance, most
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior import at_most, chance
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.lists import outcomes
 from campaigns.audiences.selection import sample
 from campaigns.runs.run import Run
@@ -37,7 +37,7 @@ def _joined_by_and(tree: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _is_share(rule: dict[str, Any]) -> bool:
-    return rule.get("field") in (chance.FIELD, most.FIELD)
+    return rule.get("field") in (chance.FIELD, at_most.FIELD)
 
 
 def is_there_anybody(project_id: int, others: dict[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from itertools import combinations
 
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.collisions.both import Both, both
+from campaigns.planning.collisions.overlap import Both, both
 from campaigns.runs.run import Run
 from notifications.postgres.budget import clock, until
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.engagement.opening import learned
 from campaigns.planning import local, outlook
-from campaigns.planning.intent import typed
+from campaigns.planning.intent import form_problems
 from campaigns.planning.outlook import Look
 from campaigns.planning.repeats import repeating
 from campaigns.planning.variants import launching
@@ -49,7 +49,7 @@ def unready(campaign: Any, now: datetime) -> dict[str, str]:
         found["opens_per_second"] = str(UNKNOWN_OPENS)
     if not (campaign.template.title or campaign.template.body):
         found["template"] = _("The text is empty: write a title and a text.")
-    found |= typed.chosen_too_late(
+    found |= form_problems.chosen_too_late(
         campaign
     )  # events may be kept for shorter than when it was saved
     return found | launching.unready(campaign)

@@ -10,8 +10,8 @@ from campaigns.audiences.reach import Zones
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.course import kinds
 from campaigns.planning.course.forecast import Forecast
-from campaigns.planning.quota.beside import Beside, beside
-from campaigns.planning.quota.together import Asks
+from campaigns.planning.quota.concurrent_runs import Beside, beside
+from campaigns.planning.quota.shared_gate import Asks
 from campaigns.planning.solver.asking import never
 from campaigns.planning.solver.rules import Rules
 from campaigns.runs.hours.local_time import LocalTime

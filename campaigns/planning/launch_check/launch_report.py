@@ -18,10 +18,10 @@ from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import reach
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.reach import Reach, Zones
 from campaigns.audiences.words import sentence
-from campaigns.canary import drawing, in_words
+from campaigns.canary import draw, in_words
 from campaigns.engagement.opening import Opening, Soon, learned, soon
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
@@ -39,21 +39,21 @@ from campaigns.planning.intent import ready
 from campaigns.planning.launch_check import (
     clocks,
     departures,
-    doubts,
-    fetched,
-    losses,
+    expected_skips,
+    image_load,
     quiet,
     samples,
     sharing,
     texts_checked,
+    warnings,
 )
-from campaigns.planning.launch_check.doubts import Code, Doubt
 from campaigns.planning.launch_check.texts_checked import TextsChecked
+from campaigns.planning.launch_check.warnings import Code, Doubt
 from campaigns.planning.outlook import Look
-from campaigns.planning.quota.beside import Beside, named
+from campaigns.planning.quota.concurrent_runs import Beside, named
 from campaigns.planning.quota.planned import Planned
-from campaigns.planning.quota.together import Asks
-from campaigns.planning.repeats.moved import Occurrence
+from campaigns.planning.quota.shared_gate import Asks
+from campaigns.planning.repeats.moved_occurrences import Occurrence
 from campaigns.planning.skips import sent_to, skipped
 from campaigns.planning.skips.loss import Loss
 from campaigns.planning.skips.skipped import Cause, Skipped
@@ -240,8 +240,8 @@ class LaunchReport:
         if self.reach is None or not self._readable:
             return []
         asked, sent_to = self.campaign, self._sent_to(self.reach)
-        late = losses.too_late(asked, self.reach, sent_to, self.pace, self.course)
-        refused = losses.refused(self.look, self.reach)
+        late = expected_skips.too_late(asked, self.reach, sent_to, self.pace, self.course)
+        refused = expected_skips.refused(self.look, self.reach)
         if self.skipped.devices is not None:  # of everybody: of a few of them it says nothing more
             refused = [one for one in refused if one.reason != Reason.MISSING_VALUE]
         return [*refused, *late]
@@ -401,7 +401,7 @@ class LaunchReport:
     def first(self) -> int:
         """How many devices go first; 0: all go at once."""
         of = (self.campaign.first_percent, self.campaign.first_least)
-        return drawing.size_of(self.reach.devices, *of) if self.reach else 0
+        return draw.size_of(self.reach.devices, *of) if self.reach else 0
 
     @property
     def wait(self) -> int:
@@ -435,24 +435,24 @@ class LaunchReport:
         if self.nobody:
             found.append(Doubt(Code.NOBODY_REACHABLE, self.nobody))
         if self._readable:
-            found += doubts.of_text(self.campaign)
-            found += doubts.of_links(self.campaign)
-        found += doubts.of_goal(self.campaign, self.now)
-        found += doubts.of_variants(self.campaign)
+            found += warnings.of_text(self.campaign)
+            found += warnings.of_links(self.campaign)
+        found += warnings.of_goal(self.campaign, self.now)
+        found += warnings.of_variants(self.campaign)
         if "audience" not in self._unready:
-            found += doubts.of_rules(self.campaign.project_id, self._rules)
+            found += warnings.of_rules(self.campaign.project_id, self._rules)
         if self.reach is not None:
-            found += doubts.of_unseen(self.campaign.project_id, self._rules, self.reach)
+            found += warnings.of_unseen(self.campaign.project_id, self._rules, self.reach)
         if self.reach is not None and self._readable:
             devices = self.reach.devices
-            found += fetched.too_much(self.campaign, devices, self.pace.seconds(devices))
+            found += image_load.too_much(self.campaign, devices, self.pace.seconds(devices))
         if self.at_night:
             code = Code.BY_THE_CLOCK if self.local_time else Code.AT_NIGHT
             found.append(Doubt(code, self.at_night))
         if "audience" not in self._unready:
-            found += doubts.of_edits(self.campaign, None if self.begun else self._waiting)
-        found += doubts.of_had(self.campaign)
-        return [*found, *doubts.of_sending(self.campaign, self.starts_at, self.now)]
+            found += warnings.of_edits(self.campaign, None if self.begun else self._waiting)
+        found += warnings.of_had(self.campaign)
+        return [*found, *warnings.of_sending(self.campaign, self.starts_at, self.now)]
 
     @property
     def at_night(self) -> str:

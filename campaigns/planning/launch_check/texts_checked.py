@@ -18,8 +18,8 @@ from campaigns.planning.text_check.stale import Stale
 from campaigns.planning.text_check.text_check import TextCheck, newest_whole
 from campaigns.planning.text_check.words import Told
 from campaigns.runs.variants.group import in_words
-from notifications.fcm.shown import ROOMS, Room
 from notifications.fcm.sizes import MAX_BYTES
+from notifications.fcm.visible_length import ROOMS, Room
 from notifications.people.device import Device
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.planning.course.course import Late
 from campaigns.runs import best_hour
 from campaigns.runs.hours.local_time import LocalTime

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.reach import Alike
 from campaigns.audiences.selection import sample
 from campaigns.planning.campaign import Campaign

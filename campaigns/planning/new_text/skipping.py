@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from campaigns.audiences import reach
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.reach import Alike, Judged
 from campaigns.planning.skips import skipped
 from campaigns.planning.variants import launching

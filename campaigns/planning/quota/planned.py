@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from campaigns.canary import drawing
+from campaigns.canary import draw
 from campaigns.planning import calendar, local
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.forecast import Forecast, foretell
 from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.rest import rest_of
+from campaigns.planning.quota.shared_gate import Asks, Goes, together
 from campaigns.planning.quota.sizes import Size, Sizes
-from campaigns.planning.quota.together import Asks, Goes, together
+from campaigns.planning.quota.unsent import rest_of
 from campaigns.planning.solver.rules import Rules
 from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.run import Run
@@ -203,7 +203,7 @@ def asks_for(
     """`sent`: a campaign, or a run; `begun`: a run whose people are known, and `size` is the rest
     of them."""
     devices = sum(size.kinds.values())
-    first = drawing.size_of(devices, sent.first_percent, sent.first_least)
+    first = draw.size_of(devices, sent.first_percent, sent.first_least)
     rules = Rules(
         start=at,
         ttl=timedelta(seconds=sent.ttl_seconds),

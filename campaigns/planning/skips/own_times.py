@@ -8,7 +8,7 @@ from functools import partial
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.planning.skips.skipped import Cause, with_any_text
 from campaigns.runs import best_hour
 from campaigns.runs.hours.local_time import LocalTime

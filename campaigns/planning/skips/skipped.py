@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from campaigns.audiences import estimating, reach
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.planned_people import people_of
 from campaigns.audiences.reach import Alike, Reach
 from campaigns.planning.campaign import Campaign
@@ -24,7 +24,7 @@ from campaigns.planning.skips.loss import Loss
 from campaigns.planning.variants import launching
 from campaigns.planning.variants.variant import Wording
 from campaigns.runs import prior_recipients
-from campaigns.runs.caps import places
+from campaigns.runs.caps import reserved_places
 from campaigns.runs.caps.counted import Coming, enough_by
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
@@ -205,7 +205,7 @@ def of_caps(campaign: Campaign, at: datetime, texts: Iterable[int]) -> Iterator[
     caps = campaign.caps
     if caps is None or not caps.holds:
         return
-    coming = places.above(campaign.project_id, campaign.precedence, caps, at)
+    coming = reserved_places.above(campaign.project_id, campaign.precedence, caps, at)
     enough = Sql(*enough_by(caps, at, [_coming(run) for run in coming]))
     short = _("had enough messages")
     words = partial(_with_places, coming) if coming else _had_enough

@@ -15,9 +15,9 @@ from typing import Any
 
 from django.db import connection
 
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
+from campaigns.audiences.resolving.part import answered, names_runs
 from campaigns.audiences.selection import compile_tree, is_time, joined
-from campaigns.audiences.settled.part import answered, names_runs
 from campaigns.planning.text_check.sheets import (
     ELSEWHERE,
     MEASURES,

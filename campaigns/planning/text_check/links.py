@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from campaigns.texts.content import Content, in_language, is_personal, languages_of
-from notifications.outgoing.ways import posting
+from notifications.outgoing.ways import https_post
 from notifications.people import images
 from notifications.people.project import Project
 
@@ -50,7 +50,7 @@ def untried(content: Content, project: Project) -> int:
 
 def tried(url: str) -> dict[str, Any]:
     """What came of one, as it is kept."""
-    answer = posting.look(url.partition("#")[0])
+    answer = https_post.look(url.partition("#")[0])
     return {"url": url, "status": answer.status, "error": answer.error}
 
 

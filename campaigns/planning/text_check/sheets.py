@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.texts import liquid, preview
 from campaigns.texts.caps import texts_in
 from campaigns.texts.content import Content, is_personal, on_platform, text_for
@@ -22,7 +22,7 @@ from campaigns.texts.liquid import Path
 from campaigns.texts.rendering import Reader, Renderer, Unrenderable
 from notifications.fcm import payload, sizes
 from notifications.fcm.options import PLATFORMS
-from notifications.fcm.shown import ROOMS
+from notifications.fcm.visible_length import ROOMS
 from notifications.gateway import Push
 from notifications.people.contact import Contact
 from notifications.people.project import Project

@@ -17,9 +17,9 @@ from django.utils import translation
 from django.utils.translation import gettext
 
 from campaigns.audiences.audience import hold_lists
-from campaigns.audiences.seen import policy
+from campaigns.audiences.last_seen import policy
+from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import drawn
-from campaigns.audiences.settled.settling import settled
 from campaigns.planning.text_check import counting, links, longest, report, same_text
 from campaigns.planning.text_check.counting import Plan
 from campaigns.planning.text_check.sheets import Printer, Sheets

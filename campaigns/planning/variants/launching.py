@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext as _
 
-from campaigns.canary.drawing import size_of
+from campaigns.canary.draw import size_of
 from campaigns.planning.variants.variant import Wording
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split, variant

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from campaigns.canary.first_part import held
-from campaigns.results.why.now import Fate, Now, how_they_stand
+from campaigns.results.why.current_state import Fate, Now, how_they_stand
 from campaigns.results.why.rows import Row, rows_of
 from campaigns.runs import prior_recipients
 from campaigns.runs.ledger import Delivery

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from campaigns.results.why.now import Fate, Seen
+from campaigns.results.why.current_state import Fate, Seen
 from campaigns.results.why.why import Ending, Why
 from campaigns.runs.ledger import MOST_ANSWERS
 from campaigns.runs.run import Run

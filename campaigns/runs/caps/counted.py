@@ -20,7 +20,7 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import connection, models, transaction
 from django.db.models.functions import Extract
 
-from campaigns.runs.caps.places import Place
+from campaigns.runs.caps.reserved_places import Place
 from campaigns.runs.reasons import Reason
 from notifications.people.consent.caps import Caps, Limits
 

@@ -16,8 +16,8 @@ from campaigns.runs import endings
 from campaigns.runs.chunk import LEASE, Chunk
 from campaigns.runs.claiming import Claim, count_interrupted
 from campaigns.runs.endings import NO_DEVICE, Ending
+from campaigns.runs.messages.due import TO_TRY_AGAIN
 from campaigns.runs.messages.message import category_of
-from campaigns.runs.messages.ripe import TO_TRY_AGAIN
 from campaigns.runs.run import Run
 from notifications.people.consent import caps, standing
 from notifications.people.installations import same_installation

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.texts.revision import Revision
-from campaigns.texts.snippets import judging, mentions
+from campaigns.texts.snippets import mentions, validation
 from notifications.people.project import OfProject
 from notifications.values.languages import canonical
 
@@ -31,7 +31,7 @@ class Snippet(OfProject):
     KEPT: ClassVar[tuple[str, ...]] = ("name", "text", "locales")
 
     name = models.CharField(max_length=40, validators=[validate_name])
-    text = models.TextField(max_length=judging.MOST_LETTERS)
+    text = models.TextField(max_length=validation.MOST_LETTERS)
     locales = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -63,9 +63,9 @@ class Snippet(OfProject):
 
     def problems_of_texts(self) -> dict[str, Any]:
         problems: dict[str, Any] = {}
-        found = judging.of_snippet(self.text)
+        found = validation.of_snippet(self.text)
         _collect(problems, "text", [replace(problem, field="text") for problem in found])
-        _collect(problems, "locales", judging.of_locales(self.locales))
+        _collect(problems, "locales", validation.of_locales(self.locales))
         return problems
 
     def clean(self) -> None:

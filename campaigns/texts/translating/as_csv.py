@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.texts.content import Content
 from campaigns.texts.translating.units import Cell, Unreadable, columns, units
-from campaigns.texts.writing.places import word_of
+from campaigns.texts.writing.field_labels import word_of
 from notifications.values.spreadsheet import NAMES_DELIMITER, neutral, read_back
 
 ID, FIELD, SOURCE = "id", "field", "source"

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.texts.content import Content
 from campaigns.texts.translating.units import Cell, Unit, Unreadable, carried, columns, units
-from campaigns.texts.writing.places import word_of
+from campaigns.texts.writing.field_labels import word_of
 
 SPACE = "urn:oasis:names:tc:xliff:document:1.2"
 TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)

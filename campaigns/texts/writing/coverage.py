@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from campaigns.audiences import reach
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.texts.preview import OWN
 from notifications.people.project import Project
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from campaigns.texts.liquid import Problem
-from campaigns.texts.writing.places import place
+from campaigns.texts.writing.field_labels import place
 
 AROUND = 16
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from campaigns.texts import buttons, caps, fcm_check, options
-from campaigns.texts.snippets import using
+from campaigns.texts.snippets import usage
 from campaigns.texts.snippets.mentions import HOLDERS
 from campaigns.texts.template import Template, data_problems, text_problems
 from notifications.values.languages import validate_locale
@@ -23,7 +23,7 @@ def readable(template: Template) -> Template | None:
     written = template.written()
     if caps.problems({**written, "template": ""}):
         return None
-    known = using.names(template.project_id) if using.mentioned(written) else ()
+    known = usage.names(template.project_id) if usage.mentioned(written) else ()
     kept = Template(
         project=template.project,
         pk=template.pk,

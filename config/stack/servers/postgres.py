@@ -18,7 +18,7 @@ import psycopg
 
 from config.stack import StackError
 from config.stack.servers import database_role
-from config.stack.small import is_small
+from config.stack.small_profile import is_small
 from config.stack.supervision.account import Quarters
 from config.stack.supervision.service import Service
 

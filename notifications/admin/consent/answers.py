@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldBooleanWidget
 from notifications.admin.ui.dialogs import Dialog
 from notifications.people.consent.category import Category
 from notifications.people.consent.change import SOURCES, ConsentChange
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.consent.suppression import Suppression, suppression_of
 from notifications.people.contact import Contact
 from notifications.staff.actors import who

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from notifications import imports
-from notifications.admin.importing import detected
+from notifications.admin.importing import detected_format
 from notifications.people.consent.category import Category
 from notifications.people.importing.cells import NO, YES, is_grouped, number, time
 from notifications.people.importing.columns import (
@@ -123,8 +123,8 @@ def _drawn(one: Import, mapping: list[Column], wrong: dict[str, list[str]]) -> d
     rows = one.sniffed["rows"]
     return {
         "columns": [_shown(place, column, rows, wrong) for place, column in enumerate(mapping)],
-        "detected": detected.in_words(one),
-        "encodings": detected.encodings(one),
+        "detected": detected_format.in_words(one),
+        "encodings": detected_format.encodings(one),
         "encoding": one.sniffed.get("encoding", ""),
         "meanings": meanings(one.project_id),
         "answers": answers(one.project_id),

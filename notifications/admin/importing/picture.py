@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from notifications.admin.importing import pace, repeated
 from notifications.admin.importing.states import LIKE_A_RUN, rail
-from notifications.admin.ui.coming_back import COMING_BACK
+from notifications.admin.ui.polling import COMING_BACK
 from notifications.people.importing import refused
 from notifications.people.importing.columns import Meaning, columns_of
 from notifications.people.importing.model import Import

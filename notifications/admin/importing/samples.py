@@ -12,7 +12,7 @@ from typing import Any
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 
-from notifications.people import invented
+from notifications.people import fake_people
 
 PEOPLE = 1_000
 SEED = 15  # each download has the same people: a second import shows them as “unchanged”
@@ -52,14 +52,14 @@ def sample(now: datetime) -> Iterator[Iterable[Any]]:
 
 
 def _line(dice: random.Random, number: int, today: datetime) -> Iterable[Any]:
-    person = invented.person(dice, today)
+    person = fake_people.person(dice, today)
     asked = today - timedelta(days=dice.randint(1, 400))
     values = {**person.attributes, "interests": _list(person.attributes["interests"])}
     return (
         f"sample-{number:04d}",
-        invented.address(dice),
-        invented.pick(dice, invented.PLATFORMS),
-        dice.choice(invented.VERSIONS),
+        fake_people.address(dice),
+        fake_people.pick(dice, fake_people.PLATFORMS),
+        dice.choice(fake_people.VERSIONS),
         person.locale,
         person.timezone,
         "yes" if dice.random() < SUBSCRIBED else "no",

@@ -1,1 +1,1 @@
-"""What all endpoints are built of: authentication, strict JSON, pages, tags, idempotency, refusals."""
+"""What all endpoints are built of: authentication, strict JSON, pages, idempotency, refusals."""

@@ -18,7 +18,7 @@ from notifications.api.person.view import PersonsView
 from notifications.api.reading import read_answers
 from notifications.api.shapes import PreferencesField
 from notifications.people.consent.category import Category, slugs_of
-from notifications.people.consent.saying import say
+from notifications.people.consent.record import say
 from notifications.people.contact import Contact
 
 SOURCE = "app"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from notifications.fcm.fcm import FcmGateway
-from notifications.fcm.transport.over_aiohttp import AiohttpGateway
+from notifications.fcm.transport.aiohttp_transport import AiohttpGateway
 from notifications.fcm.transport.pool import WireGateway
 from notifications.proxy import Proxy, proxy_to
 

@@ -18,15 +18,15 @@ from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 
 from notifications.outgoing.call import Call
-from notifications.outgoing.ways import posting
-from notifications.outgoing.ways.posting import Answer
+from notifications.outgoing.ways import https_post
+from notifications.outgoing.ways.https_post import Answer
 
 TOTAL_SECONDS = 25.0  # less than claiming.UNDER_WAY, with the last command
 
 
 def send(message: EmailMessage) -> Answer:
     """Never raises for what the mail server did."""
-    began = posting.now()
+    began = https_post.now()
     if not settings.EMAIL_IS_SET:
         return Answer(error=Call.Error.NO_EMAIL)
     message.connection = get_connection()
@@ -34,8 +34,8 @@ def send(message: EmailMessage) -> Answer:
         with _ended(message.connection):
             message.send()
     except Exception as error:  # of smtplib, ssl and sockets
-        return posting.failed(error, began, otherwise=Call.Error.REFUSED)
-    return Answer(took_ms=posting.since(began))
+        return https_post.failed(error, began, otherwise=Call.Error.REFUSED)
+    return Answer(took_ms=https_post.since(began))
 
 
 @contextlib.contextmanager

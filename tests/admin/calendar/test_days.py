@@ -12,10 +12,10 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.admin.calendar.quota import beside
+from campaigns.admin.calendar.quota import day_panel
 from campaigns.audiences import estimating
 from campaigns.planning import calendar
-from campaigns.planning.collisions import both
+from campaigns.planning.collisions import overlap
 from campaigns.planning.quota import planned, sizes
 from notifications.people.project import Project
 from notifications.postgres.budget import Busy, TooSlow
@@ -96,7 +96,7 @@ def test_a_calendar_that_nobody_has_time_to_reckon_says_so(
     def busy(*_: object) -> None:
         raise Busy
 
-    monkeypatch.setattr(beside, "days", busy)
+    monkeypatch.setattr(day_panel, "days", busy)
     page = desk.open("campaigns_calendar_days", day="2031-05-14", zone="UTC", view="week")
     assert "Try again in a moment." in page
 
@@ -220,21 +220,21 @@ def test_what_takes_too_long_is_estimated_or_said_not_to_be_counted(
     for number in range(2):
         scheduled(project, NINE + number * HOUR, name=f"Sale {number}")
     monkeypatch.setattr(estimating, "MOST", 100.0)
-    count = both._count
+    count = overlap._count
 
     def only_a_part(*asked: Any) -> int:
         if asked[-1] is None:
             raise TooSlow
         return count(*asked)
 
-    monkeypatch.setattr(both, "_count", only_a_part)
+    monkeypatch.setattr(overlap, "_count", only_a_part)
     assert "About 3 people would get both" in days(desk)["2031-05-14"]
     cache.clear()
 
     def never(*asked: Any) -> int:
         raise TooSlow
 
-    monkeypatch.setattr(both, "_count", never)
+    monkeypatch.setattr(overlap, "_count", never)
     said = "How many would get both “Sale 0” and “Sale 1” was not counted."
     assert said in days(desk)["2031-05-14"]
 

@@ -18,7 +18,7 @@ from campaigns.runs.best_hour import Opens
 from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.variants.group import HOLDOUT
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow

@@ -12,7 +12,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.planning.campaign import Campaign
 from notifications.keys.credentials import ServiceAccount
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller

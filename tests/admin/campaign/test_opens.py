@@ -13,8 +13,8 @@ from campaigns.runs.claiming import claim
 from campaigns.runs.run import Run
 from campaigns.runs.series import repeated
 from campaigns.sending.sending import Sending
+from notifications.pacing.fcm_signals import Heard
 from notifications.pacing.gate import Gate
-from notifications.pacing.heard import Heard
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.admin.campaign.estimate import rate_of

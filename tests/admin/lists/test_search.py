@@ -9,10 +9,10 @@ from django.conf import LazySettings
 from django.db import connection
 from django.urls import reverse
 
+from notifications.people.address_suffix import ending_in
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
-from notifications.people.tails import ending_in
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.given.builders import (

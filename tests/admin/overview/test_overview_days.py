@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.admin.overview.days import days_of
+from campaigns.admin.overview.daily_bars import days_of
 from campaigns.figures import sent
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Window

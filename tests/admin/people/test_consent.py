@@ -14,7 +14,7 @@ from campaigns.admin.category import category as category_page
 from campaigns.admin.category import kind as kind_dialog
 from notifications.people.consent.category import Category
 from notifications.people.consent.change import ConsentChange
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.consent.suppression import Suppression, suppress
 from notifications.people.contact import Contact
 from notifications.people.project import Project

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.audiences.happened import past
+from campaigns.audiences.behavior import past
 from campaigns.audiences.words import sentence
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign

@@ -9,7 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns.admin.run.result import beside
+from campaigns.admin.run.result import compare_runs
 from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report
 from campaigns.engine import forgetting
@@ -94,7 +94,7 @@ def test_a_comparison_without_new_people_shows_those_there_are(
 def test_pages_go_on_to_the_end(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beside, "PAGE", 2)
+    monkeypatch.setattr(compare_runs, "PAGE", 2)
     make_people(project, 5)
     run, newer = make_run(project), make_run(project)
     names, url = [], f"?with={run.pk}&who=both"

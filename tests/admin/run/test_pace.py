@@ -14,8 +14,8 @@ from campaigns.planning.course import forecast
 from campaigns.results import why_this_rate
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
+from notifications.pacing.fcm_signals import Heard
 from notifications.pacing.gate import Gate, Limit, cold_rate, full_rate
-from notifications.pacing.heard import Heard
 from notifications.pacing.load import Load
 from notifications.people.project import Project
 from tests.admin.desk import Desk, messages_of

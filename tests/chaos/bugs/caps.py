@@ -33,12 +33,12 @@ def _slow_windows() -> None:
 def _messages_leave_places() -> None:
     from django.db import connection
 
-    from campaigns.runs.caps import places
+    from campaigns.runs.caps import reserved_places
     from campaigns.runs.run import Run
 
     def kept_above(run: Run) -> list[int]:
         with connection.cursor() as cursor:
-            cursor.execute(*places._kept_above(run.project_id, run.precedence))
+            cursor.execute(*reserved_places._kept_above(run.project_id, run.precedence))
             return [pk for (pk,) in cursor.fetchall()]
 
-    patch(places, "kept_above", kept_above)
+    patch(reserved_places, "kept_above", kept_above)

@@ -20,7 +20,7 @@ def _each_its_own() -> None:
 def _deaf_to_retry_after() -> None:
     """Whatever FCM says, the next request leaves at once."""
     from notifications.fcm import verdicts
-    from notifications.pacing.heard import Heard
+    from notifications.pacing.fcm_signals import Heard
 
     patch(verdicts, "retry_after", lambda *args, **more: 0.0)
     patch(Heard, "closes_for", property(lambda heard: 0.0))
@@ -29,9 +29,9 @@ def _deaf_to_retry_after() -> None:
 @bug("tries again at once", fault="F38")
 def _at_once() -> None:
     """Without waiting, so that an FCM in trouble gets more of the same."""
-    from campaigns.sending import judging
+    from campaigns.sending import judge_answers
 
-    patch(judging, "_wait", lambda tries, outcome: timedelta(seconds=0.1))
+    patch(judge_answers, "_wait", lambda tries, outcome: timedelta(seconds=0.1))
 
 
 @bug("an answer is an answer", fault="F39 F42")
@@ -40,9 +40,9 @@ def _an_answer() -> None:
     from dataclasses import replace
 
     from campaigns.runs.ledger import Retry
-    from campaigns.sending import judging
+    from campaigns.sending import judge_answers
 
-    again = judging._again
+    again = judge_answers._again
 
     def again_unmarked(left: Any, *rest: Any) -> Any:
         verdict = again(left, *rest)
@@ -51,7 +51,7 @@ def _an_answer() -> None:
             return verdict
         return replace(verdict, left=replace(verdict.left, copies=0))
 
-    patch(judging, "_again", again_unmarked)
+    patch(judge_answers, "_again", again_unmarked)
 
 
 @bug("sends again whatever was asked for", fault="F42h")
@@ -84,18 +84,20 @@ def _only_a_503() -> None:
 @bug("never enough", fault="F66")
 def _never_enough() -> None:
     """However many requests may have arrived, there is another one."""
-    from campaigns.sending import judging
+    from campaigns.sending import judge_answers
 
-    patch(judging, "MOST_COPIES", 100)
-    patch(judging, "MOST_BROKEN", 100)
+    patch(judge_answers, "MOST_COPIES", 100)
+    patch(judge_answers, "MOST_BROKEN", 100)
 
 
 @bug("no token, no chance", fault="F46")
 def _no_chance() -> None:
     """A token endpoint that does not answer is held against the recipient."""
-    from campaigns.sending import judging
+    from campaigns.sending import judge_answers
 
-    patch(judging, "_is_hopeless", lambda left, outcome, *more: outcome.reason == "unreachable")
+    patch(
+        judge_answers, "_is_hopeless", lambda left, outcome, *more: outcome.reason == "unreachable"
+    )
 
 
 @bug("connects without end", fault="F40")

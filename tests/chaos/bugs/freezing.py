@@ -73,7 +73,7 @@ def _keeps_the_part() -> None:
 @bug("parts follow the people", fault="F68m")
 def _parts_follow_the_people() -> None:
     """A device that moves between two parts is in both, or in neither."""
-    from campaigns.audiences.happened.kind import Sql
+    from campaigns.audiences.behavior.kind import Sql
     from campaigns.engine import freezing
     from campaigns.runs.run import Run
 

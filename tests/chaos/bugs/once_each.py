@@ -15,7 +15,7 @@ def _only_those_surely_reached() -> None:
 
 @bug("a run goes to those who have had it, too", fault="F105")
 def _to_everybody() -> None:
-    from campaigns.audiences.happened.kind import Sql
+    from campaigns.audiences.behavior.kind import Sql
     from campaigns.engine import freezing
 
     patch(freezing, "_have_not_had_it", lambda _run: Sql("TRUE"))

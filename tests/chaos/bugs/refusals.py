@@ -26,11 +26,11 @@ def _knocks() -> None:
 
 @bug("the dead are tried again", fault="F36")
 def _tried_again() -> None:
-    from campaigns.sending import judging
+    from campaigns.sending import judge_answers
     from notifications.gateway import Verdict
 
-    patch(judging, "REFUSED", judging.REFUSED - {Verdict.DEAD_ADDRESS})
-    patch(judging, "AGAIN", judging.AGAIN | {Verdict.DEAD_ADDRESS})
+    patch(judge_answers, "REFUSED", judge_answers.REFUSED - {Verdict.DEAD_ADDRESS})
+    patch(judge_answers, "AGAIN", judge_answers.AGAIN | {Verdict.DEAD_ADDRESS})
 
 
 @bug("every 400 is the address's fault", fault="F47")

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
-from notifications.people.consent.saying import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, Word, say
 from notifications.people.consent.suppression import suppress
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene, query

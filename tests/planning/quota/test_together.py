@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.planning.course.course import foresee
-from campaigns.planning.quota.together import QUARTER, Asks, Gate, Goes, together
+from campaigns.planning.quota.shared_gate import QUARTER, Asks, Gate, Goes, together
 from campaigns.planning.solver import solving
 from campaigns.planning.solver.asking import Answer, ask
 from campaigns.planning.solver.capacity import Capacity

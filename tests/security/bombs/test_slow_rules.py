@@ -11,7 +11,7 @@ from campaigns.admin.audience import inquiry
 from campaigns.api import audiences
 from campaigns.audiences import estimating, reach, selection, vocabulary, why
 from campaigns.audiences.audience import Audience
-from campaigns.audiences.happened.kind import Sql
+from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.selection import joined
 from campaigns.planning import outlook
 from campaigns.planning.launch_check import samples

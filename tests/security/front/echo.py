@@ -16,7 +16,7 @@ from typing import Any
 import django
 
 from config.front.front import Front
-from config.front.limits import Limits
+from config.front.worker_limits import Limits
 
 django.setup()  # the front's own answers are translated
 OF_THE_REQUEST = ("HTTP_", "CONTENT_", "PATH_INFO", "QUERY_", "REMOTE_", "REQUEST_", "SCRIPT_")

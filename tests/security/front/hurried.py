@@ -7,8 +7,8 @@ import os
 
 from config import wsgi
 from config.front.front import Front
-from config.front.limits import Limits
 from config.front.sockets import allow_many
+from config.front.worker_limits import Limits
 
 allow_many()
 application = Front(wsgi.application, Limits(**json.loads(os.environ.get("HURRIED", "{}"))))

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from config.front.front import Front
-from config.front.hands.way import Said, Way
-from config.front.limits import Limits
+from config.front.hands.batched_route import Said, Way
 from config.front.refusals import Refused
+from config.front.worker_limits import Limits
 from tests.security.front.scope import SCOPE
 
 SENDING = ["/api/v1/messages", "/api/v1/messages/bulk"]

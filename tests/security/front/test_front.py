@@ -18,7 +18,7 @@ from django.core.cache import caches
 
 from config.front.command import command
 from config.front.front import Front
-from config.front.limits import Limits
+from config.front.worker_limits import Limits
 from config.stack.answers import http
 from tests.given.waiting import eventually
 from tests.roles.every_page import HEADERS

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from config.front.front import Front
-from config.front.limits import Limits
+from config.front.worker_limits import Limits
 from tests.security.front.scope import SCOPE
 
 

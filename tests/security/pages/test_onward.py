@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from notifications.admin.ui import onward
+from notifications.admin.ui import safe_redirect
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.api.caller import Caller
@@ -49,7 +49,7 @@ CURRENT = (  # headers a script or a proxy can write
 
 @pytest.mark.parametrize("wanted", FOREIGN)
 def test_nobody_is_sent_on_to_another_site(wanted: str) -> None:
-    assert onward.page(wanted) == "/admin/"
+    assert safe_redirect.page(wanted) == "/admin/"
     client = logged_in(Role.VIEWER)
     reply = client.post(reverse("admin:project_switch"), {"next": wanted})
     assert reply["Location"] == "/admin/"
@@ -57,7 +57,7 @@ def test_nobody_is_sent_on_to_another_site(wanted: str) -> None:
 
 @pytest.mark.parametrize("wanted", OURS)
 def test_a_page_of_ours_is_gone_on_to(wanted: str) -> None:
-    assert onward.page(wanted) == wanted
+    assert safe_redirect.page(wanted) == wanted
 
 
 @pytest.mark.parametrize("current", CURRENT)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from campaigns.texts import liquid
 from campaigns.texts.content import in_language
-from campaigns.texts.snippets import judging
+from campaigns.texts.snippets import validation
 from notifications.people.project import Project
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_snippet, make_template
@@ -95,9 +95,9 @@ def test_nothing_comes_of_a_snippet_and_the_text_around_it_that_neither_said(
 ) -> None:
     """With the snippet in, a text asks for what both asked for alone, or it is refused."""
     source = f"{before}{{{{ snippet.s }}}}{after}"
-    if judging.of_snippet(said) or liquid.problems(source):
+    if validation.of_snippet(said) or liquid.problems(source):
         return
-    if judging.of_mentions(source, {"s"}):
+    if validation.of_mentions(source, {"s"}):
         return
     snippets = {"s": {"text": said, "locales": {}}}
     content = {"title": source, "body": "", "image": "", "link": "", "data": {}, "locales": {}}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from campaigns.texts import liquid
 from campaigns.texts.template import Template
-from campaigns.texts.translating import as_csv, as_xliff, bringing
+from campaigns.texts.translating import as_csv, as_xliff, upload_changes
 from campaigns.texts.translating.units import carried
 
 NAMES = st.sampled_from(["first_name", "city", "order.number", "snippet.footer"])
@@ -51,7 +51,7 @@ def files(template: Template) -> dict[str, str]:
 @given(templates())
 def test_what_goes_out_and_comes_back_changes_nothing(template: Template) -> None:
     for kind, file in files(template).items():
-        proposal = bringing.propose(template, bringing.read(kind, file.encode()))
+        proposal = upload_changes.propose(template, upload_changes.read(kind, file.encode()))
         assert (proposal.changes, proposal.refused) == ([], []), kind
         assert proposal.locales == template.locales
 
@@ -62,7 +62,7 @@ def test_what_comes_into_an_empty_template_is_what_went_out(
 ) -> None:
     for kind, file in files(template).items():
         empty = Template(title=template.title, body=template.body, data=template.data)
-        proposal = bringing.propose(empty, bringing.read(kind, file))
+        proposal = upload_changes.propose(empty, upload_changes.read(kind, file))
         assert proposal.refused == [], kind
         said = {tag: texts for tag, texts in template.locales.items() if texts}
         assert {tag: _carried(texts) for tag, texts in said.items()} == proposal.locales
@@ -80,7 +80,7 @@ def test_a_translation_is_taken_exactly_when_its_variables_are_those_of_the_main
 ) -> None:
     template = Template(title=source, body="B")
     file = as_csv.written({**template.written(), "locales": {"ko": {"title": text}}})
-    proposal = bringing.propose(template, bringing.read("csv", file))
+    proposal = upload_changes.propose(template, upload_changes.read("csv", file))
     if liquid.paths(source) == liquid.paths(carried(text)):
         assert proposal.locales == {"ko": {"title": carried(text)}}
         assert proposal.refused == []

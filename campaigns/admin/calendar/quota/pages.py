@@ -15,15 +15,15 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns.admin.calendar.quota.asked import Another
 from campaigns.admin.calendar.quota.heat import Heat, heat, levels
+from campaigns.admin.calendar.quota.planner_form import Another
 from campaigns.admin.calendar.span import Span, day_of, spoken, zone_of
 from campaigns.figures.hours import hours_of, of_day
 from campaigns.planning.course.forecast import number
-from campaigns.planning.quota import firebase, pushing, sizes
+from campaigns.planning.quota import delays, firebase, sizes
+from campaigns.planning.quota.delays import Outcome
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.planned import Planned, reckoned
-from campaigns.planning.quota.pushing import Outcome
 from notifications.admin.ui.chosen import chosen, projects
 from notifications.admin.ui.page import page_url
 from notifications.people.project import Project
@@ -143,7 +143,7 @@ def _outcome(form: Another, mine: Firebase, zone: str) -> dict[str, Any]:
     if asks is None:
         return {"uncounted": True}
     campaign = form.cleaned_data.get("campaign")
-    outcome = pushing.with_another(asks, mine, form.now, of=campaign)
+    outcome = delays.with_another(asks, mine, form.now, of=campaign)
     return {
         "begins": local(asks.rules.start, zone, SHORT_DAY_AND_CLOCK),
         "ends": local(outcome.ends_at, zone, SHORT_DAY_AND_CLOCK) if outcome.ends_at else "–",
@@ -167,4 +167,4 @@ def _held_up(outcome: Outcome) -> str:
     if outcome.ends_at is None or outcome.alone_ends_at is None:
         return ""
     later = outcome.ends_at - outcome.alone_ends_at
-    return in_words(later) if later >= pushing.WORTH_SAYING else ""
+    return in_words(later) if later >= delays.WORTH_SAYING else ""

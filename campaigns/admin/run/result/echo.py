@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.admin.run.result.bars import Bars, Called, drawn
-from campaigns.admin.run.result.cuts import SHOWN, TITLES, in_words
+from campaigns.admin.run.result.by_property import SHOWN, TITLES, in_words
 from campaigns.engagement import goal_in_words
 from campaigns.engagement.funnel import (
     SLOT_MINUTES,
@@ -33,7 +33,7 @@ from campaigns.planning.course.opens import Opens
 from campaigns.results import breakdown
 from campaigns.runs import sums
 from campaigns.runs.run import Run
-from notifications.admin.ui.coming_back import COMING_BACK
+from notifications.admin.ui.polling import COMING_BACK
 from notifications.values.moments import SHORT_DAY_AND_CLOCK, local
 from notifications.values.shares import share, width
 

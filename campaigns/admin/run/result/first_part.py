@@ -7,8 +7,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.canary import shown
-from campaigns.canary.shown import Phase
+from campaigns.canary import progress
+from campaigns.canary.progress import Phase
 from campaigns.runs.run import Run
 from campaigns.verbs import CANCEL, GO_ON, RESUME, Verb
 
@@ -16,11 +16,11 @@ STOP_HERE = _("Stop here")
 
 
 def picture(run: Run, now: datetime) -> dict[str, Any]:
-    first = shown.shown(run)
-    return {"first": first, "first_left": shown.left(first.part, now) if first else None}
+    first = progress.shown(run)
+    return {"first": first, "first_left": progress.left(first.part, now) if first else None}
 
 
-def steered_by(first: shown.Shown | None) -> list[tuple[Verb, Any]]:
+def steered_by(first: progress.Shown | None) -> list[tuple[Verb, Any]]:
     """What a person may do about it now, and what that is called here. A resume is for whoever it
     asked; a pause of another cause is resumed above."""
     if first is None or first.phase in (Phase.WENT_ON, Phase.STOPPED):

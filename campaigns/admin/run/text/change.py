@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from campaigns.admin.run.dialogs import RunDialog
 from campaigns.admin.run.result.as_sent import Reading
-from campaigns.admin.run.text.said import snippets
+from campaigns.admin.run.text.revisions import snippets
 from campaigns.engine import cancelling
 from campaigns.planning.correcting import MAIN as MAIN_TEXT
 from campaigns.planning.new_text import changing, handing_on, skipping
@@ -29,7 +29,7 @@ from campaigns.runs.variants.group import MAIN, in_words, name_of
 from campaigns.texts import comparison, preview
 from campaigns.texts.content import TEXTS
 from campaigns.texts.liquid import Problem
-from campaigns.texts.writing.places import place, shown
+from campaigns.texts.writing.field_labels import place, shown
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.widgets import LineInput
 from notifications.values import exact

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import IntegrityError, connection
 
-from notifications.people.consent.saying import Words, say_all
+from notifications.people.consent.record import Words, say_all
 from notifications.people.contact import Contact
 from notifications.people.device import Device, remove
 from notifications.people.erased import forget_people

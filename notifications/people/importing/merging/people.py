@@ -105,7 +105,7 @@ UNION ALL
 SELECT external_id, each.key, each.value::bool, said_at
 FROM {table}, jsonb_each(choices) each WHERE {range} AND choices IS NOT NULL
 """
-# Whose answer will change, or be their first: decided as in consent/saying.py.
+# Whose answer will change, or be their first: decided as in consent/record.py.
 ANSWERS = """
 UPDATE import_known k SET touched = TRUE
 FROM (
@@ -129,7 +129,7 @@ FROM (
 WHERE news.external_id = k.external_id AND NOT k.created
 """
 # Whom the file unsubscribes or subscribes again, from everything or from a category: one answer of
-# each person and category, chosen as in consent/saying.py. People who do not exist yet were never
+# each person and category, chosen as in consent/record.py. People who do not exist yet were never
 # unsubscribed.
 TURNED = """
 SELECT count(*) FILTER (WHERE category = '' AND was AND NOT wanted),

@@ -1,0 +1,141 @@
+"""What a person should know before something is moved to another time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from campaigns.audiences import estimating, reach
+from campaigns.audiences.reach import Reach
+from campaigns.planning.launch_check import quiet
+from campaigns.planning.quota import sizes
+from campaigns.planning.quota.reschedule import Moved, moved
+from campaigns.planning.solver.rules import Skip
+from campaigns.runs.run import Run
+from notifications.postgres.budget import Busy, clock, one_of_few, until
+from notifications.values.moments import DAY_AND_CLOCK, in_words, local, roughly
+
+NEAR = timedelta(minutes=30)
+NEIGHBOURS_NAMED = 3
+
+
+@dataclass
+class Met:
+    """A run at another time; or `one` of its series, due then, that has no run yet."""
+
+    run: Run
+    to: datetime
+    now: datetime
+    clock: str
+    one: datetime | None = None
+
+    @cached_property
+    def reach(self) -> Reach | None:
+        """None: its rules are broken, or hold PostgreSQL up. It can still be moved."""
+        with suppress(ValidationError):
+            return reach.exact(self.run.project_id, self.run.rules)
+        return None
+
+    @cached_property
+    def moved(self) -> Moved | None:
+        """None: nobody could count them in time. It can still be moved."""
+        with (
+            suppress(Busy),
+            one_of_few(self.run.project_id),
+            until(clock() + sizes.COUNTING_SECONDS),
+        ):
+            return moved(self.run, self.to, self.now, one=self.one)
+        return None
+
+    @property
+    def ends(self) -> datetime | None:
+        return self.moved.goes.ends_at if self.moved else None
+
+    @cached_property
+    def said(self) -> list[str]:
+        said = [self._neighbours(), *self._slower(), self._quiet(), self._too_late()]
+        return [text for text in [*said, self._nobody()] if text]
+
+    def _neighbours(self) -> str:
+        lasts = max(NEAR, self.ends - self.to) if self.ends else NEAR
+        others = Run.objects.filter(project=self.run.project_id, finished_at=None)
+        near = others.filter(scheduled_at__gt=self.to - NEAR, scheduled_at__lt=self.to + lasts)
+        if self.one is None:
+            near = near.exclude(pk=self.run.pk)
+        near = near.select_related("campaign")
+        found = list(near[: NEIGHBOURS_NAMED + 1])
+        if not found:
+            return ""
+        names = ", ".join(f"“{run.campaign}”" for run in found[:NEIGHBOURS_NAMED])
+        text = ngettext(
+            "Near that time there is also %(names)s: some people may hear from you twice, and "
+            "both share the project's rate.",
+            "Near that time there are also %(names)s: some people may hear from you more than "
+            "once, and all share the project's rate.",
+            len(found),
+        )
+        return text % {"names": names + (" …" if len(found) > NEIGHBOURS_NAMED else "")}
+
+    def _slower(self) -> Iterator[str]:
+        """Whom it would slow down there."""
+        found = self.moved.slower if self.moved else []
+        mine = [one for one in found if one.planned.campaign.project_id == self.run.project_id]
+        for one in mine[:NEIGHBOURS_NAMED]:
+            said = _("“%(campaign)s” would end %(later)s later, about %(when)s.")
+            yield said % {
+                "campaign": one.planned.campaign,
+                "later": in_words(one.later),
+                "when": self._local(one.ends_at),
+            }
+        if more := len(found) - len(mine[:NEIGHBOURS_NAMED]):
+            said = ngettext(
+                "%(count)s more would end later.", "%(count)s more would end later.", more
+            )
+            yield said % {"count": more}
+
+    def _too_late(self) -> str:
+        """For whom the rate is too low; who would wake too late is said with the quiet hours."""
+        if self.moved is None:
+            return ""
+        count = self.moved.goes.skipped.get(Skip.EXPIRED, 0)
+        said = ngettext(
+            "For %(count)s message it would be too late: it expires before its turn.",
+            "For %(count)s messages it would be too late: they expire before their turn.",
+            count,
+        )
+        return said % {"count": f"{count:,}"} if count else ""
+
+    def _quiet(self) -> str:
+        if self.reach is None or not self.reach.devices:
+            return ""
+        seconds = estimating.SAMPLE_SECONDS
+        return quiet.warning(self.run, self.run.rules, self.to, self.clock, seconds=seconds)
+
+    def _nobody(self) -> str:
+        if self.reach is None:
+            return _("The people its rules select could not be counted.")
+        return "" if self.reach.devices else _("At the moment, nobody would be reached.")
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """For the dialog's table."""
+        return {
+            "said": self._local(self.to),
+            "reach": self.reach,
+            "sent_to": self.moved.goes.asks.gets_it if self.moved else None,
+            "meets": self.said,
+            "takes": roughly(self.ends - self.to) if self.ends else "",
+            "ends": self._local(self.ends) if self.ends else "",
+        }
+
+    def _local(self, at: datetime) -> str:
+        """The zone stands beside the field."""
+        return local(at, self.clock, DAY_AND_CLOCK)

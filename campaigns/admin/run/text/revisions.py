@@ -1,0 +1,81 @@
+"""What a run said: each revision of its text, how many got it, and what it changed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from campaigns.runs.revisions import shares
+from campaigns.runs.revisions.revision import FIRST
+from campaigns.runs.run import Run
+from campaigns.runs.variants.group import in_words
+from campaigns.runs.variants.variant import as_launched, has_variants
+from campaigns.texts.comparison import changes
+from campaigns.texts.writing.field_labels import Shown, shown
+from notifications.staff.actors import who
+
+
+@dataclass(frozen=True)
+class Said:
+    """One revision, and what became of those who were sent it."""
+
+    number: int
+    by: str
+    at: datetime
+    counts: shares.Counts
+    variants: str = ""  # that changed, in words, of a run that has several
+
+    @property
+    def got(self) -> int:
+        return shares.got(self.counts)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What one revision changed of the one before."""
+
+    number: int
+    changes: list[Shown]
+    snippets: list[tuple[str, int]]  # that read differently, each with its own revision
+    variant: str = ""
+
+
+def counted(run: Run) -> list[Said]:
+    """The first one first; nothing of a run whose text nobody changed."""
+    if run.revision == FIRST:
+        return []
+    counts = shares.by_revision(run)
+    first = Said(FIRST, who(run.launched_by), run.launched_at, counts[FIRST])
+    whose: dict[int, list[str]] = defaultdict(list)
+    later = {}
+    for number, variant, by, at in run.revisions.values_list("number", "variant", "by", "at"):
+        whose[number].append(_words(run, variant))
+        later[number] = (who(by), at)
+    each = [
+        Said(number, *about, counts[number], ", ".join(whose[number]))
+        for number, about in later.items()
+    ]
+    return [first, *each]
+
+
+def changes_of(run: Run) -> dict[str, Any]:
+    if run.revision == FIRST:
+        return {}
+    said, found = as_launched(run), []
+    for one in run.revisions.all():
+        before, said[one.variant] = said[one.variant], one.content
+        differing = shown(changes(before, one.content))
+        about = snippets(before, one.content), _words(run, one.variant)
+        found.append(Changed(one.number, differing, *about))
+    return {"text_changes": found[::-1]}
+
+
+def _words(run: Run, variant: int) -> str:
+    return in_words(variant) if has_variants(run) else ""
+
+
+def snippets(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, int]]:
+    old, new = before.get("snippets", {}), after.get("snippets", {})
+    return [(name, new[name]["revision"]) for name in new if old.get(name, new[name]) != new[name]]

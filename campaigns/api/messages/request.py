@@ -1,0 +1,363 @@
+"""What a program asks of a message: to whom, what it says and how it is sent."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import orjson
+from django.core.exceptions import ValidationError as Invalid
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from campaigns.api.templates import Buttons, Languages, Options, Texts
+from campaigns.runs.messages.day import LONGEST
+from campaigns.runs.messages.many import AT_ONCE
+from campaigns.runs.run import Run
+from campaigns.texts.snippets import usage
+from campaigns.texts.template import Template
+from notifications.api.base.fields import (
+    MOST_NAMED,
+    CountedList,
+    JsonObject,
+    Moment,
+    StrictSerializer,
+)
+from notifications.api.named import ExternalId
+from notifications.api.reading import read_person
+from notifications.api.shapes import MAX_DEVICES, DeviceSerializer
+from notifications.people.attributes import types_of
+from notifications.people.consent.category import Category
+from notifications.people.contact import validate_number
+from notifications.people.device import MAX_ADDRESS
+from notifications.people.registry import Person
+from notifications.people.retention import MOST_DAYS
+from notifications.values import exact, flaws
+
+A_DAY = 86_400
+CHECKED = 1_000  # contents remembered as in order
+_own = threading.local()
+WHOM = ("contact", "contacts", "list", "device")
+OF_A_PERSON = ("attributes", "locale", "timezone", "devices")
+EITHER = "Give one of contact, contacts, list and device."
+MOST_OF_ARTICLE = 256 * 1024  # bytes
+LEAST_QUIET, MOST_QUIET = 15, 600  # seconds; a feed notes every ten who is there
+NOT_INTO_INBOX = "This is for the inbox only; give inbox: true with it."
+ONE_TEXT = "Give either template or content."
+ONLY_PEOPLE = "Only people can be created: name them in to.contact or to.contacts."
+OF_ONE_NEW = 'Only with to.contact and "create": true.'
+OVER = (
+    "Lies so far back that its ttl_seconds are over: nobody would get it. Leave it out to send now."
+)
+ONE_EACH = "In messages/bulk each message goes to one contact or device. Use POST messages."
+# What a word says to each platform. None: as it is without any, which is 10 for what is shown.
+PRIORITIES: dict[str, dict[str, dict[str, Any]]] = {
+    "high": {
+        "android": {"priority": "high"},
+        "ios": {"priority": None},
+        "web": {"urgency": "high"},
+    },
+    "normal": {
+        "android": {"priority": "normal"},
+        "ios": {"priority": 5},
+        "web": {"urgency": "normal"},
+    },
+}
+
+
+@extend_schema_field(DeviceSerializer)
+class NewDevice(JsonObject):
+    """Judged with its person, as in contacts."""
+
+
+class AnyText(serializers.CharField):
+    """Empty, or left out."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, allow_blank=True, trim_whitespace=False, **options)
+
+
+class ToSerializer(StrictSerializer):
+    """One person on all their devices, one device, up to 1,000 people, or a static list."""
+
+    contact = ExternalId(required=False, help_text="The person's external id.")
+    contacts = CountedList(
+        child=ExternalId(),
+        required=False,
+        allow_empty=False,
+        max_length=AT_ONCE,
+        help_text="External ids. One call, one text, each of them by themselves.",
+    )
+    list = serializers.IntegerField(
+        min_value=1, max_value=2**63 - 1, required=False, help_text="The id of a static list."
+    )
+    device = serializers.CharField(
+        required=False, max_length=MAX_ADDRESS, help_text="The address of one of their devices."
+    )
+    attributes = JsonObject(required=False, help_text="Of the person, if they are created.")
+    locale = serializers.CharField(max_length=35, required=False, allow_blank=True)
+    timezone = serializers.CharField(max_length=64, required=False, allow_blank=True)
+    devices = CountedList(
+        child=NewDevice(), required=False, max_length=MAX_DEVICES, help_text="Likewise."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if sum(name in attrs for name in WHOM) != 1:
+            raise serializers.ValidationError({"contact": EITHER})
+        return attrs
+
+
+class ContentSerializer(StrictSerializer):
+    """The text itself, as a template has it."""
+
+    title = serializers.CharField(max_length=500, trim_whitespace=False)
+    body = serializers.CharField(max_length=4_000, trim_whitespace=False)
+    image = AnyText(max_length=2_000, help_text="An https address.")
+    link = AnyText(max_length=2_000, help_text="Opened when tapped.")
+    buttons = Buttons(help_text="At most three, as a template's.")
+    # The metaclass takes declared fields off the class, so Serializer.data is still there.
+    data = Texts(required=False, help_text="Extra texts for the app.")  # type: ignore[assignment]
+    locales = Languages(required=False, help_text="By language tag.")
+
+
+class DeduplicateSerializer(StrictSerializer):
+    """A second call with this key makes no second message."""
+
+    key = serializers.CharField(max_length=200)
+    window_seconds = serializers.IntegerField(
+        min_value=1, max_value=LONGEST, default=A_DAY, help_text="How long the key is remembered."
+    )
+
+
+@extend_schema_field(OpenApiTypes.OBJECT)
+class Variables(JsonObject):
+    """Their numbers stay as they came, and may be as long as those of a person's attributes."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        read = super().to_internal_value(data)
+        refuse(read, _too_long)
+        return read
+
+
+def _too_long(value: Any) -> str:
+    try:
+        validate_number(value) if isinstance(value, int | float) else None
+    except Invalid as error:
+        return str(error.messages[0])
+    return ""
+
+
+def refuse(value: Any, wrong: Callable[[Any], str]) -> None:
+    """By name what is wrong in an object."""
+    found = islice(flaws.within(value, wrong), MOST_NAMED)
+    if said := {flaw.within(0): flaw.message for flaw in found}:
+        raise serializers.ValidationError(said)
+
+
+class MessageSerializer(StrictSerializer):
+    """A message to one person."""
+
+    to = ToSerializer()
+    create = serializers.BooleanField(  # type: ignore[assignment]  # as Serializer.data
+        default=False, help_text="Create who is not known, with what `to` says of them."
+    )
+    template = serializers.IntegerField(min_value=1, required=False)
+    content = ContentSerializer(required=False)
+    variables = Variables(
+        required=False, help_text="Values for the text; they win over the person's attributes."
+    )
+    category = serializers.IntegerField(min_value=1, required=False, allow_null=True)
+    ttl_seconds = serializers.IntegerField(
+        min_value=1, max_value=LONGEST, default=A_DAY, help_text="Counted from `at`."
+    )
+    collapse = serializers.CharField(
+        max_length=64,
+        required=False,
+        help_text="A phone shows only the last message with the same value.",
+    )
+    priority = serializers.ChoiceField(
+        choices=list(PRIORITIES),
+        required=False,
+        error_messages={"invalid_choice": "Use high or normal."},
+        help_text="high wakes the phone, normal may wait until it is in use.",
+    )
+    options = Options(
+        required=False, help_text='Per platform: {"android": {"channel_id": "orders"}}.'
+    )
+    on_unknown = serializers.ChoiceField(
+        choices=Run.OnUnknown.choices,
+        default="resend",
+        error_messages={"invalid_choice": "Use resend or hold."},
+        help_text="What to do when an answer of FCM is lost: resend or hold.",
+    )
+    at = Moment(
+        required=False, help_text="When to send it, at most 28 days ahead; without it, now."
+    )
+    deduplicate = DeduplicateSerializer(required=False)
+    inbox = serializers.BooleanField(
+        default=False, help_text="Also into the person's inbox, whether or not a phone is reached."
+    )
+    article = serializers.CharField(
+        required=False,
+        trim_whitespace=False,
+        max_length=MOST_OF_ARTICLE,
+        help_text="A long text for the inbox, which the push only announces; at most 256 kB.",
+    )
+    quiet_if_online = serializers.IntegerField(
+        min_value=LEAST_QUIET,
+        max_value=MOST_QUIET,
+        required=False,
+        help_text="Seconds: do not ring who had their inbox open within them, in GET "
+        "me/inbox/stream. The item is there all the same.",
+    )
+    inbox_days = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_DAYS,
+        required=False,
+        help_text="Gone from the inbox after as many days; without it, as the project keeps them.",
+    )
+
+    def validate_options(self, options: dict[str, Any]) -> Any:
+        """A phone knows no larger numbers than a double."""
+        refuse(options, flaws.too_large)
+        return orjson.loads(exact.dumps(options))
+
+    def validate_article(self, article: str) -> str:
+        if (size := len(article.encode())) > MOST_OF_ARTICLE:
+            said = f"At most {MOST_OF_ARTICLE:,} bytes; it has {size:,}."
+            raise serializers.ValidationError(said)
+        return article
+
+    @classmethod
+    def read(cls, body: Any, **context: Any) -> dict[str, Any]:
+        """As `given`, with fields that are made once for each thread: to make them costs more than
+        to use them."""
+        if not hasattr(_own, "serializer"):
+            _own.serializer = cls()
+        _own.serializer._context = context
+        read: dict[str, Any] = _own.serializer.run_validation(body)
+        return read
+
+    def validate_at(self, at: Any) -> Any:
+        if at > timezone.now() + timedelta(seconds=LONGEST):
+            raise serializers.ValidationError("At most 28 days ahead.")
+        return at
+
+    def validate_category(self, pk: int | None) -> Category | None:
+        if pk is None:
+            return None
+        found = Category.objects.filter(project=self.context["project"], pk=pk).first()
+        if found is None:
+            raise serializers.ValidationError(f"There is no category {pk} in this project.")
+        return found
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("template" in attrs) == ("content" in attrs):
+            raise serializers.ValidationError({"content": ONE_TEXT})
+        if "at" in attrs and attrs["at"] + timedelta(seconds=attrs["ttl_seconds"]) < timezone.now():
+            raise serializers.ValidationError({"at": OVER})
+        self._judge_whom(attrs)
+        attrs["content"] = self._content(attrs)
+        attrs["into_inbox"] = _into_inbox(attrs)
+        return attrs
+
+    def _judge_whom(self, attrs: dict[str, Any]) -> None:
+        to = attrs["to"]
+        creates = attrs["create"] and "contact" in to
+        said = [name for name in OF_A_PERSON if name in to]
+        if attrs["create"] and not {"contact", "contacts"} & set(to):
+            raise serializers.ValidationError({"create": ONLY_PEOPLE})
+        if said and not creates:
+            raise serializers.ValidationError({"to": dict.fromkeys(said, OF_ONE_NEW)})
+        many = {"contacts", "list"} & set(to)
+        if many and self.context.get("one_each"):
+            raise serializers.ValidationError({"to": dict.fromkeys(many, ONE_EACH)})
+        if creates:
+            attrs["person"] = self._person(to)
+
+    def _person(self, to: dict[str, Any]) -> Person:
+        row = {"external_id": to["contact"], **{n: to[n] for n in OF_A_PERSON if n in to}}
+        types = types_of(self.context["project"].pk) if "attributes" in row else {}
+        try:
+            return read_person(row, set, types, began=timezone.now())
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError({"to": error.detail}) from error
+
+    def _content(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        said, of = attrs.get("content"), "content"
+        if said is None:
+            of = "template"
+            pk, project = attrs["template"], self.context["project"]
+            template = Template.objects.filter(project=project, pk=pk).first()
+            if template is None:
+                raise serializers.ValidationError(
+                    {"template": f"There is no template {pk} in this project."}
+                )
+            said = template.frozen()
+            if not attrs.get("options") and "priority" not in attrs:
+                return said
+            del said["template"]  # with options of its own it is another text
+        else:
+            said = {**said, **_snippets_in(said, self.context["project"].pk)}
+        own = _merged(said.get("options", {}), PRIORITIES.get(attrs.get("priority", ""), {}))
+        added = {name: {**own.get(name, {}), **value} if isinstance(value, dict) else value
+                 for name, value in attrs.get("options", {}).items()}  # fmt: skip
+        try:
+            return dict(
+                _in_order(json.dumps({**said, "options": {**own, **added}}, sort_keys=True))
+            )
+        except Invalid as error:
+            raise serializers.ValidationError(_placed(error, of)) from error
+
+
+def _into_inbox(attrs: dict[str, Any]) -> dict[str, Any] | None:
+    names = {"article": "article", "inbox_days": "days", "quiet_if_online": "quiet_if_online"}
+    said = {name: attrs[field] for field, name in names.items() if field in attrs}
+    if said and not attrs["inbox"]:
+        field = next(field for field in names if field in attrs)
+        raise serializers.ValidationError({field: NOT_INTO_INBOX})
+    return said if attrs["inbox"] else None
+
+
+def _merged(options: dict[str, Any], words: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    told = {name: {**options.get(name, {}), **words[name]} for name in words}
+    said = {name: {key: value for key, value in values.items() if value is not None}
+            for name, values in told.items()}  # fmt: skip
+    return {name: values for name, values in {**options, **said}.items() if values}
+
+
+def _snippets_in(said: dict[str, Any], project_id: int) -> dict[str, Any]:
+    """What those say that it mentions; all of the project's, if one is not among them."""
+    if not (names := usage.mentioned(said)):
+        return {}
+    known = usage.said(project_id, names)
+    return {"snippets": known if names <= known.keys() else usage.said(project_id)}
+
+
+@lru_cache(maxsize=CHECKED)
+def _in_order(source: str) -> dict[str, Any]:
+    """The content as a run keeps it, judged as a template's. The same one comes very often."""
+    content = json.loads(source)
+    snippets = content.pop("snippets", {})
+    template = Template(**content)
+    template.snippets_known = snippets
+    template.clean_fields(exclude=["project", "name"])
+    template.clean()
+    return template.frozen()
+
+
+def _placed(error: Invalid, of: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, words in error.message_dict.items():
+        if name == "options":
+            found["options"] = words
+        else:
+            found.setdefault(of, {})[name] = words
+    return found

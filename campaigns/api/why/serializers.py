@@ -1,0 +1,219 @@
+"""The answer as the API shows it: the sentence, codes and times, with then and now apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from campaigns.api.trees import ExplainedField
+from campaigns.engagement.receipt import Event
+from campaigns.results.why.current_state import Fate, Now, Seen
+from campaigns.results.why.rows import Row
+from campaigns.results.why.sentence import sentence
+from campaigns.results.why.why import Cause, Ending, Why
+from campaigns.results.why.words import not_known
+from campaigns.runs.best_hour import DAYS
+from campaigns.runs.messages.message import id_of
+from campaigns.runs.messages.outcome import DEVICE_STATUSES, WAITING
+from campaigns.runs.reasons import in_words
+from campaigns.runs.variants import group
+from notifications.gateway import Verdict
+from notifications.people.consent import standing
+
+EVENTS = [event.name.lower() for event in Event]
+
+
+class WindowSerializer(serializers.Serializer[Any]):
+    """A request to this device was about to leave."""
+
+    opened_at = serializers.DateTimeField()
+    settled_at = serializers.DateTimeField(allow_null=True)
+    lost = serializers.BooleanField(help_text="Its worker died: the request may have left.")
+    revision = serializers.IntegerField(help_text="Of the run's text: what it says.")
+
+
+class AnswerSerializer(serializers.Serializer[Any]):
+    """An answer that was not an acceptance. The first 20 of a device are kept."""
+
+    at = serializers.DateTimeField()
+    http = serializers.IntegerField(help_text="Its status; 0: no answer came.")
+    code = serializers.CharField(help_text="FCM's name for it.")
+    verdict = serializers.ChoiceField(choices=[(one.value, one.name) for one in Verdict])
+    reason = serializers.CharField()
+    may_have_arrived = serializers.BooleanField()
+    detail = serializers.CharField()
+
+
+class ReceiptSerializer(serializers.Serializer[Any]):
+    """What the phone told."""
+
+    event = serializers.ChoiceField(choices=EVENTS)
+    at = serializers.DateTimeField(help_text="By our clock.")
+    phone_at = serializers.DateTimeField(allow_null=True, help_text="By the phone's.")
+
+
+class RetrySerializer(serializers.Serializer[Any]):
+    """The next try."""
+
+    tries = serializers.IntegerField(help_text="How many there were.")
+    not_before = serializers.DateTimeField()
+    reason = serializers.CharField()
+
+
+class BestHourSerializer(serializers.Serializer[Any]):
+    """The hour of the person's day in which they opened most messages, when the run was frozen."""
+
+    hour = serializers.IntegerField(help_text="0 to 23, by their own clock.")
+    opened = serializers.IntegerField(help_text="How many messages they had opened in it.")
+    of = serializers.IntegerField(help_text=f"Of so many in the last {DAYS} days.")
+
+
+class RecipientSerializer(serializers.Serializer[Any]):
+    """One device of the person in the run, and what came of it."""
+
+    seq = serializers.IntegerField(help_text="The recipient's number in the run.")
+    platform = serializers.CharField(help_text="As it was then.")
+    message = serializers.CharField(allow_null=True, help_text="Its id, in a run of messages.")
+    variant = serializers.CharField(
+        help_text="`A` to `E`, `control` or `holdout`; empty where the run was not split."
+    )
+    best_hour = BestHourSerializer(
+        allow_null=True, help_text="null: they had none, or the run does not go by it."
+    )
+    status = serializers.ChoiceField(choices=DEVICE_STATUSES)
+    reason = serializers.CharField(help_text="A code; empty if accepted.")
+    reason_text = serializers.CharField()
+    detail = serializers.CharField()
+    message_id = serializers.CharField(help_text="The name FCM gave the message.")
+    resent = serializers.BooleanField(help_text="The phone may have received it twice.")
+    at = serializers.DateTimeField(allow_null=True)
+    windows = WindowSerializer(many=True, help_text="The first 20.")
+    answers = AnswerSerializer(many=True)
+    receipts = ReceiptSerializer(many=True)
+    retry = RetrySerializer(allow_null=True)
+
+
+class SeenSerializer(serializers.Serializer[Any]):
+    """A device the person has now."""
+
+    platform = serializers.CharField()
+    registered_at = serializers.DateTimeField()
+    last_seen_at = serializers.DateTimeField()
+    retired_at = serializers.DateTimeField(allow_null=True)
+    kept_out = serializers.ChoiceField(
+        choices=[(fate.value, fate.name) for fate in Fate],
+        help_text="Why it could not be in the snapshot: `retired` or `unseen` before it, for "
+        "certain; `later`: registered after it, or again; `free`: nothing of it.",
+    )
+    selected = serializers.BooleanField(
+        allow_null=True, help_text="Whether the rules select it now; null: they were not asked."
+    )
+
+
+class ConsentSerializer(serializers.Serializer[Any]):
+    """Whether they may be sent such a message now."""
+
+    reason = serializers.CharField(help_text=f"{' or '.join(standing.REASONS)}; empty: they may.")
+    changed_at = serializers.DateTimeField(allow_null=True)
+
+
+class NowSerializer(serializers.Serializer[Any]):
+    """As of now. It may have been otherwise when the run was frozen."""
+
+    at = serializers.DateTimeField()
+    selected = serializers.BooleanField(
+        allow_null=True, help_text="Whether the run's rules hold; null: they cannot be asked."
+    )
+    rules = ExplainedField(allow_null=True)
+    problem = serializers.CharField(help_text="Why the rules cannot be asked.")
+    created_at = serializers.DateTimeField(help_text="When the person was registered.")
+    updated_at = serializers.DateTimeField(help_text="When the person was last written.")
+    consent = ConsentSerializer()
+    devices = SeenSerializer(many=True)
+
+
+class WhySerializer(serializers.Serializer[Any]):
+    """Why a person got a run, or did not."""
+
+    run = serializers.IntegerField()
+    contact = serializers.CharField()
+    answer = serializers.CharField(help_text="One sentence.")
+    ending = serializers.ChoiceField(choices=[(one.value, one.name) for one in Ending])
+    cause = serializers.CharField(
+        allow_null=True,
+        help_text="What kept the person out of the snapshot, as far as it can be told: "
+        f"{', '.join(Cause)}.",
+    )
+    in_snapshot = serializers.BooleanField(
+        allow_null=True, help_text="null: nobody can know it, or not yet."
+    )
+    frozen_from = serializers.DateTimeField(allow_null=True)
+    frozen_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the last recipient was chosen."
+    )
+    recipients = RecipientSerializer(many=True)
+    now = NowSerializer()
+    not_known = serializers.ListField(
+        child=serializers.CharField(), help_text="What cannot be known any more."
+    )
+
+
+def told(why: Why) -> dict[str, Any]:
+    return {
+        "run": why.run.pk,
+        "contact": why.contact.external_id,
+        "answer": sentence(why),
+        "ending": why.ending,
+        "cause": why.cause,
+        "in_snapshot": why.is_in,
+        "frozen_from": why.run.started_at,
+        "frozen_at": why.frozen_at,
+        "recipients": [_recipient(row) for row in why.rows],
+        "now": _now(why, why.now),
+        "not_known": not_known(why),
+    }
+
+
+def _recipient(row: Row) -> dict[str, Any]:
+    sent = row.sent
+    kept = ("seq", "reason", "detail", "message_id", "resent", "at")
+    return {
+        **{name: getattr(sent, name) for name in kept},
+        "platform": row.platform,
+        "message": id_of(sent.run_id, row.message) if row.message else None,
+        "variant": group.name_of(row.variant),
+        "best_hour": _of(row.best, BestHourSerializer) if row.best else None,
+        "status": sent.status or WAITING,
+        "reason_text": in_words(sent.reason),
+        "windows": [_of(window, WindowSerializer) for window in row.windows],
+        "answers": [_of(answer, AnswerSerializer) for answer in row.answers],
+        "receipts": [
+            {"event": Event(one.event).name.lower(), "at": one.at, "phone_at": one.phone_at}
+            for one in row.receipts
+        ],
+        "retry": _of(row.retry, RetrySerializer) if row.retry and not sent.status else None,
+    }
+
+
+def _of(row: Any, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in shape().get_fields()}
+
+
+def _now(why: Why, now: Now) -> dict[str, Any]:
+    return {
+        "at": now.at,
+        "selected": now.ruled.is_in if now.ruled else None,
+        "rules": now.ruled.rules if now.ruled else None,
+        "problem": now.problem,
+        "created_at": why.contact.created_at,
+        "updated_at": why.contact.updated_at,
+        "consent": _of(now.consent, ConsentSerializer),
+        "devices": [_seen(seen) for seen in now.devices],
+    }
+
+
+def _seen(seen: Seen) -> dict[str, Any]:
+    kept = ("platform", "registered_at", "last_seen_at", "retired_at")
+    of_device = {name: getattr(seen.device, name) for name in kept}
+    return {**of_device, "kept_out": seen.fate, "selected": seen.selected}

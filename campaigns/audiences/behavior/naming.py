@@ -1,0 +1,37 @@
+"""The names of the rows that rules refer to. Read with SQL: their models are in rooms above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from campaigns.audiences.behavior.kind import Named, Names
+
+STATEMENTS = {
+    "audience": "SELECT id, name FROM campaigns_audience WHERE project_id = %s AND id = ANY(%s)",
+    "campaign": "SELECT id, name FROM campaigns_campaign WHERE project_id = %s AND id = ANY(%s)",
+    "run": "SELECT run.id, campaign.name, run.forgotten_at FROM campaigns_run run"
+    " JOIN campaigns_campaign campaign ON campaign.id = run.campaign_id"
+    " WHERE run.project_id = %s AND run.id = ANY(%s) AND run.kind <> 'rehearsal'",
+}
+
+
+def looked_up(project_id: int, asked: Iterable[Named]) -> Names:
+    """The names of those that exist; one statement for each kind of row."""
+    ids: dict[str, set[int]] = {}
+    for sort, pk in asked:
+        ids.setdefault(sort, set()).add(pk)
+    found: Names = {}
+    for sort, wanted in ids.items():
+        with connection.cursor() as cursor:
+            cursor.execute(STATEMENTS[sort], [project_id, sorted(wanted)])
+            found |= {(sort, pk): _called(*row) for pk, *row in cursor.fetchall()}
+    return found
+
+
+def _called(name: str, forgotten_at: datetime | None = None) -> str:
+    quoted = _("“{name}”").format(name=name)
+    return _("{name} (its recipients were removed)").format(name=quoted) if forgotten_at else quoted

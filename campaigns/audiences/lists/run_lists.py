@@ -1,0 +1,91 @@
+"""Of whom of a run a list can be made: each choice has a code, words, and rules that find them.
+
+The codes are for the page and for the API alike: an outcome, and what narrows it after a colon.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from campaigns.audiences.behavior import reported
+from campaigns.audiences.lists import outcomes
+from campaigns.engagement.receipt import BY_NAME, EchoSum
+from campaigns.runs import reasons
+from campaigns.runs.reasons import Reason
+from campaigns.runs.run import Run
+
+NOT_REACHED = "not_reached"
+NOT_OPENED = reported.NOT_OPENED
+NOT_OPENED_FOR_SURE = f"{reported.NOT_OPENED}:{reported.CAN_TELL}"
+
+
+def is_known(run: Run) -> bool:
+    """Whether the outcome of each recipient is known."""
+    return run.finished_at is not None and bool(run.planned) and run.forgotten_at is None
+
+
+def choices(run: Run) -> dict[str, str]:
+    """Only what this run has. Further sorts of people, such as who reached a goal, come here."""
+    return {**_sent_to(run), **_told(run), **_by_reason(run)}
+
+
+def rule(run: Run, chosen: str) -> dict[str, Any]:
+    """The rules of a choice."""
+    outcome, *more = chosen.split(":", 2)
+    if more == [reported.CAN_TELL]:
+        return outcomes.of_run(run, outcome, **{reported.CAN_TELL: True})
+    return outcomes.of_run(run, outcome, **dict(zip(("reason", "variable"), more, strict=False)))
+
+
+def has_told(run: Run) -> bool:
+    """Whether any phone reported anything of it: before, nobody is known not to have opened it."""
+    return bool(_heard(run))
+
+
+def _sent_to(run: Run) -> dict[str, str]:
+    always = {"planned": _("All its recipients"), "accepted": _("Accepted")}
+    missed = {NOT_REACHED: _("Not reached: accepted on no device")}
+    return {**always, **(missed if run.accepted < (run.planned or 0) else {})}
+
+
+def _told(run: Run) -> dict[str, str]:
+    """What phones reported."""
+    labels = {
+        "received": _("Received, as their phone reported"),
+        "displayed": _("Displayed, as their phone reported"),
+        "opened": _("Opened"),
+        "dismissed": _("Dismissed"),
+        "action_1": _("Pressed button 1"),
+        "action_2": _("Pressed button 2"),
+        "action_3": _("Pressed button 3"),
+    }
+    heard = _heard(run)
+    told = {name: label for name, label in labels.items() if heard & {*reported.BY[name]}}
+    if heard:
+        told[NOT_OPENED] = _("Accepted and not opened, as far as anybody knows")
+        told[NOT_OPENED_FOR_SURE] = _("Accepted and not opened, of those whose phone can tell")
+    return told
+
+
+def _heard(run: Run) -> set[int]:
+    sums = EchoSum.objects.filter(run_id=run.pk, by=EchoSum.By.ALL, count__gt=0)
+    return {*sums.values_list("event", flat=True)} & {*BY_NAME.values()}
+
+
+def _by_reason(run: Run) -> dict[str, str]:
+    labels = {"rejected": _("Rejected"), "skipped": _("Skipped"), "unknown": _("Unknown")}
+    counted = {status: getattr(run, status) for status in labels}
+    whole = {status: labels[status] for status, count in counted.items() if count}
+    each = {
+        f"{status}:{reason}": f"{labels[status]}: {reasons.in_words(reason)}"
+        for status, reason in outcomes.reasons_of(run)
+    }
+    lacking = {
+        f"skipped:{Reason.MISSING_VALUE}:{name}": _("Skipped for lack of “{name}”").format(
+            name=name
+        )
+        for name in outcomes.variables_missing(run)
+    }
+    return {**whole, **each, **lacking}

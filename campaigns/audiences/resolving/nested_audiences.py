@@ -1,0 +1,82 @@
+"""Audiences in audiences: each is replaced by its rules, so that a launch freezes them."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from campaigns.audiences.behavior.nested import FIELD, ids_of
+from campaigns.audiences.bounds import AS_KEPT
+from campaigns.audiences.resolving.leaf_by_leaf import Leaf, each_leaf
+from campaigns.audiences.rules import problems
+from notifications.values import exact
+
+MOST_AUDIENCES = 50  # audiences in one another; each is read once
+INCLUDES = ("eq", "in")
+
+
+class Nest:
+    """The audiences of one project, each read and expanded once while a tree is expanded.
+
+    An audience named twice gives the same tree, not a copy: with twenty names in each of a few
+    audiences, copies would be millions of rules, too many even to count and refuse. An expanded
+    audience had no circle in it, so it is not checked again.
+    """
+
+    def __init__(self, project_id: int) -> None:
+        self.project_id = project_id
+        self.read: dict[int, Leaf] = {}
+        self.done: dict[int, Leaf] = {}
+
+    def expanded(self, tree: Leaf, inside: tuple[int, ...]) -> Leaf:
+        """`inside`: the audiences it is nested in. Raises ValidationError."""
+
+        def change(leaf: Leaf) -> Leaf:
+            return self._in_place_of(leaf, inside) if leaf["field"] == FIELD else leaf
+
+        return each_leaf(tree, change)
+
+    def _in_place_of(self, leaf: Leaf, inside: tuple[int, ...]) -> Leaf:
+        trees = [self._rules_of(pk, inside) for pk in dict.fromkeys(ids_of(leaf["value"]))]
+        found = trees[0] if len(trees) == 1 else {"any": trees}
+        return found if leaf["op"] in INCLUDES else {"not": found}
+
+    def _rules_of(self, pk: int, inside: tuple[int, ...]) -> Leaf:
+        if pk not in self.done:
+            self.done[pk] = self._expanded_once(pk, inside)
+        return self.done[pk]
+
+    def _expanded_once(self, pk: int, inside: tuple[int, ...]) -> Leaf:
+        if pk not in self.read:
+            self.read[pk] = self._looked_up(pk)
+        if len(self.read) > MOST_AUDIENCES:
+            said = _("at most %(most)s audiences can be used in one another.")
+            raise ValidationError({"rules": said % {"most": MOST_AUDIENCES}})
+        if pk in inside:
+            said = _("an audience cannot contain itself, and this one would, through audience "
+            "%(id)s. Remove that rule.")  # fmt: skip
+            raise ValidationError({"rules": said % {"id": pk}})
+        return self.expanded(self.read[pk], (*inside, pk))
+
+    def _looked_up(self, pk: int) -> Leaf:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT name, kind, rules::text FROM campaigns_audience"
+                " WHERE project_id = %s AND id = %s",
+                [self.project_id, pk],
+            )
+            row = cursor.fetchone()
+        if row is None:
+            said = _("there is no audience %(id)s in this project.")
+            raise ValidationError({"rules": said % {"id": pk}})
+        name, kind, rules = row
+        return {"field": "list", "op": "eq", "value": pk} if kind == "list" else _sound(name, rules)
+
+
+def _sound(name: str, rules: str) -> Leaf:
+    tree: Leaf = exact.loads(rules)
+    if wrong := problems(tree, AS_KEPT):
+        said = _("the rules of the audience “%(name)s” no longer work: %(problem)s")
+        raise ValidationError({"rules": said % {"name": name, "problem": wrong[0]}})
+    return tree

@@ -1,0 +1,124 @@
+"""Which runs a rule on past runs covers, as of now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from campaigns.audiences.behavior.past import FIELD, KEPT, MOST_RUNS, NEWEST, WHOLE
+from campaigns.audiences.durations import parse_duration
+from campaigns.audiences.resolving.leaf_by_leaf import Leaf
+
+# Stands for “the last run” if there is none yet: nobody was in it.
+NONE_YET: dict[str, Leaf] = {"was": {"any": []}, "was_not": {"all": []}}
+
+NOT_ACCEPTED = ("was_not", "accepted")
+
+BEGAN = (
+    "SELECT id FROM campaigns_run WHERE project_id = %(project)s AND planned IS NOT NULL"
+    " AND kind <> 'rehearsal'"
+    " AND (%(campaign)s::bigint IS NULL OR campaign_id = %(campaign)s)"
+)
+# Stands for a run whose recipients were removed: nobody counts as having been in it.
+FITS = (
+    f"{BEGAN} AND (%(run)s::bigint IS NULL OR id = %(run)s)"
+    " AND (%(within)s::interval IS NULL"
+    " OR started_at >= statement_timestamp() - %(within)s::interval)"
+)
+MEANT = f"{FITS} AND forgotten_at IS NULL ORDER BY id DESC LIMIT %(most)s"
+FORGOTTEN = f"{FITS} AND forgotten_at IS NOT NULL"
+FORGOTTEN_OF = (
+    "SELECT id FROM campaigns_run WHERE project_id = %(project)s AND id = ANY(%(runs)s)"
+    " AND kind <> 'rehearsal' AND forgotten_at IS NOT NULL"
+)
+NOT_OVER = f"{FITS} AND finished_at IS NULL ORDER BY id DESC LIMIT 1"
+LAST = f"{BEGAN} ORDER BY id DESC LIMIT 1"
+
+
+def with_last_run(project_id: int, leaf: Leaf) -> Leaf:
+    """The rule with the id of the newest run that has started instead of “last”."""
+    if leaf["field"] != FIELD or leaf["value"].get("run") != NEWEST:
+        return leaf
+    found = _ids(LAST, project=project_id, campaign=leaf["value"].get("campaign"))
+    return _changed(leaf, run=found[0]) if found else NONE_YET[leaf["op"]]
+
+
+def with_runs(project_id: int, leaf: Leaf, *, whole: bool) -> Leaf:
+    """The rule with the ids of the runs it covers. Raises ValidationError if there are too many."""
+    if leaf["field"] != FIELD:
+        return leaf
+    found = _ids(MEANT, project=project_id, most=MOST_RUNS + 1, **_asked(leaf["value"]))
+    if len(found) > MOST_RUNS:
+        said = _("a rule can cover at most %(most)s runs, and more match. Choose a campaign, a run "
+        "or fewer days.")  # fmt: skip
+        raise ValidationError({"rules": said % {"most": MOST_RUNS}})
+    return _changed(leaf, **{KEPT: found, **({WHOLE: True} if whole else {})})
+
+
+def refuse_forgotten(project_id: int, tree: Leaf, *, out: bool = False) -> None:
+    """Refuse a rule that excludes the people of a run whose recipients were removed: it would
+    exclude nobody. `out`: an odd number of “not”s stand around it. Raises ValidationError."""
+    for inner in [*tree.get("all", ()), *tree.get("any", ())]:
+        refuse_forgotten(project_id, inner, out=out)
+    if "not" in tree:
+        refuse_forgotten(project_id, tree["not"], out=not out)
+    if tree.get("field") != FIELD or (tree["op"] == "was_not") == out:
+        return
+    if count := forgotten(project_id, tree["value"]):
+        said = _("a rule excludes people by runs, and the recipients of %(count)s of these "
+        "runs were removed. Choose another run or campaign, or fewer days.")  # fmt: skip
+        raise ValidationError({"rules": said % {"count": count}})
+
+
+def forgotten(project_id: int, value: dict[str, Any]) -> int:
+    """How many of the runs that a rule covers have lost their recipients."""
+    if KEPT in value:
+        return len(_ids(FORGOTTEN_OF, project=project_id, runs=value[KEPT]))
+    if value.get("run") == NEWEST:
+        found = _ids(LAST, project=project_id, campaign=value.get("campaign"))
+        value = {**value, "run": found[0] if found else 0}
+    return len(_ids(FORGOTTEN, project=project_id, **_asked(value)))
+
+
+def asked_for(project_id: int, value: dict[str, Any]) -> set[int]:
+    """The runs whose recipients a rule needs, as of now."""
+    if KEPT in value:
+        return set(value[KEPT])
+    if value.get("run") == NEWEST:
+        return set(_ids(LAST, project=project_id, campaign=value.get("campaign")))
+    return set(_ids(MEANT, project=project_id, most=None, **_asked(value)))
+
+
+def one_run(project_id: int, value: dict[str, Any]) -> int | None:
+    """The run, if a rule covers just one."""
+    found = asked_for(project_id, value)
+    return found.pop() if len(found) == 1 else None
+
+
+def not_over(project_id: int, leaf: Leaf) -> int | None:
+    """The newest unfinished run of a rule: it counts people who are still waiting in it as not
+    reached."""
+    meant = with_last_run(project_id, leaf)
+    value = meant.get("value", {"outcome": ""})
+    if value["outcome"] != "not_reached" and (leaf["op"], value["outcome"]) != NOT_ACCEPTED:
+        return None
+    found = _ids(NOT_OVER, project=project_id, **_asked(value))
+    return found[0] if found else None
+
+
+def _asked(value: dict[str, Any]) -> dict[str, Any]:
+    within = parse_duration(value["within"]) if "within" in value else None
+    return {"campaign": value.get("campaign"), "run": value.get("run"), "within": within}
+
+
+def _changed(leaf: Leaf, **values: Any) -> Leaf:
+    return {**leaf, "value": {**leaf["value"], **values}}
+
+
+def _ids(statement: str, **params: Any) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return [row[0] for row in cursor.fetchall()]

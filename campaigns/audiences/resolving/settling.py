@@ -1,0 +1,62 @@
+"""Settled rules: what depends on other rows is looked up once, so that all queries agree.
+
+A launch settles what was reviewed: other audiences are replaced by their rules, and “the last run”
+by a run's id. A count, and a run when it starts, also settle which runs a rule on past runs covers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from campaigns.audiences.behavior import event, nested, past
+from campaigns.audiences.bounds import AS_KEPT, leaves
+from campaigns.audiences.resolving.events_kept import refuse_too_far
+from campaigns.audiences.resolving.leaf_by_leaf import each_leaf
+from campaigns.audiences.resolving.nested_audiences import Nest
+from campaigns.audiences.resolving.runs_meant import refuse_forgotten, with_last_run, with_runs
+from campaigns.audiences.rules import problems, refuse_broken
+
+
+def settled(
+    project_id: int, tree: Any, *, singly: bool = False, whole: bool = False
+) -> dict[str, Any]:
+    """Rules ready for SQL; `singly` if few of many people are checked, `whole` if all of them are
+    at once. Raises ValidationError, as `launched` does, for too many runs, and for a rule that
+    looks further back than events are kept."""
+    meant = launched(project_id, tree)
+    if event.FIELD in _asked(meant):
+        refuse_too_far(project_id, meant)
+        meant = each_leaf(meant, lambda leaf: event.asked(project_id, leaf, singly=singly))
+    if past.FIELD not in _asked(meant):
+        return meant
+    refuse_forgotten(project_id, meant)
+    return each_leaf(meant, lambda leaf: with_runs(project_id, leaf, whole=whole))
+
+
+def launched(project_id: int, tree: Any, *, of: int | None = None) -> dict[str, Any]:
+    """Rules as a launch freezes them. `of` is the audience they belong to: it must not contain
+    itself.
+
+    Raises Broken, and ValidationError for a circle and for an audience that is gone.
+    """
+    refuse_broken(tree)
+    meant: dict[str, Any] = tree
+    if nested.FIELD in _asked(meant):
+        meant = Nest(project_id).expanded(meant, () if of is None else (of,))
+        _refuse_too_much(meant)
+    if past.FIELD in _asked(meant):
+        meant = each_leaf(meant, lambda leaf: with_last_run(project_id, leaf))
+    return meant
+
+
+def _refuse_too_much(tree: dict[str, Any]) -> None:
+    if wrong := problems(tree, AS_KEPT)[:1]:
+        said = _("together with the audiences they name, these rules cannot be used: %(problem)s")
+        raise ValidationError({"rules": said % {"problem": wrong[0].said}})
+
+
+def _asked(tree: dict[str, Any]) -> set[str]:
+    return {leaf["field"] for leaf in leaves(tree)}

@@ -1,0 +1,85 @@
+"""What an endpoint is made of: judged once, for the page and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.utils.translation import gettext as _
+
+from campaigns.planning.campaign import Campaign
+from notifications.outgoing.endpoint import MOST_ENDPOINTS, Endpoint
+from notifications.outgoing.event_types import FOR_PEOPLE, Kind
+from notifications.outgoing.ways import addresses
+from notifications.people.project import Project
+
+MOST_ADDRESSES = 20
+
+
+def take_place(endpoint: Endpoint, where: str) -> str:
+    """Where it goes, put on a row; the secret of a webhook that is new, else nothing. Raises
+    ValidationError."""
+    where = where.strip()
+    if where == endpoint.target:  # as it is shown: of Slack's URL only the end
+        return ""
+    if endpoint.via == Endpoint.Via.EMAIL:
+        endpoint.target = _emails(where)
+        return ""
+    addresses.validate(where)
+    if endpoint.via == Endpoint.Via.SLACK:
+        endpoint.seal(where)
+        endpoint.target = f"{urlsplit(where).hostname}/…{where[-4:]}"
+        return ""
+    endpoint.target = where
+    return "" if endpoint.sealed else endpoint.new_secret()
+
+
+def _emails(text: str) -> str:
+    if not settings.EMAIL_IS_SET:
+        raise ValidationError(
+            _("This installation sends no e-mail: an operator has to set EMAIL_URL first.")
+        )
+    found = [part.strip() for part in text.replace("\n", ",").split(",") if part.strip()]
+    if not 1 <= len(found) <= MOST_ADDRESSES:
+        raise ValidationError(_("Give 1 to %(most)s addresses.") % {"most": MOST_ADDRESSES})
+    for one in found:
+        try:
+            validate_email(one)
+        except ValidationError:
+            said = _("“%(text)s” is not an e-mail address.")
+            raise ValidationError(said % {"text": one[:100]}) from None
+    return ", ".join(dict.fromkeys(found))
+
+
+def judge_kinds(via: str, kinds: Collection[str]) -> None:
+    if not kinds:
+        raise ValidationError(_("Choose at least one."))
+    if via == Endpoint.Via.WEBHOOK:
+        return
+    if odd := [str(Kind(kind).label) for kind in kinds if kind not in FOR_PEOPLE]:
+        said = _(
+            "Slack and e-mail take what concerns runs, and alerts. There may be thousands a second "
+            "of: %(kinds)s. Use a webhook for these."
+        )
+        raise ValidationError(said % {"kinds": ", ".join(odd)})
+
+
+def judge_batched(via: str, batched: bool) -> None:
+    if batched and via != Endpoint.Via.WEBHOOK:
+        raise ValidationError(_("Only a webhook can be sent batches."))
+
+
+def judge_only(project: Project, ids: Collection[int]) -> None:
+    known = set(Campaign.objects.filter(project=project, pk__in=ids).values_list("pk", flat=True))
+    if lacking := sorted(set(ids) - known):
+        said = _("There is no campaign %(ids)s in this project.")
+        raise ValidationError(said % {"ids": ", ".join(map(str, lacking[:10]))})
+
+
+def judge_room(project: Project) -> None:
+    if Endpoint.objects.filter(project=project).count() >= MOST_ENDPOINTS:
+        said = _("A project has at most %(most)s endpoints. Delete one first.")
+        raise ValidationError(said % {"most": MOST_ENDPOINTS})

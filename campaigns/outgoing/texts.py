@@ -1,0 +1,84 @@
+"""Words: what a run's events say to people, in the language of whoever reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from campaigns.results.next_step import NEXT_STEP
+from campaigns.runs import details
+from campaigns.runs.messages.outcome import GOES_ON_BY_ITSELF
+from campaigns.runs.reasons import cause_in_words
+from notifications.outgoing.composing import Said
+from notifications.outgoing.event_types import Kind
+from notifications.values.moments import in_words
+
+
+def started(data: dict[str, Any]) -> Said:
+    planned = f"{data['totals']['planned']:,}"
+    said = _("So far %(count)s recipients are planned.") % {"count": planned}
+    return _said(data, _("“%(name)s” is being sent"), text=said)
+
+
+def paused(data: dict[str, Any]) -> Said:
+    return _said(data, _("“%(name)s” is paused"), text=why(data), facts=_counts(data))
+
+
+def needs_a_person(data: dict[str, Any]) -> Said:
+    """What happened, and what to do about it."""
+    if not data["campaign"]:
+        said = Said(_("No message to single people leaves"), f"{why(data)}\n{GOES_ON_BY_ITSELF}")
+        said.link, said.label = data["url"] or "", _("Open the messages")
+        return said
+    step = str(NEXT_STEP.get(data["cause"], ""))
+    text = "\n".join(part for part in (why(data), step) if part)
+    return _said(data, _("“%(name)s” stopped and needs you"), text=text, facts=_counts(data))
+
+
+def ended(data: dict[str, Any]) -> Said:
+    was = _("“%(name)s” was cancelled") if data["state"] == "cancelled" else _("“%(name)s” is sent")
+    rate = _("%(rate)s a second") % {"rate": f"{data['rate_per_second']:,.0f}"}
+    took = in_words(data["duration_seconds"])
+    return _said(data, was, facts=[*_counts(data), (_("Rate"), rate), (_("It took"), took)])
+
+
+WORDS: dict[str, Callable[[dict[str, Any]], Said]] = {
+    Kind.RUN_STARTED: started,
+    Kind.RUN_PAUSED: paused,
+    Kind.RUN_NEEDS_A_PERSON: needs_a_person,
+    Kind.RUN_FINISHED: ended,
+}
+
+
+def _said(
+    data: dict[str, Any],
+    headline: str,
+    *,
+    text: str = "",
+    facts: list[tuple[str, str]] | None = None,
+) -> Said:
+    named = headline % {"name": data["campaign"]["name"]}
+    return Said(named, text, facts or [], data["url"] or "", _("Open the run"))
+
+
+def why(data: dict[str, Any]) -> str:
+    """The cause of a pause, with its detail."""
+    detail = data["detail"]
+    what = details.in_words(detail["code"], detail["args"])
+    return f"{cause_in_words(data['cause'])} {what}".strip()
+
+
+def _counts(data: dict[str, Any]) -> list[tuple[str, str]]:
+    totals = data["totals"]
+    names = {
+        "planned": _("Planned"),
+        "accepted": _("Accepted"),
+        "rejected": _("Rejected"),
+        "skipped": _("Skipped"),
+        "unknown": _("Unknown"),
+        "waiting": _("Waiting"),
+    }
+    shown = {name: word for name, word in names.items() if name != "waiting" or totals[name]}
+    return [(word, f"{totals[name]:,}") for name, word in shown.items()]

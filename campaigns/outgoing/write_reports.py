@@ -1,0 +1,166 @@
+"""Telling: what became true is put in the outbox, in the transaction that makes it true.
+
+`registrations.py` says what calls each. Without an endpoint that wants to hear, nothing is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from campaigns.runs import sums
+from campaigns.runs.endings import Ended
+from campaigns.runs.reasons import Cause
+from campaigns.runs.run import Run
+from notifications.outgoing import outbox
+from notifications.outgoing.composing import address
+from notifications.outgoing.endpoint import wanted
+from notifications.outgoing.event_types import Kind
+from notifications.outgoing.outbox import Event
+from notifications.people.consent.record import No
+from notifications.people.device import Device
+from notifications.people.project import Project
+
+OF_OUTCOME = {
+    "accepted": Kind.MESSAGE_ACCEPTED,
+    "rejected": Kind.MESSAGE_REJECTED,
+    "skipped": Kind.MESSAGE_SKIPPED,
+    "unknown": Kind.MESSAGE_UNKNOWN,
+}
+
+
+# --- Runs -----------------------------------------------------------------------------------------
+
+
+def of_move(run: Run) -> None:
+    """A run has moved, or all messages of a day are held up."""
+    kinds = _kinds(run)
+    if kinds and wanted(run.project, kinds):
+        now, data = timezone.now(), _run(run)
+        events = [Event(kind, now, data) for kind in kinds]
+        outbox.put(run.project_id, events, about=run.campaign_id)
+
+
+def _kinds(run: Run) -> list[Kind]:
+    if run.state == Run.State.PAUSED:
+        by_itself = run.cause != Cause.BY_HAND
+        return [Kind.RUN_PAUSED, *([Kind.RUN_NEEDS_A_PERSON] if by_itself else [])]
+    if run.state == Run.State.FINISHED or (
+        run.state == Run.State.CANCELLED and run.finished_at is not None
+    ):
+        return [Kind.RUN_FINISHED]
+    if run.state == Run.State.SENDING and _begins(run):
+        return [Kind.RUN_STARTED]
+    if run.state == Run.State.OPEN and run.cause:  # none of a day's messages leaves
+        return [Kind.RUN_NEEDS_A_PERSON]
+    return []
+
+
+def _begins(run: Run) -> bool:
+    """And is not resumed in the middle, or opened again. It is not in the middle yet if it was
+    paused before it had begun, while its people were chosen."""
+    began, paused_at, resumed_at = run.started_at, run.paused_at, run.resumed_at
+    if began is None or paused_at is None or resumed_at is None:
+        return run.reopened_at is None
+    return run.reopened_at is None and not began <= paused_at < resumed_at
+
+
+def _run(run: Run) -> dict[str, Any]:
+    """The same facts at each move. Codes, as the API has them; the detail in English beside its
+    code and arguments, of which other words can be made."""
+    totals = sums.totals_of(run)
+    # A day of messages has an end written from the beginning; see day.py.
+    finished = None if run.state == Run.State.OPEN else run.finished_at
+    began, ended = run.started_at, finished or timezone.now()
+    took = (ended - began).total_seconds() if began else 0.0
+    rate = sums.average_rate(totals.sent, began, ended) if began else 0.0
+    return {
+        "run": run.pk,
+        "campaign": _campaign(run),
+        "state": run.state,
+        "totals": totals.as_dict(),
+        "rate_per_second": round(rate, 1),
+        "started_at": began and outbox.written(began),
+        "finished_at": finished and outbox.written(finished),
+        "duration_seconds": round(took, 1),
+        "cause": run.cause or None,
+        "detail": run.detail_for_programs,
+        "url": address(_page(run)) or None,
+    }
+
+
+def _campaign(run: Run) -> dict[str, Any] | None:
+    return {"id": run.campaign_id, "name": run.campaign.name} if run.campaign_id else None
+
+
+def _page(run: Run) -> str:
+    """The workers, which show no pages, do not know where they are."""
+    of = f"run/{run.pk}/change" if run.campaign_id else "message"
+    return f"/admin/campaigns/{of}/"
+
+
+# --- Messages -------------------------------------------------------------------------------------
+
+
+def of_outcomes(run: Run, ended: Sequence[Ended], at: datetime) -> None:
+    """What became of messages to single people, a window at once."""
+    if run.kind != Run.Kind.MESSAGES or not wanted(run.project, OF_OUTCOME.values()):
+        return
+    events = [Event(OF_OUTCOME[str(one.status)], at, _outcome(run, one)) for one in ended]
+    outbox.put(run.project_id, events)
+
+
+def _outcome(run: Run, one: Ended) -> dict[str, Any]:
+    return {
+        "message": f"{run.pk}-{one.message}",
+        "contact": one.external_id,
+        "device": one.address,
+        "platform": one.platform,
+        "status": str(one.status),
+        "reason": str(one.reason) or None,
+        "fcm_message_id": one.message_id.replace("\x00", "") or None,
+        "resent": one.resent,
+    }
+
+
+# --- Devices and people ---------------------------------------------------------------------------
+
+
+MOST_AT_ONCE = 1_000  # in a row: an import may bring a million
+
+
+def of_retired(device_ids: list[int]) -> None:
+    """By whose sending met them, by hand, or by whose they are."""
+    rows = Device.objects.filter(pk__in=device_ids).select_related("contact").order_by("pk")
+    by_project: dict[int, list[Event]] = {}
+    for device in rows:
+        by_project.setdefault(device.project_id, []).append(_retired(device))
+    for project_id, events in by_project.items():
+        _put(project_id, events)
+
+
+def _retired(device: Device) -> Event:
+    data = {
+        "device": device.address,
+        "platform": device.platform,
+        "contact": device.contact.external_id,
+        "reason": device.retired_reason,
+    }
+    return Event(Kind.DEVICE_RETIRED, device.retired_at or timezone.now(), data)
+
+
+def of_nos(project: Project, nos: list[No]) -> None:
+    _put(project.pk, [Event(Kind.OPT_OUT, no.at, _no(no)) for no in nos])
+
+
+def _put(project_id: int, events: list[Event]) -> None:
+    for at in range(0, len(events), MOST_AT_ONCE):
+        outbox.put(project_id, events[at : at + MOST_AT_ONCE])
+
+
+def _no(no: No) -> dict[str, Any]:
+    """Without a category: to all marketing."""
+    return {"contact": no.external_id, "category": no.category or None, "source": no.source}

@@ -1,0 +1,69 @@
+"""Both: how many people two rules select, on whatever devices of theirs."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import redis
+from django.core.cache import cache
+from django.core.exceptions import ValidationError
+from django.db import connection
+
+from campaigns.audiences import estimating
+from campaigns.audiences.last_seen import policy
+from campaigns.audiences.reach import as_meant
+from campaigns.audiences.selection import compile_tree, people_and_devices
+from notifications.postgres.budget import TooSlow, within
+from notifications.values import seen
+
+Tree = dict[str, Any]
+KEPT = 600  # seconds
+
+BOTH = """
+SELECT count(*) FROM (
+    SELECT c.id FROM {source} WHERE c.project_id = %s AND d.id IS NOT NULL
+    AND ({one} OR {other}) GROUP BY c.id HAVING bool_or({one}) AND bool_or({other})
+) people
+"""
+
+
+@dataclass(frozen=True)
+class Both:
+    people: int
+    exact: bool
+
+
+def both(project_id: int, one: Tree, other: Tree) -> Both | None:
+    """Estimated of a part of the people where counting all takes too long; None: that does, too,
+    or the rules are broken. Kept for some minutes: each day of two series asks for the same."""
+    key = "-".join(["both", str(project_id), *sorted(map(seen.mark, (one, other)))])
+    with suppress(redis.RedisError):
+        if isinstance(kept := cache.get(key), list):
+            return Both(*kept)
+    found = _counted(project_id, one, other)
+    if found is not None:
+        with suppress(redis.RedisError):
+            cache.set(key, [found.people, found.exact], KEPT)
+    return found
+
+
+def _counted(project_id: int, one: Tree, other: Tree) -> Both | None:
+    with suppress(TooSlow, ValidationError), within(seconds=estimating.SAMPLE_SECONDS):
+        return Both(_count(project_id, one, other, None), exact=True)
+    with suppress(TooSlow, ValidationError), within(seconds=estimating.PART_SECONDS):
+        part = estimating.part(1, policy.seen_since(project_id), project_id)
+        return Both(part.all(_count(project_id, one, other, part)), exact=False)
+    return None
+
+
+def _count(project_id: int, one: Tree, other: Tree, part: estimating.Part | None) -> int:
+    first, second = (compile_tree(as_meant(project_id, tree, part)) for tree in (one, other))
+    source = part.source if part else people_and_devices(project_id)
+    statement = BOTH.format(source=source, one=first.sql, other=second.sql)
+    asked = [*first.params, *second.params]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [project_id, *asked, *asked])
+        found: int = cursor.fetchone()[0]
+    return found

@@ -1,0 +1,87 @@
+"""Whom would it not reach, and why: foretold with the reasons that the result will give."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from campaigns.audiences.reach import Reach
+from campaigns.canary.draw import wait_of
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.course.course import Course
+from campaigns.planning.course.forecast import Forecast
+from campaigns.planning.course.waterfall import TOO_LATE
+from campaigns.planning.outlook import Look, Refused
+from campaigns.planning.skips.loss import Loss
+from campaigns.runs.reasons import Reason
+from notifications.values.moments import in_words
+
+OUT_OF_TURN = gettext_lazy(
+    "Sending takes about %(takes)s, but the message expires after %(shown)s: people not reached by "
+    "then are skipped. Raise the rate, or that time."
+)
+ASLEEP = gettext_lazy(
+    "It expires after %(shown)s, while the quiet hours of some people last. Raise that time, or "
+    "choose another."
+)
+
+
+def refused(look: Look, found: Reach) -> list[Loss]:
+    """By reason: how many of those with the longest values, and one of them to look at."""
+    return [
+        _refused(reason, look, found) for reason in dict.fromkeys(r.reason for r in look.refused)
+    ]
+
+
+def _refused(reason: Reason, look: Look, found: Reach) -> Loss:
+    those = [one for one in look.refused if one.reason == reason]
+    return Loss(
+        reason,
+        _refused_words(those, look),
+        devices=len(those),
+        of=look.devices,
+        exact=found.exact and look.devices >= found.devices,
+        rejected=those[0].rejected,
+        example=those[0].external_id,
+    )
+
+
+def _refused_words(those: list[Refused], look: Look) -> str:
+    said = _(
+        "%(count)s of the %(devices)s devices of the people with the longest values would "
+        "be skipped, e.g. %(person)s: %(why)s"
+    )
+    if those[0].rejected:
+        said = _(
+            "%(count)s of the %(devices)s devices of the people with the longest values "
+            "would be rejected, e.g. %(person)s: %(why)s"
+        )
+    return said % {
+        "count": f"{len(those):,}",
+        "devices": f"{look.devices:,}",
+        "person": those[0].external_id,
+        "why": those[0].why,
+    }
+
+
+def too_late(
+    campaign: Campaign, found: Reach, devices: int, pace: Forecast, course: Course | None
+) -> list[Loss]:
+    """Whose turn comes, or who wakes, when the message is not worth showing any more."""
+    wait = wait_of(found.devices, campaign)
+    shown = in_words(campaign.ttl_seconds)
+    if course is None:  # nobody could foresee it in time
+        lost = {Reason.EXPIRED: devices - pace.devices(campaign.ttl_seconds - wait)}
+    else:
+        lost = {reason: course.skipped.get(reason, 0) for reason in TOO_LATE}
+    takes = in_words(pace.seconds(devices) + wait)
+    words = {
+        Reason.EXPIRED: OUT_OF_TURN % {"takes": takes, "shown": shown},
+        Reason.QUIET_HOURS: ASLEEP % {"shown": shown},
+    }
+    exact = course.exact if course else found.exact
+    return [
+        Loss(reason, words[reason], devices=count, of=found.devices, exact=exact)
+        for reason, count in lost.items()
+        if count > 0
+    ]

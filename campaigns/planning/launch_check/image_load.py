@@ -1,0 +1,68 @@
+"""What phones fetch from this very server once they are sent to: the image, each of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from django.utils.translation import gettext as _
+
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check.warnings import Code, Doubt
+from campaigns.planning.variants import launching
+from campaigns.runs.variants.group import REST
+from campaigns.texts.template import Template
+from notifications.images.address import name_at_our_door
+from notifications.images.image import Image
+
+# What one web process was seen to give away while pages stay quick is some times this much.
+FETCHES, BYTES = 200, 20_000_000  # a second
+FEW = 2_000  # devices; theirs is over before anybody notices
+
+
+def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[Doubt]:
+    """A warning where so many phones would slow down what sends to them. `devices`: of the
+    audience; `seconds`: that sending takes, without what is waited for."""
+    texts = _fetching(campaign, devices)
+    phones = round(sum(texts.values()))
+    if phones < FEW:
+        return []
+    size, pace = max(texts), max(seconds or 0.0, 1.0)
+    rate, traffic = phones / pace, sum(size * count for size, count in texts.items()) / pace
+    if rate <= FETCHES and traffic <= BYTES:
+        return []
+    said = _(
+        "{devices} phones fetch the image ({size} KB) from this server as they are sent to: about "
+        "{rate} a second, {megabytes} MB a second, {all} MB in all. Put a CDN in front "
+        "(IMAGES_URL), give the image an address elsewhere, or send slower."
+    )
+    words = said.format(
+        devices=f"{phones:,}",
+        size=f"{-(-size // 1_000):,}",
+        rate=f"{rate:,.0f}",
+        megabytes=f"{traffic / 1e6:,.0f}",
+        all=f"{traffic * pace / 1e6:,.0f}",
+    )
+    return [Doubt(Code.HEAVY_IMAGE, words)]
+
+
+def _fetching(campaign: Campaign, devices: int) -> dict[int, float]:
+    """By the size of the image, how many phones fetch one from here. The rest of a trial may get
+    any of the texts: the heaviest is reckoned with."""
+    sizes = {one.number: _largest(campaign, one.template) for one in launching.wordings(campaign)}
+    if not any(sizes.values()):
+        return {}
+    shares = launching.split_of(campaign, devices).shares()
+    heaviest = max(sizes, key=lambda number: sizes[number])
+    found: dict[int, float] = defaultdict(float)
+    for group, share in shares.items():
+        if size := sizes.get(heaviest if group == REST else group, 0):
+            found[size] += devices * share
+    return dict(found)
+
+
+def _largest(campaign: Campaign, template: Template) -> int:
+    """Of the images that phones fetch from here, in any language."""
+    said = [template.image, *(texts.get("image", "") for texts in template.locales.values())]
+    names = {name for address in said if (name := name_at_our_door(address))}
+    sizes = Image.objects.filter(project=campaign.project_id, name__in=names)
+    return max(sizes.values_list("size", flat=True), default=0) if names else 0

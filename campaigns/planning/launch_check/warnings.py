@@ -1,0 +1,406 @@
+"""What is odd about a campaign that could be launched: worth a look, and no obstacle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from campaigns.audiences import reach, vocabulary
+from campaigns.audiences.behavior import past, reported
+from campaigns.audiences.behavior.reported import CAN_TELL
+from campaigns.audiences.bounds import leaves
+from campaigns.audiences.last_seen import person
+from campaigns.audiences.lists import outcomes
+from campaigns.audiences.reach import Reach
+from campaigns.audiences.resolving import events_kept
+from campaigns.audiences.resolving.runs_meant import forgotten, not_over, one_run
+from campaigns.audiences.resolving.settling import launched
+from campaigns.planning import labels
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.launch_check import wrong_text
+from campaigns.planning.variants import launching
+from campaigns.runs import prior_recipients
+from campaigns.runs.chunk import at_work
+from campaigns.runs.run import Run
+from campaigns.runs.series import ONCE
+from notifications.keys import credentials
+from notifications.people.contact import Contact
+from notifications.people.events import reading
+from notifications.people.project import Project
+from notifications.values.moments import in_zone
+
+PREFIX = "attributes."
+# “www.shop.example”, “shop.example/sale”: a host as people write it.
+BARE = re.compile(r"\s*(www\.[\w.-]+|([a-z0-9-]+\.)+[a-z]{2,}/)", re.ASCII)
+SECONDS = 0.3  # of a page, for those of whom a rule asks
+# What these compare; a value of another type is simply never more, never before, never in it.
+NEEDS = {
+    **dict.fromkeys(("gt", "gte", "lt", "lte"), "number"),
+    **dict.fromkeys(("before", "after", "within_last"), "time"),
+    **dict.fromkeys(("contains", "starts_with"), "text"),
+    **dict.fromkeys(("has", "has_any"), "list"),
+}
+
+
+class Code(StrEnum):
+    """What programs call it."""
+
+    NOBODY_KNOWN = "nobody_known"  # the project has no people at all
+    NO_SUCH_ATTRIBUTE = "no_such_attribute"
+    OTHER_TYPE = "other_type"
+    ASKS_DEVICES = "asks_devices"  # not seen lately: the device, and not its person
+    UNSEEN = "unseen"  # devices that fit, and are left out by the project's policy
+    FORGOTTEN_RUNS = "forgotten_runs"
+    RUN_NOT_OVER = "run_not_over"
+    EVENTS_REMOVED = "events_removed"  # a rule without a time limit knows nothing of old ones
+    CANNOT_TELL = "cannot_tell"  # of some nobody knows whether they opened it
+    UNCOUNTABLE = "uncountable"
+    NOBODY_REACHABLE = "nobody_reachable"
+    EDITED_SINCE = "edited_since"  # its launch, or its run was: they differ
+    HAD_UNKNOWN = "had_unknown"  # who had it in a run whose recipients were removed
+    NO_CREDENTIALS = "no_credentials"
+    TEXT_WAS_WRONG = "text_was_wrong"  # a run said it, and is being corrected
+    BARE_LINK = "bare_link"  # an address without https://
+    TEXT_UNCHANGED = "text_unchanged"  # of a correction
+    NO_SUCH_EVENT = "no_such_event"  # that the goal waits for
+    NO_SUCH_VALUE = "no_such_value"  # that the goal sums up, or none that is a number
+    NOBODY_TELLS = "nobody_tells"  # which of its variants is opened
+    NO_GOAL = "no_goal"  # to compare the control group by
+    MANY_LABELS = "many_labels"
+    SHARED_PACE = "shared_pace"
+    AT_NIGHT = "at_night"
+    BY_THE_CLOCK = "by_the_clock"  # of each reader: of some the time has passed, or nobody knows it
+    HEAVY_IMAGE = "heavy_image"  # phones fetch it from this server, as fast as they are sent to
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A code, and what to know and do in the reader's language."""
+
+    code: Code
+    words: str
+    see: Sequence[Campaign] = ()  # a page links to them
+
+    def __str__(self) -> str:
+        return self.words
+
+
+# --- About the audience's rules: not of these people, or of none ----------------------------------
+
+
+def of_rules(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
+    """Rules that are in order but cannot mean what they say."""
+    if not Contact.objects.filter(project=project_id).exists():
+        nobody = _(
+            "This project has no people yet: import a file, or register people through the API."
+        )
+        return [Doubt(Code.NOBODY_KNOWN, nobody)]
+    asked = [leaf for leaf in leaves(tree) if leaf["field"] == past.FIELD]
+    of_runs = [*_forgotten(project_id, asked), *_not_over(project_id, asked)]
+    return [
+        *of_runs,
+        *_cannot_tell(project_id, asked),
+        *of_removed_events(project_id, tree),
+        *_of_attributes(project_id, tree),
+    ]
+
+
+def of_removed_events(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
+    """In audiences that the rules name, too: their rules are a part of these."""
+    meant = launched(project_id, tree)
+    asked = filter(events_kept.has_no_limit, leaves(meant))
+    found = "; ".join(dict.fromkeys(map(events_kept.in_words, asked)))
+    events = events_kept.kept(project_id, meant) if found else None
+    if events is None:
+        return []
+    said = _(
+        "Events before {date} are removed. These rules do not see them, as they have no time "
+        "limit: {rules}."
+    )
+    words = said.format(date=events.day, rules=found)
+    return [Doubt(Code.EVENTS_REMOVED, words)]
+
+
+def _not_over(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
+    said = _("Run {number} is not finished: people still waiting in it count as not reached.")
+    going = {pk for leaf in asked if (pk := not_over(project_id, leaf))}
+    return [Doubt(Code.RUN_NOT_OVER, said.format(number=pk)) for pk in sorted(going)]
+
+
+def _cannot_tell(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
+    """Warn of the first “has not opened” rule that selects devices which cannot report opens."""
+    for leaf in asked:
+        value = leaf["value"]
+        asks = value["outcome"] == reported.NOT_OPENED and CAN_TELL not in value
+        if asks and (words := _how_many(one_run(project_id, value))):
+            return [Doubt(Code.CANNOT_TELL, words)]
+    return []
+
+
+def _how_many(run: int | None) -> str:
+    counted = outcomes.count(run, outcomes.UNOPENED, seconds=SECONDS) if run else None
+    if counted is not None and not counted[1]:
+        return ""
+    if counted is None:
+        return _(
+            "A rule asks who has not opened it. It includes people with a phone that cannot tell: "
+            "they may have."
+        )
+    said = ngettext(
+        "A rule asks who has not opened it. Of {people}, {silent} has a phone that cannot tell: "
+        "they may have.",
+        "A rule asks who has not opened it. Of {people}, {silent} have a phone that cannot tell: "
+        "they may have.",
+        counted[1],
+    )
+    return said.format(people=f"{counted[0]:,}", silent=f"{counted[1]:,}")
+
+
+def _forgotten(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
+    count = max((forgotten(project_id, leaf["value"]) for leaf in asked), default=0)
+    said = ngettext(
+        "A rule refers to {count} run whose recipients were removed: nobody counts as "
+        "having been in it.",
+        "A rule refers to {count} runs whose recipients were removed: nobody counts as "
+        "having been in them.",
+        count,
+    )
+    return [Doubt(Code.FORGOTTEN_RUNS, said.format(count=f"{count:,}"))] if count else []
+
+
+def _of_attributes(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
+    asked = [
+        (leaf["field"].removeprefix(PREFIX), leaf["op"])
+        for leaf in leaves(tree)
+        if leaf["field"].startswith(PREFIX)
+    ]
+    odd = [_asks_devices()] if person.asks_devices(tree) else []
+    if not asked:
+        return odd
+    types = {known.name: known.types for known in vocabulary.attributes(project_id)}
+    gone = vocabulary.nowhere(project_id, {name for name, _op in asked} - set(types))
+    odd += [_gone(name) for name in gone]
+    return odd + [
+        _other_type(name, op)
+        for name, op in dict.fromkeys(asked)
+        if name in types and op in NEEDS and not _holds(NEEDS[op], types[name])
+    ]
+
+
+def _holds(kind: str, types: list[str]) -> bool:
+    return kind in types or (kind == "text" and "time" in types)  # a time is written as a text
+
+
+def _asks_devices() -> Doubt:
+    said = _(
+        "A rule uses when a device was last seen: it also matches the old phone of "
+        "somebody who used another phone yesterday. Use when the person was last seen "
+        "instead."
+    )
+    return Doubt(Code.ASKS_DEVICES, said)
+
+
+def _gone(name: str) -> Doubt:
+    said = _(
+        "No person has the attribute “{name}”: your app has renamed it or no longer sends "
+        "it. Choose another attribute, or remove the rule."
+    )
+    return Doubt(Code.NO_SUCH_ATTRIBUTE, said.format(name=name))
+
+
+def _other_type(name: str, op: str) -> Doubt:
+    said = {
+        "number": _("“{name}” contains no numbers, so a rule that compares it matches nobody."),
+        "time": _("“{name}” contains no dates, so a rule about its time matches nobody."),
+        "text": _("“{name}” contains no text, so a rule about its letters matches nobody."),
+        "list": _("“{name}” contains no lists, so a rule about what is in it matches nobody."),
+    }
+    return Doubt(Code.OTHER_TYPE, said[NEEDS[op]].format(name=name))
+
+
+def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[Doubt]:
+    """How many devices fit and are left out, because nobody has seen them for long."""
+    try:
+        unseen = reach.unseen(project_id, tree, found)
+    except reach.Uncountable:
+        return []
+    if unseen is None or not unseen.devices:
+        return []
+    said = ngettext(
+        "%(count)s device unseen for %(days)s days is left out, as set in the project.",
+        "%(count)s devices unseen for %(days)s days are left out, as set in the project.",
+        unseen.devices,
+    )
+    counted = (
+        f"{unseen.devices:,}" if unseen.exact else _("about %(n)s") % {"n": f"{unseen.devices:,}"}
+    )
+    return [Doubt(Code.UNSEEN, said % {"count": counted, "days": unseen.days})]
+
+
+# --- About what it says ---------------------------------------------------------------------------
+
+
+def of_text(campaign: Campaign) -> Iterator[Doubt]:
+    """What went out wrong goes out once more."""
+    if said := wrong_text.unchanged(campaign):
+        yield Doubt(Code.TEXT_UNCHANGED, said)
+    for run, corrections in wrong_text.said_again(campaign):
+        words = wrong_text.in_words(run, corrections)
+        yield Doubt(Code.TEXT_WAS_WRONG, words, see=corrections)
+
+
+def of_links(campaign: Campaign) -> Iterator[Doubt]:
+    """A page's address that a phone would take for a place in the app. It is no mistake: an app may
+    have such places."""
+    texts = [one.template for one in launching.wordings(campaign)]
+    links = [
+        link
+        for text in texts
+        for link in (text.link, *(own.get("link", "") for own in text.locales.values()))
+    ]
+    for link in sorted({link for link in links if BARE.match(link)}):
+        said = _(
+            "The link “{link}” has no “https://”: a phone takes it for a place in the app, and "
+            "opens no page."
+        )
+        yield Doubt(Code.BARE_LINK, said.format(link=link[:80]))
+
+
+# --- About what it is to bring about --------------------------------------------------------------
+
+
+def of_goal(campaign: Campaign, now: datetime) -> Iterator[Doubt]:
+    """A name that nobody's app has told so far: mistyped, or still to come."""
+    if not campaign.goal_event:
+        return
+    if not reading.ever(campaign.project_id, campaign.goal_event):
+        yield Doubt(Code.NO_SUCH_EVENT, _unheard_of(campaign))
+    elif campaign.goal_value and (said := _not_summed(campaign, now)):
+        yield Doubt(Code.NO_SUCH_VALUE, said)
+
+
+def of_variants(campaign: Campaign) -> Iterator[Doubt]:
+    """People are shared out, and nothing would ever say what came of it."""
+    if campaign.variants.exists() and not (campaign.goal_event or _can_tell(campaign.project)):
+        said = _(
+            "It has variants, and nobody would hear which is opened more: the project asks for no "
+            "receipts and counts no links, and the campaign has no goal."
+        )
+        yield Doubt(Code.NOBODY_TELLS, said)
+    if campaign.control_percent and not campaign.goal_event:
+        said = _(
+            "It has a control group and no goal: give it one, or nothing says what those did who "
+            "got nothing."
+        )
+        yield Doubt(Code.NO_GOAL, said)
+
+
+def _can_tell(project: Project) -> bool:
+    return project.asks_receipts or bool(project.counts_links)
+
+
+def _unheard_of(campaign: Campaign) -> str:
+    said = _("The goal waits for “{name}”, and nobody has done that so far.")
+    known = reading.names(campaign.project_id)
+    return _with_the_like(said.format(name=campaign.goal_event), campaign.goal_event, known)
+
+
+def _not_summed(campaign: Campaign, now: datetime) -> str:
+    project, event, name = campaign.project_id, campaign.goal_event, campaign.goal_value
+    found = reading.numbers(project, event, name, now=now)
+    if found is None or not found.events or found.numbers:
+        return ""
+    if found.held:
+        said = _("The goal sums up “{name}”, and that is a number in no recent “{event}”.")
+        return said.format(name=name, event=event)
+    said = _("The goal sums up “{name}”, and no recent “{event}” has that.")
+    known = [one.name for one in reading.properties(project, event, now=now)]
+    return _with_the_like(said.format(name=name, event=event), name, known)
+
+
+def _with_the_like(said: str, name: str, known: Sequence[str]) -> str:
+    alike = get_close_matches(name, known, 1)
+    meant = _("Is “{name}” meant?").format(name=alike[0]) if alike else _("Check the name.")
+    return f"{said} {meant}"
+
+
+# --- About sending it -----------------------------------------------------------------------------
+
+
+def of_edits(campaign: Campaign, waiting: Run | None) -> Iterator[Doubt]:
+    """What the run that will start next was launched with, and the campaign says no more."""
+    rules = campaign.audience.frozen_rules()
+    if waiting is None or not edited_since(waiting, campaign, lambda: rules):
+        return
+    said = _(
+        "Run %(run)s sends something else than is shown here: the campaign was edited since it was "
+        "launched, or the run was. To send what is shown here, stop that run and launch it again."
+    )
+    yield Doubt(Code.EDITED_SINCE, said % {"run": waiting.pk})
+
+
+def edited_since(run: Run, campaign: Campaign, rules: Callable[[], Any]) -> bool:
+    """Whether its people, its text or a setting are not the campaign's any more; a new name changes
+    nothing. `rules`: those of the campaign, as the run would have them."""
+    policy = campaign.policy | {"analytics_label": _label(run, campaign)}
+    if any(getattr(run, name) != value for name, value in policy.items()):
+        return True
+    written = (campaign.updated_at, campaign.audience.updated_at, campaign.template.updated_at)
+    if max(written) <= _launched_at(run, campaign):
+        return False
+    return bool(rules() != run.rules or campaign.content != run.content)
+
+
+def _label(run: Run, campaign: Campaign) -> str:
+    """The campaign's, but that of the run where both were made from the name of then and now."""
+    made = labels.is_made(run.analytics_label, campaign.pk)
+    return run.analytics_label if made and not campaign.analytics_label else campaign.label
+
+
+def _launched_at(run: Run, campaign: Campaign) -> datetime:
+    """Of a series: when its first run was; the later ones copy that."""
+    if run.occurrence == ONCE:
+        return run.launched_at
+    first = campaign.runs.exclude(occurrence=ONCE).order_by("pk").first()
+    return first.launched_at if first else run.launched_at
+
+
+def of_had(campaign: Campaign) -> Iterator[Doubt]:
+    """Since when it is known who had it."""
+    until = prior_recipients.unknown_until(campaign.pk) if campaign.once_each else None
+    if until is None:
+        return
+    said = _(
+        "Who had it in a run that began on %(at)s or earlier is not known any more: their "
+        "recipients were removed before. Such people count as not having had it."
+    )
+    yield Doubt(Code.HAD_UNKNOWN, said % {"at": in_zone(until, campaign.project.timezone)})
+
+
+def of_sending(campaign: Campaign, starts_at: datetime, now: datetime) -> Iterator[Doubt]:
+    if lacking := credentials.lacking(campaign.project):
+        yield Doubt(Code.NO_CREDENTIALS, lacking)
+    if said := labels.warning(campaign.project_id, campaign.label, at=starts_at):
+        yield Doubt(Code.MANY_LABELS, said)
+    if starts_at <= now:
+        yield from _others(campaign.project)
+
+
+def _others(project: Project) -> Iterator[Doubt]:
+    going = at_work(project.pk).count()
+    if not going:
+        return
+    said = ngettext(
+        "Another run of this project is sending now; the two share the project's rate.",
+        "%(count)s other runs of this project are sending now; all share the project's rate.",
+        going,
+    )
+    yield Doubt(Code.SHARED_PACE, said % {"count": going})

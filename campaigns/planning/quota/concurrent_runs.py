@@ -1,0 +1,57 @@
+"""Beside: what else is planned while one run is sent, and how much of the gate that leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from campaigns.planning.campaign import Campaign
+from campaigns.planning.quota import firebase
+from campaigns.planning.quota.planned import Planned, planned
+from campaigns.planning.quota.shared_gate import Asks, Goes, together
+from campaigns.planning.solver.capacity import Capacity
+
+AN_HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """How fast it may go, and who takes their part of it."""
+
+    capacity: Capacity
+    others: list[Planned]
+
+
+def beside(campaign: Campaign, asks: Asks, alone: Capacity, now: datetime) -> Beside:
+    """`alone`: as fast as it would go if nothing else were planned."""
+    there = firebase.of(campaign.project)
+    [goes] = together([asks], there.gate)
+    if goes.ends_at is None:
+        return Beside(alone, [])
+    lasts = goes.ends_at - asks.rules.start  # with others, it takes longer
+    until = goes.ends_at + lasts + AN_HOUR
+    found = planned(there, asks.rules.start, until, now)
+    others = [one for one in found if one.asks and one.campaign.pk != campaign.pk]
+    if not others:
+        return Beside(alone, [])
+    *going, own = together([*(one.asks for one in others if one.asks), asks], there.gate)
+    pairs = zip(others, going, strict=True)
+    meets = [replace(one, goes=goes) for one, goes in pairs if _meet(goes, own)]
+    if not meets:
+        return Beside(alone, [])
+    stretches = tuple(each for one in meets if one.goes for each in one.goes.stretches)
+    return Beside(replace(alone, full=there.gate.full, most=alone.full, others=stretches), meets)
+
+
+def _meet(one: Goes, other: Goes) -> bool:
+    return any(
+        this.begins < that.ends and that.begins < this.ends
+        for this in one.stretches
+        for that in other.stretches
+    )
+
+
+def named(others: Sequence[Planned], project_id: int) -> list[str]:
+    """Of this project; of those of another it is only said that there are some."""
+    return sorted({one.campaign.name for one in others if one.campaign.project_id == project_id})

@@ -1,0 +1,129 @@
+"""How the person stands now: the run's rules, their consent and their devices. None of it says how
+it was when the run was frozen, unless it cannot have changed since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from campaigns.audiences import why as asking
+from campaigns.audiences.behavior import past
+from campaigns.audiences.bounds import AS_KEPT, leaves
+from campaigns.audiences.resolving.runs_meant import forgotten
+from campaigns.audiences.why import InOrOut
+from campaigns.audiences.words import broken
+from campaigns.runs.run import Run
+from notifications.people.consent import standing
+from notifications.people.consent.change import ConsentChange
+from notifications.people.consent.suppression import suppression_of
+from notifications.people.contact import Contact
+from notifications.people.device import Device
+from notifications.postgres.budget import TooSlow, within
+
+ASKING_SECONDS = 1.0
+MOST_DEVICES = 50  # shown; a test phone may collect many
+
+
+class Fate(StrEnum):
+    """What is known of a device that was not in the snapshot."""
+
+    RETIRED = "retired"  # before it, for certain
+    UNSEEN = "unseen"  # for longer than the project then allowed, for certain
+    LATER = "later"  # registered after it, or again: nobody knows which
+    FREE = "free"  # nothing of it that kept it out
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One of the person's devices, and whether the rules select it now (None: not asked)."""
+
+    device: Device
+    fate: Fate
+    selected: bool | None
+
+
+@dataclass(frozen=True)
+class Consent:
+    """Whether they may be sent such a message now; `changed_at`: when that last changed."""
+
+    reason: str  # of standing.REASONS; empty: they may
+    changed_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Now:
+    at: datetime
+    ruled: InOrOut | None  # None: the rules cannot be asked any more, or there are none
+    problem: str
+    consent: Consent
+    devices: list[Seen]
+
+
+def how_they_stand(run: Run, contact: Contact, now: datetime, *, asks: dict[str, Any]) -> Now:
+    """`asks`: what standing.py must know of the message's category."""
+    ruled, problem = _ruled(run, contact)
+    selected = {judged.device.pk: judged.selected for judged in ruled.devices} if ruled else {}
+    devices = contact.devices.order_by("-last_seen_at", "pk")[:MOST_DEVICES]
+    seen = [Seen(one, _fate(one, run), selected.get(one.pk)) for one in devices]
+    return Now(now, ruled, problem, _consent(contact, asks), seen)
+
+
+def _ruled(run: Run, contact: Contact) -> tuple[InOrOut | None, str]:
+    """Asked in the very SQL that froze it."""
+    if run.kind == Run.Kind.MESSAGES:
+        return None, ""
+    if problem := broken(run.rules, AS_KEPT):
+        return None, f"{problem}."
+    if _ask_forgotten(run):
+        return None, _("The rules ask for runs whose recipients were removed.")
+    try:
+        with within(seconds=ASKING_SECONDS):
+            return asking.verdict(contact, run.rules, frozen=run.planned is not None), ""
+    except TooSlow:
+        return None, _("The rules take too long to be asked.")
+    except ValidationError as error:  # they name a list or an audience that is gone
+        return None, " ".join(error.messages)
+
+
+def _ask_forgotten(run: Run) -> bool:
+    """Then nobody would count as having been in those."""
+    past_runs = [leaf["value"] for leaf in leaves(run.rules) if leaf["field"] == past.FIELD]
+    return any(forgotten(run.project_id, value) for value in past_runs)
+
+
+def _fate(device: Device, run: Run) -> Fate:
+    """Only what cannot have been otherwise: a retired device may have been active in between, and
+    one that was seen since may not have been seen then."""
+    began, ended = run.started_at, run.evaluated_at or run.started_at
+    if began and device.retired_at and device.retired_at <= began:
+        return Fate.RETIRED
+    if run.seen_since and device.last_seen_at < run.seen_since:
+        return Fate.UNSEEN
+    if ended and device.registered_at > ended:
+        return Fate.LATER
+    return Fate.FREE
+
+
+OUT = (
+    f"SELECT {standing.out()} FROM notifications_contact c {standing.JOIN} WHERE c.id = %(contact)s"
+)
+
+
+def _consent(contact: Contact, asks: dict[str, Any]) -> Consent:
+    with connection.cursor() as cursor:
+        cursor.execute(OUT, {**asks, "contact": contact.pk})
+        found = cursor.fetchone()
+    if found is None:
+        raise Contact.DoesNotExist
+    (reason,) = found
+    if suppressed := suppression_of(contact):
+        return Consent(reason, suppressed.at)
+    told = ConsentChange.objects.filter(contact=contact, category__in=["", asks["category"]])
+    return Consent(reason, told.order_by("-pk").values_list("at", flat=True).first())

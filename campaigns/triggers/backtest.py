@@ -1,0 +1,97 @@
+"""Lately: what an automation would have done in the last days, had it been on."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from campaigns.audiences.behavior.event import matching
+from campaigns.triggers.automation import Automation
+from campaigns.triggers.unless_event import since
+from notifications.postgres.budget import TooSlow, within
+
+SPAN = timedelta(days=7)
+MOST_EVENTS = 20_000
+LOOKING_SECONDS = 2.0
+
+DID = """
+WITH did AS (
+    SELECT e.contact_id, e.at, e.received_at FROM notifications_event e
+    WHERE e.project_id = %s AND e.name = %s AND e.at >= %s AND e.at <= %s AND {matches}
+    ORDER BY e.at DESC LIMIT %s
+)
+SELECT did.contact_id, did.at, {came} FROM did ORDER BY did.at
+"""
+CAME = """
+EXISTS (
+    SELECT FROM notifications_event e
+    WHERE e.project_id = %s AND e.name = %s AND e.contact_id = did.contact_id
+        AND least(e.at, e.received_at) <= did.at + make_interval(secs => %s) AND e.at >= %s
+        AND {since} AND {matches}
+)
+"""
+
+
+@dataclass(frozen=True)
+class Lately:
+    """How many of the events would have led to a message."""
+
+    events: int
+    people: int
+    unless_came: int
+    within_window: int
+    more: bool  # there were more events: these are the newest
+
+    @property
+    def sent(self) -> int:
+        return self.events - self.unless_came - self.within_window
+
+
+def look(automation: Automation, *, now: datetime) -> Lately | None:
+    """None: too many events to be gone through in time."""
+    with suppress(TooSlow):
+        rows = _rows(automation, now)
+        return _judged(automation, rows[-MOST_EVENTS:], more=len(rows) > MOST_EVENTS)
+    return None
+
+
+def _rows(automation: Automation, now: datetime) -> list[tuple[int, datetime, bool]]:
+    begins, matches = now - SPAN, matching(automation.where)
+    came, unless = _came(automation, begins)
+    asked = [automation.project_id, automation.event_name, begins, now, *matches.params]
+    with within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
+        cursor.execute(
+            DID.format(matches=matches.sql, came=came), [*asked, MOST_EVENTS + 1, *unless]
+        )
+        rows: list[tuple[int, datetime, bool]] = cursor.fetchall()
+    return rows
+
+
+def _came(automation: Automation, begins: datetime) -> tuple[str, list[Any]]:
+    if not automation.unless_name:
+        return "FALSE", []
+    matches = matching(automation.unless_where)
+    own = automation.unless_name == automation.event_name
+    asked = [automation.project_id, automation.unless_name, automation.delay_seconds, begins]
+    return CAME.format(since=since(own=own), matches=matches.sql), [*asked, *matches.params]
+
+
+def _judged(
+    automation: Automation, rows: list[tuple[int, datetime, bool]], *, more: bool
+) -> Lately:
+    last: dict[int, datetime] = {}
+    came, again = 0, 0
+    for person, at, unless_came in rows:
+        if unless_came:
+            came += 1
+        elif (
+            automation.once_in_seconds and person in last and at < last[person] + automation.window
+        ):
+            again += 1
+        else:
+            last[person] = at
+    return Lately(len(rows), len({person for person, _, _ in rows}), came, again, more)

@@ -1,0 +1,63 @@
+"""What a call is told that was accepted: the same as on the ordinary way, put together at once."""
+
+from __future__ import annotations
+
+from functools import cache
+from http import HTTPStatus
+
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import HttpResponse
+from django.urls import reverse
+
+from campaigns.api.messages import serializers
+from campaigns.runs.messages.outcome import WAITING
+from config.express.call import Call
+from config.front.hands.batched_route import Said
+from config.front.refusals import guarded
+from notifications.api.base.rendering import as_json
+from notifications.requests.request_id import HEADER, name_of
+
+Headers = list[tuple[bytes, bytes]]
+_of_every: dict[bool, Headers] = {}  # answer, by whether it goes over https
+
+
+def accepted(call: Call, name: str) -> Said:
+    url = call.request.build_absolute_uri(_place() + name)
+    body = as_json(serializers.accepted_json(name, WAITING, url))
+    own = {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        "Location": url,
+        HEADER: name_of(call.request.META),
+        **call.limits.headers(call.taken),
+    }
+    headers = [*_common(call.request), *_encoded(own)]
+    return Said(HTTPStatus.ACCEPTED, headers, body)
+
+
+@cache
+def _place() -> str:
+    return reverse("api-message", args=["-"]).removesuffix("-")
+
+
+def _common(request: WSGIRequest) -> Headers:
+    """Nothing in them is of one request."""
+    secure = request.is_secure()
+    if secure not in _of_every:
+        response = guarded(lambda _: HttpResponse(headers=OF_THE_DOOR))(request)
+        del response["Content-Type"]
+        _of_every[secure] = _encoded(dict(response.items()))
+    return _of_every[secure]
+
+
+def _encoded(headers: dict[str, str]) -> Headers:
+    return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+
+# As the framework tells it of every answer of this door.
+OF_THE_DOOR = {
+    "Allow": "GET, HEAD, POST",
+    "Vary": "Accept-Language, Cookie",
+    "Content-Language": settings.LANGUAGE_CODE,
+}
