@@ -59,7 +59,7 @@ class Failpoint:
             raise Injected(self.name)
 
 
-def read(text: str) -> Failpoint | None:
+def parse(text: str) -> Failpoint | None:
     """Raises ValueError in words."""
     if not text:
         return None
@@ -77,7 +77,7 @@ def read(text: str) -> Failpoint | None:
     return Failpoint(name, deed, share)
 
 
-ARMED = read(settings.FAILPOINT)
+ARMED = parse(settings.FAILPOINT)
 
 
 def hit(name: str) -> None:

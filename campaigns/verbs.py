@@ -123,7 +123,7 @@ def _resume_first(run: Run) -> Words:
 
 def _misses_reports(run: Run) -> bool:
     """It may be slower than it need be: nobody knows how busy the project's servers are now."""
-    if run.state != STATE.SENDING or (reported := load.of(run.project)) is None:
+    if run.state != STATE.SENDING or (reported := load.newest_report(run.project)) is None:
         return False
     return reported.is_silent(timezone.now())
 

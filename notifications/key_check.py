@@ -116,10 +116,10 @@ class _CheckingGateway(AiohttpGateway):
     async def ask(self) -> Reply:
         body = orjson.dumps({"validateOnly": True, "message": payload.as_fcm(MESSAGE)})
         response = await self._post(body, await self._tokens.current(), lambda: None)
-        return read(response.status, response.body)
+        return parse_reply(response.status, response.body)
 
 
-def read(http: int, body: bytes) -> Reply:
+def parse_reply(http: int, body: bytes) -> Reply:
     try:
         error = orjson.loads(body)["error"]
         details = {d["@type"].rpartition(".")[2]: d for d in error.get("details", [])}

@@ -81,7 +81,7 @@ def _turns(campaign: Campaign, count: int) -> Turns:
         "how many open it, and how soon": lambda: soon(
             learned(campaign.project_id, timezone.now())
         ),
-        "people whom the clock costs it": lambda: left_out.of(
+        "people whom the clock costs it": lambda: left_out.find_left_out(
             LaunchReport(campaign, timezone.now()), "quiet_hours"
         ),
     }

@@ -103,7 +103,7 @@ class Card:
         return ""
 
     def _drawn(self, request: HttpRequest, campaign: Campaign, problem: str = "") -> HttpResponse:
-        last, checked = newest(campaign), texts_checked.of(campaign, timezone.now())
+        last, checked = newest(campaign), texts_checked.check_texts(campaign, timezone.now())
         texts = [
             (one, last.get(one.number), checked.get(one.number))
             for one in launching.wordings(campaign)

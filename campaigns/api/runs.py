@@ -223,7 +223,7 @@ def _snapshot(run: Run) -> dict[str, Any]:
 
 
 def _foreseen(run: Run) -> dict[str, Any] | None:
-    course = foreseen.of(run)
+    course = foreseen.load_course(run)
     if course is None:
         return None
     return dict(CourseSerializer(course).data) | {"opens": opens.shown(foreseen.opens_of(run))}

@@ -183,7 +183,9 @@ def _left_out(attrs: dict[str, Any]) -> dict[date, str]:
     days = dict.fromkeys(attrs.get("days_off", ()), "")
     if "holidays" in attrs:
         try:
-            days = days_off.beside(days, holidays.read(attrs["holidays"], timezone.now().date()))
+            days = days_off.beside(
+                days, holidays.parse_calendar(attrs["holidays"], timezone.now().date())
+            )
             days_off.count(days)
         except ValueError as error:
             _refuse("holidays", str(error))
@@ -204,7 +206,7 @@ def shown(campaign: Campaign) -> dict[str, Any]:
     if "local_time" in values and not campaign.local_time:  # a page may have left the rest behind
         values |= {name: NEVER[name] for name in BY_CLOCK if name in values}
     if "days_off" in values:
-        off = days_off.of(campaign)
+        off = days_off.days_off_of(campaign)
         values["days_off"] = [day.isoformat() for day in off]
         values["holiday_names"] = days_off.kept(off)
         values["on_days"] = campaign.on_days or EACH
@@ -297,7 +299,7 @@ class Holidays(ApiView):
         a recurring campaign."""
         asked = self.given(HolidaysAsked, request.query_params.dict())
         choice = asked["country"], asked["part"], asked["until"]
-        found = public_holidays.read(*choice, timezone.now().date(), asked["language"])
+        found = public_holidays.find_holidays(*choice, timezone.now().date(), asked["language"])
         return Response(
             {
                 "days_off": [day.isoformat() for day in found],

@@ -125,7 +125,7 @@ class SnippetUsers(ApiView):
     @extend_schema(responses=UsersSerializer)
     def get(self, request: Request, pk: int) -> Response:
         """Which templates mention it, and which campaigns and automations send these."""
-        found = snippet_users.of(self.find(Snippet, pk))
+        found = snippet_users.find_users(self.find(Snippet, pk))
         shown = {
             "templates": [one.pk for one in found.templates],
             "campaigns": [one.pk for one in found.campaigns],

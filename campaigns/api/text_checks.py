@@ -170,7 +170,7 @@ class TextChecks(ApiView):
     """A door of text checks."""
 
     def shown(self, campaign: Campaign) -> dict[str, Any]:
-        last, checked = newest(campaign), texts_checked.of(campaign, timezone.now())
+        last, checked = newest(campaign), texts_checked.check_texts(campaign, timezone.now())
         if MAIN not in last:
             raise NotFound(f"The texts of campaign {campaign.pk} were never checked.")
         each = {n: self._of_text(check, checked.get(n)) for n, check in last.items()}

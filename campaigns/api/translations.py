@@ -130,7 +130,7 @@ class TemplateTranslations(ApiView):
         in the file stays."""
         given = self.given(TranslationsSerializer)
         try:
-            cells = upload_changes.read(given["format"], given["text"])
+            cells = upload_changes.parse_file(given["format"], given["text"])
         except Unreadable as error:
             raise serializers.ValidationError({"text": str(error)}) from error
         with transaction.atomic():

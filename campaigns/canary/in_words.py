@@ -28,7 +28,7 @@ WITHOUT_A_WINNER = {
 def detail_of(devices: int, figures: Figures, terms: Terms, wrong: Sequence[Missed]) -> Detail:
     """The figures beside their bounds, in the row of the run that asks."""
     if Missed.ACCEPTED in wrong:
-        return details.of("first_part_nobody", devices=devices)
+        return details.make("first_part_nobody", devices=devices)
     said: dict[str, Any] = {
         "sent": figures.sent,
         "rejected": share(figures.rejected, figures.sent),
@@ -37,13 +37,13 @@ def detail_of(devices: int, figures: Figures, terms: Terms, wrong: Sequence[Miss
         "most_dead": terms.most_dead,
     }
     if not figures.tells(terms):
-        return details.of("first_part_untold", **said)
+        return details.make("first_part_untold", **said)
     received = {
         "able": figures.able,
         "received": share(figures.received, figures.able or 0),
         "least_received": terms.least_received,
     }
-    return details.of("first_part", **said, **received)
+    return details.make("first_part", **said, **received)
 
 
 def foretold(devices: int | None, settings: Any) -> str:

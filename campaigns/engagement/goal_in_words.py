@@ -16,7 +16,7 @@ SAID = {
 }
 
 
-def of(row: Any) -> str:
+def goal_in_words(row: Any) -> str:
     """Empty: it has none."""
     if not row.goal_event:
         return ""

@@ -110,7 +110,7 @@ def _is_broken(run_id: int) -> bool:
         run = _locked(run_id)
         moves = run.state in (Run.State.PREPARING, *LEAVING)
         if moves and (wrong := broken.text_of(run)):
-            run.pause(Cause.BROKEN, details.of("text_broken", problem=wrong))
+            run.pause(Cause.BROKEN, details.make("text_broken", problem=wrong))
             return True
     return False
 
@@ -172,10 +172,10 @@ def _ask_a_person(run: Run, stuck: QuerySet[Chunk]) -> None:
     held = stuck.filter(state=Chunk.State.HELD)
     if held.exists():
         waiting = sum(chunk.waiting for chunk in held)
-        detail = details.of("held", count=waiting, platforms=run.held_platforms)
+        detail = details.make("held", count=waiting, platforms=run.held_platforms)
         run.pause(Cause.PLATFORM_KEY, detail)
     else:
-        run.pause(Cause.QUARANTINED, details.of("stuck", count=stuck.count()))
+        run.pause(Cause.QUARANTINED, details.make("stuck", count=stuck.count()))
 
 
 def _free_unheard(run: Run, now: datetime) -> None:

@@ -63,7 +63,7 @@ def _go_on(run: Run, part: FirstPart, now: datetime) -> None:
     if run.tries_variants and run.winner is None and variant is None:
         if run.no_winner == Run.NoWinner.ASK:
             code = "no_winner_sure" if found is not None else "no_winner_counted"
-            run.pause(Cause.NO_WINNER, details.of(code))
+            run.pause(Cause.NO_WINNER, details.make(code))
             return
         decision = Decision.UNSURE
     _send_as_planned(run, part, variant)
@@ -87,7 +87,7 @@ def _send_as_planned(run: Run, part: FirstPart, variant: int | None, so_far: int
 
 def _share_out(run: Run, part: FirstPart) -> None:
     """Each of the rest gets a variant of their own, by chance, as those who tried them did."""
-    groups = split.of(run)
+    groups = split.split_of_run(run)
     if not run.tries_variants or run.winner is not None or groups is None:
         return
     table = ledger.partition("campaigns_recipient", run.pk)

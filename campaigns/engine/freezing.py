@@ -77,7 +77,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
             if begins and prior_recipients.must_wait(run):
                 return
         if wrong := broken.rules_of(run):
-            run.stop_for(Cause.BROKEN, details.of("rules_broken", problem=wrong))
+            run.stop_for(Cause.BROKEN, details.make("rules_broken", problem=wrong))
         elif begins:
             _begin(run, now)
         else:
@@ -97,15 +97,15 @@ def _begin(run: Run, now: datetime) -> None:
     """Freeze the first part, which is everybody of all but the largest projects; start sending."""
     if gone := hold_lists(run.project_id, run.rules):
         # Nobody is on a deleted list: the people it was meant to leave out would get the message.
-        run.pause(Cause.BROKEN, details.of("list_gone", lists=sorted(gone)))
+        run.pause(Cause.BROKEN, details.make("list_gone", lists=sorted(gone)))
         return
     try:
         run.rules = drawn(run.project_id, settled(run.project_id, run.rules))
     except ValidationError as error:
-        run.stop_for(Cause.BROKEN, details.of("rules_broken", problem=error.messages[0]))
+        run.stop_for(Cause.BROKEN, details.make("rules_broken", problem=error.messages[0]))
         return
     if not _reckon_by_opens(run, now):
-        run.stop_for(Cause.BROKEN, details.of("opens_unknown"))
+        run.stop_for(Cause.BROKEN, details.make("opens_unknown"))
         return
     for table in TABLES:
         ledger.detached_partition(table, run.pk)
@@ -233,7 +233,7 @@ def _freeze_whole(run: Run, ids: range) -> Part:
 def _cut_drawn(run: Run, parts: list[range]) -> None:
     table = ledger.partition(RECIPIENTS, run.pk)
     pieces = draw.drawn(run, parts, table)
-    tries = split.of(run) if run.tries_variants else None
+    tries = split.split_of_run(run) if run.tries_variants else None
     for seqs, follows in pieces:
         if tries and not follows:
             tries.try_out(table, seqs)
@@ -287,7 +287,7 @@ def _write_recipients(run: Run, ids: range) -> int:
         found = at_most.trimmed(found, cut, table)
     if rehearsal := sampling.of_run(run):
         return sampling.write(run, rehearsal, found)
-    groups = split.of(run)
+    groups = split.split_of_run(run)
     group = (groups.rest if run.tries_variants else groups.group) if groups else "NULL"
     by_best_hour = run.local_time is not None and run.local_time.best_hour
     best = best_hour.join("found.contact_id") if by_best_hour else NO_BEST_HOUR

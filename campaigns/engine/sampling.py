@@ -64,7 +64,7 @@ def write(run: Run, rehearsal: Rehearsal, found: Sql) -> int:
     """Draw the recipients, and keep of how many; returns how many are drawn."""
     seed, size = rehearsal.seed, rehearsal.sample
     table = ledger.partition("campaigns_recipient", run.pk)
-    groups = split.of(run)
+    groups = split.split_of_run(run)
     group = groups.group if groups else "NULL"
     with connection.cursor() as cursor:
         cursor.execute(

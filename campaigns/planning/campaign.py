@@ -316,13 +316,15 @@ class Campaign(OfProject):
     @property
     def quiet_hours(self) -> QuietHours | None:
         """Those it keeps to; None: it may leave at any hour."""
-        return quiet_hours.of(self.project, self.kind, self.category.slug if self.category else "")
+        return quiet_hours.for_category(
+            self.project, self.kind, self.category.slug if self.category else ""
+        )
 
     @property
     def caps(self) -> Caps | None:
         """Those it would keep to, or count for; None: neither."""
         slug = self.category.slug if self.category else ""
-        return caps.of(self.project, self.kind, slug, past=self.past_caps)
+        return caps.for_category(self.project, self.kind, slug, past=self.past_caps)
 
     @property
     def series(self) -> Run | None:

@@ -61,7 +61,7 @@ class Foreseen(models.Model):
         )
 
 
-def of(run: Run) -> Course | None:
+def load_course(run: Run) -> Course | None:
     kept = _kept(run)
     return kept.course if kept else None
 

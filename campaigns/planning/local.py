@@ -96,7 +96,7 @@ def launched_at(campaign: Any, at: datetime | None, begins: datetime) -> LocalTi
     if hour is None:
         return None
     lateness = timedelta(seconds=campaign.max_lateness_seconds)
-    return local_time.read(hour, begins=begins, lateness=lateness)
+    return local_time.from_settings(hour, begins=begins, lateness=lateness)
 
 
 def _span(campaign: Any, at: datetime) -> tuple[datetime, datetime]:

@@ -165,7 +165,7 @@ def leave_out_one(
             raise MovedMeanwhile
         if why := alone_problem(locked, one, now):
             raise NotMoved(why)
-        off = days_off.read(locked.days_off) | {_day_of(locked, one.instant)}
+        off = days_off.parse(locked.days_off) | {_day_of(locked, one.instant)}
         try:
             days_off.count(off)
         except ValueError as error:

@@ -66,12 +66,12 @@ def start_due(now: datetime) -> list[int]:
 def _start(run: Run, now: datetime) -> bool:
     if run.occurrence != ONCE and run.campaign.series_paused_at is not None:
         # Nothing is made up for: when the series goes on, the next one is that after this moment.
-        why = details.columns(details.of("series_paused"))
+        why = details.columns(details.make("series_paused"))
         run.move_to(Run.State.CANCELLED, finished_at=now, **why)
         return False
     if before := one_before_is_going(run):
         # Two runs of one series at once would ring the same phones twice.
-        why = details.columns(details.of("left_out", run=before.pk))
+        why = details.columns(details.make("left_out", run=before.pk))
         run.move_to(Run.State.CANCELLED, finished_at=now, **why)
         return False
     late = now - run.scheduled_at

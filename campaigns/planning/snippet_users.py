@@ -36,7 +36,7 @@ class Users:
         return bool(self.templates)
 
 
-def of(snippet: Snippet) -> Users:
+def find_users(snippet: Snippet) -> Users:
     templates = Template.objects.filter(snippet_uses__snippet=snippet)
     answering = templates.filter(automations__isnull=False).exclude(automations__state="archived")
     rows = [

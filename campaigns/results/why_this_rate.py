@@ -78,7 +78,7 @@ def allowed_now(run: Run) -> PaceNow:
 
 def in_plain_words(run: Run, pace: PaceNow, now: datetime) -> str:
     until = max(pace.until or now, now)  # what is due already is due now, not in the past
-    reported = load.of(run.project)
+    reported = load.newest_report(run.project)
     words = _words(run, pace.limit, reported, now).format(
         rate=number(pace.rate_per_second),
         full=number(full_rate(run.project)),

@@ -243,7 +243,7 @@ class Claim:
 
 
 def _reasons(out: str | None) -> dict[int, tuple[Reason, str]]:
-    return {int(seq): counted.read(said) for seq, said in json.loads(out or "{}").items()}
+    return {int(seq): counted.parse_reason(said) for seq, said in json.loads(out or "{}").items()}
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:

@@ -119,25 +119,25 @@ class Detail:
     args: Mapping[str, Any]
 
 
-def of(code: str, **args: Any) -> Detail:
+def make(code: str, **args: Any) -> Detail:
     return Detail(code, args)
 
 
 def by(code: str, actor: str) -> Detail:
     """With the name that a key has now: of one that is shown there is no time to look it up."""
     keys = key_names([actor])
-    return of(code, who=actor, keys=keys) if keys else of(code, who=actor)
+    return make(code, who=actor, keys=keys) if keys else make(code, who=actor)
 
 
 def lasting(code: str, time: timedelta) -> Detail:
-    return of(code, minutes=int(time.total_seconds() // 60))
+    return make(code, minutes=int(time.total_seconds() // 60))
 
 
 def columns(detail: Detail | str) -> dict[str, Any]:
     """As a run's row keeps it. A text is somebody's own words."""
     if isinstance(detail, str):
         words = detail[:LONGEST].replace("\x00", "")
-        detail = of("quoted", words=words) if words else of("")
+        detail = make("quoted", words=words) if words else make("")
     return {
         "detail_code": detail.code,
         "detail_args": dict(detail.args) or None,

@@ -323,7 +323,7 @@ class Run(OfProject):
     @property
     def quiet_hours(self) -> QuietHours | None:
         """Those it keeps to; None: it may leave at any hour."""
-        return quiet_hours.of(
+        return quiet_hours.for_category(
             self.project, self.category_kind, self.category.slug if self.category else ""
         )
 
@@ -336,14 +336,14 @@ class Run(OfProject):
     def caps_to_foresee(self) -> Caps | None:
         """The same; a rehearsal skips who has had enough as well, though it counts for nobody."""
         slug = self.category.slug if self.category else ""
-        return caps.of(self.project, self.category_kind, slug, past=self.past_caps)
+        return caps.for_category(self.project, self.category_kind, slug, past=self.past_caps)
 
     @property
     def local_time(self) -> LocalTime | None:
         """By which each of its people gets it; None: all at once."""
         if self.hour is None:
             return None
-        return local_time.read(self.hour, begins=self.scheduled_at, lateness=self.lateness)
+        return local_time.from_settings(self.hour, begins=self.scheduled_at, lateness=self.lateness)
 
     @property
     def lateness(self) -> timedelta:
@@ -419,7 +419,7 @@ class Run(OfProject):
     def safe_rate(self) -> float | None:
         """Messages a second, of all runs of campaigns together, by what the project's own servers
         reported last; None: they do not, or nobody opens it."""
-        reports = load.of(self.project) if self.kind == Run.Kind.CAMPAIGN else None
+        reports = load.newest_report(self.project) if self.kind == Run.Kind.CAMPAIGN else None
         return reports.safe_rate if reports else None
 
     @property

@@ -159,7 +159,7 @@ def leave_to_newer(last: Run, newer: Run, now: datetime) -> None:
         return
     scheduled = Run.objects.filter(pk=last.pk, state=Run.State.SCHEDULED)
     for run in scheduled.select_for_update(no_key=True):  # a sweep may just start it
-        why = details.columns(details.of("left_out_for", run=newer.pk))
+        why = details.columns(details.make("left_out_for", run=newer.pk))
         run.move_to(Run.State.CANCELLED, finished_at=now, **why)
 
 

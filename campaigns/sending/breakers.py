@@ -178,7 +178,7 @@ def _no_access(outcomes: list[Outcome]) -> Trip | None:
 def _unreadable(answers: Mapping[str, int]) -> Trip | None:
     if not answers[Reason.UNREADABLE_MESSAGE]:
         return None
-    detail = details.of("unreadable", count=answers[Reason.UNREADABLE_MESSAGE])
+    detail = details.make("unreadable", count=answers[Reason.UNREADABLE_MESSAGE])
     return Trip(Cause.UNREADABLE_MESSAGE, detail, (Reason.UNREADABLE_MESSAGE,))
 
 
@@ -186,14 +186,14 @@ def _foreign(evidence: Evidence) -> Trip | None:
     share = evidence.foreign / max(evidence.answered, 1)
     if evidence.foreign < FOREIGN_AT_LEAST or share <= FOREIGN_SHARE:
         return None
-    detail = details.of("foreign", count=evidence.foreign, answered=evidence.answered)
+    detail = details.make("foreign", count=evidence.foreign, answered=evidence.answered)
     return Trip(Cause.OTHER_PROJECT, detail, (Reason.OTHER_PROJECT,))
 
 
 def _refused(evidence: Evidence) -> Trip | None:
     if evidence.accepted or evidence.ours < ALL_REFUSED:
         return None
-    detail = details.of("refused", count=evidence.ours)
+    detail = details.make("refused", count=evidence.ours)
     return Trip(Cause.REFUSED_MESSAGE, detail, OUR_TEXT)
 
 
@@ -237,7 +237,7 @@ def _dying(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip
         return None
     retired = device.retired_by(claim.run.reference).count()
     code, args = ("dying_retired", {"retired": retired}) if retired else ("dying", {})
-    return Trip(Cause.DEAD_ADDRESSES, details.of(code, dead=dead, answered=of, **args))
+    return Trip(Cause.DEAD_ADDRESSES, details.make(code, dead=dead, answered=of, **args))
 
 
 def _beginning(run: Run, evidence: Evidence) -> tuple[int, int]:
@@ -291,7 +291,7 @@ def _storm(run: Run) -> Trip | None:
     once_more = max(STORM_AT_LEAST, min(IN_DOUBT, planned))
     if copies <= max(STORM_SHARE * planned, planned + once_more):
         return None
-    detail = details.of("storm", copies=copies, planned=planned)
+    detail = details.make("storm", copies=copies, planned=planned)
     return Trip(Cause.STORM, detail)
 
 

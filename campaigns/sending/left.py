@@ -248,7 +248,7 @@ def _left(claim: Claim, row: Any, its_terms: Terms) -> Left:
         address=row.address,
         platform=row.platform,
     )
-    out, why = counted.read(row.out) if row.out else ("", "")
+    out, why = counted.parse_reason(row.out) if row.out else ("", "")
     return Left(
         seq=row.seq,
         contact_id=row.contact_id,

@@ -123,7 +123,7 @@ def _quiet_hours_of_messages(project: Project, messages: list[Message]) -> Quiet
     """A chunk holds messages of one category."""
     if not messages:
         return None
-    return quiet_hours.of(project, messages[0].category_kind, messages[0].category)
+    return quiet_hours.for_category(project, messages[0].category_kind, messages[0].category)
 
 
 def of_message(message: Message, *, asks_receipts: bool, counts_links: str) -> Terms:

@@ -53,7 +53,7 @@ def _made_up(content: Content, language: str, platform: str) -> dict[str, Any]:
         image=shared["image"],
         link=shared["link"],
         data={key: _shortest(source) for key, source in written["data"].items()},
-        options=options.read(platform, shared["options"]),
+        options=options.parse(platform, shared["options"]),
         buttons=[
             {name: _shortest(text) for name, text in one.items()}
             for one in written.get("buttons", ())

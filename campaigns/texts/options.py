@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from campaigns.texts import liquid
 from campaigns.texts.content import is_personal
 from campaigns.texts.snippets import validation
-from notifications.fcm.options import PLATFORMS, Unreadable, read
+from notifications.fcm.options import PLATFORMS, Unreadable, parse
 
 EXAMPLE = '{"android": {"channel_id": "offers"}, "ios": {"badge": 1}}'
 
@@ -42,7 +42,7 @@ def _problems(platform: str, name: str, value: Any) -> list[str]:
     if isinstance(value, str) and is_personal(value) and option.kind.personal:
         return []  # a whole text that each person has their own of
     try:
-        read(platform, {name: without_variables(value)})
+        parse(platform, {name: without_variables(value)})
     except Unreadable as error:
         return [f"{platform}.{error.inner}: {error.words}"]
     return []

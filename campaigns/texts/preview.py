@@ -84,7 +84,7 @@ class Card:
 
     @property
     def bytes_used(self) -> int:
-        return max(sizes.of(payload.as_fcm(self.drawn)).values()) if self.drawn else 0
+        return max(sizes.measure(payload.as_fcm(self.drawn)).values()) if self.drawn else 0
 
     @property
     def bytes_allowed(self) -> int:

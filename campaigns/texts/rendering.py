@@ -231,7 +231,7 @@ class Sheet(Words):
 
     def _options(self, written: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            return options.read(self._platform, written)
+            return options.parse(self._platform, written)
         except options.Unreadable as error:
             field = f"options.{self._platform}.{error.inner}"
             raise _refusal(FieldProblem(field, error.words)) from error

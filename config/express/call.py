@@ -69,7 +69,7 @@ def count(begun: dict[int, Begun]) -> dict[int, rate_limits.Taken]:
     return dict(zip(begun, taken, strict=True))
 
 
-def read(begun: Begun, taken: rate_limits.Taken) -> Call:
+def parse_call(begun: Begun, taken: rate_limits.Taken) -> Call:
     if taken.wait:
         raise Odd
     key = _key(begun.request)
@@ -89,10 +89,10 @@ def _asked(request: WSGIRequest, key: ApiKey) -> dict[str, Any]:
     body: bytes = request.META["wsgi.input"].getvalue()
     if len(body) > MOST_BYTES or request.content_type != "application/json":
         raise Odd
-    read = rendering.read_exactly(body)
-    if read is None:
+    values = rendering.read_exactly(body)
+    if values is None:
         raise Odd
-    asked = MessageSerializer.read(read, project=key.project)
+    asked = MessageSerializer.read(values, project=key.project)
     if not TO_ONE & asked["to"].keys():
         raise Odd
     return asked

@@ -79,7 +79,7 @@ def _by_key(environs: list[dict[str, Any]]) -> dict[ApiKey, dict[int, Call]]:
             begun[place] = calls.begin(environ)
     for place, taken in calls.count(begun).items():
         with _or_the_ordinary_way():
-            call = calls.read(begun[place], taken)
+            call = calls.parse_call(begun[place], taken)
             found[call.key][place] = call
     return found
 

@@ -52,7 +52,7 @@ class Links:
         if request.method not in METHODS:
             allow = {**PLAIN, "Allow": ", ".join(METHODS)}
             return web.Response(status=HTTPStatus.METHOD_NOT_ALLOWED, text=ONLY, headers=allow)
-        link = counted_link.read(request.raw_path.partition("?")[0].removeprefix(PLACE))
+        link = counted_link.parse(request.raw_path.partition("?")[0].removeprefix(PLACE))
         if link is None:
             return web.Response(status=HTTPStatus.NOT_FOUND, text=UNKNOWN, headers=PLAIN)
         if request.method == "GET" and opens(request.headers):

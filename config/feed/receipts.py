@@ -18,7 +18,7 @@ from django.http import HttpResponse
 from rest_framework.exceptions import APIException
 
 from campaigns.api.receipts.reading import MOST_BYTES as MOST_BYTES
-from campaigns.api.receipts.reading import Call, read
+from campaigns.api.receipts.reading import Call, parse_call
 from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Report
 from config.front.hands.batching import Together
@@ -72,8 +72,8 @@ class Receipts:
     async def _read(self, body: bytes) -> Call:
         """A large one in a thread: meanwhile links are opened, and streams hear their items."""
         if len(body) <= SMALL_BYTES:
-            return read(body)
-        return await self.reader.admit(lambda: read(body))
+            return parse_call(body)
+        return await self.reader.admit(lambda: parse_call(body))
 
 
 async def _body(request: web.BaseRequest) -> bytes:

@@ -11,7 +11,7 @@ ADDRESSES = ("FCM_ENDPOINT", "FCM_TOKEN_URI")
 FILES = ("FCM_CA_FILE", "FCM_SERVICE_ACCOUNT_FILE")
 
 
-def of(environ: Mapping[str, str]) -> dict[str, str]:
+def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Where it is, and its files; nothing when it is for our emulator to play FCM.
 
     Half of each would have one sign what the other does not know.

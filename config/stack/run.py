@@ -53,7 +53,7 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     environ = os.environ
     if ended := end_leftovers(state.path):
         console.say(f"Ended {ended} processes of a launcher that was killed.")
-    foreign = other_emulator.of(environ)
+    foreign = other_emulator.environment(environ)
     ports = public_ports(environ, emulator=not foreign)
     secrets = secret_values(state.path / "secrets", environ)
 

@@ -72,7 +72,7 @@ def _flower(env: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _fcm(env: Mapping[str, str]) -> tuple[str, str]:
-    if other_emulator.of(os.environ):
+    if other_emulator.environment(os.environ):
         return "FCM", f"{env['FCM_ENDPOINT']}   (FCM_ENDPOINT: the emulator was not started)"
     return "Emulator", f"{env['FCM_ENDPOINT']}/   (instead of FCM: no phone rings)"
 

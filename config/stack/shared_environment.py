@@ -29,7 +29,7 @@ def of_a_run(state: State, environ: Mapping[str, str], ports: Mapping[str, int])
         "METRICS_DIR": str(state.path / "measures"),
     }
     chosen = {name: environ.get(name) or value for name, value in defaults.items()}
-    fcm = other_emulator.of(environ) or _emulators(state, ports["EMULATOR_PORT"])
+    fcm = other_emulator.environment(environ) or _emulators(state, ports["EMULATOR_PORT"])
     return chosen | fcm | {name: str(port) for name, port in ports.items()}
 
 

@@ -79,7 +79,7 @@ class CredentialsDialog(Dialog):
             return given
         self.project = Project.objects.get(pk=self.object_id or 0)
         try:
-            self.info = credentials.read(_content(given[field]))
+            self.info = credentials.parse(_content(given[field]))
             credentials.check(self.info, self.project)
         except ValidationError as error:
             self.add_error(field, error)

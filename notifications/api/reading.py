@@ -42,7 +42,7 @@ def read_person(
     given = _read(row, PERSON, required=("external_id",))
     refuse_types(types, given.get("attributes"))
     told = words.taken_from(given, row)
-    said = words.read(given["external_id"], told, categories, began=began)
+    said = words.parse_words(given["external_id"], told, categories, began=began)
     return Person(**given, said=said)
 
 
@@ -72,7 +72,7 @@ def read_answers(
     if isinstance(body, dict):  # as GET showed it
         body = {name: value for name, value in body.items() if name != "categories"}
     told = words.taken_from(_read(body, words.READERS, required=()), body)
-    return words.read(external_id, told, categories, began=began)
+    return words.parse_words(external_id, told, categories, began=began)
 
 
 def read_event(row: Any, *, now: datetime) -> Event:

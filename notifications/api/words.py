@@ -85,7 +85,7 @@ def taken_from(given: dict[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
     return said
 
 
-def read(
+def parse_words(
     external_id: str, said: Mapping[str, Any], categories: Slugs, *, began: datetime
 ) -> list[Word]:
     """The answers in a body. Raises ValidationError for a category that is not there.

@@ -235,7 +235,7 @@ WEB = {
 PLATFORMS: Mapping[str, Mapping[str, Option]] = {"android": ANDROID, "ios": IOS, "web": WEB}
 
 
-def read(platform: str, written: Mapping[str, Any]) -> dict[str, Any]:
+def parse(platform: str, written: Mapping[str, Any]) -> dict[str, Any]:
     """The values of one platform in their own types, or Unreadable with the option named."""
     known, values = PLATFORMS[platform], {}
     for name, value in written.items():

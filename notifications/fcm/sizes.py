@@ -40,7 +40,7 @@ def problem(message: Mapping[str, Any]) -> TooBig | None:
     # JSON is never shorter than the texts in it, so nearly every message is cleared by this line.
     if len(orjson.dumps(message)) <= most:
         return None
-    size, platform = max((size, name) for name, size in of(message).items())
+    size, platform = max((size, name) for name, size in measure(message).items())
     if size <= most:
         return None
     said = gettext("%(size)s bytes on %(platform)s; FCM takes %(most)s. Shorten it.")
@@ -48,7 +48,7 @@ def problem(message: Mapping[str, Any]) -> TooBig | None:
     return TooBig("message", said % words, size)
 
 
-def of(message: Mapping[str, Any]) -> dict[str, int]:
+def measure(message: Mapping[str, Any]) -> dict[str, int]:
     """Bytes on each platform the message speaks to; one without blocks is for all alike."""
     found = {
         name: _bytes_on(message, message[block], apple=block == "apns")

@@ -1,8 +1,8 @@
 """The whole message: what FCM would refuse it for, said before it is sent.
 
-Google's schema (`schema_check.py`) tells fields and types. Its pages, its error texts and Apple tell
-the rest: rules for one value (`rules.py`), for values that depend on one another (here), and the
-size (`sizes.py`).
+Google's schema (`schema_check.py`) has the fields and types. The rest is from Google's pages, FCM's
+error texts and Apple: rules for one value (`rules.py`), for values that depend on one another
+(here), and the size (`sizes.py`).
 """
 
 from __future__ import annotations

@@ -148,14 +148,14 @@ NO_TOKEN = Ruling(Verdict.UNAUTHORISED, "bad_credentials", NO)
 
 def classify(http: int, body: bytes) -> tuple[Ruling, Answer]:
     """What an answer that is not a 200 means, and what it said."""
-    answer = read(http, body)
+    answer = parse_answer(http, body)
     for fits, verdict, reason, arrived in TABLE:
         if fits(answer):
             return Ruling(verdict, reason, arrived), answer
     raise AssertionError("the table's last row fits everything")
 
 
-def read(http: int, body: bytes) -> Answer:
+def parse_answer(http: int, body: bytes) -> Answer:
     try:
         error = orjson.loads(body)["error"]
         details = {_type(detail): detail for detail in error.get("details") or []}
@@ -204,9 +204,9 @@ def retry_after(header: str | None, *, http: int, now: float) -> float | None:
 
 
 def _seconds(header: str, now: float) -> float | None:
-    for read in (float, lambda text: parsedate_to_datetime(text).timestamp() - now):
+    for parse in (float, lambda text: parsedate_to_datetime(text).timestamp() - now):
         try:
-            return read(header)
+            return parse(header)
         except (ValueError, OverflowError):
             continue
     return None

@@ -27,7 +27,7 @@ class Header:
     whole: bool
 
 
-def read(content: bytes) -> Header | None:
+def parse_header(content: bytes) -> Header | None:
     """None for whatever is none of the four."""
     try:
         return next((found for look in LOOKS if (found := look(content)) is not None), None)

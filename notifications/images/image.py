@@ -110,7 +110,7 @@ def _content(file: File[bytes]) -> bytes:
 
 
 def _judged(content: bytes) -> Header:
-    header = headers.read(content)
+    header = headers.parse_header(content)
     if header is None:
         raise ValidationError(_("This is no PNG, JPEG or WebP image. Save it as one of those."))
     if header.kind not in KINDS:

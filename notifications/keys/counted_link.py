@@ -46,7 +46,7 @@ def counted(reference: str, target: str) -> str:
     return f"{settings.PHONES_URL}{PLACE}{reference}.{shown}.{carried}"
 
 
-def read(said: str) -> Link | None:
+def parse(said: str) -> Link | None:
     """What follows `/o/`. None: it is none of ours. The cheapest question first."""
     parts = FORM.fullmatch(said) if len(said) <= MOST else None
     if parts is None:

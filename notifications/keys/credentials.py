@@ -123,7 +123,7 @@ def _seal(info: Mapping[str, Any], project_id: int) -> bytes:
     return sealing.seal(json.dumps(dict(info)).encode(), about=str(project_id))
 
 
-def read(text: str | bytes) -> dict[str, Any]:
+def parse(text: str | bytes) -> dict[str, Any]:
     """A service account's file as JSON. Its content never becomes part of an error."""
     if len(text) > MAX_BYTES:
         raise ValidationError(gettext("Far too large for a service account's JSON."))

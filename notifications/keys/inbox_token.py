@@ -63,7 +63,7 @@ def make(secret: InboxSecret, external_id: str, *, expires_at: datetime) -> str:
     return f"{signed}.{_signature(secret.open(), signed)}"
 
 
-def read(token: str, *, now: datetime) -> Whose:
+def verify(token: str, *, now: datetime) -> Whose:
     """Raises NotValid. The cheapest question first: a stranger costs at most a row and a hash."""
     parts = FORM.fullmatch(token) if len(token) <= MOST else None
     if parts is None:

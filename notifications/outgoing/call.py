@@ -90,7 +90,9 @@ class Call(models.Model):
         return str(self.events[0]["type"])
 
 
-def of(endpoint: Endpoint, name: str, events: list[dict[str, Any]], *, now: datetime) -> Call:
+def make_call(
+    endpoint: Endpoint, name: str, events: list[dict[str, Any]], *, now: datetime
+) -> Call:
     return Call(
         endpoint=endpoint,
         name=name,

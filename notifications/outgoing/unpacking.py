@@ -49,7 +49,9 @@ def _calls(rows: list[Outgoing], now: datetime) -> Iterator[Call]:
     without_the_erased(told)
     for endpoint in endpoints:
         for part in _parts(endpoint, of_endpoint[endpoint.pk]):
-            yield call.of(endpoint, part[0]["id"] if len(part) == 1 else _drawn(), part, now=now)
+            yield call.make_call(
+                endpoint, part[0]["id"] if len(part) == 1 else _drawn(), part, now=now
+            )
 
 
 def _named(row: Outgoing) -> list[Told]:
@@ -97,7 +99,7 @@ def test(endpoint: Endpoint, *, now: datetime) -> Call:
     """A call that says nothing but that it arrives."""
     event = Event(event_types.TEST, now, {"endpoint": endpoint.pk, "name": endpoint.name})
     name = f"evt_{uuid.uuid4().hex}_0"
-    made = call.of(endpoint, name, [{"id": name, **event.as_json()}], now=now)
+    made = call.make_call(endpoint, name, [{"id": name, **event.as_json()}], now=now)
     made.is_test = True
     made.save()
     ring()

@@ -74,10 +74,10 @@ def validate(url: str, number: str) -> None:
 
 def ask(url: str, number: str) -> tuple[Answer, Read]:
     """Over the network, for two seconds at most. It knows no database."""
-    answer = https_post.read(url, BOUNDS)
+    answer = https_post.fetch(url, BOUNDS)
     if answer.error or answer.status is None:
         return answer, Read(None, answer.error or Call.Error.BROKEN)
-    return answer, level.read(answer.status, answer.text, number)
+    return answer, level.parse(answer.status, answer.text, number)
 
 
 def claim(project_id: int) -> datetime | None:

@@ -35,7 +35,7 @@ class Read:
     trouble: str = ""
 
 
-def read(status: int, text: str, name: str) -> Read:
+def parse(status: int, text: str, name: str) -> Read:
     """More than 1 is as busy as 1."""
     if status in BUSY:
         return Read(1.0)

@@ -40,7 +40,7 @@ class Load(models.Model):
         return now - self.reported_at > SILENT
 
 
-def of(project: Project) -> Load | None:
+def newest_report(project: Project) -> Load | None:
     return getattr(project, "load", None)
 
 

@@ -113,7 +113,7 @@ def entries_of(*rows: Model) -> QuerySet[AuditEntry]:
     """What was done to these."""
     about = Q()
     for row in rows:
-        subject = subjects.of(row)
+        subject = subjects.describe_row(row)
         about |= Q(subject_kind=subject.kind, subject_id=subject.id)
     return AuditEntry.objects.filter(about)
 
@@ -128,7 +128,7 @@ def record(
     **detail: Any,
 ) -> None:
     if isinstance(subject, Model):
-        subject = subjects.of(subject)
+        subject = subjects.describe_row(subject)
     AuditEntry.objects.create(
         project=project,
         actor=actor,

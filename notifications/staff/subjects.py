@@ -51,7 +51,7 @@ class Subject:
         return said % {"kind": word, "number": self.id, "name": self.name}
 
 
-def of(row: Model) -> Subject:
+def describe_row(row: Model) -> Subject:
     """As an entry keeps it."""
     today = of_today(row)
     return replace(today, name="") if today.kind in PERSONAL else today

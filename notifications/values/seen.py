@@ -28,7 +28,7 @@ def carried(shown: Mapping[str, Any]) -> str:
     return exact.dumps(shown).decode()
 
 
-def read(posted: str) -> dict[str, Any]:
+def parse(posted: str) -> dict[str, Any]:
     """What a page carried. Empty: it is none of ours, so nobody says that they saw anything."""
     with suppress(ValueError):  # a browser may send any depth of brackets, any number
         seen = orjson.loads(posted)

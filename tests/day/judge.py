@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from campaigns.planning.foreseen import of as kept
+from campaigns.planning.foreseen import load_course as kept
 from campaigns.planning.solver.capacity import Capacity
 from campaigns.planning.solver.rules import Alike, Caps, People, Rules, Skip
 from campaigns.planning.solver.solving import solve

@@ -43,7 +43,7 @@ def sent(counts_links: str, platform: str, link: str = PAGE, **options: Any) -> 
 
 
 def leads_to(address: str) -> tuple[str, str]:
-    found = counted_link.read(address.removeprefix(f"{OURS}/o/"))
+    found = counted_link.parse(address.removeprefix(f"{OURS}/o/"))
     assert found is not None
     return found.reference, found.target
 
@@ -92,7 +92,7 @@ def test_a_link_that_phones_refuse_is_refused_as_it_is_without_us() -> None:
 
 
 def test_the_bytes_of_our_address_count() -> None:
-    plain, counted = (sizes.of(sent(counts, "web"))["the web"] for counts in ("", "web"))
+    plain, counted = (sizes.measure(sent(counts, "web"))["the web"] for counts in ("", "web"))
     way = sent("web", "web")["webpush"]["fcm_options"]["link"]
     assert counted == plain + len(way)
     long = "https://shop.example/{{ external_id }}/" + "x" * 2_000

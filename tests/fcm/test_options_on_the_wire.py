@@ -40,7 +40,7 @@ def test_every_option_alone_and_all_together_are_accepted(project: Project) -> N
         for given in (every, {}, {"data_only": True}, *({name: every[name]} for name in every))
     ]
     messages = [
-        message(number, platform, options=options.read(platform, given), **full)
+        message(number, platform, options=options.parse(platform, given), **full)
         for number, (platform, given) in enumerate(written)
     ]
     outcomes = sent(project, messages)

@@ -15,7 +15,7 @@ from tests.given.every_option import ANDROID, EVERYTHING, IOS, WEB
 
 
 def message(platform: str = "android", **values: Any) -> Push:
-    given = options.read(platform, values.pop("options", {}))
+    given = options.parse(platform, values.pop("options", {}))
     defaults: dict[str, Any] = {"title": "Hi", "body": "There", "collapse_id": "carillon-81"}
     return Push(
         reference="81:7",

@@ -130,7 +130,7 @@ def test_an_unreachable_token_endpoint_and_an_unreachable_fcm_are_told_apart(
 def test_an_answer_that_does_not_prove_the_key_says_what_to_do(
     http: int, body: bytes, words: str
 ) -> None:
-    found = in_plain_words(key_check.read(http, body), Project(firebase_project_id="shop"))
+    found = in_plain_words(key_check.parse_reply(http, body), Project(firebase_project_id="shop"))
     assert not found.ok
     assert words in found.words
 
@@ -140,7 +140,7 @@ def test_an_answer_that_does_not_prove_the_key_says_what_to_do(
     [(400, "INVALID_ARGUMENT"), (404, "UNREGISTERED"), (401, "THIRD_PARTY_AUTH_ERROR")],
 )
 def test_an_answer_of_fcms_own_about_the_message_proves_the_key(http: int, code: str) -> None:
-    reply = key_check.read(http, answer(http, "whatever", fcm_error(code)))
+    reply = key_check.parse_reply(http, answer(http, "whatever", fcm_error(code)))
     assert in_plain_words(reply, Project(firebase_project_id="shop")).ok
 
 

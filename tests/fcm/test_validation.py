@@ -164,4 +164,4 @@ def test_no_message_is_bigger_than_its_json(
         "apns": {"payload": {"aps": {"sound": "default"}}},
         "webpush": {"notification": specific},
     }  # fmt: skip
-    assert max(sizes.of(message).values()) <= len(orjson.dumps(message))
+    assert max(sizes.measure(message).values()) <= len(orjson.dumps(message))

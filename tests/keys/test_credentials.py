@@ -130,7 +130,7 @@ def test_in_production_only_googles_token_uri_is_allowed(
 def test_a_file_cut_short_is_refused_without_a_word_of_its_content(fcm: Fcm, part: int) -> None:
     text = json.dumps(fcm.service_account)[:part]
     with pytest.raises(ValidationError, match="only a part of it") as refusal:
-        credentials.read(text)
+        credentials.parse(text)
     assert refusal.value.__cause__ is None
     assert "PRIVATE" not in str(refusal.value)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notifications.pacing.level import Read, Trouble, read
+from notifications.pacing.level import Read, Trouble, parse
 
 METRICS = """\
 # HELP app_busy How busy the pool is.
@@ -42,7 +42,7 @@ cut 0.1"""
 def test_a_number_is_read_from_json_or_from_prometheus_text(
     text: str, name: str, level: float
 ) -> None:
-    assert read(200, text, name) == Read(level)
+    assert parse(200, text, name) == Read(level)
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_a_number_is_read_from_json_or_from_prometheus_text(
     ],
 )
 def test_what_says_no_level_is_no_level(text: str, name: str, trouble: Trouble) -> None:
-    assert read(200, text, name) == Read(None, trouble)
+    assert parse(200, text, name) == Read(None, trouble)
 
 
 def test_who_answers_that_it_bears_no_more_is_as_busy_as_it_may_get() -> None:
     for status in (429, 503):
-        assert read(status, '{"level": 0}', "") == Read(1.0)
+        assert parse(status, '{"level": 0}', "") == Read(1.0)
 
 
 @pytest.mark.parametrize("status", [100, 204, 301, 304, 401, 404, 500, 502])
 def test_another_answer_says_nothing(status: int) -> None:
-    said = read(status, '{"level": 0}', "")
+    said = parse(status, '{"level": 0}', "")
     assert said == Read(0.0) if status == 204 else said == Read(None, Trouble.STATUS)
 
 
@@ -90,7 +90,7 @@ def test_another_answer_says_nothing(status: int) -> None:
     name=st.text(max_size=20) | st.sampled_from(["", "load", 'load{a="b"}']),
 )
 def test_whatever_a_server_says_is_a_level_or_none(status: int, text: str, name: str) -> None:
-    said = read(status, text, name)
+    said = parse(status, text, name)
     assert (said.level is None) == bool(said.trouble)
     assert said.level is None or 0 <= said.level <= 1
 
@@ -104,5 +104,5 @@ def test_the_busiest_of_several_counts_however_they_are_written(
 ) -> None:
     lines = [f'busy{{at="{number}"}} {one!r}\n' for number, one in enumerate(levels)]
     text = "".join([f"busy_other {other!r}\n", *lines])
-    assert read(200, text, "busy").level == min(1.0, max(levels))
-    assert read(200, json.dumps({"busy": other}), "busy").level == min(1.0, other)
+    assert parse(200, text, "busy").level == min(1.0, max(levels))
+    assert parse(200, json.dumps({"busy": other}), "busy").level == min(1.0, other)

@@ -29,7 +29,7 @@ def due(text: str, begin: str, count: int, zone: str = SEOUL, **more: str) -> li
     until = more.get("until")
     end = datetime.fromisoformat(until).replace(tzinfo=place) if until else None
     off = frozenset({date.fromisoformat(more["off"])}) if "off" in more else frozenset()
-    found = cron.read(text, start, zone, end, days_off=off).after(start - DAY)
+    found = cron.parse(text, start, zone, end, days_off=off).after(start - DAY)
     return [f"{at.astimezone(place):%Y-%m-%d %H:%M}" for at in islice(found, count)]
 
 
@@ -63,7 +63,7 @@ def test_nothing_is_due_after_the_year_2100() -> None:
     assert due("0 9 * * *", "2100-12-31T00:00", 9) == ["2100-12-31 09:00"]
     first, ends = datetime(2027, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)
     for after, begin in ((ends, first), (first, ends)):
-        assert cron.read("0 9 * * *", begin, SEOUL).next_after(after) is None
+        assert cron.parse("0 9 * * *", begin, SEOUL).next_after(after) is None
 
 
 def test_nothing_is_due_before_its_first_time() -> None:
@@ -81,7 +81,7 @@ def test_where_an_hour_is_skipped_it_is_due_when_the_clocks_are_set() -> None:
 
 def test_of_an_hour_that_comes_twice_it_is_due_in_the_first() -> None:
     start = datetime(2027, 10, 30, 23, tzinfo=UTC)
-    found = list(islice(cron.read("30 2,3 * * *", start, BERLIN).after(start), 2))
+    found = list(islice(cron.parse("30 2,3 * * *", start, BERLIN).after(start), 2))
     assert found == [
         datetime(2027, 10, 31, 0, 30, tzinfo=UTC),
         datetime(2027, 10, 31, 2, 30, tzinfo=UTC),
@@ -93,7 +93,7 @@ def test_what_is_never_due_is_found_out_and_ends() -> None:
         due("0 9 31 2,4,jun *", "2027-01-01T00:00", 1)
     start = datetime(2027, 1, 1, tzinfo=UTC)
     everything = frozenset(start.date() + n * DAY for n in range(20))
-    short = cron.read("0 9 * * *", start, "UTC", start + 20 * DAY, days_off=everything)
+    short = cron.parse("0 9 * * *", start, "UTC", start + 20 * DAY, days_off=everything)
     assert list(short.after(start - DAY)) == []
 
 
@@ -136,7 +136,7 @@ def test_what_is_never_due_is_found_out_and_ends() -> None:
 )
 def test_what_cannot_be_read_is_refused_by_its_field(text: str, said: str) -> None:
     with pytest.raises(ValueError, match="^" + said.replace("*", r"\*").replace("?", r"\?")):
-        cron.read(text, datetime(2027, 1, 1, tzinfo=UTC), "UTC")
+        cron.parse(text, datetime(2027, 1, 1, tzinfo=UTC), "UTC")
 
 
 # --- Against minutes that are looked at one by one ------------------------------------------------
@@ -198,7 +198,7 @@ def test_it_is_due_when_somebody_who_looks_each_minute_says(
 ) -> None:
     start = datetime(2026, month, 1, tzinfo=UTC) + day * DAY
     end = start + 6 * DAY
-    read = cron.read(text, start - 9 * DAY, zone, end - MINUTE)
+    read = cron.parse(text, start - 9 * DAY, zone, end - MINUTE)
     found = list(read.after(start - MINUTE))
     assert found == naive(text, zone, start, end)
     assert all(later - earlier >= HOUR for earlier, later in pairwise(found))
@@ -209,7 +209,7 @@ def test_it_is_due_when_somebody_who_looks_each_minute_says(
 @given(st.text(alphabet="0123456789*/-, abcmonjsu٣", max_size=30))
 def test_whatever_is_typed_is_read_or_refused(text: str) -> None:
     try:
-        found = cron.read(text, datetime(2027, 1, 1, tzinfo=UTC), "UTC")
+        found = cron.parse(text, datetime(2027, 1, 1, tzinfo=UTC), "UTC")
     except ValueError as error:
         assert str(error)
         return

@@ -30,11 +30,11 @@ NAMES = st.text(max_size=days_off.LONGEST_NAME).map(days_off.tidy).filter(days_o
 )  # fmt: skip
 def test_a_name_may_stand_behind_a_date(typed: str, found: dict[date, str]) -> None:
     assert days_off.named(typed) == found
-    assert days_off.read(typed) == found.keys()
+    assert days_off.parse(typed) == found.keys()
 
 
 def test_they_are_kept_in_order_and_each_once() -> None:
-    found = days_off.read(" 2031-12-26,2031-12-25\n2031-12-25 ")
+    found = days_off.parse(" 2031-12-26,2031-12-25\n2031-12-25 ")
     assert days_off.written(found) == "2031-12-25\n2031-12-26"
 
 
@@ -62,7 +62,7 @@ def test_a_slip_of_the_pen_is_told_and_taken_for_no_name(typed: str, said: str) 
 @given(st.dictionaries(DATES, NAMES, max_size=20))
 def test_what_is_written_is_read_again_as_it_was(days: dict[date, str]) -> None:
     assert days_off.named(days_off.in_lines(days)) == days
-    assert days_off.read(days_off.written(days)) == days.keys()
+    assert days_off.parse(days_off.written(days)) == days.keys()
 
 
 @given(st.text())

@@ -23,7 +23,7 @@ def calendar(*events: str) -> str:
 
 
 def taken(*lines: str) -> list[str]:
-    return [str(day) for day in sorted(holidays.read(calendar(event(*lines)), TODAY))]
+    return [str(day) for day in sorted(holidays.parse_calendar(calendar(event(*lines)), TODAY))]
 
 
 def test_a_whole_day_is_taken_and_the_day_of_its_end_is_not() -> None:
@@ -134,11 +134,11 @@ def test_an_entry_whose_repeats_cannot_be_read_is_left_out_and_named() -> None:
     assert (found.days, found.left_out) == (
         {date(2031, 12, 25): "Children's Day"}, ["Thanksgiving"],
     )  # fmt: skip
-    for nothing_else in (holidays.take, holidays.read):
+    for nothing_else in (holidays.take, holidays.parse_calendar):
         with pytest.raises(ValueError, match="“Thanksgiving” repeats in another way"):
             nothing_else(calendar(odd), TODAY)
     with pytest.raises(ValueError, match="“Thanksgiving” repeats in another way"):
-        holidays.read(text, TODAY)
+        holidays.parse_calendar(text, TODAY)
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def test_an_entry_whose_repeats_cannot_be_read_is_left_out_and_named() -> None:
 )
 def test_a_day_has_the_name_of_its_event_as_far_as_a_line_has_room(summary: str, name: str) -> None:
     whole = f"BEGIN:VEVENT\r\n{summary}\r\nDTSTART;VALUE=DATE:20311225\r\nEND:VEVENT"
-    assert holidays.read(calendar(whole), TODAY) == {date(2031, 12, 25): name}
+    assert holidays.parse_calendar(calendar(whole), TODAY) == {date(2031, 12, 25): name}
 
 
 def test_of_two_events_of_a_day_the_first_with_a_name_gives_it() -> None:
     nameless = "BEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20311225\r\nEND:VEVENT"
     named = event("DTSTART;VALUE=DATE:20311225")
     later = named.replace("Children's Day", "Christmas")
-    found = holidays.read(calendar(nameless, named, later), TODAY)
+    found = holidays.parse_calendar(calendar(nameless, named, later), TODAY)
     assert found == {date(2031, 12, 25): "Children's Day"}
 
 
@@ -172,9 +172,9 @@ def test_lines_are_unfolded_and_alarms_hours_and_what_was_cancelled_are_left_out
     cancelled = event("DTSTART;VALUE=DATE:20311227", "STATUS:CANCELLED")
     zone = "BEGIN:VTIMEZONE\r\nBEGIN:STANDARD\r\nDTSTART:x\r\nEND:STANDARD\r\nEND:VTIMEZONE"
     text = calendar(zone, whole, hour, cancelled)
-    assert holidays.read(text, TODAY) == {date(2031, 12, 25): "Children's Day"}
+    assert holidays.parse_calendar(text, TODAY) == {date(2031, 12, 25): "Children's Day"}
     plain = "\ufeff" + text.replace("\r\n", "\n").replace("VEVENT", "vevent")
-    assert [*holidays.read(plain, TODAY)] == [date(2031, 12, 25)]
+    assert [*holidays.parse_calendar(plain, TODAY)] == [date(2031, 12, 25)]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_lines_are_unfolded_and_alarms_hours_and_what_was_cancelled_are_left_out
 )  # fmt: skip
 def test_what_cannot_be_taken_says_why(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        holidays.read(text, TODAY)
+        holidays.parse_calendar(text, TODAY)
 
 
 BOMB = (
@@ -214,7 +214,7 @@ BOMB = (
 
 def test_a_time_zone_without_an_end_is_not_worked_out() -> None:
     inside = event("DTSTART;VALUE=DATE:20311225", BOMB)
-    assert [*holidays.read(calendar(BOMB, inside), TODAY)] == [date(2031, 12, 25)]
+    assert [*holidays.parse_calendar(calendar(BOMB, inside), TODAY)] == [date(2031, 12, 25)]
     assert tzp.timezone("Bomb") is None
 
 
@@ -231,7 +231,7 @@ PIECES = st.sampled_from([
 def test_whatever_stands_in_it_is_read_or_refused(before: str, inside: str) -> None:
     text = calendar(before, event("DTSTART;VALUE=DATE:20311225", inside))
     try:
-        assert holidays.read(text, TODAY)
+        assert holidays.parse_calendar(text, TODAY)
     except ValueError as error:
         assert type(error) is ValueError
         assert str(error)

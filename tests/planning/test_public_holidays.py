@@ -14,7 +14,7 @@ TODAY = date(2026, 9, 24)
 
 def read(country: str, part: str = "", until: int = 2026, language: str = "en") -> dict[str, str]:
     assert not public_holidays.problems(country, part, until, TODAY)
-    found = public_holidays.read(country, part, until, TODAY, language)
+    found = public_holidays.find_holidays(country, part, until, TODAY, language)
     return {str(day): name for day, name in found.items()}
 
 
@@ -55,7 +55,7 @@ def test_countries_are_called_in_the_readers_language_and_found_by_their_clocks(
 def test_every_country_can_be_taken_as_days_off_are_written() -> None:
     for country, _name in public_holidays.countries():
         for language in ("en", "ko"):
-            found = public_holidays.read(country, "", 2027, TODAY, language)
+            found = public_holidays.find_holidays(country, "", 2027, TODAY, language)
             assert days_off.named(days_off.in_lines(found)) == found
 
 

@@ -10,9 +10,9 @@ from tests.config.manage_check import check
 
 
 def test_a_failpoint_says_where_what_and_how_often() -> None:
-    assert failpoints.read("after_claim:kill:0.1") == Failpoint("after_claim", "kill", 0.1)
-    assert failpoints.read("sweep:raise") == Failpoint("sweep", "raise", 1.0)
-    assert failpoints.read("") is None
+    assert failpoints.parse("after_claim:kill:0.1") == Failpoint("after_claim", "kill", 0.1)
+    assert failpoints.parse("sweep:raise") == Failpoint("sweep", "raise", 1.0)
+    assert failpoints.parse("") is None
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ def test_a_failpoint_says_where_what_and_how_often() -> None:
 )
 def test_a_failpoint_nobody_knows_is_refused_in_words(text: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        failpoints.read(text)
+        failpoints.parse(text)
 
 
 def test_only_the_armed_point_strikes(monkeypatch: pytest.MonkeyPatch) -> None:
     failpoints.hit("sweep")
-    monkeypatch.setattr(failpoints, "ARMED", failpoints.read("sweep:raise:1"))
+    monkeypatch.setattr(failpoints, "ARMED", failpoints.parse("sweep:raise:1"))
 
     failpoints.hit("advance")
     with pytest.raises(Injected):

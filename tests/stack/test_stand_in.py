@@ -84,7 +84,7 @@ def _manage(state: Path, *arguments: str) -> str:
 )
 def test_half_of_a_stand_in_is_refused(given: dict[str, str], missing: str) -> None:
     with pytest.raises(StackError, match=missing):
-        other_emulator.of(given)
+        other_emulator.environment(given)
 
 
 def test_without_one_our_emulator_plays_fcm(state: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_newer_count_of_the_audience_is_heeded_where_nobody_counts_anew(
     for number, code in ((10, []), (12, ["people"])):
         found = reach.Reach(number, number, number, {"android": number})
         campaign.audience.keep_size(found, rules, timezone.now())
-        texts = texts_checked.of(Campaign.objects.get(pk=campaign.pk), timezone.now())
+        texts = texts_checked.check_texts(Campaign.objects.get(pk=campaign.pk), timezone.now())
         assert [str(one.code) for one in texts[0].stale] == code
 
 

@@ -85,7 +85,9 @@ def test_a_value_that_a_button_needs_is_missed_like_any_other() -> None:
 
 
 def test_they_count_in_the_bytes() -> None:
-    bare, full = (sizes.of(on("android", buttons=some))["Android"] for some in ([], BUTTONS[1:]))
+    bare, full = (
+        sizes.measure(on("android", buttons=some))["Android"] for some in ([], BUTTONS[1:])
+    )
     assert full - bare == len("carillon_buttons") + len('[{"id":"later","title":"Later"}]')
     long = [{"id": "a", "title": "x", "link": f"https://example.com/{'y' * 1_900}"}] * 1
     with pytest.raises(ValidationError) as refusal:
@@ -143,7 +145,7 @@ def test_translators_get_their_titles_and_bring_them_back() -> None:
     assert "buttons.later" in csv and "나중에" in csv
     for kind, file in (("csv", csv), ("xliff", xliff)):
         changed = file.replace("나중에", "다음에").encode()
-        proposal = upload_changes.propose(text, upload_changes.read(kind, changed))
+        proposal = upload_changes.propose(text, upload_changes.parse_file(kind, changed))
         assert proposal.refused == []
         assert proposal.locales["ko"]["buttons"] == {"later": "다음에"}
 

@@ -90,7 +90,7 @@ def test_the_limit_counts_bytes_and_what_passes_is_under_it(text: str) -> None:
         assert refusal.reason in (Reason.TOO_LONG, Reason.INVALID_MESSAGE)
         assert len(text.encode()) > 3_900 or "\x00" in text
     else:
-        assert max(sizes.of(payload.as_fcm(message)).values()) <= 4_096
+        assert max(sizes.measure(payload.as_fcm(message)).values()) <= 4_096
 
 
 @pytest.mark.parametrize(

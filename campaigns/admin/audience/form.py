@@ -95,7 +95,7 @@ class AudienceForm(ModelForm):
     def _look_at_what_others_saved(self, cleaned: dict[str, Any]) -> None:
         """If two people save, the second sees the first one's changes and decides; nobody's work is
         lost."""
-        was, theirs = seen.read(self.data.get("seen", "")), self.instance
+        was, theirs = seen.parse(self.data.get("seen", "")), self.instance
         if not theirs.pk or not was:
             return
         mine = {**cleaned, "kind": theirs.kind}

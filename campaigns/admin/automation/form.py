@@ -99,7 +99,7 @@ class AutomationForm(ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        was, kept = seen.read(self.data.get("seen", "")), self.instance
+        was, kept = seen.parse(self.data.get("seen", "")), self.instance
         if kept.pk and was and seen.changed(was, _shown(kept)):
             self.data = self.data.copy()  # type: ignore[attr-defined]  # what Django posts can
             self.data["seen"] = self.initial["seen"]  # type: ignore[index]

@@ -44,7 +44,7 @@ def all_off(campaigns: QuerySet[Campaign]) -> list[Off]:
 
 def _days(campaign: Campaign) -> dict[date, str]:
     with suppress(ValueError):
-        found = days_off.of(campaign)
+        found = days_off.days_off_of(campaign)
         last = campaign.until and campaign.until.astimezone(ZoneInfo(campaign.timezone)).date()
         return {day: name for day, name in found.items() if last is None or day <= last}
     return {}

@@ -26,7 +26,7 @@ def token(form: Any) -> str:
 
 def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
     """The posted data with a colleague's changes in it, and who they are; None: nobody's."""
-    was, theirs = seen.read(form.data.get("seen", "")).get("was"), _shown(form)
+    was, theirs = seen.parse(form.data.get("seen", "")).get("was"), _shown(form)
     if not isinstance(was, dict):
         return form.data, None
     base = {name: str(was.get(name, "")) for name in theirs}

@@ -198,7 +198,7 @@ class CampaignForm(variants.OfVariants):
         for name in ("at", "until"):
             if moment := getattr(self.instance, name):
                 self.initial[name] = moment.astimezone(zone).replace(tzinfo=None)
-        self.initial["days_off"] = days_off.in_lines(days_off.of(self.instance))
+        self.initial["days_off"] = days_off.in_lines(days_off.days_off_of(self.instance))
         self._offer_the_projects_own()
         self.meanwhile: Meanwhile | None = None
         if self.instance.pk:

@@ -116,7 +116,7 @@ class LaunchDialog(Dialog):
             "in_vain": waterfall.in_vain(report.course),
             "problems": [problem for problem in problems if problem],
             "zone": campaign.project.timezone,
-            "goal": goal_in_words.of(campaign),
+            "goal": goal_in_words.goal_in_words(campaign),
             "stale": self._since_the_review,
         }
 

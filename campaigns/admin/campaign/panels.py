@@ -180,7 +180,7 @@ class Panels:
         """The times as they stand in the form: the days it goes out, and how long it takes."""
         mine = self.page.get_queryset(request).select_related("audience", "project")
         campaign = mine.filter(pk=row_id(request.POST.get("campaign")) or 0).first()
-        context = {"when": when.read(request.POST, campaign, timezone.now())}
+        context = {"when": when.parse(request.POST, campaign, timezone.now())}
         return render(request, f"{FOLDER}/when_panel.html", context)
 
     def holidays_view(self, request: HttpRequest) -> HttpResponse:
@@ -228,13 +228,13 @@ class Panels:
         context = {
             "campaign": campaign,
             "report": report,
-            "chart": chart.of(report.course, campaign.zone),
+            "chart": chart.draw_course(report.course, campaign.zone),
             "opens_chart": chart.of_opens(report.course, report.opens, campaign.zone),
             "opens_said": opens.said(report.opens),
             "in_vain": waterfall.in_vain(report.course),
             "quota_day": report.starts_at.astimezone(ZoneInfo(days_of)).date(),
             "zone": campaign.zone,
-            "goal": goal_in_words.of(campaign),
+            "goal": goal_in_words.goal_in_words(campaign),
             "switched_on": policy.switched_on(campaign),
             "series": campaign.schedule_kind == Campaign.Schedule.RECURRING,
             "current_run": campaign.current_run(),

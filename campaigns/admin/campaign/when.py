@@ -90,7 +90,7 @@ class When:
         return self.last_leaves or clocks.ends(self.asleep, alone)
 
 
-def read(posted: Any, campaign: Campaign | None, now: datetime) -> When:
+def parse(posted: Any, campaign: Campaign | None, now: datetime) -> When:
     typed = posted.get("timezone", "").strip()
     when = When(kind=posted.get("schedule_kind", ""), zone=zone_of(typed))
     if not when.zone:
@@ -121,7 +121,7 @@ def _find_pace(when: When, posted: Any, campaign: Campaign, now: datetime) -> No
         when.devices,
         spread_seconds=_spread(posted),
         opens_per_second=_whole(posted, "opens_per_second", MAX_RATE) or None,
-        load=load.of(campaign.project) if when.kind == Campaign.Schedule.NOW else None,
+        load=load.newest_report(campaign.project) if when.kind == Campaign.Schedule.NOW else None,
     )
 
 
@@ -228,7 +228,7 @@ def _rhythm(posted: Any, asked: Campaign) -> Rhythm | Cron:
 
 def _left_out(posted: Any) -> frozenset[date]:
     try:
-        return days_off.read(posted.get("days_off", ""))
+        return days_off.parse(posted.get("days_off", ""))
     except ValueError as error:
         raise ValidationError(str(error)) from error
 
@@ -288,7 +288,7 @@ class PublicHolidays:
         choice = self.country, self.part, self.until, self.today
         for problem in public_holidays.problems(*choice).values():
             raise ValidationError(problem)
-        return public_holidays.read(*choice, get_language() or "en")
+        return public_holidays.find_holidays(*choice, get_language() or "en")
 
 
 def holidays_of_file(file: UploadedFile[Any] | None, today: date) -> holidays.Taken:

@@ -80,13 +80,13 @@ class ImagePage(Page):
         return []  # its page shows it, and there is nothing to change
 
     def used_by(self, obj: Image) -> list[str]:
-        return image_users.of(obj)
+        return image_users.find_users(obj)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
         image: Image | None = context.get("original")
         if image is not None:
             context |= {
-                "users": image_users.of(image),
+                "users": image_users.find_users(image),
                 "size": in_kilobytes(image.size),
                 "pixels": self.pixels(image),
                 "about_phones": about_phones(),

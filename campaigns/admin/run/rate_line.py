@@ -60,7 +60,7 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
     """None until there are two points to join."""
     if run.started_at is None:
         return None
-    course = foreseen.of(run)
+    course = foreseen.load_course(run)
     drawn = _drawn(course, (run.finished_at or now) - run.started_at)
     line = timeline(run, now=now, within=drawn)
     plan = _plan(course, line.step, drawn)

@@ -66,14 +66,14 @@ class SnippetPage(TextPage):
 
     def used_by(self, obj: Snippet) -> list[str]:
         said = _("the template “%(name)s”")
-        return [said % {"name": one.name} for one in snippet_users.of(obj).templates[:10]]
+        return [said % {"name": one.name} for one in snippet_users.find_users(obj).templates[:10]]
 
     def as_posted(self, row: Snippet) -> dict[str, str]:
         return as_posted(row)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
         if (snippet := context.get("original")) is not None:
-            context["users"] = snippet_users.of(snippet)
+            context["users"] = snippet_users.find_users(snippet)
         return super().render_change_form(request, context, *args, **kw)
 
     # --- Beside the form -----------------------------------------------------------------------

@@ -57,7 +57,7 @@ class Translations:
 
     def languages_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         template = self._template(request, object_id)
-        found = readers.of(template.written(), template.project_id)
+        found = readers.count_readers(template.written(), template.project_id)
         context = {
             "original": template,
             "readers": found,
@@ -115,7 +115,7 @@ class Translations:
                 return None
             try:
                 proposal = upload_changes.propose(
-                    template, upload_changes.read(kind, posted["text"])
+                    template, upload_changes.parse_file(kind, posted["text"])
                 )
                 template.locales = proposal.locales
                 template.full_clean()
@@ -163,7 +163,7 @@ def _is_newest(seen: str, template: Template) -> bool:
 
 
 def _looked_at(template: Template, kind: str, file: bytes) -> dict[str, Any]:
-    cells = upload_changes.read(kind, file)
+    cells = upload_changes.parse_file(kind, file)
     proposal = upload_changes.propose(template, cells)
     problem = _problem_of_whole(template, proposal)
     return {

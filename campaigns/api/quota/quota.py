@@ -114,7 +114,7 @@ class Quota(ApiView):
 
     def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         another = self._another(asked)  # first of all: the counting may take all of the time
-        now, there = timezone.now(), firebase.of(self.project)
+        now, there = timezone.now(), firebase.for_project(self.project)
         zone = ZoneInfo(self.project.timezone)
         day = asked.get("day", now.astimezone(zone).date())
         first, last = (
@@ -147,7 +147,7 @@ class Quota(ApiView):
         }
 
     def _another(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        now, there = timezone.now(), firebase.of(self.project)
+        now, there = timezone.now(), firebase.for_project(self.project)
         if "messages" in asked:
             asks = delays.messages(asked["messages"], asked["at"], there)
             return self._outcome(delays.with_another(asks, there, now))

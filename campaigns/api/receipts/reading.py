@@ -36,11 +36,11 @@ class Call:
         return {"accepted": len(self.reports), "rejected": self.rejected}
 
 
-def read(body: bytes) -> Call:
+def parse_call(body: bytes) -> Call:
     """Raises ParseError or ValidationError for what is no call at all."""
     if sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
         raise ValidationError(WHOLE)
-    asked = rendering.read(body, ROWS)
+    asked = rendering.parse_json(body, ROWS)
     rows = asked.get(ROWS) if isinstance(asked, dict) and len(asked) == 1 else None
     if not isinstance(rows, list) or not 0 < len(rows) <= AT_ONCE:
         raise ValidationError(WHOLE)

@@ -1,9 +1,9 @@
 """A rule on past runs: whether a person was planned, accepted, skipped … in a run, a campaign, or
 any run; or what their phone reported of it (`reported.py`).
 
-It is about people, not devices: somebody accepted on one of two phones was reached. The ledger
-stores each run in its own table, indexed by person, so only named runs are read: `resolving/` decides
-once which these are, and writes their ids into the rule.
+It is about people, not devices: a person with one accepted device of two was reached. Each run has
+a table of its own, indexed by person, so only named runs are read: `resolving/` decides once which
+these are, and writes their ids into the rule.
 """
 
 from __future__ import annotations

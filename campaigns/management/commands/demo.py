@@ -90,6 +90,6 @@ def key_of_the_stand_in() -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        return credentials.read(file.read_bytes())
+        return credentials.parse(file.read_bytes())
     except ValidationError as error:
         raise CommandError(f"{KEY_FILE}: {' '.join(error.messages)}") from None

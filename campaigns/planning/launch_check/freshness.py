@@ -22,7 +22,7 @@ def marks(campaign: Campaign) -> str:
 def changed(campaign: Campaign, looked_at: str) -> list[str]:
     """What is not any more as it was looked at, and who changed it, in sentences."""
     rows = {"audience": campaign.audience, "template": campaign.template, "campaign": campaign}
-    found = seen.changed(seen.read(looked_at), _parts(campaign))
+    found = seen.changed(seen.parse(looked_at), _parts(campaign))
     return [_said(name, rows[name]) for name in found]
 
 

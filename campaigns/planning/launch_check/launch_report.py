@@ -308,7 +308,7 @@ class LaunchReport:
             devices,
             spread_seconds=asked.spread_seconds,
             opens_per_second=asked.opens_per_second,
-            load=load.of(asked.project) if self.starts_at - self.now <= SOON else None,
+            load=load.newest_report(asked.project) if self.starts_at - self.now <= SOON else None,
         )
 
     @property
@@ -525,7 +525,7 @@ class LaunchReport:
         """Of each text what its last check found, read by a worker for everybody; None: it was
         never checked."""
         devices = self.reach.devices if self.reach and self.reach.exact else None
-        checked = texts_checked.of(self.campaign, self.now, devices=devices)
+        checked = texts_checked.check_texts(self.campaign, self.now, devices=devices)
         return [(one, checked.get(one.number)) for one in launching.wordings(self.campaign)]
 
     @cached_property

@@ -164,7 +164,9 @@ def _longest(
     return Longest(held[0], *shows, names.get(held[1], ""), over)
 
 
-def of(campaign: Campaign, now: datetime, *, devices: int | None = None) -> dict[int, TextsChecked]:
+def check_texts(
+    campaign: Campaign, now: datetime, *, devices: int | None = None
+) -> dict[int, TextsChecked]:
     """Of each text that was ever read to its end, by variant. `devices`: how many it would reach,
     if counted."""
     return {

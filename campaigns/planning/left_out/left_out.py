@@ -47,7 +47,7 @@ class _Asked:
     maybe: bool = False
 
 
-def of(
+def find_left_out(
     report: LaunchReport, reason: str, variable: str = "", *, start: int | None = None
 ) -> LeftOut | None:
     """From the person `start` on. None: nobody is lost for such a reason. Raises TooSlow."""

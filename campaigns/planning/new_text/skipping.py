@@ -160,7 +160,7 @@ def _of_audience(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
     judged = reach.judged(
         run.project_id, run.rules, conditions, found, run.asks, seconds=LOOKING_SECONDS
     )
-    groups = split.of(run)
+    groups = split.split_of_run(run)
     if groups is None:
         return replace(judged, exact=judged.exact and found.exact)
     if _open_trial(run):

@@ -25,7 +25,7 @@ class Beside:
 
 def beside(campaign: Campaign, asks: Asks, alone: Capacity, now: datetime) -> Beside:
     """`alone`: as fast as it would go if nothing else were planned."""
-    there = firebase.of(campaign.project)
+    there = firebase.for_project(campaign.project)
     [goes] = together([asks], there.gate)
     if goes.ends_at is None:
         return Beside(alone, [])

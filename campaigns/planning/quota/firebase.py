@@ -44,7 +44,7 @@ class Firebase:
         return Gate(full, cold=cold_rate(self.projects[0]), climb=climb)
 
 
-def of(project: Project) -> Firebase:
+def for_project(project: Project) -> Firebase:
     """That project comes first."""
     named = Project.objects.filter(firebase_project_id=project.firebase_project_id)
     others = [one for one in named.exclude(pk=project.pk) if one.endpoint == project.endpoint]

@@ -26,7 +26,7 @@ class Moved:
 def moved(run: Run, to: datetime, now: datetime, *, one: datetime | None = None) -> Moved | None:
     """`one`: not the run, but that of its series which is due then. None: nobody can count its
     people in time."""
-    there = firebase.of(run.project)
+    there = firebase.for_project(run.project)
     size = Sizes([run.campaign.pk]).of(run, run.rules, to)
     if size is None:
         return None

@@ -87,7 +87,7 @@ class Cron:
         return before if before.date() == shown.date() else shown
 
 
-def read(
+def parse(
     text: str,
     first: datetime,
     zone: str,

@@ -18,7 +18,7 @@ MARKS = " ,;"
 BETWEEN = re.compile(r"[\s,;]+")
 
 
-def read(text: str) -> frozenset[date]:
+def parse(text: str) -> frozenset[date]:
     return frozenset(named(text))
 
 
@@ -76,7 +76,7 @@ def kept(days: Mapping[date, str]) -> dict[str, str]:
     return {day.isoformat(): name for day, name in sorted(days.items()) if name}
 
 
-def of(campaign: Any) -> dict[date, str]:
+def days_off_of(campaign: Any) -> dict[date, str]:
     """As they stand in its columns: what a form has put there, or what was kept."""
     names = {date.fromisoformat(day): name for day, name in campaign.holiday_names.items()}
     days = named(campaign.days_off)

@@ -73,7 +73,7 @@ class OddRepeat(ValueError):
         super().__init__(said % {"name": event.name})
 
 
-def read(text: str, today: date) -> dict[date, str]:
+def parse_calendar(text: str, today: date) -> dict[date, str]:
     """Whole files only: also raises ValueError for an entry whose repeats cannot be read."""
     found = take(text, today)
     if found.left_out:

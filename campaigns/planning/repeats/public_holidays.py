@@ -75,7 +75,9 @@ def problems(country: str, part: str, until: int, today: date) -> dict[str, str]
     return {}
 
 
-def read(country: str, part: str, until: int, today: date, language: str) -> dict[date, str]:
+def find_holidays(
+    country: str, part: str, until: int, today: date, language: str
+) -> dict[date, str]:
     """With their names, from today to the end of a year; of choices without problems. The names are
     English where they are not known in this language."""
     from holidays import country_holidays  # 7 MB, and few processes ever ask

@@ -23,8 +23,8 @@ def rhythm_of(campaign: Any) -> Rhythm | Cron:
     if campaign.at is None:
         raise ValueError("A series without a first time.")
     if campaign.repeat == BY_CRON:
-        left_out = days_off.read(campaign.days_off)
-        return cron.read(
+        left_out = days_off.parse(campaign.days_off)
+        return cron.parse(
             campaign.cron, campaign.at, campaign.timezone, campaign.until, days_off=left_out
         )
     return Rhythm(
@@ -34,8 +34,8 @@ def rhythm_of(campaign: Any) -> Rhythm | Cron:
         campaign.until,
         every=campaign.every,
         on_days=campaign.on_days,
-        weekdays=weekdays.read(campaign.weekdays),
-        days_off=days_off.read(campaign.days_off),
+        weekdays=weekdays.parse(campaign.weekdays),
+        days_off=days_off.parse(campaign.days_off),
     )
 
 
@@ -49,12 +49,12 @@ def problems(campaign: Any) -> dict[str, str]:
     if campaign.until is not None and campaign.until < campaign.at:
         return {"until": _("It would end before its first time.")}
     try:
-        off = days_off.of(campaign)
+        off = days_off.days_off_of(campaign)
     except ValueError as error:
         return {"days_off": str(error)}
     campaign.days_off, campaign.holiday_names = days_off.written(off), days_off.kept(off)
     try:
-        campaign.weekdays = weekdays.written(weekdays.read(campaign.weekdays))
+        campaign.weekdays = weekdays.written(weekdays.parse(campaign.weekdays))
     except ValueError as error:
         return {"weekdays": str(error)}
     return (
@@ -127,7 +127,7 @@ def how_often(campaign: Any) -> str:
 
 def with_days_off(said: str, campaign: Any) -> str:
     """And how many of its times fall on days off."""
-    off = days_off.read(campaign.days_off) if said else frozenset()
+    off = days_off.parse(campaign.days_off) if said else frozenset()
     if not off:
         return said
     without_any = replace(rhythm_of(campaign), days_off=frozenset())

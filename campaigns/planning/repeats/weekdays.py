@@ -12,7 +12,7 @@ CHOICES = [(name, WEEKDAYS[number]) for number, name in enumerate(NAMES)]
 LONGEST = len(",".join(NAMES))
 
 
-def read(text: str) -> tuple[int, ...]:
+def parse(text: str) -> tuple[int, ...]:
     """Monday is 0. Raises ValueError."""
     names = [name for name in text.split(",") if name]
     for name in names:
@@ -28,4 +28,4 @@ def written(days: Iterable[int]) -> str:
 
 def in_words(text: str) -> str:
     """“Monday, Wednesday”."""
-    return ", ".join(str(WEEKDAYS[day]) for day in read(text))
+    return ", ".join(str(WEEKDAYS[day]) for day in parse(text))

@@ -19,7 +19,7 @@ GONE = (404, 410)
 KINDS = ("link", "image")
 
 
-def of(content: Content) -> list[str]:
+def links_in(content: Content) -> list[str]:
     """Every https address that is the same for all its readers."""
     found = [
         written[kind].strip()
@@ -32,7 +32,7 @@ def of(content: Content) -> list[str]:
 
 
 def to_try(content: Content, project: Project) -> list[str]:
-    own = [one for one in of(content) if images.allowed(one, project.own_hosts)]
+    own = [one for one in links_in(content) if images.allowed(one, project.own_hosts)]
     return own[:MOST]
 
 
@@ -45,7 +45,7 @@ def untried(content: Content, project: Project) -> int:
         for kind in KINDS
         if is_personal(written[kind])
     }
-    return len(personal) + len(of(content)) - len(to_try(content, project))
+    return len(personal) + len(links_in(content)) - len(to_try(content, project))
 
 
 def tried(url: str) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def width(text: str) -> int:
 
 def measured(message: Push) -> tuple[int, int, int]:
     """The title and the body in narrow letters, the whole in bytes."""
-    size = max(sizes.of(payload.as_fcm(message)).values())
+    size = max(sizes.measure(payload.as_fcm(message)).values())
     return width(message.title), width(message.body), size
 
 

@@ -106,7 +106,7 @@ ENOUGH = """COALESCE(
 SAID = f"'{Reason.CAPPED.value}' || COALESCE(' ' || lately.kept_for, '')"
 
 
-def read(out: str) -> tuple[Reason, str]:
+def parse_reason(out: str) -> tuple[Reason, str]:
     """Why somebody is left out, and the detail."""
     code, _, run = out.partition(" ")
     return Reason(code), f"kept for run {run}" if run else ""

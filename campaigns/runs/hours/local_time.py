@@ -124,7 +124,7 @@ def written(wall: datetime, *, otherwise: str, passed: str, best_hour: bool) -> 
     return {**kept, "best": True} if best_hour else kept
 
 
-def read(kept: dict[str, Any], *, begins: datetime, lateness: timedelta) -> LocalTime:
+def from_settings(kept: dict[str, Any], *, begins: datetime, lateness: timedelta) -> LocalTime:
     wall = datetime.fromisoformat(kept["at"])
     best = kept.get("best", False)
     return LocalTime(wall, begins, kept["zone"], kept["passed"], lateness, best)

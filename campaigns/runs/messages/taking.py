@@ -192,5 +192,5 @@ def _again(run: Run, bulk: bool) -> Claim | None:
 
 
 def _claim(run: Run, chunk: Chunk, kind: str, category: str) -> Claim:
-    caps_of_it = caps.of(run.project, kind, category)
+    caps_of_it = caps.for_category(run.project, kind, category)
     return Claim(run, chunk, standing.asked_of(kind, category), caps_of_it)

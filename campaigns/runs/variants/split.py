@@ -130,7 +130,7 @@ def begun(run: Run) -> dict[str, Any]:
     return {**seed, "holdout": share, "holdout_seed": holdout_seed(run.project_id)}
 
 
-def of(run: Run) -> Split | None:
+def split_of_run(run: Run) -> Split | None:
     """None where everybody gets the same text."""
     if not run.split:
         return None
@@ -145,7 +145,7 @@ def of(run: Run) -> Split | None:
 
 def groups(run: Run) -> list[int]:
     """Those that the run has, or may have; none where it is not split."""
-    found = of(run)
+    found = split_of_run(run)
     if not found:
         return []
     of_a_trial = [REST] if run.tries_variants else []

@@ -29,7 +29,7 @@ def written(content: Content, asked: Iterable[str] = ()) -> str:
     return MARK + file.getvalue()
 
 
-def read(text: str) -> list[Cell]:
+def parse(text: str) -> list[Cell]:
     """What it says; an empty cell says nothing. Raises Unreadable."""
     text = text.removeprefix(MARK)
     if named := NAMES_DELIMITER.match(text):

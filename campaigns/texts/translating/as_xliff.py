@@ -64,7 +64,7 @@ def _escaped(text: str) -> str:
 # --- And back -------------------------------------------------------------------------------------
 
 
-def read(text: str) -> list[Cell]:
+def parse(text: str) -> list[Cell]:
     """What its targets say; one that is empty says nothing. Raises Unreadable."""
     reading = _Reading()
     parser = expat.ParserCreate("utf-8", " ")  # whatever it says of itself, it was decoded

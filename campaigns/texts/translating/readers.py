@@ -57,7 +57,7 @@ class Readers:
         return [one for one in self.chains if not one.is_missing]
 
 
-def of(content: Content, project_id: int) -> Readers:
+def count_readers(content: Content, project_id: int) -> Readers:
     """Of the languages that people have, the most frequent first; then of those that it has, and
     nobody reads."""
     languages, exact = vocabulary.languages(project_id)

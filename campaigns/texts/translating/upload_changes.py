@@ -27,7 +27,7 @@ from campaigns.texts.translating.units import (
 from notifications.values.languages import canonical, validate_locale
 from notifications.values.text import unstorable
 
-READERS: dict[str, Callable[[str], list[Cell]]] = {"csv": as_csv.read, "xliff": as_xliff.read}
+READERS: dict[str, Callable[[str], list[Cell]]] = {"csv": as_csv.parse, "xliff": as_xliff.parse}
 FORMATS = [*READERS]
 
 
@@ -50,7 +50,7 @@ class Proposal:
     refused: list[Refused] = field(default_factory=list)
 
 
-def read(kind: str, file: bytes | str) -> list[Cell]:
+def parse_file(kind: str, file: bytes | str) -> list[Cell]:
     """Raises Unreadable. Its size is looked at before anything in it."""
     if len(file) > MOST_BYTES:
         said = _("The file is too large: at most %(most)s bytes are read.")

@@ -23,7 +23,7 @@ LOOKING_SECONDS = 1.0
 NAMED = 5  # of each kind
 
 
-def of(image: Image) -> list[str]:
+def find_users(image: Image) -> list[str]:
     """In words, and when that takes too long, that. Empty: nobody."""
     try:
         with within(seconds=LOOKING_SECONDS):

@@ -229,7 +229,7 @@ class ImportPage(Page):
             if self.opens(request, name)
         ]
         return {
-            **picture.of(one, timezone.now(), before=request.GET.get("mark", "")),
+            **picture.describe(one, timezone.now(), before=request.GET.get("mark", "")),
             "verbs": buttons,
             "may_import": (may := self.has_add_permission(request)),
             "again": one.state in ENDED,

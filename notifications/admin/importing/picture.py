@@ -61,7 +61,7 @@ class Notice:
     next: str = ""
 
 
-def of(one: Import, now: datetime, *, before: str = "") -> dict[str, Any]:
+def describe(one: Import, now: datetime, *, before: str = "") -> dict[str, Any]:
     """`before`: the progress at the page's last request, as `pace.Mark` writes it."""
     counts = _counted(one)
     going = pace.progress(one, now, before=before) if one.under_way else None

@@ -62,7 +62,7 @@ class OrjsonParser(BaseParser):
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Any = None
     ) -> Any:
-        return read(stream.read(), _rows_of(parser_context))
+        return parse_json(stream.read(), _rows_of(parser_context))
 
 
 class ExactParser(OrjsonParser):
@@ -74,7 +74,7 @@ class ExactParser(OrjsonParser):
         return read_exactly(stream.read(), _rows_of(parser_context))
 
 
-def read(body: bytes, rows_of: str = "") -> Any:
+def parse_json(body: bytes, rows_of: str = "") -> Any:
     """A body of JSON. Raises what says why it is none, or none that we take."""
     return _read(body, orjson.loads, rows_of, exactly=False)
 
@@ -102,11 +102,11 @@ def _read(body: bytes, loads: Callable[[bytes], Any], rows_of: str, *, exactly: 
         if not flaws.may_name_twice(body, value):
             return value
     try:
-        read, found = flaws.find(body, exactly=exactly)
+        value, found = flaws.find(body, exactly=exactly)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"The body is not JSON: {why or error}") from error
-    if _refused(read, found, rows_of):
-        return read
+    if _refused(value, found, rows_of):
+        return value
     if why:
         raise ParseError(f"The body is not JSON: {why}") from why
     return value

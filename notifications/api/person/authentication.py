@@ -37,7 +37,7 @@ class InboxTokenAuthentication(BaseAuthentication):
         if kind.lower() != "bearer":
             raise _not_taken(NOT_VALID)
         try:
-            return AnonymousUser(), inbox_token.read(value, now=timezone.now())
+            return AnonymousUser(), inbox_token.verify(value, now=timezone.now())
         except inbox_token.Expired:
             raise _not_taken(EXPIRED, kind="token-expired") from None
         except inbox_token.TooLong:

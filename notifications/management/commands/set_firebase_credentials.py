@@ -50,7 +50,7 @@ class Command(BaseCommand):
 def store(owner: Project, file: Path) -> str:
     """Check, encrypt and use the account in this file; what was done, in a sentence."""
     try:
-        account = credentials.use(owner, credentials.read(content(file)))
+        account = credentials.use(owner, credentials.parse(content(file)))
     except ValidationError as error:
         raise CommandError(f"{file}: {' '.join(error.messages)}") from None
     record(owner, client_email=account.client_email)

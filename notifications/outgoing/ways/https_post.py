@@ -80,7 +80,7 @@ def look(url: str) -> Answer:
     return _answered("GET", url, None, {}, ALWAYS) if answer.status in NO_HEADS else answer
 
 
-def read(url: str, bounds: Bounds) -> Answer:
+def fetch(url: str, bounds: Bounds) -> Answer:
     """A page and its text, which must be there in time; what it redirects to is not followed. Never
     raises for what the other side did."""
     answer = _answered("GET", url, None, {}, bounds)

@@ -1,5 +1,5 @@
 """Questions about people: who matches a search, what is known about one, how many devices are
 active.
 
-All may enter but the rest of people (who keeps something of somebody tells it to `person_export.py`).
+What else is kept of a person is added to `person_export.py` by `campaigns/registrations.py`.
 """

@@ -47,7 +47,7 @@ class Caps:
         return max(period for period, _ in [*self.overall.each, *self.own.each])
 
 
-def of(project: Project, kind: str, slug: str, *, past: bool = False) -> Caps | None:
+def for_category(project: Project, kind: str, slug: str, *, past: bool = False) -> Caps | None:
     """Those of a message of this category; one that goes `past` them only counts. None: it neither
     keeps to any nor counts."""
     overall = _said_by(project)

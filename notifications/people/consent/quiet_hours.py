@@ -11,7 +11,7 @@ from notifications.people.consent.hours import QuietHours
 from notifications.people.project import Project
 
 
-def of(project: Project, kind: str, slug: str) -> QuietHours | None:
+def for_category(project: Project, kind: str, slug: str) -> QuietHours | None:
     """Those that a message of this category keeps to; None: it may leave at any hour. What is
     critical may, always; what has no category waits."""
     if project.quiet_from is None or project.quiet_until is None:

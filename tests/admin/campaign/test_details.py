@@ -65,7 +65,7 @@ def test_here_is_every_code() -> None:
 
 @pytest.mark.parametrize("code", SAID)
 def test_every_code_has_korean_words_with_all_its_values(code: str) -> None:
-    run = row_of(details.of(code, **SAID[code]))
+    run = row_of(details.make(code, **SAID[code]))
     with translation.override("ko"):
         said = run.detail
     assert said != details.in_english(code, SAID[code])
@@ -75,8 +75,8 @@ def test_every_code_has_korean_words_with_all_its_values(code: str) -> None:
 
 
 def test_one_is_one_and_many_are_many() -> None:
-    assert row_of(details.of("stuck", count=1)).detail == "1 chunk is left."
-    assert row_of(details.of("stuck", count=1_200)).detail == "1,200 chunks are left."
+    assert row_of(details.make("stuck", count=1)).detail == "1 chunk is left."
+    assert row_of(details.make("stuck", count=1_200)).detail == "1,200 chunks are left."
 
 
 def test_a_long_time_is_said_in_hours_and_kept_in_minutes() -> None:
@@ -153,7 +153,7 @@ def test_a_korean_page_says_in_korean_what_is_broken(
 
 @pytest.mark.django_db
 def test_what_is_broken_no_more_is_said_as_it_was_kept(project: Project) -> None:
-    kept = details.of("text_broken", problem="at most 90 tags.")
+    kept = details.make("text_broken", problem="at most 90 tags.")
     run = make_run(project, advanced=False)
     run.pause(Cause.BROKEN, kept)
     assert "at most 90 tags." in broken.detail_of(run)

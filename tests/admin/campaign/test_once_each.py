@@ -110,6 +110,6 @@ def test_how_a_run_was_foreseen_does_not_count_its_own_people_as_having_had_it(
     person(project)
     run = send(series(project))
     foreseen.keep(run.pk, timezone.now())
-    kept = foreseen.of(run)
+    kept = foreseen.load_course(run)
     assert kept is not None
     assert kept.sent == 1

@@ -49,7 +49,7 @@ def test_each_language_of_the_people_is_listed_with_the_way_to_its_text(
     people(project, ko_KR=3, zh_TW=2, fr_CA=4)
     others = {"zh-Hant": {"title": "你好"}, "de": {"title": "x"}}
     template = make_template(project, locales={**KO, **others})
-    found = readers.of(template.written(), project.pk)
+    found = readers.count_readers(template.written(), project.pk)
     ways = {one.tag: ([step.tag for step in one.steps], one.people) for one in found.chains}
     assert ways == {
         "fr-CA": (["fr-CA", "fr", ""], 4),

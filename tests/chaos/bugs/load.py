@@ -42,7 +42,7 @@ def _alone_without_load() -> None:
 def _silence_is_idle() -> None:
     from notifications.pacing import level
 
-    read = level.read
+    read = level.parse
 
     def hopeful(status: int, text: str, name: str) -> level.Read:
         said = read(status, text, name)

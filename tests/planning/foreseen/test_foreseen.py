@@ -64,7 +64,7 @@ def test_a_run_keeps_what_the_check_said_of_it(project: Project) -> None:
 
     tasks.advance(run_id=run.pk)
 
-    kept = foreseen.of(run)
+    kept = foreseen.load_course(run)
     assert kept and run.started_at
     assert (kept.sent, kept.skipped, kept.exact) == (said.sent, said.skipped, True) == (5, {}, True)
     assert kept.starts_at == run.started_at
@@ -95,7 +95,7 @@ def test_of_a_project_without_opens_a_run_is_foreseen_without_them(project: Proj
     make_people(project, 2)
     run = begun(make_run(project))
     foreseen.keep(run.pk, timezone.now())
-    assert foreseen.of(run) and foreseen.opens_of(run) is None
+    assert foreseen.load_course(run) and foreseen.opens_of(run) is None
     shown = Caller(project).get(f"runs/{run.pk}").json()["foreseen"]
     assert (shown["sent"], shown["opens"]) == (2, None)
 
@@ -112,7 +112,7 @@ def test_what_the_run_sent_meanwhile_is_not_held_against_its_people(project: Pro
 
     tasks.advance(run_id=run.pk)
 
-    kept = foreseen.of(run)
+    kept = foreseen.load_course(run)
     assert kept and kept.sent == 3
 
 
@@ -134,7 +134,7 @@ def test_what_was_edited_since_the_launch_says_nothing_of_the_run(project: Proje
 
     tasks.advance(run_id=run.pk)
 
-    assert foreseen.of(run) is None
+    assert foreseen.load_course(run) is None
 
 
 def test_a_new_name_of_its_campaign_changes_nothing(project: Project) -> None:
@@ -144,7 +144,7 @@ def test_a_new_name_of_its_campaign_changes_nothing(project: Project) -> None:
 
     tasks.advance(run_id=run.pk)
 
-    kept = foreseen.of(run)
+    kept = foreseen.load_course(run)
     assert kept and kept.sent == 2
 
 
@@ -156,7 +156,7 @@ def test_another_audience_of_its_campaign_says_nothing_of_the_run(project: Proje
 
     tasks.advance(run_id=run.pk)
 
-    assert foreseen.of(run) is None
+    assert foreseen.load_course(run) is None
 
 
 def test_of_two_who_are_asked_one_reckons(project: Project) -> None:
@@ -166,7 +166,7 @@ def test_of_two_who_are_asked_one_reckons(project: Project) -> None:
 
     foreseen.keep(run.pk, timezone.now())
 
-    assert foreseen.of(run) is None, "the other is still at it"
+    assert foreseen.load_course(run) is None, "the other is still at it"
 
 
 def test_a_run_that_nobody_can_reckon_goes_on_without(
@@ -181,10 +181,10 @@ def test_a_run_that_nobody_can_reckon_goes_on_without(
 
     tasks.advance(run_id=run.pk)
 
-    assert foreseen.of(run) is None and "cannot be foreseen" in caplog.text
+    assert foreseen.load_course(run) is None and "cannot be foreseen" in caplog.text
     monkeypatch.undo()
     tasks.advance(run_id=run.pk)
-    assert foreseen.of(run) is None, "nobody tries again and again"
+    assert foreseen.load_course(run) is None, "nobody tries again and again"
     begun(run)
     assert run.state == Run.State.SENDING
 

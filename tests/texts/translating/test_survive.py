@@ -51,7 +51,7 @@ def files(template: Template) -> dict[str, str]:
 @given(templates())
 def test_what_goes_out_and_comes_back_changes_nothing(template: Template) -> None:
     for kind, file in files(template).items():
-        proposal = upload_changes.propose(template, upload_changes.read(kind, file.encode()))
+        proposal = upload_changes.propose(template, upload_changes.parse_file(kind, file.encode()))
         assert (proposal.changes, proposal.refused) == ([], []), kind
         assert proposal.locales == template.locales
 
@@ -62,7 +62,7 @@ def test_what_comes_into_an_empty_template_is_what_went_out(
 ) -> None:
     for kind, file in files(template).items():
         empty = Template(title=template.title, body=template.body, data=template.data)
-        proposal = upload_changes.propose(empty, upload_changes.read(kind, file))
+        proposal = upload_changes.propose(empty, upload_changes.parse_file(kind, file))
         assert proposal.refused == [], kind
         said = {tag: texts for tag, texts in template.locales.items() if texts}
         assert {tag: _carried(texts) for tag, texts in said.items()} == proposal.locales
@@ -80,7 +80,7 @@ def test_a_translation_is_taken_exactly_when_its_variables_are_those_of_the_main
 ) -> None:
     template = Template(title=source, body="B")
     file = as_csv.written({**template.written(), "locales": {"ko": {"title": text}}})
-    proposal = upload_changes.propose(template, upload_changes.read("csv", file))
+    proposal = upload_changes.propose(template, upload_changes.parse_file("csv", file))
     if liquid.paths(source) == liquid.paths(carried(text)):
         assert proposal.locales == {"ko": {"title": carried(text)}}
         assert proposal.refused == []
@@ -97,5 +97,5 @@ def test_a_text_in_very_many_pieces_is_read_whole() -> None:
     target = "x<g/>" * 20_000
     file = f'<file target-language="de"><body><trans-unit id="title"><target>{target}</target>'
     text = f'<xliff xmlns="{as_xliff.SPACE}">{file}</trans-unit></body></file></xliff>'
-    (cell,) = as_xliff.read(text)
+    (cell,) = as_xliff.parse(text)
     assert cell.text == "x" * 20_000

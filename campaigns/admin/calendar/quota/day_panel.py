@@ -36,7 +36,7 @@ def days(
     project: Project, campaigns: QuerySet[Campaign], span: Span, now: datetime
 ) -> tuple[list[Beside], int]:
     """Of those on which there is anything to say; and how many runs their lines leave out."""
-    there = firebase.of(project)
+    there = firebase.for_project(project)
     found = everything(there, span.since, span.until, now)
     pairs = collisions(_planned(found, campaigns, span))
     coming = reckoned_of(there, found, span.since)

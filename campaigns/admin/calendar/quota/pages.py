@@ -80,7 +80,7 @@ def _shown(request: HttpRequest, project: Project, now: datetime) -> dict[str, A
     zone = zone_of(request)  # as the calendar, whose days lead here
     day = day_of(request.GET.get("day")) or Span("week", now.date(), zone).local(now).date()
     span = Span("day", day, zone)
-    mine = firebase.of(project)
+    mine = firebase.for_project(project)
     known = [one for one in firebase.among(projects(request)) if project not in one.projects]
     given = request.GET if _is_asked(request) else None
     form = Another(given, project=project, zone=zone, now=now)

@@ -12,7 +12,7 @@ from campaigns.planning.course.opens import Opens
 from notifications.values.moments import CLOCK, CLOCK_AND_SECOND, SHORT_DAY_AND_CLOCK, local
 
 
-def of(course: Course | None, zone: str) -> Bars | None:
+def draw_course(course: Course | None, zone: str) -> Bars | None:
     """None: too short for a drawing."""
     if course is None:
         return None

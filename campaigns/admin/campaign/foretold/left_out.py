@@ -36,7 +36,7 @@ def _found(campaign: Campaign, asked: QueryDict) -> dict[str, Any]:
     report = LaunchReport(campaign, timezone.now())
     try:
         with one_of_few(campaign.project_id):
-            found = left_out.of(report, reason, variable, start=_start(asked))
+            found = left_out.find_left_out(report, reason, variable, start=_start(asked))
     except (Busy, TooSlow):
         return {"too_slow": True}
     except ValidationError as error:

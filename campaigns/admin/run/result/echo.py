@@ -145,7 +145,7 @@ def _goal(run: Run, found: Funnel) -> dict[str, Any]:
     step = next((told for told in opened if told.count), None)
     return {
         "goal": goal,
-        "goal_said": goal_in_words.of(run),
+        "goal_said": goal_in_words.goal_in_words(run),
         "goal_without": without_value(run) if goal.times else 0,
         "goal_amount": amount(goal.amount) if run.goal_value else "",
         # That it was received is told by other reports, too: of how many devices is not counted.

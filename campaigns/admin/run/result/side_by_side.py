@@ -82,7 +82,7 @@ def _goal(one: _Told) -> Cell:
     if goal is None:
         return Cell("–")
     cell = _step(goal.told)
-    return Cell(cell.count, cell.share, cell.width, goal_in_words.of(one.run))
+    return Cell(cell.count, cell.share, cell.width, goal_in_words.goal_in_words(one.run))
 
 
 def _value(one: _Told) -> Cell:
