@@ -11,18 +11,16 @@ from campaigns.alerts import texts as alert_texts
 from campaigns.audiences import membership
 from campaigns.engagement.converting import count_events
 from campaigns.engine import forgetting, load, retaining
-from campaigns.outgoing import texts, write_reports
 from campaigns.results import echoed, sent
 from campaigns.results.why import answers
 from campaigns.runs import best_hour, endings, prior_recipients, run
 from campaigns.runs.caps import counted
-from campaigns.runs.messages import of_person as messages_of_person
+from campaigns.runs.messages import person_data as messages_of_person
 from campaigns.test_sends import retention as test_retention
 from campaigns.triggers import retention
+from campaigns.webhook_events import texts, write_reports
 from notifications import imports
 from notifications.inbox import reading as inbox
-from notifications.outgoing import composing, outbox
-from notifications.outgoing import of_person as reports_of_person
 from notifications.pacing import health
 from notifications.people import device, erased
 from notifications.people.asked import person_export
@@ -30,13 +28,15 @@ from notifications.people.consent import record, suppression
 from notifications.people.events import clearing, reading, writing
 from notifications.staff import entering  # noqa: F401  # connects Django's signals of sign-ins
 from notifications.tasks import send_reports_on_commit
+from notifications.webhooks import composing, outbox
+from notifications.webhooks import person_data as reports_of_person
 
 # --- Something happened ---------------------------------------------------------------------------
 
-run.on_run_moved.add(write_reports.of_move)
-endings.on_outcomes.add(write_reports.of_outcomes)
-device.on_devices_retired.add(write_reports.of_retired)
-record.on_opt_outs.add(write_reports.of_nos)
+run.on_run_moved.add(write_reports.report_run)
+endings.on_outcomes.add(write_reports.report_outcomes)
+device.on_devices_retired.add(write_reports.report_retired_devices)
+record.on_opt_outs.add(write_reports.report_opt_outs)
 writing.on_events_written.add(tasks.answer_events, count_events)
 health.on_level_reported.add(load.reported)
 outbox.on_report_written.add(send_reports_on_commit)

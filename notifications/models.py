@@ -11,9 +11,6 @@ from notifications.inbox.online import Online as Online
 from notifications.inbox.text import InboxText as InboxText
 from notifications.keys.credentials import ServiceAccount as ServiceAccount
 from notifications.keys.inbox_secret import InboxSecret as InboxSecret
-from notifications.outgoing.call import Call as Call
-from notifications.outgoing.endpoint import Endpoint as Endpoint
-from notifications.outgoing.outbox import Outgoing as Outgoing
 from notifications.pacing.health import Health as Health
 from notifications.pacing.load import Load as Load
 from notifications.people.attributes import Attribute as Attribute
@@ -36,3 +33,6 @@ from notifications.staff.access import ApiKey as ApiKey
 from notifications.staff.audit import AuditEntry as AuditEntry
 from notifications.staff.guessing import Guesses as Guesses
 from notifications.staff.team import TeamMember as TeamMember
+from notifications.webhooks.call import Call as Call
+from notifications.webhooks.endpoint import Endpoint as Endpoint
+from notifications.webhooks.outbox import Outgoing as Outgoing

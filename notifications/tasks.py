@@ -9,11 +9,11 @@ from django.db import transaction
 
 from notifications import imports
 from notifications.fcm_data import fetching
-from notifications.outgoing import claiming, working
 from notifications.people.importing.model import waiting
 from notifications.postgres import clock
 from notifications.postgres.outage import if_free, patiently
 from notifications.task_queue import Flag, background_task, enqueue, enqueue_once
+from notifications.webhooks import claiming, send_calls
 
 KEPT = timedelta(days=7)  # the bytes of a file that waits for its owner
 # The key as the previous release sets it.
@@ -80,5 +80,5 @@ def enqueue_waiting_reports(now: datetime) -> None:
 def send_reports() -> None:
     """Send what waits for webhooks, Slack and e-mail."""
     REPORTS.clear()
-    if working.work(seconds=REPORTING_SECONDS):
+    if send_calls.work(seconds=REPORTING_SECONDS):
         enqueue_once(send_reports, REPORTS)

@@ -24,11 +24,11 @@ from campaigns.results.repairs import stalled
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import OWN_TIMES, Cause
 from campaigns.runs.run import Run
-from notifications.outgoing.outbox import written
 from notifications.people.figures.daily import DEAD, midnight
 from notifications.people.figures.figure import Figure
 from notifications.people.project import Project
 from notifications.staff import audit
+from notifications.webhooks.outbox import written
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 NEWEST = 2_000  # runs that are checked for a recent end: no index has their ends

@@ -17,10 +17,10 @@ from campaigns.alerts.conditions import CONDITIONS, Condition, Problem
 from campaigns.alerts.models import Alert, open_alerts, unacknowledged_alerts
 from campaigns.failpoints import hit
 from campaigns.runs.tick import Tick
-from notifications.outgoing.endpoint import wanted
-from notifications.outgoing.event_types import Kind as EventKind
 from notifications.postgres.budget import TooSlow, within
 from notifications.postgres.outage import DATABASE_TROUBLE
+from notifications.webhooks.endpoint import wanted
+from notifications.webhooks.event_types import Kind as EventKind
 
 log = logging.getLogger(__name__)
 

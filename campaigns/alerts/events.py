@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from campaigns.alerts.models import Alert
-from notifications.outgoing import outbox
-from notifications.outgoing.composing import address
-from notifications.outgoing.event_types import Kind
-from notifications.outgoing.outbox import Event, written
+from notifications.webhooks import outbox
+from notifications.webhooks.composing import address
+from notifications.webhooks.event_types import Kind
+from notifications.webhooks.outbox import Event, written
 
 
 def send_raised(alert: Alert, now: datetime) -> int:

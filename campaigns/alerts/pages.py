@@ -26,11 +26,11 @@ from campaigns.alerts.texts import AlertText, text_of
 from campaigns.runs.run import Run
 from notifications.admin.ui.chosen import chosen, within
 from notifications.admin.ui.page import actor
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.event_types import Kind as EventKind
 from notifications.people.project import Project
 from notifications.staff.actors import who
 from notifications.values.moments import in_words, in_zone
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.event_types import Kind as EventKind
 
 PER_PAGE = 50
 ONE = "admin/campaigns/alerts/one.html"

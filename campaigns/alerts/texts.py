@@ -12,14 +12,14 @@ from django.utils.translation import ngettext
 
 from campaigns.alerts.events import alert_data
 from campaigns.alerts.models import Alert, Kind
-from campaigns.outgoing.texts import why
 from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs.messages.outcome import GOES_ON_BY_ITSELF
-from notifications.outgoing import event_types
-from notifications.outgoing.composing import Said
+from campaigns.webhook_events.texts import why
 from notifications.staff.actors import who
 from notifications.values.moments import in_words, in_zone
 from notifications.values.shares import share
+from notifications.webhooks import event_types
+from notifications.webhooks.composing import Said
 
 Data = dict[str, Any]
 

@@ -16,7 +16,7 @@ from campaigns.runs import best_hour
 from campaigns.runs.run import Run
 from notifications.measures.by_project import PROJECTS, label_of
 from notifications.measures.measure import Count
-from notifications.outgoing import outbox
+from notifications.webhooks import outbox
 
 KEPT = Count(
     "carillon_receipts_total", "Receipts of phones that were kept, by what they tell.",
@@ -86,7 +86,7 @@ WITH given AS (
     FROM new JOIN theirs USING (seq, event) ORDER BY device_id, event
     ON CONFLICT (device_id, event) DO NOTHING
 ), hearing AS MATERIALIZED (
-    -- Who wants to hear of them; see `notifications/outgoing/outbox.py`. Mostly nobody.
+    -- Who wants to hear of them; see `notifications/webhooks/outbox.py`. Mostly nobody.
     SELECT e.id, run.campaign_id FROM campaigns_run run
     JOIN notifications_endpoint e ON e.project_id = run.project_id AND e.disabled_at IS NULL
         AND e.kinds @> '{receipt}' AND (

@@ -18,11 +18,11 @@ from django.db.models import Min, Sum
 from campaigns.engine.forgetting import forget, forgettable, needed
 from campaigns.runs.run import Run
 from notifications.inbox import clearing as inbox
-from notifications.outgoing import clearing as outgoing
 from notifications.people import old_imports
 from notifications.people.events import clearing
 from notifications.people.retention import Kept, Kind, ends_of_life
 from notifications.postgres import clock
+from notifications.webhooks import retention as outgoing
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from campaigns.admin.overview import overview
 from campaigns.alerts import pages as alerts
 from config import doors
 from notifications.admin.ui.chosen import chosen, within
-from notifications.outgoing.endpoint import Endpoint
 from notifications.staff.team import Role, role_of
+from notifications.webhooks.endpoint import Endpoint
 
 # Where Django would list an app's tables.
 FIRST_PAGES = {

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from threading import Thread
 
-from notifications.outgoing.ways.https_post import Answer
 from notifications.pacing import health
 from notifications.pacing.level import Read
 from notifications.people.project import Project
 from notifications.postgres.outage import DATABASE_TROUBLE, at_once
+from notifications.webhooks.transports.https_post import Answer
 
 LOOK_EVERY = 0.25  # seconds; a look costs a statement
 log = logging.getLogger(__name__)

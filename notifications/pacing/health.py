@@ -16,13 +16,13 @@ from django.db import connection, models, transaction
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from notifications.outgoing.call import Call
-from notifications.outgoing.ways import addresses, https_post
-from notifications.outgoing.ways.https_post import Answer, Bounds
 from notifications.pacing import level
 from notifications.pacing.level import LEVEL, Read, Trouble
 from notifications.people.project import LONGEST_NUMBER, Project
 from notifications.values.registry import Registry
+from notifications.webhooks.call import Call
+from notifications.webhooks.transports import addresses, https_post
+from notifications.webhooks.transports.https_post import Answer, Bounds
 
 EVERY = timedelta(seconds=2)
 BOUNDS = Bounds(seconds=2.0, read=1_000_000, kept=1_000_000)

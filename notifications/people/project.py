@@ -231,7 +231,7 @@ class Project(models.Model):
             "are not."
         ),
     )
-    # What some endpoint wants to hear of; see outgoing/endpoint.py, which alone writes it.
+    # What some endpoint wants to hear of; see webhooks/endpoint.py, which alone writes it.
     wanted_reports = ArrayField(
         models.CharField(max_length=20), default=list, db_default=[], editable=False
     )

@@ -15,9 +15,9 @@ from campaigns.alerts.conditions import CONDITIONS
 from campaigns.alerts.models import Alert
 from campaigns.alerts.tasks import evaluate_alerts
 from campaigns.runs.tick import Tick
-from notifications.outgoing.event_types import OFFERED, Kind
-from notifications.outgoing.outbox import Outgoing
 from notifications.people.project import Project
+from notifications.webhooks.event_types import OFFERED, Kind
+from notifications.webhooks.outbox import Outgoing
 from tests.given.alerts import look, look_again, paused_by_itself, told
 from tests.given.at_once import at_once
 from tests.given.builders import make_people, make_project, make_run

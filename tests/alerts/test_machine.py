@@ -15,9 +15,9 @@ from campaigns import control
 from campaigns.alerts.models import Alert, open_alerts
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from notifications.outgoing.event_types import OFFERED
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
+from notifications.webhooks.event_types import OFFERED
 from tests.given.alerts import look, told, worked_on
 from tests.given.builders import make_people, make_run
 from tests.given.endpoints import make_endpoint

@@ -18,8 +18,6 @@ from campaigns.engagement.receipt import Report
 from campaigns.results import sent
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
-from notifications.outgoing.event_types import Kind
-from notifications.outgoing.unpacking import unpack
 from notifications.people.contact import Contact
 from notifications.people.events import reading
 from notifications.people.events.writing import Event, write
@@ -28,6 +26,8 @@ from notifications.postgres import budget
 from notifications.staff.access import Scope
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
+from notifications.webhooks.event_types import Kind
+from notifications.webhooks.unpacking import unpack
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
 from tests.engagement.reached import does, make_goal, minute

@@ -13,9 +13,9 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
-from notifications.outgoing.call import Call
-from notifications.outgoing.outbox import Outgoing
 from notifications.people.project import Project
+from notifications.webhooks.call import Call
+from notifications.webhooks.outbox import Outgoing
 from tests.given.builders import make_run
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.utils import timezone
 
-from notifications.outgoing import outbox, working
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.event_types import Kind
-from notifications.outgoing.outbox import Event
 from notifications.people.contact import Contact
 from notifications.people.project import Project
+from notifications.webhooks import outbox, send_calls
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.event_types import Kind
+from notifications.webhooks.outbox import Event
 
 
 def make_endpoint(project: Project, url: str, **values: Any) -> Endpoint:
@@ -37,7 +37,7 @@ def happened(project: Project, count: int = 1, kind: str = Kind.OPT_OUT) -> None
 
 def send() -> None:
     """As the worker does, until nothing is due."""
-    working.work(seconds=20)
+    send_calls.work(seconds=20)
 
 
 def due_now() -> None:

@@ -23,8 +23,8 @@ from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from campaigns.sending.inbox import of_messages
-from notifications.outgoing.outbox import Outgoing
 from notifications.people.project import Project
+from notifications.webhooks.outbox import Outgoing
 from tests.api.caller import Caller
 from tests.api.own_app import app_of
 from tests.given.builders import make_contact, make_device

@@ -23,9 +23,9 @@ from campaigns.sending.judge_answers import Final, Judged, Status
 from campaigns.sending.left import left_to_send
 from campaigns.sending.sending import Sending
 from notifications.dispatch import dispatch
-from notifications.outgoing.event_types import Kind
-from notifications.outgoing.outbox import Outgoing
 from notifications.people.project import Project
+from notifications.webhooks.event_types import Kind
+from notifications.webhooks.outbox import Outgoing
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device
 from tests.given.by_hand import let_leases_lapse

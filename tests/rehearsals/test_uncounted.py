@@ -19,13 +19,13 @@ from campaigns.figures import keeping
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run, on_run_moved
-from notifications.outgoing.outbox import Outgoing
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.figures.figure import Figure
 from notifications.people.project import Project
 from notifications.postgres import clock
 from notifications.staff.team import Role
+from notifications.webhooks.outbox import Outgoing
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
 from tests.given.builders import addresses, make_campaign, make_people

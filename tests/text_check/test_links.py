@@ -11,9 +11,9 @@ from django.conf import LazySettings
 
 from campaigns.planning.text_check import links
 from config.boot.outgoing import Places
-from notifications.outgoing.ways import https_post
 from notifications.people.project import Project
 from notifications.staff.team import Role
+from notifications.webhooks.transports import https_post
 from tests.admin.desk import Desk
 from tests.given.builders import make_campaign
 from tests.given.project_form import project_form

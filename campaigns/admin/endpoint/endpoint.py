@@ -19,9 +19,9 @@ from campaigns.admin.endpoint.form import EndpointForm, NewSecretDialog
 from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done, refused
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import action, display
-from notifications.outgoing import call, event_types, outbox, unpacking
-from notifications.outgoing.endpoint import Endpoint
 from notifications.values.moments import in_zone
+from notifications.webhooks import call, event_types, outbox, unpacking
+from notifications.webhooks.endpoint import Endpoint
 
 MADE = "admin/notifications/endpoint/made.html"
 

@@ -19,12 +19,12 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from campaigns.outgoing import endpoint_checks
 from campaigns.planning.campaign import Campaign
+from campaigns.webhook_events import endpoint_checks
 from notifications.admin.ui.dialogs import Dialog
 from notifications.admin.ui.unfolded import ModelForm
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.event_types import FOR_PEOPLE, OFFERED, Kind
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.event_types import FOR_PEOPLE, OFFERED, Kind
 
 MOST_CAMPAIGNS = 200  # to choose from: the newest
 

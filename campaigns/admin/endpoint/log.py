@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from notifications.admin.ui.chosen import within
 from notifications.admin.ui.dialogs import DRAWN, Dialog
 from notifications.admin.ui.page import actor, page_url
-from notifications.outgoing import call, event_types, outbox
-from notifications.outgoing.call import Call
-from notifications.outgoing.claiming import FAILS
-from notifications.outgoing.endpoint import Endpoint
 from notifications.staff import audit
 from notifications.values.moments import in_zone
+from notifications.webhooks import call, event_types, outbox
+from notifications.webhooks.call import Call
+from notifications.webhooks.claiming import FAILS
+from notifications.webhooks.endpoint import Endpoint
 
 SHOWN = 50
 FRESH = timedelta(minutes=1)

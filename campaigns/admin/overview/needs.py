@@ -16,10 +16,10 @@ from campaigns.admin.run.live import OVERDUE, pause_in_words
 from campaigns.engine import unknowns
 from campaigns.runs.run import Run
 from notifications.keys.credentials import lacking
-from notifications.outgoing.endpoint import Endpoint
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
 from notifications.values.moments import in_words, in_zone
+from notifications.webhooks.endpoint import Endpoint
 
 SHOWN = 8  # of each sort
 A_DAY, A_WEEK = timedelta(days=1), timedelta(days=7)

@@ -22,7 +22,7 @@ from campaigns.api.endpoints.serializers import (
     ReplaySerializer,
     SecretSerializer,
 )
-from campaigns.outgoing import endpoint_checks
+from campaigns.webhook_events import endpoint_checks
 from notifications.api.base import pages
 from notifications.api.base.fields import Nothing
 from notifications.api.base.idempotency import SaidOnce, idempotent
@@ -31,10 +31,10 @@ from notifications.api.base.problems import Problem
 from notifications.api.base.query import takes
 from notifications.api.base.row import WritableRowView
 from notifications.api.base.view import ApiView, save
-from notifications.outgoing import call, outbox, unpacking
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
 from notifications.staff import audit
+from notifications.webhooks import call, outbox, unpacking
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
 
 EXAMPLE = OpenApiExample(
     "A shop's backend",

@@ -9,11 +9,11 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from rest_framework import serializers
 
-from campaigns.outgoing import endpoint_checks
+from campaigns.webhook_events import endpoint_checks
 from notifications.api.base.fields import CountedList, StrictSerializer
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.event_types import Kind
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.event_types import Kind
 
 MOST_CAMPAIGNS = 100
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from campaigns.texts.content import Content, in_language, is_personal, languages_of
-from notifications.outgoing.ways import https_post
 from notifications.people import images
 from notifications.people.project import Project
+from notifications.webhooks.transports import https_post
 
 MOST = 20  # requests of one check
 SECONDS = 45  # that one may take at most: two tries of a host that knows no heads

@@ -13,9 +13,9 @@ from campaigns.planning.text_check.report import Code, Finding, Level
 from campaigns.planning.text_check.sheets import ELSEWHERE
 from campaigns.planning.text_check.text_check import TextCheck
 from campaigns.runs.reasons import in_words as reason_in_words
-from notifications.outgoing.call import Call
 from notifications.people.contact import Contact
 from notifications.people.device import Device
+from notifications.webhooks.call import Call
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 from notifications.gateway import WrongKey
 from notifications.keys import inbox_secret, sealing
 from notifications.keys.credentials import ServiceAccount
-from notifications.outgoing import endpoint
 from notifications.staff import audit, second_factor
 from notifications.staff.subjects import Subject
+from notifications.webhooks import endpoint
 
 
 class Command(BaseCommand):

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
-from notifications.outgoing.endpoint import Endpoint
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
+from notifications.webhooks.endpoint import Endpoint
 from tests.admin.desk import Desk
 from tests.given.builders import make_run
 from tests.given.endpoints import make_endpoint

@@ -11,8 +11,8 @@ from tests.chaos.bug import bug, patch
 @bug("a report is done before it is answered", fault="F80")
 def _done_early() -> None:
     """Who dies with it in hand leaves nobody who would send it again."""
-    from notifications.outgoing import claiming
-    from notifications.outgoing.call import Call
+    from notifications.webhooks import claiming
+    from notifications.webhooks.call import Call
 
     claim = claiming._claim
 
@@ -27,7 +27,7 @@ def _done_early() -> None:
 @bug("each try of a report has an id of its own", fault="F80")
 def _named_anew() -> None:
     """What was taken, but not written down before the kill, comes again as something else."""
-    from notifications.outgoing import composing
+    from notifications.webhooks import composing
 
     webhook = composing.webhook
 

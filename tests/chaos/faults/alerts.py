@@ -16,7 +16,7 @@ from campaigns.alerts.tasks import evaluate_alerts
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.tick import Tick
-from notifications.outgoing.event_types import OFFERED
+from notifications.webhooks.event_types import OFFERED
 from tests.chaos.fault import DidNotHappen, fault
 from tests.chaos.faults.outgoing import _nothing_waits
 from tests.chaos.scene import Scene

@@ -8,11 +8,11 @@ from pathlib import Path
 from django.db import transaction
 from django.utils import timezone
 
-from notifications.outgoing import outbox
-from notifications.outgoing.call import Call
-from notifications.outgoing.event_types import Kind
-from notifications.outgoing.outbox import Event, Outgoing
 from notifications.people.contact import Contact
+from notifications.webhooks import outbox
+from notifications.webhooks.call import Call
+from notifications.webhooks.event_types import Kind
+from notifications.webhooks.outbox import Event, Outgoing
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
 from tests.given.endpoints import make_endpoint

@@ -15,14 +15,14 @@ from campaigns.runs import sums
 from campaigns.runs.endings import Ended
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from notifications.outgoing import outbox
-from notifications.outgoing.composing import address
-from notifications.outgoing.endpoint import wanted
-from notifications.outgoing.event_types import Kind
-from notifications.outgoing.outbox import Event
 from notifications.people.consent.record import No
 from notifications.people.device import Device
 from notifications.people.project import Project
+from notifications.webhooks import outbox
+from notifications.webhooks.composing import address
+from notifications.webhooks.endpoint import wanted
+from notifications.webhooks.event_types import Kind
+from notifications.webhooks.outbox import Event
 
 OF_OUTCOME = {
     "accepted": Kind.MESSAGE_ACCEPTED,
@@ -35,7 +35,7 @@ OF_OUTCOME = {
 # --- Runs -----------------------------------------------------------------------------------------
 
 
-def of_move(run: Run) -> None:
+def report_run(run: Run) -> None:
     """A run has moved, or all messages of a day are held up."""
     kinds = _kinds(run)
     if kinds and wanted(run.project, kinds):
@@ -105,7 +105,7 @@ def _page(run: Run) -> str:
 # --- Messages -------------------------------------------------------------------------------------
 
 
-def of_outcomes(run: Run, ended: Sequence[Ended], at: datetime) -> None:
+def report_outcomes(run: Run, ended: Sequence[Ended], at: datetime) -> None:
     """What became of messages to single people, a window at once."""
     if run.kind != Run.Kind.MESSAGES or not wanted(run.project, OF_OUTCOME.values()):
         return
@@ -132,7 +132,7 @@ def _outcome(run: Run, one: Ended) -> dict[str, Any]:
 MOST_AT_ONCE = 1_000  # in a row: an import may bring a million
 
 
-def of_retired(device_ids: list[int]) -> None:
+def report_retired_devices(device_ids: list[int]) -> None:
     """By whose sending met them, by hand, or by whose they are."""
     rows = Device.objects.filter(pk__in=device_ids).select_related("contact").order_by("pk")
     by_project: dict[int, list[Event]] = {}
@@ -152,7 +152,7 @@ def _retired(device: Device) -> Event:
     return Event(Kind.DEVICE_RETIRED, device.retired_at or timezone.now(), data)
 
 
-def of_nos(project: Project, nos: list[No]) -> None:
+def report_opt_outs(project: Project, nos: list[No]) -> None:
     _put(project.pk, [Event(Kind.OPT_OUT, no.at, _no(no)) for no in nos])
 
 

@@ -11,10 +11,10 @@ from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import Campaign
-from notifications.outgoing.endpoint import MOST_ENDPOINTS, Endpoint
-from notifications.outgoing.event_types import FOR_PEOPLE, Kind
-from notifications.outgoing.ways import addresses
 from notifications.people.project import Project
+from notifications.webhooks.endpoint import MOST_ENDPOINTS, Endpoint
+from notifications.webhooks.event_types import FOR_PEOPLE, Kind
+from notifications.webhooks.transports import addresses
 
 MOST_ADDRESSES = 20
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.db import transaction
 
-from notifications.outgoing import call, event_types
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.of_person import without_the_erased
-from notifications.outgoing.outbox import Event, Outgoing, ring, ripe
+from notifications.webhooks import call, event_types
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.outbox import Event, Outgoing, ring, ripe
+from notifications.webhooks.person_data import without_the_erased
 
 AT_ONCE = 200  # rows
 BATCH = 500  # events in a call

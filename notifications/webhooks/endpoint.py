@@ -19,8 +19,8 @@ from django.utils.translation import gettext_lazy as _
 
 from notifications.gateway import WrongKey
 from notifications.keys import sealing
-from notifications.outgoing.event_types import Kind
 from notifications.people.project import OfProject, Project
+from notifications.webhooks.event_types import Kind
 
 OVERLAP = timedelta(days=1)  # both secrets sign for so long
 SECRET_BYTES = 24

@@ -10,13 +10,13 @@ from django.conf import LazySettings
 
 from campaigns import control
 from campaigns.engine import engine
-from notifications.outgoing import working
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.event_types import Kind
-from notifications.outgoing.ways import mailing
 from notifications.people.project import Project
 from notifications.postgres import clock
+from notifications.webhooks import send_calls
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.event_types import Kind
+from notifications.webhooks.transports import mailing
 from tests.given.builders import make_people, make_project, make_run
 from tests.given.endpoints import happened, make_endpoint, send
 from tests.servers.mailbox import Mailbox, mailbox
@@ -28,7 +28,7 @@ TO = ", ".join(f"reader{number}@example.com" for number in range(20))
 
 @pytest.fixture
 def box(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mailbox]:
-    monkeypatch.setattr(working, "IDLE_FOR", 0.05)
+    monkeypatch.setattr(send_calls, "IDLE_FOR", 0.05)
     with mailbox() as server:
         settings.EMAIL_IS_SET = True
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"

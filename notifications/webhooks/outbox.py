@@ -16,9 +16,9 @@ from django.db import connection, models
 from django.db.models.functions import Now
 from psycopg.types.json import Jsonb
 
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.event_types import DISABLED
 from notifications.values.registry import Registry
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.event_types import DISABLED
 
 # Called inside the transaction that writes what is to be reported.
 on_report_written = Registry[Callable[[], None]]()

@@ -9,12 +9,12 @@ from django.conf import LazySettings
 from django.test import Client
 from django.utils import timezone
 
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.event_types import FOR_PEOPLE, Kind
 from notifications.people.project import Project
 from notifications.requests.idempotency import IdempotencyKey
 from notifications.staff.audit import AuditEntry
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.event_types import FOR_PEOPLE, Kind
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_project

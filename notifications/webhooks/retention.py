@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db.models import Count, Exists, Min, OuterRef, Q
 
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
 from notifications.people.retention import Kept, Kind
 from notifications.postgres.budget import within
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
 
 AT_ONCE = 5_000
 COUNTING_SECONDS = 1.0

@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from notifications.outgoing import claiming, composing, unpacking
-from notifications.outgoing.call import Call
-from notifications.outgoing.claiming import Tried
-from notifications.outgoing.ways.https_post import Answer
 from notifications.postgres import clock
 from notifications.postgres.outage import patiently
+from notifications.webhooks import claiming, composing, unpacking
+from notifications.webhooks.call import Call
+from notifications.webhooks.claiming import Tried
+from notifications.webhooks.transports.https_post import Answer
 
 THREADS = 64
 LOOK_AGAIN = 0.25  # seconds, while something is under way

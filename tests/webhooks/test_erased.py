@@ -8,12 +8,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from notifications.outgoing import of_person, outbox, unpacking, working
-from notifications.outgoing.call import Call
-from notifications.outgoing.event_types import Kind
-from notifications.outgoing.outbox import Event, Outgoing
 from notifications.people.contact import Contact
 from notifications.people.project import Project
+from notifications.webhooks import outbox, person_data, send_calls, unpacking
+from notifications.webhooks.call import Call
+from notifications.webhooks.event_types import Kind
+from notifications.webhooks.outbox import Event, Outgoing
 from tests.api.caller import Caller
 from tests.given.at_once import at_once
 from tests.given.builders import make_contact, make_device, make_project
@@ -26,8 +26,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody rings in between: what is not due is not waited for."""
-    monkeypatch.setattr(working, "IDLE_FOR", 0.05)
-    monkeypatch.setattr(working, "LOOK_AGAIN", 0.02)
+    monkeypatch.setattr(send_calls, "IDLE_FOR", 0.05)
+    monkeypatch.setattr(send_calls, "LOOK_AGAIN", 0.02)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_the_log_is_not_read_through_for_one_person(shop: Project) -> None:
     )  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE notifications_call")
-        cursor.execute(f"EXPLAIN {of_person.FIND}", [["u7"], [endpoint.pk]])
+        cursor.execute(f"EXPLAIN {person_data.FIND}", [["u7"], [endpoint.pk]])
         plan = "\n".join(row[0] for row in cursor.fetchall())
     assert "calls_about_people" in plan, plan
 

@@ -13,11 +13,11 @@ from django.utils import timezone
 from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.ways import https_post
 from notifications.people.project import Project
 from notifications.values.moments import in_zone
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.transports import https_post
 from tests.browser.sessions import log_in
 from tests.given.builders import make_project
 from tests.given.endpoints import make_endpoint

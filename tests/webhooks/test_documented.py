@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from notifications.outgoing import composing, unpacking
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.event_types import Kind
+from notifications.webhooks import composing, unpacking
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.event_types import Kind
 from tests.given.builders import make_project
 from tests.given.endpoints import happened, make_endpoint
 from tests.given.waiting import eventually

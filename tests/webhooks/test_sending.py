@@ -11,13 +11,13 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from notifications.outgoing import claiming, unpacking, working
-from notifications.outgoing.call import Call, again, failed
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.event_types import Kind
-from notifications.outgoing.outbox import Outgoing
-from notifications.outgoing.ways.https_post import Answer
 from notifications.people.project import Project
+from notifications.webhooks import claiming, send_calls, unpacking
+from notifications.webhooks.call import Call, again, failed
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.event_types import Kind
+from notifications.webhooks.outbox import Outgoing
+from notifications.webhooks.transports.https_post import Answer
 from tests.given.builders import make_project
 from tests.given.endpoints import due_now, happened, make_endpoint, send
 from tests.given.waiting import eventually
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody rings in between: what is not due is not waited for."""
-    monkeypatch.setattr(working, "IDLE_FOR", 0.05)
-    monkeypatch.setattr(working, "LOOK_AGAIN", 0.02)
+    monkeypatch.setattr(send_calls, "IDLE_FOR", 0.05)
+    monkeypatch.setattr(send_calls, "LOOK_AGAIN", 0.02)
 
 
 @pytest.fixture

@@ -23,10 +23,10 @@ from functools import lru_cache
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from notifications.outgoing.call import LONGEST_ANSWER, Call
-from notifications.outgoing.ways import addresses
-from notifications.outgoing.ways.addresses import Forbidden, Place
 from notifications.trust import trusting
+from notifications.webhooks.call import LONGEST_ANSWER, Call
+from notifications.webhooks.transports import addresses
+from notifications.webhooks.transports.addresses import Forbidden, Place
 
 CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 15.0  # from the name to the end of the answer

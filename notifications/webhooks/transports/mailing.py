@@ -17,9 +17,9 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 
-from notifications.outgoing.call import Call
-from notifications.outgoing.ways import https_post
-from notifications.outgoing.ways.https_post import Answer
+from notifications.webhooks.call import Call
+from notifications.webhooks.transports import https_post
+from notifications.webhooks.transports.https_post import Answer
 
 TOTAL_SECONDS = 25.0  # less than claiming.UNDER_WAY, with the last command
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from django.db import connection
 
-from notifications.outgoing.call import CONTACTS, Call
-from notifications.outgoing.endpoint import Endpoint
 from notifications.people.contact import Contact
+from notifications.webhooks.call import CONTACTS, Call
+from notifications.webhooks.endpoint import Endpoint
 
 AT_ONCE = 500  # calls
 PERSONAL = ("contact", "device")  # in the data of any event: an external id, an address

@@ -10,12 +10,12 @@ from django.conf import LazySettings
 from django.core import mail
 from django.utils import timezone
 
-from campaigns.outgoing.texts import WORDS
-from notifications.outgoing import composing, unpacking
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.event_types import Kind
-from notifications.outgoing.outbox import Event, put
+from campaigns.webhook_events.texts import WORDS
+from notifications.webhooks import composing, unpacking
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.event_types import Kind
+from notifications.webhooks.outbox import Event, put
 from tests.given.builders import make_project
 from tests.given.endpoints import make_endpoint
 

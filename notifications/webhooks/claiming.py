@@ -19,10 +19,10 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from notifications.outgoing import outbox
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.ways.https_post import Answer
+from notifications.webhooks import outbox
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.transports.https_post import Answer
 
 UNDER_WAY = timedelta(seconds=40)  # longer than any try: resolving, connecting, answering
 ONE_A_SECOND = timedelta(seconds=1)

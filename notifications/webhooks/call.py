@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import F, Func, Q, QuerySet, Value
 from django.utils.translation import gettext_lazy as _
 
-from notifications.outgoing.endpoint import Endpoint
+from notifications.webhooks.endpoint import Endpoint
 
 TRIED_FOR = timedelta(days=3)
 LONGEST_ANSWER = 1_000  # characters of it that are kept

@@ -18,12 +18,12 @@ from campaigns.engagement.receipt import Report
 from campaigns.engine import engine, freezing
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from notifications.outgoing.event_types import Kind
-from notifications.outgoing.outbox import Outgoing
 from notifications.people.consent.record import Word, say
 from notifications.people.device import Device, retire
 from notifications.people.project import Project
 from notifications.postgres import clock
+from notifications.webhooks.event_types import Kind
+from notifications.webhooks.outbox import Outgoing
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
 from tests.given.builders import (

@@ -11,9 +11,9 @@ from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs import details
 from campaigns.runs.messages.outcome import GOES_ON_BY_ITSELF
 from campaigns.runs.reasons import cause_in_words
-from notifications.outgoing.composing import Said
-from notifications.outgoing.event_types import Kind
 from notifications.values.moments import in_words
+from notifications.webhooks.composing import Said
+from notifications.webhooks.event_types import Kind
 
 
 def started(data: dict[str, Any]) -> Said:

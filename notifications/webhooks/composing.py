@@ -19,12 +19,12 @@ from django.utils.translation import gettext as _
 from standardwebhooks import Webhook
 
 from notifications.gateway import WrongKey
-from notifications.outgoing import event_types
-from notifications.outgoing.call import Call
-from notifications.outgoing.endpoint import Endpoint
-from notifications.outgoing.ways import https_post, mailing
-from notifications.outgoing.ways.https_post import Answer
 from notifications.values.moments import in_zone
+from notifications.webhooks import event_types
+from notifications.webhooks.call import Call
+from notifications.webhooks.endpoint import Endpoint
+from notifications.webhooks.transports import https_post, mailing
+from notifications.webhooks.transports.https_post import Answer
 
 Send = Callable[[], Answer]
 LINES = "application/x-ndjson"

@@ -17,8 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.boot.outgoing import Places
-from notifications.outgoing.ways import https_post
-from notifications.outgoing.ways.addresses import Forbidden, is_public, parse, resolve, validate
+from notifications.webhooks.transports import https_post
+from notifications.webhooks.transports.addresses import (
+    Forbidden,
+    is_public,
+    parse,
+    resolve,
+    validate,
+)
 from tests.servers.identity import Authority
 from tests.servers.receiver import Receiver
 from tests.servers.tls_relay import TlsRelay

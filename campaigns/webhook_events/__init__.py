@@ -1,0 +1,1 @@
+"""What is reported of runs, messages, devices and people: the events and their texts."""
