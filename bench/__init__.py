@@ -1,4 +1,1 @@
-"""What Carillon does on this machine, measured through its own doors. `make bench`.
-
-Only its own rooms enter.
-"""
+"""The benchmark: what Carillon does on this machine, measured from outside. `make bench`."""

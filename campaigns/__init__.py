@@ -1,4 +1,1 @@
-"""What a marketer means: audiences, templates, campaigns, and the engine that runs them.
-
-Its rooms, config and the benchmark enter.
-"""
+"""Audiences, templates, campaigns, and the engine that runs them."""

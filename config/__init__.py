@@ -1,7 +1,4 @@
-"""Wiring and the way in: settings, addresses, doors, rate limits, Celery and `make run`.
-
-Programs start here, and the benchmark enters; the product itself never.
-"""
+"""Settings, URLs, permissions, Celery, the web servers, and `make run`."""
 
 from __future__ import annotations
 

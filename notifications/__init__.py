@@ -1,4 +1,1 @@
-"""How a push reaches a device: people, addresses, the gateway to FCM, its pace and its keys.
-
-All houses above enter, and the benchmark.
-"""
+"""How a push reaches a device: people, devices, the gateway to FCM, pacing and keys."""

@@ -1,4 +1,1 @@
-"""How it grows: with workers, recipients, people to plan for, visitors, with time; and how far.
-
-`bench/__main__.py` enters.
-"""
+"""How results change with workers, recipients, people, visitors and time. `make bench SCALE=1`."""

@@ -1,4 +1,1 @@
-"""Runs to millions that nobody sends: how long it takes to freeze one, and to open its pages.
-
-`bench/growth/scale.py` enters.
-"""
+"""Runs to millions of people that are not sent: freezing one, and opening its pages."""

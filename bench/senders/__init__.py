@@ -1,4 +1,1 @@
-"""Who sends in the table beside the product: each as documented, in a process of its own.
-
-All of bench may enter.
-"""
+"""The other senders in the table, each as documented and in a process of its own."""

@@ -1,4 +1,4 @@
-"""The marketer's pages. Importing them registers them. Django enters, when it looks for pages."""
+"""The marketer's pages. Importing them registers them."""
 
 from __future__ import annotations
 

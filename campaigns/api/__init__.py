@@ -1,4 +1,1 @@
-"""The other half of `/api/v1`: audiences, templates, campaigns, runs and deliveries.
-
-config's addresses and the command `report` enter.
-"""
+"""The endpoints of audiences, templates, campaigns, runs and deliveries in `/api/v1`."""

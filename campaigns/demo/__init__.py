@@ -1,2 +1,1 @@
-"""Synthetic people and campaigns: what a newcomer meets first. The command `demo` enters,
-and the addresses, for two phones to try messages with."""
+"""Synthetic people and campaigns for `manage.py demo`, and two demo phones."""

@@ -1,4 +1,1 @@
-"""Moves a run one step from what the rows say: snapshot, waves, end; and forgets old ones.
-
-Tasks, control, verbs, the doors, the commands and the benchmark enter.
-"""
+"""The engine: moves runs through their states, and removes old ones. Start with `engine.py`."""

@@ -1,4 +1,1 @@
-"""Figures: how much was sent, kept by beat's other tick, and what of it today is.
-
-Tasks, the doors and config enter.
-"""
+"""How much was sent, by day: computed by beat for past days, counted for today."""

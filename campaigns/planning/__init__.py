@@ -1,4 +1,1 @@
-"""What and when: campaigns, the rhythm of those that repeat, and what is due.
-
-The engine, the results and every room above them may enter.
-"""
+"""Campaigns, their schedules, and what to know before a launch."""

@@ -1,4 +1,1 @@
-"""What came of it: reads the rows, and changes none.
-
-The doors, the commands and config enter; the engine never.
-"""
+"""Results of runs: reads the rows, and changes none."""

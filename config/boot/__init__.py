@@ -1,4 +1,1 @@
-"""What is read, and what is refused, before anything starts.
-
-Every room of config may enter, the launcher too.
-"""
+"""What is read and checked before anything starts. Imports no Django."""

@@ -1,4 +1,1 @@
-"""Single messages on a short way: without the framework, and many of them in one statement.
-
-Only what is accepted is answered here. `config/asgi.py` enters.
-"""
+"""A short path for single messages: without Django's views, many in one statement."""

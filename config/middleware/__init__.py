@@ -1,4 +1,1 @@
-"""What every request and every answer passes through on its way.
-
-The settings, the addresses and the front enter.
-"""
+"""Middleware."""

@@ -1,4 +1,1 @@
-"""What stands around the pages: log-in, navigation, search; and the operator's own page.
-
-The settings and the addresses enter.
-"""
+"""Pages around the admin: sign-in, navigation, search, Operations."""

@@ -1,1 +1,1 @@
-"""Django's backend for PostgreSQL, but for one habit. Django alone enters, for `base.py`."""
+"""Django's PostgreSQL backend with one change: see `base.py`."""

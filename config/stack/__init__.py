@@ -1,7 +1,6 @@
-"""One command, one machine: embedded servers, every process of the product, and a clean end.
+"""`make run`: embedded servers, every process of the product, and a clean end.
 
-Imports no Django, so that it can explain what is missing before anything else can fail. Only the
-benchmark enters, and its own rooms.
+Imports no Django, so that it can explain what is missing before anything else fails.
 """
 
 from __future__ import annotations

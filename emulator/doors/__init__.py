@@ -1,4 +1,1 @@
-"""Where a request comes in: FCM, the token endpoint, and the doors of the emulator itself.
-
-The emulator's own processes enter.
-"""
+"""The endpoints: FCM, tokens, and the emulator's own console."""

@@ -1,4 +1,1 @@
-"""What goes wrong: for an address by its name, for anybody by a script.
-
-Doors, speakers and the arguments enter.
-"""
+"""Faults: by the name of an address, or scripted."""

@@ -1,1 +1,1 @@
-"""One exchange of HTTP: what was asked, what is replied, and how it ends. Every room may enter."""
+"""One HTTP exchange: request, reply, and how it ends."""

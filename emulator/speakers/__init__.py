@@ -1,4 +1,1 @@
-"""Who speaks with a client: TLS, then HTTP/1.1 or HTTP/2, over one socket each.
-
-The emulator's own processes enter.
-"""
+"""TLS sockets that speak HTTP/1.1 or HTTP/2."""

@@ -1,4 +1,1 @@
-"""What happened: counted, written down for each accepted message, and shown on phones.
-
-Doors, speakers and the emulator's own processes enter.
-"""
+"""The witness: counts and records every accepted message, and shows it on phones."""

@@ -1,7 +1,4 @@
-"""The pages of people, devices, keys and projects. Importing them registers them.
-
-Django enters, when it looks for pages, and config.
-"""
+"""The pages of people, devices, keys and projects. Importing them registers them."""
 
 from __future__ import annotations
 

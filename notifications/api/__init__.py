@@ -1,4 +1,1 @@
-"""The people half of `/api/v1`: contacts and devices, and what every endpoint stands on.
-
-config's addresses enter.
-"""
+"""The endpoints of contacts and devices in `/api/v1`, and the base of all endpoints."""

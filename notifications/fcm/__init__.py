@@ -1,5 +1,1 @@
-"""FCM's language and HTTP: a Push as FCM wants it, what it would refuse, and what its answers
-mean.
-
-Pace, the probe, and who writes a Push or hands it over enter.
-"""
+"""FCM: its message format, its limits, and what its answers mean."""

@@ -1,4 +1,1 @@
-"""FCM's own figures of Android: asked of its Data API once a day, kept, and read beside ours.
-
-The tasks, the pages and what reads runs enter.
-"""
+"""FCM's own delivery figures for Android: fetched once a day, and shown beside ours."""

@@ -1,5 +1,1 @@
-"""Service accounts and their tokens: checked, sealed, opened to send, minted by one process and
-used by all.
-
-The rooms of FCM and staff, and all above, may enter.
-"""
+"""Service accounts, other secrets, and access tokens: one process mints, all use them."""

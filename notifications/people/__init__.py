@@ -1,4 +1,1 @@
-"""Who can be reached: projects, their people and devices.
-
-All may enter but the values, and what PostgreSQL is to everybody.
-"""
+"""Projects, contacts and devices."""

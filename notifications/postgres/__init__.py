@@ -1,4 +1,1 @@
-"""PostgreSQL as everybody meets it: its clock and its trouble, a row held, how long one may ask.
-
-All may enter.
-"""
+"""PostgreSQL: its clock, outages, locks, time limits, migrations."""

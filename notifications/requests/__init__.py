@@ -1,4 +1,1 @@
-"""What a request is known by: where it comes from, its id, its idempotency key.
-
-Staff, both halves of the API, and config enter.
-"""
+"""What identifies a request: its origin, its id, the log context."""

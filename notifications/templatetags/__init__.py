@@ -1,1 +1,1 @@
-"""What templates say with a tag or a filter. Only templates enter, by the name of a file."""
+"""Tags and filters for templates."""

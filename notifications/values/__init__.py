@@ -1,4 +1,1 @@
-"""Values every room reads: text, JSON whose numbers stay, languages, zones, moments.
-
-Knows no row; all may enter.
-"""
+"""Text, exact JSON, languages, time zones, moments: values without rows."""

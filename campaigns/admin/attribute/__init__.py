@@ -1,4 +1,1 @@
-"""Attributes of people: how many have each, and what uses it.
-
-The admin site enters.
-"""
+"""The pages of attributes: how many people have each, and what uses it."""

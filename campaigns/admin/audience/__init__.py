@@ -1,1 +1,1 @@
-"""The pages of audiences. The pages of campaigns enter."""
+"""The pages of audiences, with the rule builder."""

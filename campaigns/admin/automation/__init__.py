@@ -1,1 +1,1 @@
-"""The pages of automations: the list, the form with its review, its dialogs. The pages enter."""
+"""The pages of automations: the list, the form with its review, the dialogs."""

@@ -1,1 +1,1 @@
-"""The calendar, and the dialog that moves a run on it. The pages of campaigns enter."""
+"""The calendar, and the dialogs that move a run or change days off."""

@@ -1,1 +1,1 @@
-"""Categories of messages. Django enters, when it looks for pages."""
+"""The pages of categories."""

@@ -1,4 +1,1 @@
-"""Reports: the pages of endpoints, their log, tests and replays. Importing them registers them.
-
-`campaigns.admin` enters.
-"""
+"""The pages of endpoints for reports: their log, tests and replays."""

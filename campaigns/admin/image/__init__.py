@@ -1,1 +1,1 @@
-"""The pages of uploaded images, and the dialog that puts one into a text. No other page enters."""
+"""The pages of uploaded images, and the dialog that inserts one into a text."""

@@ -1,1 +1,1 @@
-"""The pages of messages to one person: the day in numbers, the newest, one of them. URLs enter."""
+"""The pages of messages to one person: the numbers of the day, the newest, one message."""

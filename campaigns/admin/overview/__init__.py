@@ -1,4 +1,1 @@
-"""The overview: today, what needs a person, people over time, devices, and the quota in use.
-
-The addresses and the navigation of config enter.
-"""
+"""The overview: today, open tasks, people over time, devices, quota in use."""

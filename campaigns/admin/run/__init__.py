@@ -1,4 +1,1 @@
-"""The pages of runs: live, how they went, who was in them.
-
-The overview and config's pages enter.
-"""
+"""The pages of runs: live progress, the result, the recipients."""

@@ -1,1 +1,1 @@
-"""The pages of snippets. No other page enters."""
+"""The pages of snippets."""

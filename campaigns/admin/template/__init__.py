@@ -1,1 +1,1 @@
-"""The pages of templates. No other page enters."""
+"""The pages of templates."""

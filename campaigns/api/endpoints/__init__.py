@@ -1,3 +1,1 @@
-"""Endpoints in the API: where reports go, their log, a test and another try. The list of addresses
-enters.
-"""
+"""The endpoints that manage where reports go, with their log, tests and replays."""

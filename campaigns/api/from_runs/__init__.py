@@ -1,4 +1,1 @@
-"""What a program makes out of a run: a list of some of its people, a correction of its text.
-
-The addresses of the API enter.
-"""
+"""The endpoints that make something of a run: a list of its people, a correction."""

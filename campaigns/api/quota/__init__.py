@@ -1,1 +1,1 @@
-"""The quota planner for programs. The API's addresses enter."""
+"""The endpoints of the quota planner."""

@@ -1,4 +1,1 @@
-"""Receipts: what an app's phones report, read row by row.
-
-The feed enters, which many phones call, and the addresses of the API.
-"""
+"""The endpoint that receives receipts from an app's phones."""

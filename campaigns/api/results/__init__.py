@@ -1,4 +1,1 @@
-"""The result of a run, as programs read it: what came of it by group, and on the phones.
-
-The addresses of the API enter.
-"""
+"""The endpoints of a run's result: breakdowns and engagement."""

@@ -1,4 +1,1 @@
-"""Why did this person get it, or not? For programs.
-
-The list of the API's addresses enters.
-"""
+"""The endpoint that explains why a person got a run, or did not."""

@@ -1,4 +1,4 @@
-"""Rules that look beyond a person's own row: each kind of rule is one module with all it needs.
+"""Rules on what happened: runs, events, other audiences, chance.
 
-Audiences enter, most of them through `kinds.py`; nothing in here knows the tree around a rule.
+Each kind of rule is one module; `kinds.py` lists them.
 """

@@ -1,4 +1,1 @@
-"""Last seen: of a device or of its person, in rules, and for how long a device may be unseen.
-
-Selection and the rooms above audiences may enter.
-"""
+"""When a device or person was last seen: in rules, and as a limit for unseen devices."""

@@ -1,3 +1,1 @@
-"""Settling rules before they are used or frozen: what depends on other rows is looked up once.
-Whoever counts, launches or freezes may enter.
-"""
+"""Resolving rules before they are used: other audiences, “the last run”, the runs meant."""

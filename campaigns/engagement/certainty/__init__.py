@@ -1,5 +1,4 @@
-"""How sure is it that one text is opened more than another? Plain numbers in, plain numbers out;
-docs/variants.md names the methods and their sources.
+"""Statistics: how certain it is that one variant is better. Pure functions.
 
-Every room that shows a comparison, or promises one, may enter.
+docs/variants.md names the methods and their sources.
 """

@@ -1,4 +1,1 @@
-"""Collisions: of what is planned for one day, how many people would get more than one.
-
-The calendar enters.
-"""
+"""How many people would get more than one of the campaigns of a day."""

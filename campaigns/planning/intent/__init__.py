@@ -1,4 +1,1 @@
-"""What becomes of an intent: as it is typed, when somebody asks whether it is ready, at its launch.
-
-The functions of a Campaign; it enters itself.
-"""
+"""From a draft to a run: checking the form, checking for launch, launching."""

@@ -1,5 +1,1 @@
-"""What a launch at this moment would do, and what to know before: for the page, the dialog and the
-API.
-
-The doors and the results enter.
-"""
+"""The launch check: what a launch now would do, for the page, the dialog and the API."""

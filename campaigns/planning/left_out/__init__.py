@@ -1,4 +1,1 @@
-"""Who of an audience would be left out of a launch, person by person.
-
-The campaign's last step enters.
-"""
+"""The people whom a launch would leave out, one by one, with the reason."""

@@ -1,5 +1,1 @@
-"""Changing the text of a run under way, for whoever still waits: what it would say, whom that would
-skip, and what else says it from then on.
-
-Control and the doors enter.
-"""
+"""Changing the text of a run while it is sent, for the people who still wait."""

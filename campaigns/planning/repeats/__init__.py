@@ -1,4 +1,1 @@
-"""When a campaign that repeats is due, and on which days it is left out.
-
-The campaign, its words and the doors enter.
-"""
+"""When a recurring campaign is due, and on which days it is left out."""

@@ -1,5 +1,3 @@
-"""Text check: what a campaign's text says to its whole audience, read by a worker before anybody
-gets it: values that are missing or odd, what is cut off, too large, said before, or leads nowhere.
-
-Control, the tasks, the launch check and the doors enter.
+"""The text check: a worker renders a campaign's text for its whole audience, and reports
+missing values, cut texts, sizes and dead links.
 """

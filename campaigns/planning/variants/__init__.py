@@ -1,4 +1,1 @@
-"""The variants of a campaign: other texts that some of its people get instead of the main one.
-
-The campaign itself, the launch check and the doors enter.
-"""
+"""The variants of a campaign before its launch."""

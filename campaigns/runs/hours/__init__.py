@@ -1,4 +1,1 @@
-"""When may this person get a run that goes by each reader's clock? Pure.
-
-`campaigns/runs` enters, and whoever asks for a run's or a campaign's hours.
-"""
+"""Local time: when a person may get a run. Pure."""

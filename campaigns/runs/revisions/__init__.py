@@ -1,4 +1,1 @@
-"""What a run says, and what it says from then on where somebody changed its text under way.
-
-Every room of campaigns may enter.
-"""
+"""The revisions of a run's text."""

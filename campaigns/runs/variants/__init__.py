@@ -1,5 +1,1 @@
-"""Who of a run gets which text, and who gets nothing on purpose: variants, the control group, and
-the project's holdout.
-
-Every room of campaigns may enter.
-"""
+"""Which recipient gets which variant, and who is in the control group or the holdout."""

@@ -1,4 +1,1 @@
-"""What a text may do to a value: “| currency: 'EUR'”.
-
-Only the template language, campaigns/texts/liquid.py, enters.
-"""
+"""The filters of the template language, such as `| currency: 'EUR'`."""

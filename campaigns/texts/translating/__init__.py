@@ -1,4 +1,1 @@
-"""Translating: a template's texts as a file for translators, and what comes back brought in.
-
-Pages and API enter.
-"""
+"""Export of a template's texts for translators, and import of their translations."""

@@ -1,4 +1,1 @@
-"""What somebody who writes a text is told: variables, pictures, problems and where they are.
-
-The pages enter.
-"""
+"""Help while writing a text: variables, previews, problems and their fields."""

@@ -1,4 +1,1 @@
-"""The embedded PostgreSQL and Valkey, or those the environment names.
-
-The stack and the benchmark enter.
-"""
+"""The embedded PostgreSQL and Valkey, or those that the environment names."""

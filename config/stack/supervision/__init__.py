@@ -1,4 +1,1 @@
-"""Processes kept alive: how each starts and leaves, under which account, where it logs.
-
-The stack and its servers enter.
-"""
+"""Supervised processes: how each starts and stops, as which user, where it logs."""

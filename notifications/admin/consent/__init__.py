@@ -1,1 +1,1 @@
-"""Pages of people's consent: answers and suppressions. The pages of people enter."""
+"""The pages of consent: answers and suppressions."""

@@ -1,4 +1,1 @@
-"""What a project's page says of how we hear what became of its messages: receipts, FCM's figures.
-
-The project's page enters.
-"""
+"""The part of a project's page on receipts and FCM's own figures."""

@@ -1,4 +1,4 @@
-"""The pages of the import: a file, its columns, the check, the work. Only the admin enters."""
+"""The pages of imports: the file, its columns, the check, the progress."""
 
 from __future__ import annotations
 

@@ -1,3 +1,1 @@
-"""The quota planner, and the line by hours that the calendar draws, too. config and the calendar
-enter.
-"""
+"""The quota planner, and the quota by hours in the calendar."""

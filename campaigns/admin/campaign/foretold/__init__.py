@@ -1,1 +1,1 @@
-"""How a run would go, drawn on the campaign's last step. Its panels enter."""
+"""The forecast of a run, drawn in the review of its campaign."""

@@ -1,5 +1,1 @@
-"""The result of a run: what came of its first part, the phone as it was sent, the results by group,
-what phones report of it, and the comparison with another run.
-
-The page of runs enters.
-"""
+"""The result on a run's page: canary, preview, breakdowns, engagement, comparison."""

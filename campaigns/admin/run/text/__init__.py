@@ -1,4 +1,1 @@
-"""The text of a run: changed under way, and each revision of it with how many got it.
-
-The page of runs enters.
-"""
+"""The text on a run's page: how it is changed during the run, and its revisions."""

@@ -1,1 +1,1 @@
-"""One part of a file at a time becomes people and devices. `importing` enters, by `part.py`."""
+"""Merging one part of an import into people and devices."""
