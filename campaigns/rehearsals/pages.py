@@ -139,8 +139,8 @@ class Action:
         try:
             self.does(rehearsal, by=actor(request))
         except Run.InvalidMove as error:
-            dialog = {"title": _("Not done"), "description": str(error)}
-            context = {"form": Gone(request), "dialog": dialog}  # type: ignore[arg-type]
+            refusal = {"title": _("Not done"), "description": str(error)}
+            context = {"form": Gone(request), "dialog": refusal}  # type: ignore[arg-type]
             return render(request, DRAWN, context)
         enqueue_on_commit(tasks.advance, run_id=rehearsal.run_id)
         return done(request, str(self.confirmation), to=rehearsal_url(rehearsal))

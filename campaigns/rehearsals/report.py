@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from django.db import connection
 
@@ -213,7 +214,11 @@ class RehearsalReport:
 
 
 def _errors_by_field(run_id: int) -> list[FieldError]:
-    values = {"run": run_id, "reasons": [*map(str, MESSAGE_FAULTS)], "most": SHOWN_ERRORS}
+    values: dict[str, Any] = {
+        "run": run_id,
+        "reasons": [*map(str, MESSAGE_FAULTS)],
+        "most": SHOWN_ERRORS,
+    }
     with connection.cursor() as cursor:
         cursor.execute(BY_FIELD, values)
         return [FieldError(*row) for row in cursor.fetchall()]

@@ -12,10 +12,10 @@ from campaigns import control
 from campaigns.admin.campaign import colleagues, steps
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.run.dialogs import RateDialog
-from campaigns.api import schedules
 from campaigns.api.campaigns import CampaignSerializer
 from campaigns.api.steering import RateSerializer
 from campaigns.engagement.opening import Opening
+from campaigns.planning.api_fields import API_FIELDS
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.variants import variant
 from campaigns.runs.policy import LIVE, NEVER, POLICY, SETTINGS, TIMES, TIMES_OF, Setting
@@ -50,7 +50,7 @@ def test_every_page_and_the_api_know_all_of_it() -> None:
     for known in (CampaignForm.base_fields, colleagues.GUARDED, asked):
         assert everything <= set(known)
     assert set(POLICY) <= set(CampaignSerializer().fields)
-    assert set(TIMES) == set(schedules.PLACES)
+    assert set(TIMES) == set(API_FIELDS)
 
 
 def test_every_step_that_a_setting_stands_on_is_one_of_the_page() -> None:
