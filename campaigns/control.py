@@ -140,13 +140,13 @@ def correct(run: Run, *, text: str, by: str, **which: Any) -> Campaign:
 
 def _nothing_repeats(campaign: Campaign) -> str:
     if campaign.schedule_kind == Campaign.Schedule.RECURRING:
-        said = gettext("“%(campaign)s” has no run waiting: nothing repeats.")
-        return said % {"campaign": campaign}
+        text = gettext("“%(campaign)s” has no run waiting: nothing repeats.")
+        return text % {"campaign": campaign}
     run = campaign.runs.filter(WAITS).first()
     if run is None:
         return gettext("“%(campaign)s” does not repeat.") % {"campaign": campaign}
-    said = gettext("“%(campaign)s” does not repeat; cancel run %(number)d instead.")
-    return said % {"campaign": campaign, "number": run.pk}
+    text = gettext("“%(campaign)s” does not repeat; cancel run %(number)d instead.")
+    return text % {"campaign": campaign, "number": run.pk}
 
 
 def begin_text_check(

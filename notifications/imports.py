@@ -59,8 +59,8 @@ def set_encoding(one: Import, encoding: str) -> None:
     """Look at the file again, as one in this encoding; empty: in the detected one. What its columns
     mean is guessed anew. Raises ValidationError."""
     if encoding not in ("", *ENCODINGS):
-        said = gettext("Use one of %(known)s.") % {"known": ", ".join(ENCODINGS)}
-        raise ValidationError({"encoding": said})
+        text = gettext("Use one of %(known)s.") % {"known": ", ".join(ENCODINGS)}
+        raise ValidationError({"encoding": text})
     try:
         looked_at = _looked_at(one, encoding)
     except source.Unusable as error:
@@ -89,8 +89,8 @@ def set_mapping(
 ) -> None:
     """What was checked before is to be checked again. Raises ValidationError by a column's head."""
     if mode not in Import.Mode.values:
-        said = gettext("Use one of %(known)s.") % {"known": ", ".join(Import.Mode.values)}
-        raise ValidationError({"mode": said})
+        text = gettext("Use one of %(known)s.") % {"known": ", ".join(Import.Mode.values)}
+        raise ValidationError({"mode": text})
     columns.validate_mapping(mapping, head=one.sniffed["head"], project_id=one.project_id)
     _unread(one, mapping=columns.written(mapping), mode=mode, resubscribe=resubscribe)
 

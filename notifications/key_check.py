@@ -67,13 +67,13 @@ def check_key(project: Project) -> KeyCheck:
     except BadCredentials as error:
         return KeyCheck(False, str(error))
     except TokenUnavailable as error:
-        said = gettext("No token could be obtained, so the key could not be checked: %(why)s.")
-        return KeyCheck(False, f"{said % {'why': error}} {THE_WAY}")
+        text = gettext("No token could be obtained, so the key could not be checked: %(why)s.")
+        return KeyCheck(False, f"{text % {'why': error}} {THE_WAY}")
     except (*BROKEN, NoSocket, TookTooLong) as error:
         # Its text, not its repr: that one shows the request's headers, and so the token.
         why = str(error) or type(error).__name__
-        said = gettext("FCM could not be reached (%(why)s).")
-        return KeyCheck(False, f"{said % {'why': why[:200]}} {THE_WAY}")
+        text = gettext("FCM could not be reached (%(why)s).")
+        return KeyCheck(False, f"{text % {'why': why[:200]}} {THE_WAY}")
     return in_plain_words(reply, project)
 
 
@@ -86,11 +86,11 @@ def _of_another_project(project: Project) -> KeyCheck | None:
     owner = ServiceAccount.objects.get(project=project).open()["project_id"]
     if owner == project.firebase_project_id:
         return None
-    said = gettext(
+    text = gettext(
         "The key belongs to the Firebase project “%(owner)s”, but this project sends as "
         "“%(project)s”. Set that project's key, or correct the ID."
     )
-    return KeyCheck(False, said % {"owner": owner, "project": project.firebase_project_id})
+    return KeyCheck(False, text % {"owner": owner, "project": project.firebase_project_id})
 
 
 async def _ask(project: Project, minter: Minter) -> Reply:
@@ -161,8 +161,8 @@ def in_plain_words(reply: Reply, project: Project) -> KeyCheck:
     ):  # fmt: skip
         if fits:
             return KeyCheck(False, str(words).format(project=name) + reply.said)
-    said = gettext("FCM gave an unexpected answer, HTTP %(status)s.")
-    return KeyCheck(False, said % {"status": reply.http} + reply.said)
+    text = gettext("FCM gave an unexpected answer, HTTP %(status)s.")
+    return KeyCheck(False, text % {"status": reply.http} + reply.said)
 
 
 SWITCHED_OFF = gettext_lazy(

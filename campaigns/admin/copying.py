@@ -30,5 +30,5 @@ def copying(question: str | Promise, text: str | Promise) -> Callable[..., Any]:
 def copied(page: Page, request: HttpRequest, copy: Model, object_id: str) -> HttpResponse:
     """Its entry in the audit trail, and the way to its page."""
     page.record(request, "created", copy, copied_from=int(object_id))
-    said = _("“{name}” is a copy. Change what you like.").format(name=copy)
-    return done(request, said, to=page_url(copy))
+    text = _("“{name}” is a copy. Change what you like.").format(name=copy)
+    return done(request, text, to=page_url(copy))

@@ -152,8 +152,8 @@ def _refuse_stale(template: Template, looked_at: int | None) -> None:
     newest = revision.newest_number(template)
     # Who looked before there was a first revision saw what the first one keeps.
     if looked_at is not None and max(looked_at, 1) != max(newest, 1):
-        said = f"Revision {newest} was saved since. Look at the file again."
-        raise Problem(HTTPStatus.CONFLICT, said, kind="changed", errors={"revision": said})
+        text = f"Revision {newest} was saved since. Look at the file again."
+        raise Problem(HTTPStatus.CONFLICT, text, kind="changed", errors={"revision": text})
 
 
 def _check(template: Template) -> None:

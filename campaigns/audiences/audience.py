@@ -198,10 +198,10 @@ def _refuse_half_lists(tree: dict[str, Any]) -> None:
     """A list that is not complete would exclude too few people."""
     named = Audience.objects.filter(pk__in=rules.lists_named(tree)).exclude(filling=None)
     if half := named.first():
-        said = gettext("the list “%(name)s” is still being filled. Try again in a moment.")
+        text = gettext("the list “%(name)s” is still being filled. Try again in a moment.")
         if "problem" in (half.filling or {}):
-            said = gettext("the list “%(name)s” was not filled. Open it: it says why.")
-        raise ValidationError({"rules": said % {"name": half}})
+            text = gettext("the list “%(name)s” was not filled. Open it: it says why.")
+        raise ValidationError({"rules": text % {"name": half}})
 
 
 def hold_lists(project_id: int, tree: dict[str, Any]) -> set[int]:

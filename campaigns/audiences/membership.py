@@ -48,8 +48,8 @@ def lines_of(text: str) -> dict[str, int]:
         if external_id := line.strip().strip(",;").strip():
             found.setdefault(external_id, number)
     if len(found) > MAX_LINES:
-        said = _("At most %(most)s people at once; there are %(count)s.")
-        raise ValidationError(said % {"most": f"{MAX_LINES:,}", "count": f"{len(found):,}"})
+        message = _("At most %(most)s people at once; there are %(count)s.")
+        raise ValidationError(message % {"most": f"{MAX_LINES:,}", "count": f"{len(found):,}"})
     return found
 
 
@@ -64,8 +64,8 @@ def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
         known.update(rows.values_list("external_id", "pk"))
     unknown = [external_id for external_id in ids if external_id not in known]
     if unknown:
-        said = _("Line %(line)s: no person “%(id)s” in this project.")
-        named = [said % {"line": lines[one], "id": one[:60]} for one in unknown[:LINES_NAMED]]
+        text = _("Line %(line)s: no person “%(id)s” in this project.")
+        named = [text % {"line": lines[one], "id": one[:60]} for one in unknown[:LINES_NAMED]]
         if (more := len(unknown) - LINES_NAMED) > 0:
             rest = ngettext("… and %(more)s more line.", "… and %(more)s more lines.", more)
             named.append(rest % {"more": f"{more:,}"})

@@ -131,51 +131,51 @@ def _paths(tree: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
 def _check(node: Any, path: Path, levels: int, found: list[Problem]) -> None:
     """`levels`: how many there may be, this one among them."""
     if not levels:
-        said = gettext("nested deeper than %(most)s levels.") % {"most": MAX_DEPTH}
-        found.append(Problem(said, path))
+        text = gettext("nested deeper than %(most)s levels.") % {"most": MAX_DEPTH}
+        found.append(Problem(text, path))
     elif not isinstance(node, dict):
-        said = gettext('must be an object such as {"all": []}.')
-        found.append(Problem(said, path))
+        text = gettext('must be an object such as {"all": []}.')
+        found.append(Problem(text, path))
     elif set(node) in ({"all"}, {"any"}):
         word = "all" if "all" in node else "any"
         if not isinstance(node[word], list):
-            said = gettext("must be a list of rules.")
-            found.append(Problem(said, path, word))
+            text = gettext("must be a list of rules.")
+            found.append(Problem(text, path, word))
             return
         for index, inner in enumerate(node[word]):
             _check(inner, (*path, word, index), levels - 1, found)
     elif set(node) == {"not"}:
         _check(node["not"], (*path, "not"), levels - 1, found)
     elif not set(node) - {"all", "any", "not"} and node:
-        said = gettext("use one of all, any and not in an object; put one inside the other.")
-        found.append(Problem(said, path))
+        text = gettext("use one of all, any and not in an object; put one inside the other.")
+        found.append(Problem(text, path))
     else:
         found += [problem for problem in [_leaf_problem(node, path)] if problem]
 
 
 def _leaf_problem(leaf: dict[str, Any], path: Path) -> Problem | None:
     if extra := set(leaf) - {"field", "op", "value"}:
-        said = gettext("unknown key “%(key)s”. Use all, any, not, or field, op, value.")
-        return Problem(said % {"key": str(min(extra))[:50]}, path)
+        text = gettext("unknown key “%(key)s”. Use all, any, not, or field, op, value.")
+        return Problem(text % {"key": str(min(extra))[:50]}, path)
     name, op = leaf.get("field"), leaf.get("op")
     if not isinstance(name, str) or (problem := _field_problem(name)):
         known = ", ".join(["attributes.<name>", *FIELDS, *KINDS])
-        said = gettext("%(problem)s. Known: %(known)s.")
+        text = gettext("%(problem)s. Known: %(known)s.")
         words = {
             "problem": problem if isinstance(name, str) else gettext("missing"),
             "known": known,
         }
-        return Problem(said % words, path, "field")
+        return Problem(text % words, path, "field")
     asked = field_of(name)
     if not isinstance(op, str):
-        said = gettext("must be a text, one of %(allowed)s.")
+        text = gettext("must be a text, one of %(allowed)s.")
         allowed = ", ".join(o for o in OPERATORS if o in asked.ops)
-        return Problem(said % {"allowed": allowed}, path, "op")
+        return Problem(text % {"allowed": allowed}, path, "op")
     if op not in asked.ops:
         allowed = ", ".join(o for o in OPERATORS if o in asked.ops)
-        said = gettext("“%(op)s” cannot be used with %(field)s. Use one of %(allowed)s.")
+        text = gettext("“%(op)s” cannot be used with %(field)s. Use one of %(allowed)s.")
         words = {"op": op[:50], "field": name, "allowed": allowed}
-        return Problem(said % words, path, "op")
+        return Problem(text % words, path, "op")
     value, kind = leaf.get("value"), KINDS.get(name)
     problem = kind.problem(op, value) if kind else _value_problem(asked, op, value)
     return Problem(problem, path, "value") if problem else None
@@ -217,8 +217,8 @@ def _value_problem(asked: Field, op: str, value: Any) -> str:
             return gettext("must be a list of 1 to %(most)s values.") % {"most": f"{MAX_VALUES:,}"}
         return next((p for inner in value if (p := _scalar_problem(asked, inner))), "")
     if op in ("before", "after"):
-        said = gettext("must be a date or time in ISO 8601, e.g. 2026-05-31.")
-        return "" if moment(value) else said
+        text = gettext("must be a date or time in ISO 8601, e.g. 2026-05-31.")
+        return "" if moment(value) else text
     if op == "within_last":
         return duration_problem(value)
     if op in ("contains", "starts_with") and not (isinstance(value, str) and value):
@@ -234,8 +234,8 @@ def _order_problem(asked: Field, value: Any) -> str:
         return "" if fits else gettext("must be a version such as 4.10.1, in quotes.")
     if _is_large(value):
         return gettext("must be a number of at most 15 digits.")
-    said = gettext("must be a number. For dates use before or after.")
-    return "" if _is_number(value) else said
+    text = gettext("must be a number. For dates use before or after.")
+    return "" if _is_number(value) else text
 
 
 def _scalar_problem(asked: Field, value: Any) -> str:
@@ -243,8 +243,8 @@ def _scalar_problem(asked: Field, value: Any) -> str:
         return "" if _is_id(value) else gettext("must be the id of a static list.")
     if isinstance(value, str):
         if len(value) > MAX_TEXT or unstorable(value):
-            said = gettext("must be a text of at most %(most)s ordinary characters.")
-            return said % {"most": MAX_TEXT}
+            text = gettext("must be a text of at most %(most)s ordinary characters.")
+            return text % {"most": MAX_TEXT}
         return ""
     if asked.kind != "attribute":
         return gettext("must be a text.")
@@ -273,15 +273,15 @@ def _is_id(value: Any) -> TypeGuard[int]:
 
 def _misplaced(tree: Any) -> list[Problem]:
     count = sum(leaf["field"] == at_most.FIELD for leaf in leaves(tree))
-    said = gettext(
+    text = gettext(
         "“at most … people” can stand once, in the outermost group, which must be “all”."
     )
-    return [Problem(said)] if at_most.misplaced(tree, count) else []
+    return [Problem(text)] if at_most.misplaced(tree, count) else []
 
 
 def _found_out(tree: Any) -> list[Problem]:
     """Refuses keys that only the server may set, at a count or the start of a run."""
-    said = gettext("remove “%(key)s” from the value: the server sets it.")
+    text = gettext("remove “%(key)s” from the value: the server sets it.")
     kept = [
         key
         for leaf in leaves(tree)
@@ -289,7 +289,7 @@ def _found_out(tree: Any) -> list[Problem]:
         for key in KINDS[leaf["field"]].kept
         if key in leaf["value"]
     ]
-    return [Problem(said % {"key": key}) for key in kept]
+    return [Problem(text % {"key": key}) for key in kept]
 
 
 def _strange(tree: dict[str, Any], lists: Container[int]) -> list[Problem]:
@@ -297,9 +297,9 @@ def _strange(tree: dict[str, Any], lists: Container[int]) -> list[Problem]:
 
 
 def _unknown_lists(tree: dict[str, Any], lists: Container[int]) -> list[Problem]:
-    said = gettext("there is no static list %(id)s in this project.")
+    text = gettext("there is no static list %(id)s in this project.")
     return [
-        Problem(said % {"id": pk}, path, "value")
+        Problem(text % {"id": pk}, path, "value")
         for path, leaf in _paths(tree)
         for pk in lists_named(leaf)
         if pk not in lists
@@ -309,9 +309,9 @@ def _unknown_lists(tree: dict[str, Any], lists: Container[int]) -> list[Problem]
 def _unknown_platforms(tree: dict[str, Any]) -> list[Problem]:
     """Checked for new rules only; rules saved before match nobody, and stay."""
     known = Device.Platform.values
-    said = gettext("unknown platform: use %(known)s.") % {"known": ", ".join(known)}
+    text = gettext("unknown platform: use %(known)s.") % {"known": ", ".join(known)}
     return [
-        Problem(said, path, "value")
+        Problem(text, path, "value")
         for path, leaf in _paths(tree)
         if leaf["field"] == "platform" and leaf["op"] in SAME
         for value in (leaf["value"] if leaf["op"] in MANY else [leaf["value"]])

@@ -85,8 +85,8 @@ def sentence(
 def broken(tree: Any, bounds: Bounds = AS_WRITTEN) -> str:
     """That these are no rules, and why; empty when they are."""
     wrong = problems(tree, bounds)[:1]
-    said = _("These rules no longer work ({problem})")
-    return said.format(problem=str(wrong[0]).rstrip(".")) if wrong else ""
+    text = _("These rules no longer work ({problem})")
+    return text.format(problem=str(wrong[0]).rstrip(".")) if wrong else ""
 
 
 def clause(tree: dict[str, Any], *, project_id: int, names: Names | None = None) -> str:

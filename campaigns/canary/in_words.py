@@ -52,22 +52,22 @@ def foretold(devices: int | None, settings: Any) -> str:
         return ""
     first = size_of(devices, settings.first_percent, settings.first_least)
     if not first:
-        said = _("All go at once: there are not more than the %(least)s of a first part.")
-        return said % {"least": f"{settings.first_least:,}"}
-    said = _("First about %(first)s of %(all)s, then a wait of %(wait)s, then the rest.")
+        text = _("All go at once: there are not more than the %(least)s of a first part.")
+        return text % {"least": f"{settings.first_least:,}"}
+    text = _("First about %(first)s of %(all)s, then a wait of %(wait)s, then the rest.")
     wait = in_words(settings.first_wait_seconds)
-    return said % {"first": f"{first:,}", "all": f"{devices:,}", "wait": wait}
+    return text % {"first": f"{first:,}", "all": f"{devices:,}", "wait": wait}
 
 
 def judged_by(settings: Any) -> str:
     """The bounds, in a sentence."""
-    said = _(
+    text = _(
         "The rest goes if at most %(rejected)s %% are rejected and %(dead)s %% of the addresses "
         "dead. Else it asks you."
     )
     which = " " + chosen_by(settings) if settings.tries_variants else ""
     if settings.first_least_received:
-        said = _(
+        text = _(
             "The rest goes if at most %(rejected)s %% are rejected and %(dead)s %% of the "
             "addresses dead, and at least %(received)s %% of those who can tell received it. "
             "Else it asks you."
@@ -77,13 +77,13 @@ def judged_by(settings: Any) -> str:
         "dead": settings.first_most_dead,
         "received": settings.first_least_received,
     }
-    return said % bounds + which
+    return text % bounds + which
 
 
 def chosen_by(settings: Any) -> str:
     """Which variant the rest gets, and what happens without a clear winner."""
-    said = _("The rest gets the variant that clearly more people opened.")
+    text = _("The rest gets the variant that clearly more people opened.")
     if settings.winner_by == Run.WinnerBy.GOAL:
-        said = _("The rest gets the variant that clearly more people followed with “%(goal)s”.")
-        said %= {"goal": settings.goal_event}
-    return f"{said} {WITHOUT_A_WINNER[settings.no_winner]}"
+        text = _("The rest gets the variant that clearly more people followed with “%(goal)s”.")
+        text %= {"goal": settings.goal_event}
+    return f"{text} {WITHOUT_A_WINNER[settings.no_winner]}"

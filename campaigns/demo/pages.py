@@ -94,6 +94,6 @@ def written(request: HttpRequest, project: Project, phone: Phone) -> HttpRespons
     if not words:
         return JsonResponse({"problem": str(EMPTY)}, status=400)
     if len(words) > LONGEST:
-        said = _("At most %(most)s characters.") % {"most": LONGEST}
-        return JsonResponse({"problem": said}, status=400)
+        text = _("At most %(most)s characters.") % {"most": LONGEST}
+        return JsonResponse({"problem": text}, status=400)
     return JsonResponse({"id": write(project, phone, words)})

@@ -21,7 +21,7 @@ def goal_in_words(row: Any) -> str:
     if not row.goal_event:
         return ""
     words = {"event": row.goal_event, "time": in_words(row.goal_within_seconds)}
-    said = str(SAID[Run.GoalAfter(row.goal_after)]) % words
-    return said + (
+    text = str(SAID[Run.GoalAfter(row.goal_after)]) % words
+    return text + (
         _(", summing up “%(value)s”") % {"value": row.goal_value} if row.goal_value else ""
     )

@@ -36,9 +36,9 @@ def in_words_of(row: Any, days: int, *, chosen: bool = False) -> str:
     is chosen already."""
     found = []
     if chooses_too_late(row, days) and not chosen:
-        said = _("waits %(span)s, then chooses a variant by “%(event)s”")
-        found.append(said % {"span": in_words(row.first_wait_seconds), "event": row.goal_event})
+        text = _("waits %(span)s, then chooses a variant by “%(event)s”")
+        found.append(text % {"span": in_words(row.first_wait_seconds), "event": row.goal_event})
     if row.goal_event and row.goal_within_seconds > days * A_DAY:
-        said = _("counts “%(event)s” for %(span)s")
-        found.append(said % {"span": in_words(row.goal_within_seconds), "event": row.goal_event})
+        text = _("counts “%(event)s” for %(span)s")
+        found.append(text % {"span": in_words(row.goal_within_seconds), "event": row.goal_event})
     return "; ".join(found)

@@ -124,8 +124,8 @@ def go_on(run: Run, variant: int | None = None) -> int:
         if variant is not None:
             check(locked, variant)
             if not locked.tries_variants:
-                said = gettext("Each of the rest has a variant of their own already.")
-                raise Run.InvalidMove(said)
+                text = gettext("Each of the rest has a variant of their own already.")
+                raise Run.InvalidMove(text)
         part = held(locked)
         if part is None or locked.state != Run.State.SENDING:
             return 0

@@ -259,11 +259,11 @@ class Campaign(OfProject):
         """Somebody, or an earlier click, launched it; `run` is that run."""
 
         def __init__(self, run: Run) -> None:
-            said = _(
+            text = _(
                 "This campaign was already launched as run %(number)d. Duplicate the campaign to "
                 "send it again."
             )
-            super().__init__(said % {"number": run.pk})
+            super().__init__(text % {"number": run.pk})
             self.run = run
 
     def __str__(self) -> str:

@@ -47,17 +47,17 @@ class NotCorrectable(Exception):
 def problem(run: Run) -> str:
     """Why it cannot be corrected now."""
     if run.finished_at is None:
-        said = _(
+        text = _(
             "Run %(number)d has not ended. Change its text for those who still wait; once it has "
             "ended, or is cancelled, correct it for those who got it."
         )
     elif run.forgotten_at is not None:
-        said = _("The recipients of run %(number)d were removed: nobody knows who got it.")
+        text = _("The recipients of run %(number)d were removed: nobody knows who got it.")
     elif not is_known(run) or not (run.accepted + run.unknown or _is_in_inboxes(run)):
-        said = _("Nobody got run %(number)d: there is nothing to correct.")
+        text = _("Nobody got run %(number)d: there is nothing to correct.")
     else:
         return ""
-    return said % {"number": run.pk}
+    return text % {"number": run.pk}
 
 
 def _is_in_inboxes(run: Run) -> bool:
@@ -93,8 +93,8 @@ def draft(
     sent = _outdated(run, variant) if outdated else _sent(run, revisions, variant)
     languages = _languages(run, text, sent)
     if not languages:
-        said = _("Nobody got a text “%(text)s” of this variant and revision. Choose another.")
-        raise NotCorrectable(said % {"text": text})
+        message = _("Nobody got a text “%(text)s” of this variant and revision. Choose another.")
+        raise NotCorrectable(message % {"text": text})
     tree = _tree(run, languages)
     if sum(leaf["field"] == FIELD for leaf in leaves(tree)) > MAX_COSTLY:
         raise NotCorrectable(_("Its text was changed too often. Choose one revision."))

@@ -43,14 +43,14 @@ def warning(project_id: int, label: str, *, at: datetime) -> str:
     if len(used) < WARNED_FROM:
         return ""
     if len(used) <= REPORTED_A_DAY:
-        said = gettext(
+        text = gettext(
             "%(used)s of the %(most)s analytics labels that Firebase reports a day are in use, "
             "this one included. Give campaigns that belong together one label."
         )
     else:
-        said = gettext(
+        text = gettext(
             "This is analytics label %(used)s within a day, and Firebase reports %(most)s. It may "
             "be missing there; our own counts are not affected. Use the label of an earlier "
             "campaign to be sure."
         )
-    return said % {"used": len(used), "most": REPORTED_A_DAY}
+    return text % {"used": len(used), "most": REPORTED_A_DAY}

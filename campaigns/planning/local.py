@@ -40,17 +40,17 @@ def problems(campaign: Any) -> dict[str, str]:
     if campaign.schedule_kind == "now":
         return {"local_time": _("Only what is sent at a time can go by each reader's clock.")}
     if campaign.best_hour and repeating.within_a_day(campaign):
-        said = _(
+        text = _(
             "It repeats within a day, and a person has one best hour a day. Choose one hour in the "
             "cron expression, or go by each reader's clock alone."
         )
-        return {"best_hour": said}
+        return {"best_hour": text}
     if campaign.first_percent is not None:
-        said = _(
+        text = _(
             "Leave this empty: by each reader's clock the first part takes a day, and the rest "
             "would miss its hour."
         )
-        return {"first_percent": said}
+        return {"first_percent": text}
     return {}
 
 

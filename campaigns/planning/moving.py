@@ -201,8 +201,8 @@ def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:
     if last is None or campaign.archived_at or not series.goes_on(last, now):
         raise NotMoved(_("“%(campaign)s” does not repeat.") % {"campaign": campaign})
     if at in (last.scheduled_at, instant_of(last)):
-        said = _("That one is run %(number)d already. Move the run.")
-        raise NotMoved(said % {"number": last.pk})
+        text = _("That one is run %(number)d already. Move the run.")
+        raise NotMoved(text % {"number": last.pk})
     try:
         one, _next = moved_occurrences.found(_coming(campaign, last, now), at, campaign.timezone)
     except ValueError as error:

@@ -34,13 +34,13 @@ def _each(campaign: Campaign) -> str:
         "count": f"{count:,}",
     }
     if campaign.repeat == BY_CRON and campaign.local_time:
-        said = _("Repeats by cron “%(cron)s”, by each reader's clock")
+        text = _("Repeats by cron “%(cron)s”, by each reader's clock")
         if campaign.best_hour:
-            said = _("Repeats by cron “%(cron)s”, at each person's best hour")
-        return said % {"cron": campaign.cron}
+            text = _("Repeats by cron “%(cron)s”, at each person's best hour")
+        return text % {"cron": campaign.cron}
     if campaign.repeat == BY_CRON:
-        said = _("Repeats by cron “%(cron)s”, on the clocks of %(zone)s")
-        return said % {"cron": campaign.cron, "zone": zone}
+        text = _("Repeats by cron “%(cron)s”, on the clocks of %(zone)s")
+        return text % {"cron": campaign.cron, "zone": zone}
     if campaign.on_days == WORKDAYS:
         return _("Repeats every day from Monday to Friday at %(time)s") % words
     by_rhythm = {
@@ -69,8 +69,8 @@ def _by_whose_clock(campaign: Campaign, clock: str) -> str:
     if not campaign.local_time:
         return f"{clock} {campaign.timezone}"
     if campaign.best_hour:
-        said = _("each person's best hour, or %(clock)s where they are")
-        return said % {"clock": clock}
+        text = _("each person's best hour, or %(clock)s where they are")
+        return text % {"clock": clock}
     return _("%(clock)s by each reader's clock") % {"clock": clock}
 
 

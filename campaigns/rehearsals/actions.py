@@ -33,8 +33,8 @@ class AlreadyRunning(Exception):
     """A rehearsal of this campaign has not ended yet; `run` is its run."""
 
     def __init__(self, run: Run) -> None:
-        said = _("Rehearsal %(number)d of this campaign goes on. Wait for its end, or cancel it.")
-        super().__init__(said % {"number": run.pk})
+        text = _("Rehearsal %(number)d of this campaign goes on. Wait for its end, or cancel it.")
+        super().__init__(text % {"number": run.pk})
         self.run = run
 
 

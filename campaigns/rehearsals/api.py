@@ -220,11 +220,11 @@ def _refuse_unconfirmed(campaign: Campaign, requests: int) -> None:
         return  # the rules are broken, or too many to count: the next step says which
     if found.devices > requests:
         quota = campaign.project.quota_per_minute
-        said = (
+        text = (
             f"It would take about {found.devices:,} requests; FCM's quota is {quota:,} a minute. "
             f"Repeat it with requests: {found.devices} or more, or rehearse a sample."
         )
-        raise serializers.ValidationError({"requests": said})
+        raise serializers.ValidationError({"requests": text})
 
 
 class CampaignRehearsals(ApiView):

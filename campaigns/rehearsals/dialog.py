@@ -56,10 +56,10 @@ class RehearseDialog(Dialog):
         choices = [(SOME, _("A sample")), (ALL, self._label_of_all)]
         cast(forms.ChoiceField, self.fields["of"]).choices = choices
         self.initial["of"] = SOME
-        said = _("%(margin)s points, give or take, where %(dead)s %% are dead, in a sample of "
+        text = _("%(margin)s points, give or take, where %(dead)s %% are dead, in a sample of "
         "%(count)s.")  # fmt: skip
         numbers = {"margin": f"{margin(EXPECTED_DEAD, SAMPLE):.1f}", "count": f"{SAMPLE:,}"}
-        self.fields["size"].help_text = said % (numbers | {"dead": f"{100 * EXPECTED_DEAD:g}"})
+        self.fields["size"].help_text = text % (numbers | {"dead": f"{100 * EXPECTED_DEAD:g}"})
         self.fields["confirmed"].label = _("Yes, use it for everybody: %(quota)s") % {
             "quota": self.cost_of_all
         }
@@ -110,12 +110,12 @@ class RehearseDialog(Dialog):
         """The cost of rehearsing all devices, in requests of FCM's quota."""
         quota = self.campaign.project.quota_per_minute
         if self.reach is None:
-            said = _("a request for each device, of FCM's %(quota)s a minute.")
-            return said % {"quota": f"{quota:,}"}
-        said = _("%(count)s requests, as many as FCM's quota allows in %(minutes)s minutes.")
+            text = _("a request for each device, of FCM's %(quota)s a minute.")
+            return text % {"quota": f"{quota:,}"}
+        text = _("%(count)s requests, as many as FCM's quota allows in %(minutes)s minutes.")
         if self.reach.devices <= quota:
-            said = _("%(count)s requests, %(share)s %% of a minute of FCM's quota (%(quota)s).")
-        return said % {
+            text = _("%(count)s requests, %(share)s %% of a minute of FCM's quota (%(quota)s).")
+        return text % {
             "count": self._count_in_words(self.reach),
             "share": share(self.reach.devices, quota),
             "minutes": f"{self.reach.devices / quota:,.1f}",
@@ -144,6 +144,6 @@ class RehearseDialog(Dialog):
         if cleaned.get("of") == SOME and not cleaned.get("size") and "size" not in self.errors:
             self.add_error("size", _("Write how many devices are drawn."))
         if cleaned.get("of") == ALL and not cleaned.get("confirmed"):
-            said = _("Confirm what it costs, or choose a sample.")
-            self.add_error("confirmed", said)
+            text = _("Confirm what it costs, or choose a sample.")
+            self.add_error("confirmed", text)
         return cleaned

@@ -85,9 +85,9 @@ def verdict(report: RehearsalReport) -> str:
     }
     if not report.rehearsal.is_sample:
         return _("Of all %(of)s devices, FCM would accept the message for %(count)s.") % words
-    said = _("Of %(of)s devices, FCM would accept the message for about %(count)s: between %(low)s "
+    text = _("Of %(of)s devices, FCM would accept the message for about %(count)s: between %(low)s "
     "and %(high)s, with 95 %% certainty.")  # fmt: skip
-    return said % words
+    return text % words
 
 
 def dead_in_words(report: RehearsalReport) -> str:
@@ -98,9 +98,9 @@ def dead_in_words(report: RehearsalReport) -> str:
     words = {"dead": f"{report.dead:,}", "asked": f"{asked:,}", "share": share(report.dead, asked)}
     if not report.rehearsal.is_sample:
         return _("FCM called %(dead)s of %(asked)s addresses dead: %(share)s %%.") % words
-    said = _("FCM called %(dead)s of %(asked)s addresses dead: %(share)s %%. Of everybody, between "
+    text = _("FCM called %(dead)s of %(asked)s addresses dead: %(share)s %%. Of everybody, between "
     "%(low)s %% and %(high)s %% are, with 95 %% certainty.")  # fmt: skip
-    return said % (words | _percents(report.dead_share))
+    return text % (words | _percents(report.dead_share))
 
 
 def _percents(found: Interval) -> dict[str, str]:
@@ -111,12 +111,12 @@ def quota_in_words(report: RehearsalReport) -> str:
     quota = report.rehearsal.run.project.quota_per_minute
     words = {"requests": f"{report.requests:,}", "quota": f"{quota:,}"}
     if report.requests <= quota:
-        said = _("%(requests)s requests: %(share)s %% of what FCM allows in a minute (%(quota)s).")
-        return said % (words | {"share": share(report.requests, quota)})
-    said = _(
+        text = _("%(requests)s requests: %(share)s %% of what FCM allows in a minute (%(quota)s).")
+        return text % (words | {"share": share(report.requests, quota)})
+    text = _(
         "%(requests)s requests: as many as FCM allows in %(minutes)s minutes (%(quota)s each)."
     )
-    return said % (words | {"minutes": f"{report.minutes_of_quota:,.1f}"})
+    return text % (words | {"minutes": f"{report.minutes_of_quota:,.1f}"})
 
 
 def _strata_in_words(strata: dict[str, dict[str, list[int]]]) -> list[tuple[str, int, int]]:

@@ -140,10 +140,10 @@ def _foretold(run: Run) -> str:
         spread_seconds=run.spread_seconds,
         opens_per_second=run.opens_per_second,
     )
-    said = _("At most %(rate)s: %(limit)s.")
+    text = _("At most %(rate)s: %(limit)s.")
     if foretold.measured:
-        said = _("About %(rate)s: %(limit)s.")
-    return said % {"rate": number(foretold.rate), "limit": foretold.limit}
+        text = _("About %(rate)s: %(limit)s.")
+    return text % {"rate": number(foretold.rate), "limit": foretold.limit}
 
 
 def _devices(run: Run) -> int | None:

@@ -66,11 +66,11 @@ class Best:
 
     @property
     def words(self) -> str:
-        said = _(
+        text = _(
             "Best hour: %(hour)d (opened %(opened)d of %(of)d between %(from)s and %(until)s in "
             "the last %(days)d days)."
         )
-        return said % {
+        return text % {
             "hour": self.hour, "opened": self.opened, "of": self.of, "days": DAYS,
             "from": f"{self.hour}:00", "until": f"{self.hour + 1}:00",
         }  # fmt: skip

@@ -296,10 +296,10 @@ def _hour_of(run: Any) -> str:
     """By each reader's clock, and of people without one."""
     when = shown(run.local_time.wall)
     if not run.local_time.otherwise:
-        said = gettext("%(when)s; people without a time zone get nothing")
-        return said % {"when": when}
-    said = gettext("%(when)s; people without a time zone go by %(zone)s")
-    return said % {"when": when, "zone": run.local_time.otherwise}
+        text = gettext("%(when)s; people without a time zone get nothing")
+        return text % {"when": when}
+    text = gettext("%(when)s; people without a time zone go by %(zone)s")
+    return text % {"when": when, "zone": run.local_time.otherwise}
 
 
 def _since(run: Any, launched: Any, name: str) -> str:

@@ -305,10 +305,10 @@ class Run(OfProject):
     def __str__(self) -> str:
         if self.kind == Run.Kind.MESSAGES:
             return f"messages of {self.occurrence}"
-        said = gettext("%(campaign)s · run %(number)d")
+        text = gettext("%(campaign)s · run %(number)d")
         if self.is_rehearsal:
-            said = gettext("%(campaign)s · rehearsal %(number)d")
-        return said % {"campaign": self.campaign, "number": self.pk}
+            text = gettext("%(campaign)s · rehearsal %(number)d")
+        return text % {"campaign": self.campaign, "number": self.pk}
 
     @property
     def as_user(self) -> str:
@@ -495,8 +495,8 @@ class Run(OfProject):
         return Run.InvalidMove(self._cannot(what))
 
     def _cannot(self, what: str) -> str:
-        said = gettext("A %(state)s run cannot %(what)s.")
-        return said % {"state": gettext(self.state), "what": what}
+        text = gettext("A %(state)s run cannot %(what)s.")
+        return text % {"state": gettext(self.state), "what": what}
 
     def pause(
         self,

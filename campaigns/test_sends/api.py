@@ -95,8 +95,8 @@ class TestAskedSerializer(StrictSerializer):
         if attrs["to"] == ONE and "contact" not in attrs:
             raise serializers.ValidationError({"contact": "Name the person it goes to."})
         if attrs["to"] != ONE and "contact" in attrs:
-            said = 'Only with "to": "contact". Leave it out, or change `to`.'
-            raise serializers.ValidationError({"contact": said})
+            text = 'Only with "to": "contact". Leave it out, or change `to`.'
+            raise serializers.ValidationError({"contact": text})
         return attrs
 
 

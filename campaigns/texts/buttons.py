@@ -32,8 +32,8 @@ def problems(buttons: Any) -> list[str]:
     if not isinstance(buttons, list) or not all(isinstance(one, dict) for one in buttons):
         return [gettext("must be a list, e.g. %(example)s.") % {"example": EXAMPLE}]
     if len(buttons) > MOST:
-        said = gettext("At most %(most)s buttons; there are %(count)s. Remove some.")
-        return [said % {"most": MOST, "count": f"{len(buttons):,}"}]
+        text = gettext("At most %(most)s buttons; there are %(count)s. Remove some.")
+        return [text % {"most": MOST, "count": f"{len(buttons):,}"}]
     found = [f"{at}: {words}" for at, one in enumerate(buttons, 1) for words in _problems(one)]
     ids = [one.get("id") for one in buttons]
     if not found and len(set(ids)) < len(ids):
@@ -43,8 +43,8 @@ def problems(buttons: Any) -> list[str]:
 
 def _problems(button: dict[str, Any]) -> list[str]:
     if extra := sorted(set(button) - set(NAMES)):
-        said = gettext("%(name)s: a button has id, title, link.")
-        return [said % {"name": extra[0]}]
+        message = gettext("%(name)s: a button has id, title, link.")
+        return [message % {"name": extra[0]}]
     id, title, link = (button.get(name, "") for name in NAMES)
     if not all(isinstance(text, str) for text in (id, title, link)):
         return [gettext("must be a text.")]
@@ -60,8 +60,8 @@ def _of_title(title: Any, *, needed: bool = False) -> list[str]:
     if needed and not title.strip():
         return [gettext("write what stands on the button.")]
     if len(title) > LONGEST_TITLE:
-        said = gettext("longer than %(most)s characters.")
-        return [said % {"most": LONGEST_TITLE}]
+        text = gettext("longer than %(most)s characters.")
+        return [text % {"most": LONGEST_TITLE}]
     return [str(one) for one in liquid.problems(title) or validation.out_of_place(title)]
 
 

@@ -161,9 +161,9 @@ def problems(source: str) -> list[Problem]:
         return [Problem(read.error.words)]
     if read.error is not None:
         return [_in_plain_words(read.error, source)]
-    said = gettext("there is no filter “%(name)s”.")
+    text = gettext("there is no filter “%(name)s”.")
     return [
-        Problem(f"{said % {'name': name}} {_instead(name)}", *place(source, index))
+        Problem(f"{text % {'name': name}} {_instead(name)}", *place(source, index))
         for name, index in read.filters
         if name not in FILTERS
     ]
@@ -204,8 +204,8 @@ class HoldsSeveral(Exception):
     """A text says an object as a whole, which nobody could read."""
 
     def __init__(self, name: str, inner: str) -> None:
-        said = gettext("“%(name)s” holds several values; ask for one of them: {{ %(one)s }}")
-        self.words = said % {"name": name, "one": f"{name}.{inner}"}
+        text = gettext("“%(name)s” holds several values; ask for one of them: {{ %(one)s }}")
+        self.words = text % {"name": name, "one": f"{name}.{inner}"}
         super().__init__(self.words)
 
 

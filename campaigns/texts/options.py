@@ -21,11 +21,11 @@ def problems(given: Any) -> list[str]:
     found = []
     for platform, written in given.items():
         if platform not in PLATFORMS:
-            said = gettext("no such platform; use %(known)s.") % {"known": ", ".join(PLATFORMS)}
-            found.append(f"{platform}: {said}")
+            text = gettext("no such platform; use %(known)s.") % {"known": ", ".join(PLATFORMS)}
+            found.append(f"{platform}: {text}")
         elif not isinstance(written, dict):
-            said = gettext("must be an object, e.g. %(example)s.") % {"example": EXAMPLE}
-            found.append(f"{platform}: {said}")
+            text = gettext("must be an object, e.g. %(example)s.") % {"example": EXAMPLE}
+            found.append(f"{platform}: {text}")
         else:
             for name, value in written.items():
                 found += _problems(platform, name, value)
@@ -35,8 +35,8 @@ def problems(given: Any) -> list[str]:
 def _problems(platform: str, name: str, value: Any) -> list[str]:
     option = PLATFORMS[platform].get(name)
     if option is None:
-        said = gettext("no such option; use %(known)s.") % {"known": ", ".join(PLATFORMS[platform])}
-        return [f"{platform}.{name}: {said}"]
+        text = gettext("no such option; use %(known)s.") % {"known": ", ".join(PLATFORMS[platform])}
+        return [f"{platform}.{name}: {text}"]
     if broken := _liquid_problems(value, f"{platform}.{name}"):
         return broken
     if isinstance(value, str) and is_personal(value) and option.kind.personal:

@@ -279,8 +279,8 @@ def _text(fill: Callable[[Mapping[str, Any]], str], values: Mapping[str, Any]) -
     except liquid.HoldsSeveral as error:
         raise Unrenderable(Reason.TEMPLATE_ERROR, error.words[:200]) from error
     except OutputStreamLimitError as error:
-        said = gettext("one text alone has over %(most)s bytes. Shorten it.")
-        words = said % {"most": f"{caps.MAX_OUTPUT:,}"}
+        text = gettext("one text alone has over %(most)s bytes. Shorten it.")
+        words = text % {"most": f"{caps.MAX_OUTPUT:,}"}
         raise _refusal(TooBig(WHOLE, words)) from error
     # Liquid lets Python's own errors through (a date of 4,000 digits overflows). They say that
     # this person's values do not fit the text, never that the run is broken.

@@ -31,8 +31,8 @@ def validate_said_once(locales: Any) -> None:
     first: dict[str, str] = {}
     for tag in locales if isinstance(locales, dict) else ():
         if (other := first.setdefault(canonical(tag), tag)) != tag:
-            said = gettext("%(tag)s: the same language as %(other)s; keep one of the two.")
-            raise ValidationError(said % {"tag": tag, "other": other})
+            text = gettext("%(tag)s: the same language as %(other)s; keep one of the two.")
+            raise ValidationError(text % {"tag": tag, "other": other})
 
 
 class Template(OfProject):
@@ -214,8 +214,8 @@ def data_problems(data: Any, snippets: Collection[str]) -> list[str]:
     problems = []
     for key, value in data.items():
         if not isinstance(value, str):
-            said = gettext("FCM takes texts only; write it in quotes.")
-            problems.append(f"{key}: {said}")
+            text = gettext("FCM takes texts only; write it in quotes.")
+            problems.append(f"{key}: {text}")
         elif problem := data_key(key):
             problems.append(problem)
         else:
@@ -233,8 +233,8 @@ def _in_one_form(locales: dict[str, Any]) -> dict[str, Any]:
 def _locales_problems(template: Template, snippets: Collection[str]) -> list[Problem | str]:
     locales, ids = template.locales, buttons.ids_of(template.buttons)
     if not isinstance(locales, dict):
-        said = gettext("must be an object, e.g. %(example)s.")
-        return [said % {"example": '{"ko": {"title": "…", "body": "…"}}'}]
+        text = gettext("must be an object, e.g. %(example)s.")
+        return [text % {"example": '{"ko": {"title": "…", "body": "…"}}'}]
     problems: list[Problem | str] = []
     for locale, texts in locales.items():
         try:
@@ -242,11 +242,11 @@ def _locales_problems(template: Template, snippets: Collection[str]) -> list[Pro
         except ValidationError as error:
             problems.append(f"{visible(locale)}: {error.messages[0]}")
         if not isinstance(texts, dict) or (extra := set(texts) - {*TEXTS, "data", "buttons"}):
-            said = gettext("not an object; use title, body, image, link, buttons, data.")
+            text = gettext("not an object; use title, body, image, link, buttons, data.")
             if isinstance(texts, dict):
-                said = gettext("unknown key %(key)s; use title, body, image, link, buttons, data.")
-                said %= {"key": sorted(extra)[0]}
-            problems.append(f"{locale}: {said}")
+                text = gettext("unknown key %(key)s; use title, body, image, link, buttons, data.")
+                text %= {"key": sorted(extra)[0]}
+            problems.append(f"{locale}: {text}")
             continue
         for name, source in texts.items():
             if name == "buttons":
@@ -268,8 +268,8 @@ def _filled_problems(content: dict[str, Any]) -> dict[str, Any]:
         texts = [(name, filled[name]) for name in HOLDERS]
         for field, source in [*texts, *(("data", one) for one in filled["data"].values())]:
             for problem in liquid.problems(source):
-                said = gettext("with its snippets in: %(problem)s") % {"problem": problem.words}
-                words = f"{tag}: {said}" if tag else said
+                text = gettext("with its snippets in: %(problem)s") % {"problem": problem.words}
+                words = f"{tag}: {text}" if tag else text
                 if words not in problems.setdefault(field, []):
                     problems[field].append(words)
     return {field: words for field, words in problems.items() if words}

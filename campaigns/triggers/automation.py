@@ -146,14 +146,14 @@ class Automation(OfProject):
         longest = self.delay_seconds + TOO_OLD_SECONDS
         if not self.unless_name or days is None or longest <= days * A_DAY:
             return ""
-        said = ngettext(
+        text = ngettext(
             "The delay is too long for “unless”: events are kept for %(days)s day only. Shorten "
             "the delay, or keep events for longer.",
             "The delay is too long for “unless”: events are kept for %(days)s days only. Shorten "
             "the delay, or keep events for longer.",
             days,
         )
-        return said % {"days": f"{days:,}"}
+        return text % {"days": f"{days:,}"}
 
     def held(self) -> str:
         """Why what it does may not change now; empty if it did not, or may.

@@ -45,7 +45,7 @@ class Readers:
     @property
     def warnings(self) -> list[str]:
         """Whose message would not be sent, for want of which value."""
-        said = (
+        text = (
             _(
                 "Of the newest {of} events, {n} have no “{name}”, and their people have none "
                 "either: these are sent nothing."
@@ -57,7 +57,7 @@ class Readers:
             )
         )
         return [
-            said.format(of=f"{self.of:,}", n=f"{count:,}", name=name)
+            text.format(of=f"{self.of:,}", n=f"{count:,}", name=name)
             for name, count in self.lacking.items()
             if count
         ]

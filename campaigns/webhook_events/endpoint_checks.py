@@ -49,8 +49,8 @@ def _emails(text: str) -> str:
         try:
             validate_email(one)
         except ValidationError:
-            said = _("“%(text)s” is not an e-mail address.")
-            raise ValidationError(said % {"text": one[:100]}) from None
+            message = _("“%(text)s” is not an e-mail address.")
+            raise ValidationError(message % {"text": one[:100]}) from None
     return ", ".join(dict.fromkeys(found))
 
 
@@ -60,11 +60,11 @@ def judge_kinds(via: str, kinds: Collection[str]) -> None:
     if via == Endpoint.Via.WEBHOOK:
         return
     if odd := [str(Kind(kind).label) for kind in kinds if kind not in FOR_PEOPLE]:
-        said = _(
+        text = _(
             "Slack and e-mail take what concerns runs, and alerts. There may be thousands a second "
             "of: %(kinds)s. Use a webhook for these."
         )
-        raise ValidationError(said % {"kinds": ", ".join(odd)})
+        raise ValidationError(text % {"kinds": ", ".join(odd)})
 
 
 def judge_batched(via: str, batched: bool) -> None:
@@ -75,11 +75,11 @@ def judge_batched(via: str, batched: bool) -> None:
 def judge_only(project: Project, ids: Collection[int]) -> None:
     known = set(Campaign.objects.filter(project=project, pk__in=ids).values_list("pk", flat=True))
     if lacking := sorted(set(ids) - known):
-        said = _("There is no campaign %(ids)s in this project.")
-        raise ValidationError(said % {"ids": ", ".join(map(str, lacking[:10]))})
+        text = _("There is no campaign %(ids)s in this project.")
+        raise ValidationError(text % {"ids": ", ".join(map(str, lacking[:10]))})
 
 
 def judge_room(project: Project) -> None:
     if Endpoint.objects.filter(project=project).count() >= MOST_ENDPOINTS:
-        said = _("A project has at most %(most)s endpoints. Delete one first.")
-        raise ValidationError(said % {"most": MOST_ENDPOINTS})
+        text = _("A project has at most %(most)s endpoints. Delete one first.")
+        raise ValidationError(text % {"most": MOST_ENDPOINTS})

@@ -18,8 +18,8 @@ from notifications.webhooks.event_types import Kind
 
 def started(data: dict[str, Any]) -> Said:
     planned = f"{data['totals']['planned']:,}"
-    said = _("So far %(count)s recipients are planned.") % {"count": planned}
-    return _said(data, _("“%(name)s” is being sent"), text=said)
+    text = _("So far %(count)s recipients are planned.") % {"count": planned}
+    return _said(data, _("“%(name)s” is being sent"), text=text)
 
 
 def paused(data: dict[str, Any]) -> Said:

@@ -51,8 +51,8 @@ def _weakness(name: str, value: str, then: str = "") -> Iterator[str]:
     least = LEAST[name]
     if len(value) < least:
         characters = "character" if len(value) == 1 else "characters"
-        said = f"{name} has {len(value)} {characters}, and {least} are the least"
-        yield f"{said} in production and staging. Make one: {RECIPE}{then}"
+        text = f"{name} has {len(value)} {characters}, and {least} are the least"
+        yield f"{text} in production and staging. Make one: {RECIPE}{then}"
     elif _can_be_guessed(value):
         yield f"{name} can be guessed: a pattern, or a word of an example. Make one: {RECIPE}{then}"
 

@@ -65,5 +65,5 @@ def _insist_on_certificates(path: str) -> None:
     try:
         ssl.create_default_context(cafile=path)
     except OSError as error:
-        said = f"REDIS_CA_FILE (or ssl_ca_certs in REDIS_URL): no certificates in {path}: "
-        raise ValueError(said + (error.strerror or str(error))) from error
+        text = f"REDIS_CA_FILE (or ssl_ca_certs in REDIS_URL): no certificates in {path}: "
+        raise ValueError(text + (error.strerror or str(error))) from error

@@ -112,8 +112,8 @@ def _said(call: Call) -> web.Response:
 
 
 def _not_allowed() -> web.Response:
-    said = "Receipts are sent by POST."
-    problem: Any = problems.Problem(HTTPStatus.METHOD_NOT_ALLOWED, said)
+    text = "Receipts are sent by POST."
+    problem: Any = problems.Problem(HTTPStatus.METHOD_NOT_ALLOWED, text)
     response = _as_response(problems.outside(problem))
     response.headers["Allow"] = "POST, OPTIONS"
     return response

@@ -175,8 +175,8 @@ class Server:
         if path == "/healthz":
             return web.Response(text="ok\n")
         if path not in (STREAM, RECEIPTS) and not path.startswith(LINKS):
-            said = f"Only {STREAM}, {RECEIPTS}, {LINKS}… and /healthz are here.\n"
-            return web.Response(status=404, text=said)
+            text = f"Only {STREAM}, {RECEIPTS}, {LINKS}… and /healthz are here.\n"
+            return web.Response(status=404, text=text)
         try:
             with self._place_of(request):
                 return await self._answered_at(path, request)

@@ -88,8 +88,8 @@ def _projects() -> Iterator[tuple[Project, Chosen]]:
 
 def _in_words(way: Chosen) -> str:
     if way.through:
-        said = _("This machine sends with aiohttp, through the proxy %(proxy)s.")
-        return said % {"proxy": way.through}
+        text = _("This machine sends with aiohttp, through the proxy %(proxy)s.")
+        return text % {"proxy": way.through}
     if way.name == "aiohttp":
         return _("This machine sends with aiohttp, as TRANSPORT says.")
     if way.by_setting:

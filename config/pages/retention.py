@@ -229,11 +229,11 @@ def _waiting(project: Project, days: int) -> str:
     on = Automation.objects.filter(project=project, state=Automation.State.ON)
     for automation in on:
         if automation.unless_unseen(days):
-            said = _(
+            text = _(
                 "Pause the automation “%(name)s” first, or shorten its delay: it waits %(span)s "
                 "for an event that would be removed."
             )
-            return said % {"name": automation, "span": in_words(automation.delay)}
+            return text % {"name": automation, "span": in_words(automation.delay)}
     return ""
 
 
@@ -250,8 +250,8 @@ def _needing(project: Project, days: int) -> Iterator[Needing]:
     unsent = (Automation.State.DRAFT, Automation.State.PAUSED)
     for automation in Automation.objects.filter(project=project, state__in=unsent):
         if automation.unless_unseen(days):
-            said = _("waits %(span)s for “%(event)s”")
-            asks = said % {"span": in_words(automation.delay), "event": automation.unless_name}
+            text = _("waits %(span)s for “%(event)s”")
+            asks = text % {"span": in_words(automation.delay), "event": automation.unless_name}
             yield Needing(str(automation), page_url(automation), asks)
 
 
@@ -294,8 +294,8 @@ def _read(typed: str) -> int | None:
     if not typed.strip().isascii() or not typed.strip().isdecimal():
         raise ValidationError(_("Type a whole number of days, or nothing to keep it for ever."))
     if not 1 <= (days := int(typed.strip()[:10])) <= MOST_DAYS:
-        said = _("From 1 to %(most)s days, or nothing to keep it for ever.")
-        raise ValidationError(said % {"most": f"{MOST_DAYS:,}"})
+        text = _("From 1 to %(most)s days, or nothing to keep it for ever.")
+        raise ValidationError(text % {"most": f"{MOST_DAYS:,}"})
     return days
 
 
@@ -312,6 +312,6 @@ def _change(request: HttpRequest, row: Row) -> HttpResponse:
             actor(request), gettext_noop("changed"), row.project, project=row.project,
             changes={CALLED[row.name].replace(" ", "_"): [row.days, days]},
         )  # fmt: skip
-        said = _("%(what)s: kept %(period)s from now on.")
-        messages.success(request, said % {"what": row.title, "period": _in_days(days)})
+        text = _("%(what)s: kept %(period)s from now on.")
+        messages.success(request, text % {"what": row.title, "period": _in_days(days)})
     return HttpResponseRedirect(reverse("admin:retention", args=[row.project.pk]))

@@ -72,8 +72,8 @@ class AuditPage(ReadOnlyPage):
         typed = search_term.strip()
         term = typed[:LONGEST_SEARCH].replace("\x00", "")
         if len(typed) > LONGEST_SEARCH:
-            said = _("Only the first %(letters)s letters are searched for.")
-            messages.warning(request, said % {"letters": LONGEST_SEARCH})
+            text = _("Only the first %(letters)s letters are searched for.")
+            messages.warning(request, text % {"letters": LONGEST_SEARCH})
         begins = [Q(**{f"{name[1:]}__istartswith": term}) for name in self.search_fields]
         return queryset.filter(reduce(or_, begins, named(term))) if term else queryset, False
 

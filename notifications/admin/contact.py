@@ -166,8 +166,8 @@ class ContactPage(Page):
             messages.warning(request, gettext("Too many people have this value to be listed."))
             return []
         if len(found) == MOST_OWNERS:
-            said = gettext("More people have this value; these are the newest %(count)s.")
-            messages.info(request, said % {"count": MOST_OWNERS})
+            text = gettext("More people have this value; these are the newest %(count)s.")
+            messages.info(request, text % {"count": MOST_OWNERS})
         return found
 
     def render_change_form(
@@ -228,8 +228,8 @@ class ContactPage(Page):
             changed = form.write(actor(request))
             if changed:  # how many, and nothing of what they said
                 self.record(request, "changed consent", form.contact, answers=changed)
-        said = gettext("Saved.") if changed else gettext("Nothing was changed.")
-        return done(request, said, to=page_url(form.contact))
+        text = gettext("Saved.") if changed else gettext("Nothing was changed.")
+        return done(request, text, to=page_url(form.contact))
 
     mark_testers, unmark_testers = testers.mark, testers.unmark
 

@@ -95,8 +95,8 @@ class DeviceForm(ModelForm):
             known = Contact.objects.filter(project=project, external_id=person)
             contact = known.select_for_update(no_key=True).first()  # until the device is saved
             if contact is None:
-                said = _("No person “%(person)s” in %(project)s.")
-                raise ValidationError({"person": said % {"person": person, "project": project}})
+                text = _("No person “%(person)s” in %(project)s.")
+                raise ValidationError({"person": text % {"person": person, "project": project}})
             self.instance.contact = contact
         self.instance.registered_at = self.instance.last_seen_at = timezone.now()
         self.instance.registered_from = Device.Source.PAGE

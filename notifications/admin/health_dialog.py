@@ -95,12 +95,12 @@ class HealthDialog(Dialog):
     def said(self) -> str:
         if self.level is None:
             return _("No health address is asked.")
-        said = _(
+        text = _(
             "It says that it is %(load)d %% busy: what is sent to many may leave at %(rate)s a "
             "second, all together."
         )
         rate = load.Load.objects.get(project=self.project).safe_rate
-        return said % {"load": round(100 * self.level), "rate": f"{rate:,.0f}"}
+        return text % {"load": round(100 * self.level), "rate": f"{rate:,.0f}"}
 
 
 def told(project: Project) -> SafeString:

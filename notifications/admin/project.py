@@ -146,15 +146,15 @@ class ProjectPage(Page):
         if account is None:
             todo = _("Nothing can be sent: set one above.")
             return format_html("<strong>{}</strong> {}", _("None yet."), todo)
-        said = _("since %(when)s, encrypted with key %(key)s")
+        text = _("since %(when)s, encrypted with key %(key)s")
         if account.sealed_with != sealing.key_id():
-            said = _(
+            text = _(
                 "since %(when)s, encrypted with key %(key)s, an older one than %(newest)s; "
                 "checking the key renews it"
             )
         since = in_zone(account.stored_at, obj.timezone)
-        said %= {"when": since, "key": account.sealed_with, "newest": sealing.key_id()}
-        return format_html("{} <span class='c-hint'>{}</span>", account.client_email, said)
+        text %= {"when": since, "key": account.sealed_with, "newest": sealing.key_id()}
+        return format_html("{} <span class='c-hint'>{}</span>", account.client_email, text)
 
     @display(description=gettext_lazy("health address"))
     def health_address(self, obj: Project) -> SafeString:
@@ -335,10 +335,10 @@ def told(
     words = [before, found.words]
     if found.ok:
         emulated = project.uses_emulator
-        said = (
+        text = (
             _("%(project)s sends to the emulator.") if emulated else _("%(project)s sends to FCM.")
         )
-        words.append(said % {"project": project})
+        words.append(text % {"project": project})
     say = messages.success if found.ok else messages.error
     say(request, " ".join(words).strip())
     return HttpResponseClientRedirect(page_url(project))

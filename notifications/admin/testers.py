@@ -24,19 +24,19 @@ EVERYBODY = Subject("contact")
 @admin.action(description=_("Mark as testers"), permissions=["change"])
 def mark(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> None:
     count = _set(page, request, queryset, tester=True)
-    said = ngettext("%(count)s person is a tester now.", "%(count)s people are testers now.", count)
-    messages.success(request, said % {"count": f"{count:,}"})
+    text = ngettext("%(count)s person is a tester now.", "%(count)s people are testers now.", count)
+    messages.success(request, text % {"count": f"{count:,}"})
 
 
 @admin.action(description=_("No longer testers"), permissions=["change"])
 def unmark(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> None:
     count = _set(page, request, queryset, tester=False)
-    said = ngettext(
+    text = ngettext(
         "%(count)s person is no tester any more.",
         "%(count)s people are no testers any more.",
         count,
     )
-    messages.success(request, said % {"count": f"{count:,}"})
+    messages.success(request, text % {"count": f"{count:,}"})
 
 
 def _set(page: Page, request: HttpRequest, queryset: QuerySet[Any], *, tester: bool) -> int:

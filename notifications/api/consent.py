@@ -198,11 +198,11 @@ def _unconfirmed(category: Category) -> Problem:
     out = standing.out_of_marketing(category)
     who = {None: "the people who are", 0: "whoever is", 1: "the 1 person who is"}
     people = who.get(out, f"the {out or 0:,} people who are")
-    said = (
+    text = (
         f"As {category.kind}, this category goes to {people} out of it, too: declined it, or is not"
         f' subscribed. Give "confirm": "{category.kind}" if that is meant.'
     )
-    return Problem(HTTPStatus.CONFLICT, said, kind="unconfirmed", errors={"confirm": said})
+    return Problem(HTTPStatus.CONFLICT, text, kind="unconfirmed", errors={"confirm": text})
 
 
 class SuppressSerializer(StrictSerializer):

@@ -202,14 +202,14 @@ def _event_id(value: Any) -> str:
 
 
 def _moment(value: Any) -> datetime:
-    said = "Must be a time in RFC 3339 with its offset, e.g. 2026-05-31T09:30:00Z."
+    text = "Must be a time in RFC 3339 with its offset, e.g. 2026-05-31T09:30:00Z."
     try:
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is None:
-            raise Invalid(said)
+            raise Invalid(text)
         return moment.astimezone(UTC)  # PostgreSQL refuses some offsets that Python takes
     except (TypeError, ValueError, OverflowError) as error:
-        raise Invalid(said) from error
+        raise Invalid(text) from error
 
 
 def _seen_at(value: Any) -> datetime | None:

@@ -76,8 +76,8 @@ def whole(least: int, most: int) -> Kind:
             return ""
         number = int(value) if type(value) is str and value.strip().isdecimal() else value
         if type(number) is not int or not least <= number <= most:
-            said = gettext("must be a whole number from %(least)s to %(most)s, not “%(value)s”.")
-            raise Unreadable(said % {"least": least, "most": f"{most:,}", "value": value})
+            text = gettext("must be a whole number from %(least)s to %(most)s, not “%(value)s”.")
+            raise Unreadable(text % {"least": least, "most": f"{most:,}", "value": value})
         return number
 
     return Kind(read)
@@ -86,8 +86,8 @@ def whole(least: int, most: int) -> Kind:
 def number_of(*known: int) -> Kind:
     def read(value: Any) -> int:
         if type(value) is not int or value not in known:
-            said = gettext("must be one of %(known)s, without quotes.")
-            raise Unreadable(said % {"known": ", ".join(map(str, known))})
+            text = gettext("must be one of %(known)s, without quotes.")
+            raise Unreadable(text % {"known": ", ".join(map(str, known))})
         return value
 
     return Kind(read, personal=False)
@@ -133,16 +133,16 @@ def _actions(value: Any) -> list[dict[str, str]]:
     if type(value) is not list or not all(type(item) is dict for item in value):
         raise Unreadable(gettext('must be a list, e.g. [{"action": "open", "title": "Open"}].'))
     if len(value) > MOST_ACTIONS:
-        said = gettext("has %(count)s actions; browsers show at most %(most)s.")
-        raise Unreadable(said % {"count": len(value), "most": MOST_ACTIONS})
+        text = gettext("has %(count)s actions; browsers show at most %(most)s.")
+        raise Unreadable(text % {"count": len(value), "most": MOST_ACTIONS})
     for number, item in enumerate(value):
         if missing := {"action", "title"} - item.keys():
-            said = gettext("needs %(name)s as well.") % {"name": sorted(missing)[0]}
-            raise Unreadable(said, f"[{number}]")
+            text = gettext("needs %(name)s as well.") % {"name": sorted(missing)[0]}
+            raise Unreadable(text, f"[{number}]")
         for name, inner in item.items():
             if name not in ACTION:
-                said = gettext("%(name)s: an action has action, title, icon.") % {"name": name}
-                raise Unreadable(said, f"[{number}]")
+                text = gettext("%(name)s: an action has action, title, icon.") % {"name": name}
+                raise Unreadable(text, f"[{number}]")
             try:
                 ACTION[name].read(inner)
             except Unreadable as error:

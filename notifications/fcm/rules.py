@@ -47,8 +47,8 @@ def collapse_id(text: str) -> str:
     size = len(text.encode())
     if size <= LONGEST_COLLAPSE_ID:
         return ""
-    said = gettext("has %(size)s bytes; at most %(most)s, says Apple.")
-    return said % {"size": size, "most": LONGEST_COLLAPSE_ID}
+    message = gettext("has %(size)s bytes; at most %(most)s, says Apple.")
+    return message % {"size": size, "most": LONGEST_COLLAPSE_ID}
 
 
 colour = matches(r"#[0-9a-fA-F]{6}", gettext_lazy("must be a colour such as #1A73E8."))

@@ -43,9 +43,9 @@ def problem(message: Mapping[str, Any]) -> TooBig | None:
     size, platform = max((size, name) for name, size in measure(message).items())
     if size <= most:
         return None
-    said = gettext("%(size)s bytes on %(platform)s; FCM takes %(most)s. Shorten it.")
+    text = gettext("%(size)s bytes on %(platform)s; FCM takes %(most)s. Shorten it.")
     words = {"size": f"{size:,}", "platform": gettext(platform), "most": f"{most:,}"}
-    return TooBig("message", said % words, size)
+    return TooBig("message", text % words, size)
 
 
 def measure(message: Mapping[str, Any]) -> dict[str, int]:

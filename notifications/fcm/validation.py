@@ -114,11 +114,11 @@ def _together(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
 def _target(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
     given = [name for name in TARGETS if name in message]
     if len(given) > 1:
-        said = gettext("has %(names)s; set exactly one of them.")
-        yield FieldProblem("message", said % {"names": ", ".join(given)})
+        text = gettext("has %(names)s; set exactly one of them.")
+        yield FieldProblem("message", text % {"names": ", ".join(given)})
     elif not given or not message[given[0]]:
-        said = gettext("has no target: set exactly one of token, fid, topic, condition.")
-        yield FieldProblem("message", said)
+        text = gettext("has no target: set exactly one of token, fid, topic, condition.")
+        yield FieldProblem("message", text)
     elif given == ["condition"]:
         topics = re.findall(r"'[^']*'\s+in\s+topics", message["condition"])
         if not 1 <= len(topics) <= MOST_TOPICS_IN_A_CONDITION:
@@ -135,8 +135,8 @@ def _localised(notification: Mapping[str, Any]) -> Iterator[FieldProblem]:
             (f"{text}_loc_args", f"{text}_loc_key"),
         ):
             if arguments in notification and key not in notification:
-                said = gettext("needs %(name)s as well.") % {"name": key}
-                yield FieldProblem(f"message.android.notification.{arguments}", said)
+                message = gettext("needs %(name)s as well.") % {"name": key}
+                yield FieldProblem(f"message.android.notification.{arguments}", message)
 
 
 def _lights(notification: Mapping[str, Any]) -> Iterator[FieldProblem]:
@@ -145,8 +145,8 @@ def _lights(notification: Mapping[str, Any]) -> Iterator[FieldProblem]:
         ("light_settings", "color", "light_on_duration", "light_off_duration"),
     ):
         if missing := [n for n in needed if n not in notification.get(lights, needed)]:
-            said = gettext("needs %(name)s as well.") % {"name": missing[0]}
-            yield FieldProblem(f"message.android.notification.{lights}", said)
+            text = gettext("needs %(name)s as well.") % {"name": missing[0]}
+            yield FieldProblem(f"message.android.notification.{lights}", text)
 
 
 def _silent_push(message: Mapping[str, Any], apns: Mapping[str, Any]) -> Iterator[FieldProblem]:

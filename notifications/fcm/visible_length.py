@@ -28,8 +28,8 @@ class Room:
     @property
     def shows_more(self) -> str:
         """Once it is opened, in words; empty: no more than before."""
-        said = _("%(count)s once opened")
-        return said % {"count": self.opened} if self.opened > self.closed else ""
+        text = _("%(count)s once opened")
+        return text % {"count": self.opened} if self.opened > self.closed else ""
 
 
 ROOMS: Mapping[str, Mapping[str, Room]] = {

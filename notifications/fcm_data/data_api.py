@@ -105,8 +105,8 @@ def _json(body: bytes) -> Json | None:
 def _refusal(status: int, answer: Json) -> Unavailable:
     error = answer.get("error")
     error = error if isinstance(error, dict) else {}
-    said = str(error.get("message") or f"HTTP {status}")
-    return Unavailable(_trouble(status, json.dumps(error), said), said)
+    text = str(error.get("message") or f"HTTP {status}")
+    return Unavailable(_trouble(status, json.dumps(error), text), text)
 
 
 def _trouble(status: int, error: str, said: str) -> Trouble:

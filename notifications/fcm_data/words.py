@@ -41,5 +41,5 @@ def fix(asking: Asking, *, firebase_project_id: str) -> str:
     if not asking.trouble:
         return ""
     words = str(FIXES[Trouble(asking.trouble)]).format(project=firebase_project_id)
-    said = gettext("Google said: %(text)s") % {"text": asking.said} if asking.said else ""
-    return f"{words} {said}".strip()
+    text = gettext("Google said: %(text)s") % {"text": asking.said} if asking.said else ""
+    return f"{words} {text}".strip()

@@ -102,9 +102,9 @@ def _content(file: File[bytes]) -> bytes:
     if not file.size:
         raise ValidationError(_("The file is empty."))
     if file.size > MOST_BYTES:
-        said = _("The image has %(size)s KB; Android shows at most %(most)s KB. Save it smaller.")
+        text = _("The image has %(size)s KB; Android shows at most %(most)s KB. Save it smaller.")
         shown = {"size": f"{-(-file.size // 1_000):,}", "most": f"{MOST_BYTES // 1_000:,}"}
-        raise ValidationError(said % shown)
+        raise ValidationError(text % shown)
     content: bytes = file.read(MOST_BYTES + 1)
     return content
 
@@ -119,23 +119,23 @@ def _judged(content: bytes) -> Header:
         raise ValidationError(_("The image ends in the middle. Save or copy it again."))
     least, most = sorted((header.width, header.height))
     if least < LEAST_SIDE or most > MOST_SIDE:
-        said = _(
+        text = _(
             "The image has %(width)s × %(height)s pixels; each side must have %(least)s to "
             "%(most)s. Phones show it best at about 1,024 × 512."
         )
         shown = {"width": f"{header.width:,}", "height": f"{header.height:,}"}
-        raise ValidationError(said % {**shown, "least": LEAST_SIDE, "most": f"{MOST_SIDE:,}"})
+        raise ValidationError(text % {**shown, "least": LEAST_SIDE, "most": f"{MOST_SIDE:,}"})
     return header
 
 
 def _check_room(project: Project, size: int) -> None:
     held = Image.objects.filter(project=project)
     if held.count() >= MOST_OF_A_PROJECT:
-        said = _("This project has %(most)s images already. Delete some that are not used.")
-        raise ValidationError(said % {"most": f"{MOST_OF_A_PROJECT:,}"})
+        text = _("This project has %(most)s images already. Delete some that are not used.")
+        raise ValidationError(text % {"most": f"{MOST_OF_A_PROJECT:,}"})
     if (held.aggregate(sum=Sum("size"))["sum"] or 0) + size > MOST_BYTES_OF_A_PROJECT:
-        said = _("The images of this project would have over %(most)s MB. Delete some first.")
-        raise ValidationError(said % {"most": f"{MOST_BYTES_OF_A_PROJECT // 1_000_000:,}"})
+        text = _("The images of this project would have over %(most)s MB. Delete some first.")
+        raise ValidationError(text % {"most": f"{MOST_BYTES_OF_A_PROJECT // 1_000_000:,}"})
 
 
 def _store(name: str, content: bytes) -> None:
@@ -146,8 +146,8 @@ def _store(name: str, content: bytes) -> None:
             kept.save(name, ContentFile(content, name))
     except Exception as error:  # a full disk, a bucket that is away: each storage has its own
         log.exception("image=%s could not be stored", name)
-        said = _("The image could not be stored. An engineer finds the cause in the server's log.")
-        raise ValidationError(said) from error
+        text = _("The image could not be stored. An engineer finds the cause in the server's log.")
+        raise ValidationError(text) from error
 
 
 def _forget(name: str) -> None:

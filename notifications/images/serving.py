@@ -61,5 +61,5 @@ def served(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _nothing() -> HttpResponse:
-    said = "There is no such image.\n"
-    return HttpResponse(said, status=404, content_type="text/plain; charset=utf-8")
+    text = "There is no such image.\n"
+    return HttpResponse(text, status=404, content_type="text/plain; charset=utf-8")

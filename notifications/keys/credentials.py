@@ -97,11 +97,11 @@ def lacking(project: Project) -> str:
     """What to do first, when there is nothing to send with."""
     if project.uses_default_credentials or hasattr(project, "service_account"):
         return ""
-    said = gettext(
+    text = gettext(
         "The project “%(project)s” has no key, and its runs pause at once. Set one first: "
         "Projects → %(project)s → Set credentials."
     )
-    return said % {"project": project}
+    return text % {"project": project}
 
 
 def is_googles(info: Mapping[str, Any]) -> bool:
@@ -130,20 +130,20 @@ def parse(text: str | bytes) -> dict[str, Any]:
     try:
         info = json.loads(text)
     except (ValueError, RecursionError) as error:
-        said = gettext(
+        message = gettext(
             "Is not JSON, or only a part of it (it ends or breaks). Give the whole file, from "
             "{ to }. A new one: %(new)s"
         )
         if isinstance(error, json.JSONDecodeError):
-            said = gettext(
+            message = gettext(
                 "Is not JSON, or only a part of it (it ends or breaks at line %(line)s). "
                 "Give the whole file, from { to }. A new one: %(new)s"
             )
         words = {"line": getattr(error, "lineno", 0), "new": GET_ONE}
-        raise ValidationError(said % words) from None
+        raise ValidationError(message % words) from None
     if not isinstance(info, dict):
-        said = gettext("Is not a service account's JSON: not an object.")
-        raise ValidationError(f"{said} {GET_ONE}")
+        message = gettext("Is not a service account's JSON: not an object.")
+        raise ValidationError(f"{message} {GET_ONE}")
     return info
 
 
@@ -151,21 +151,21 @@ def check(info: Mapping[str, Any], project: Project) -> None:
     """Refuse a file that cannot work, naming the field and the fix."""
     _check_kind(info)
     if odd := [name for name in REQUIRED if name in info and not isinstance(info[name], str)]:
-        said = gettext("%(names)s must be texts.") % {"names": ", ".join(odd)}
-        raise ValidationError(f"{said} {GET_ONE}")
+        text = gettext("%(names)s must be texts.") % {"names": ", ".join(odd)}
+        raise ValidationError(f"{text} {GET_ONE}")
     if missing := [name for name in REQUIRED if not 0 < len(info.get(name, "")) <= MAX_TEXT]:
-        said = gettext("Not a whole service account's JSON: %(names)s missing.")
-        raise ValidationError(f"{said % {'names': ', '.join(missing)}} {GET_ONE}")
+        text = gettext("Not a whole service account's JSON: %(names)s missing.")
+        raise ValidationError(f"{text % {'names': ', '.join(missing)}} {GET_ONE}")
     if "@" not in info["client_email"] or not info["client_email"].isprintable():
-        said = gettext("is not an account's address.")
-        raise ValidationError(f"client_email: {said} {GET_ONE}")
+        text = gettext("is not an account's address.")
+        raise ValidationError(f"client_email: {text} {GET_ONE}")
     if info["project_id"] != project.firebase_project_id:
-        said = gettext(
+        text = gettext(
             "this key belongs to “%(owner)s”, the project sends as “%(project)s”. Give that "
             "project's key, or correct the project's Firebase project ID first."
         )
-        said %= {"owner": info["project_id"][:100], "project": project.firebase_project_id}
-        raise ValidationError(f"project_id: {said}")
+        text %= {"owner": info["project_id"][:100], "project": project.firebase_project_id}
+        raise ValidationError(f"project_id: {text}")
     # The key is sent wherever token_uri points: only ever to Google or to our own stand-in.
     _check_address("token_uri", info, sorted({settings.GOOGLE_TOKEN_URI, settings.FCM_TOKEN_URI}))
     # With another one Google's library asks nobody, and signs a token that FCM does not know.
@@ -176,35 +176,35 @@ def check(info: Mapping[str, Any], project: Project) -> None:
 def _check_address(name: str, info: Mapping[str, Any], allowed: list[str]) -> None:
     if info[name] in allowed:
         return
-    said = gettext(
+    text = gettext(
         "must be %(known)s, not “%(given)s”. Download the file again instead of correcting it."
     )
     known = gettext("{} or {}").format(*allowed) if allowed[1:] else allowed[0]
-    said %= {"known": known, "given": str(info[name])[:100]}
-    raise ValidationError(f"{name}: {said} {GET_ONE}")
+    text %= {"known": known, "given": str(info[name])[:100]}
+    raise ValidationError(f"{name}: {text} {GET_ONE}")
 
 
 def _check_kind(info: Mapping[str, Any]) -> None:
     if "project_info" in info or "client" in info:
-        said = gettext(
+        text = gettext(
             "This is google-services.json, the app's own configuration. Needed is a key: %(new)s"
         )
-        raise ValidationError(said % {"new": GET_ONE})
+        raise ValidationError(text % {"new": GET_ONE})
     kind = info.get("type", "service_account")
     if kind != "service_account":
-        said = gettext("must be “service_account”, not “%(given)s”.") % {"given": str(kind)[:50]}
-        raise ValidationError(f"type: {said} {GET_ONE}")
+        text = gettext("must be “service_account”, not “%(given)s”.") % {"given": str(kind)[:50]}
+        raise ValidationError(f"type: {text} {GET_ONE}")
 
 
 def _check_private_key(pem: str) -> None:
     try:
         key = load_pem_private_key(pem.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        said = gettext(
+        text = gettext(
             "is not a key we can read; was it cut short, or its line ends lost? Give the file as "
             "it was downloaded."
         )
-        raise ValidationError(f"private_key: {said} {GET_ONE}") from None
+        raise ValidationError(f"private_key: {text} {GET_ONE}") from None
     if not isinstance(key, RSAPrivateKey):
-        said = gettext("must be an RSA key.")
-        raise ValidationError(f"private_key: {said} {GET_ONE}")
+        text = gettext("must be an RSA key.")
+        raise ValidationError(f"private_key: {text} {GET_ONE}")

@@ -66,8 +66,8 @@ def validate(url: str, number: str) -> None:
     except ValidationError as error:
         wrong["load_url"] = error
     if len(number) > LONGEST_NUMBER or not number.isprintable():
-        said = _("At most %(most)d characters, of those that can be seen.")
-        wrong["load_number"] = ValidationError(said % {"most": LONGEST_NUMBER})
+        text = _("At most %(most)d characters, of those that can be seen.")
+        wrong["load_number"] = ValidationError(text % {"most": LONGEST_NUMBER})
     if wrong:
         raise ValidationError(wrong)
 

@@ -84,11 +84,11 @@ class Attribute(OfProject):
     def clean(self) -> None:
         others = Attribute.objects.filter(project=self.project_id).exclude(pk=self.pk)
         if others.count() >= MOST_DECLARED:
-            said = gettext("At most %(most)s attributes are declared; remove one first.")
-            raise ValidationError(said % {"most": MOST_DECLARED})
+            text = gettext("At most %(most)s attributes are declared; remove one first.")
+            raise ValidationError(text % {"most": MOST_DECLARED})
         if self.searchable and others.filter(searchable=True).count() >= MOST_SEARCHABLE:
-            said = gettext("At most %(most)s attributes are searchable; switch another one off.")
-            raise ValidationError({"searchable": said % {"most": MOST_SEARCHABLE}})
+            text = gettext("At most %(most)s attributes are searchable; switch another one off.")
+            raise ValidationError({"searchable": text % {"most": MOST_SEARCHABLE}})
 
 
 # --- Types ----------------------------------------------------------------------------------------
@@ -128,9 +128,9 @@ def refuse_other_types(types: Mapping[str, str], attributes: Mapping[str, Any]) 
         value, wanted = attributes[name], types[name]
         if value is None or value == "" or FITS[wanted](value):  # which is none
             continue
-        said = gettext("%(name)s: %(must_be)s, as its type says; %(it_is)s.")
+        text = gettext("%(name)s: %(must_be)s, as its type says; %(it_is)s.")
         values = {"name": name, "must_be": MUST_BE[wanted], "it_is": IS[_kind(value)]}
-        raise ValidationError(said % values)
+        raise ValidationError(text % values)
 
 
 def _kind(value: Any) -> str:

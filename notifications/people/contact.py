@@ -42,17 +42,17 @@ def validate_external_id(external_id: str) -> None:
     if not external_id:
         raise ValidationError(gettext("Must not be empty."))
     if len(external_id) > LONGEST_ID:
-        said = gettext("At most %(most)s characters; there are %(count)s.")
+        text = gettext("At most %(most)s characters; there are %(count)s.")
         params = {"most": LONGEST_ID, "count": f"{len(external_id):,}"}
-        raise ValidationError(said, params=params)
+        raise ValidationError(text, params=params)
     if not external_id.isprintable() and any(category(letter) == "Cc" for letter in external_id):
-        said = gettext("Holds a control character, such as a line break; remove it.")
-        raise ValidationError(said)
+        text = gettext("Holds a control character, such as a line break; remove it.")
+        raise ValidationError(text)
     if external_id == "bulk":
         raise ValidationError(gettext("contacts/bulk is an address of its own; use another id."))
     if {".", ".."} & set(external_id.split("/")):
-        said = gettext("Neither . nor .. can be a part of an address; use another id.")
-        raise ValidationError(said)
+        text = gettext("Neither . nor .. can be a part of an address; use another id.")
+        raise ValidationError(text)
 
 
 def validate_attributes(attributes: Any) -> None:
@@ -60,8 +60,8 @@ def validate_attributes(attributes: Any) -> None:
     if not isinstance(attributes, dict):
         raise ValidationError(gettext('attributes must be an object, e.g. {"plan": "pro"}.'))
     if len(attributes) > MAX_ATTRIBUTES:
-        said = gettext("At most %(most)s attributes; there are %(count)s.")
-        raise ValidationError(said % {"most": MAX_ATTRIBUTES, "count": len(attributes)})
+        text = gettext("At most %(most)s attributes; there are %(count)s.")
+        raise ValidationError(text % {"most": MAX_ATTRIBUTES, "count": len(attributes)})
     for name, value in attributes.items():
         try:
             check_attribute_name(name)
@@ -73,16 +73,16 @@ def validate_attributes(attributes: Any) -> None:
 def validate_value(value: Any, *, depth: int = 1) -> None:
     """Of one attribute."""
     if depth > MAX_DEPTH:
-        said = gettext("Nested deeper than %(most)s levels.")
-        raise ValidationError(said, params={"most": MAX_DEPTH})
+        text = gettext("Nested deeper than %(most)s levels.")
+        raise ValidationError(text, params={"most": MAX_DEPTH})
     if isinstance(value, str):
         _validate_text(value)
     elif isinstance(value, int | float):
         validate_number(value)
     elif isinstance(value, list | dict):
         if len(value) > MAX_ATTRIBUTES:
-            said = gettext("Holds more than %(most)s values.")
-            raise ValidationError(said, params={"most": MAX_ATTRIBUTES})
+            text = gettext("Holds more than %(most)s values.")
+            raise ValidationError(text, params={"most": MAX_ATTRIBUTES})
         for inner in (*value, *value.values()) if isinstance(value, dict) else value:
             validate_value(inner, depth=depth + 1)
 
@@ -91,14 +91,14 @@ def validate_number(number: float) -> None:
     """Whether it can be kept, and written out in a text."""
     digits = number.digits() if isinstance(number, Exact) else 0
     if digits > MAX_DIGITS or (isinstance(number, int) and abs(number) >= TOO_LARGE):
-        said = gettext("A number of more than %(most)s digits; send it as a text.")
-        raise ValidationError(said, params={"most": f"{MAX_DIGITS:,}"})
+        text = gettext("A number of more than %(most)s digits; send it as a text.")
+        raise ValidationError(text, params={"most": f"{MAX_DIGITS:,}"})
 
 
 def _validate_text(text: str) -> None:
     if len(text) > MAX_TEXT:
-        said = gettext("Longer than %(most)s characters.")
-        raise ValidationError(said, params={"most": f"{MAX_TEXT:,}"})
+        message = gettext("Longer than %(most)s characters.")
+        raise ValidationError(message, params={"most": f"{MAX_TEXT:,}"})
     if problem := unstorable(text):
         raise ValidationError(gettext("It %(problem)s."), params={"problem": problem})
 

@@ -43,18 +43,18 @@ def validate_address(address: str) -> None:
     if not address:
         raise ValidationError(gettext("An address must not be empty."))
     if len(address) > MAX_ADDRESS:
-        said = gettext("An FCM address has at most %(most)s characters; this one has %(count)s.")
+        text = gettext("An FCM address has at most %(most)s characters; this one has %(count)s.")
         params = {"most": f"{MAX_ADDRESS:,}", "count": f"{len(address):,}"}
-        raise ValidationError(said, params=params)
+        raise ValidationError(text, params=params)
     if not address.isascii() or not address.isprintable() or " " in address:
         raise ValidationError(gettext("An FCM address holds printable ASCII without spaces only."))
 
 
 def validate_version(version: str) -> None:
     if len(version) > MAX_VERSION:
-        said = gettext("At most %(most)s characters; there are %(count)s.")
+        text = gettext("At most %(most)s characters; there are %(count)s.")
         params = {"most": MAX_VERSION, "count": f"{len(version):,}"}
-        raise ValidationError(said, params=params)
+        raise ValidationError(text, params=params)
     if problem := unstorable(version):
         raise ValidationError(gettext("It %(problem)s."), params={"problem": problem})
 

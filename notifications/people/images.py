@@ -20,10 +20,10 @@ def in_order(hosts: Iterable[str]) -> list[str]:
     found = list(dict.fromkeys(host.strip().lower() for host in hosts if host.strip()))
     for host in found:
         if len(host) > 255 or not HOST.fullmatch(host) or not _has_a_port(host):
-            said = _(
+            text = _(
                 "“%(host)s” is not a host: write cdn.example.com, or *.example.com for all below."
             )
-            raise ValidationError(said % {"host": host[:100]})
+            raise ValidationError(text % {"host": host[:100]})
     if len(found) > MOST_HOSTS:
         raise ValidationError(_("At most %(most)s hosts.") % {"most": MOST_HOSTS})
     return found
@@ -55,8 +55,8 @@ def allowed(address: str, hosts: Iterable[str]) -> bool:
 
 
 def refusal(address: str, project: str) -> str:
-    said = _(
+    text = _(
         "Images from “%(host)s” are not shown here. An operator can allow that host on the page of "
         "the project “%(project)s”, under “Image hosts”."
     )
-    return said % {"host": host_of(address) or address[:100], "project": project}
+    return text % {"host": host_of(address) or address[:100], "project": project}

@@ -35,18 +35,18 @@ def in_order(origins: Iterable[str]) -> list[str]:
 def _one(given: str) -> str:
     parts = ORIGIN.fullmatch(given.lower()) if len(given) <= LONGEST else None
     if parts is None or int(parts["port"] or 0) > 65_535:
-        said = _(
+        text = _(
             "“%(origin)s” is not an origin: write https://shop.example.com, with a port if it has "
             "one of its own, and nothing behind it. Each name is listed by itself, without *."
         )
-        raise ValidationError(said % {"origin": given[:100]})
+        raise ValidationError(text % {"origin": given[:100]})
     scheme, host, port = parts["scheme"], _host(parts["host"], given), parts["port"]
     if scheme == "http" and host not in ON_THIS_MACHINE:
-        said = _(
+        text = _(
             "“%(origin)s” must begin with https://: a page that comes by http can be changed on "
             "its way, and the token taken. For tests, http://localhost is accepted."
         )
-        raise ValidationError(said % {"origin": given[:100]})
+        raise ValidationError(text % {"origin": given[:100]})
     return f"{scheme}://{host}" + (f":{port}" if port not in (None, USUAL[scheme]) else "")
 
 
@@ -56,8 +56,8 @@ def _host(host: str, given: str) -> str:
     try:
         return f"[{IPv6Address(host[1:-1])}]"
     except AddressValueError as error:
-        said = _("“%(origin)s” is not an origin: its address is none.")
-        raise ValidationError(said % {"origin": given[:100]}) from error
+        text = _("“%(origin)s” is not an origin: its address is none.")
+        raise ValidationError(text % {"origin": given[:100]}) from error
 
 
 def is_one(given: str) -> bool:

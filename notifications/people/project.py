@@ -38,8 +38,8 @@ class CountedLinks(models.TextChoices):
 def wrong_caps(row: Any) -> dict[str, Any]:
     """Of a project, or of a category."""
     if row.cap_per_day and row.cap_per_week and row.cap_per_week < row.cap_per_day:
-        said = _("Fewer in seven days than in one: the day's limit would never be reached.")
-        return {"cap_per_week": said}
+        text = _("Fewer in seven days than in one: the day's limit would never be reached.")
+        return {"cap_per_week": text}
     return {}
 
 

@@ -19,8 +19,8 @@ def who(actor: str, keys: Mapping[str, str] | None = None) -> str:
     if kind == "user":
         return name
     if kind == "key" and keys and name in keys:
-        said = _("the API key %(name)s (%(prefix)s…)")
-        return said % {"name": keys[name], "prefix": name}
+        text = _("the API key %(name)s (%(prefix)s…)")
+        return text % {"name": keys[name], "prefix": name}
     if kind == "key":
         return _("the API key %(prefix)s…") % {"prefix": name}
     if actor == "app":  # of the person whom it is about

@@ -47,8 +47,8 @@ class Subject:
             return f"{word} {self.id}"
         if not _owner(self.kind):
             return f"{word} {self.name}"
-        said = _("%(kind)s %(number)s of %(name)s")
-        return said % {"kind": word, "number": self.id, "name": self.name}
+        text = _("%(kind)s %(number)s of %(name)s")
+        return text % {"kind": word, "number": self.id, "name": self.name}
 
 
 def describe_row(row: Model) -> Subject:

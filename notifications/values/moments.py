@@ -95,8 +95,8 @@ def seconds_of(text: str) -> int | None:
 
 def validate_year(moment: datetime) -> None:
     if moment.year not in YEARS:
-        said = _("Choose a year from %(first)s to %(last)s.")
-        raise ValidationError(said % {"first": YEARS[0], "last": YEARS[-1]})
+        text = _("Choose a year from %(first)s to %(last)s.")
+        raise ValidationError(text % {"first": YEARS[0], "last": YEARS[-1]})
 
 
 class NoSuchTime(ValueError):
@@ -112,13 +112,13 @@ def on_the_clock(wall: datetime, zone: str) -> datetime:
     moment = wall.replace(tzinfo=ZoneInfo(zone), fold=0)
     back = moment.astimezone(ZoneInfo("UTC")).astimezone(ZoneInfo(zone))
     if back.replace(tzinfo=None) != wall:
-        said = _(
+        text = _(
             "%(time)s does not exist on %(day)s in %(zone)s: the clocks are turned forward that "
             "night. Choose %(next)s, or another time."
         )
         clock, day = str(CLOCK), pgettext("date format", "j F Y")
         raise NoSuchTime(
-            said
+            text
             % {
                 "time": written(wall, clock),
                 "day": written(wall, day),

@@ -86,8 +86,8 @@ def unknown(name: str) -> str:
 def _unknown(name: str) -> ValidationError:
     near = suggestions(name)
     name = name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
-    said = gettext("“%(name)s” is not a time zone we know. Use a name such as Asia/Seoul or UTC.")
+    text = gettext("“%(name)s” is not a time zone we know. Use a name such as Asia/Seoul or UTC.")
     if near:
-        said = gettext("“%(name)s” is not a time zone we know. Did you mean %(near)s?")
-        return ValidationError(said, params={"name": name, "near": ", ".join(near)})
-    return ValidationError(said, params={"name": name})
+        text = gettext("“%(name)s” is not a time zone we know. Did you mean %(near)s?")
+        return ValidationError(text, params={"name": name, "near": ", ".join(near)})
+    return ValidationError(text, params={"name": name})

@@ -106,10 +106,10 @@ def test_words(data: dict[str, Any]) -> Said:
 
 def disabled_words(data: dict[str, Any]) -> Said:
     why = data["why"]
-    said = str(Endpoint.Why(why).label) if why in Endpoint.Why.values else why
+    text = str(Endpoint.Why(why).label) if why in Endpoint.Why.values else why
     return Said(
         _("Reports to “%(name)s” were stopped") % {"name": data["name"]},
-        said,
+        text,
         link=address(f"/admin/notifications/endpoint/{data['endpoint']}/change/"),
         label=_("Open the endpoint"),
     )

@@ -57,8 +57,8 @@ def _other_types(project_id: int, name: str, kind: str) -> Iterator[str]:
         return
     others = {one: count for one, count in found.counts.items() if not _fits(one, kind)}
     if others:
-        said = _("%(count)s of the %(people)s people checked have another type: %(types)s.")
-        yield said % {
+        text = _("%(count)s of the %(people)s people checked have another type: %(types)s.")
+        yield text % {
             "count": f"{sum(others.values()):,}",
             "people": f"{found.people:,}",
             "types": ", ".join(str(TYPES[one]) for one in others),
@@ -76,9 +76,9 @@ def _other_rules(project_id: int, name: str, kind: str) -> Iterator[str]:
         )
     ]
     if names:
-        said = _("Audiences compare it with another type: %(names)s.")
+        text = _("Audiences compare it with another type: %(names)s.")
         more = ["…"] if len(names) > MOST_NAMED else []
-        yield said % {"names": ", ".join([*names[:MOST_NAMED], *more])}
+        yield text % {"names": ", ".join([*names[:MOST_NAMED], *more])}
 
 
 def _compares_otherwise(leaf: dict[str, Any], kind: str) -> bool:

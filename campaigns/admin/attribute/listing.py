@@ -64,8 +64,8 @@ class Row:
         found = [one for one in (self.seen.types if self.seen else []) if one != self.type]
         if not self.type or not found or (self.type == "text" and found == ["time"]):
             return ""
-        said = _("Some people still have another type: %(types)s.")
-        return said % {"types": ", ".join(str(TYPES[one]) for one in found)}
+        text = _("Some people still have another type: %(types)s.")
+        return text % {"types": ", ".join(str(TYPES[one]) for one in found)}
 
     @property
     def coverage(self) -> str:
@@ -74,9 +74,9 @@ class Row:
         if self.seen is None:
             return _("none of the people checked has it")
         values = ngettext("%(count)s value", "%(count)s values", self.seen.values)
-        said = _("%(percent)s %% of people, %(values)s")
+        text = _("%(percent)s %% of people, %(values)s")
         counted = values % {"count": f"{self.seen.values:,}"}
-        return said % {"percent": self.seen.percent, "values": counted}
+        return text % {"percent": self.seen.percent, "values": counted}
 
     @property
     def examples(self) -> str:

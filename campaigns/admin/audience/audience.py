@@ -172,8 +172,8 @@ class AudiencePage(Page):
         self.record(request, "created", made, frozen_from=audience.pk)
         if not filling.at_once(made):
             enqueue_on_commit(tasks.fill_list, audience_id=made.pk)
-        said = _("“{name}” is a separate list now.").format(name=made)
-        return done(request, said, to=page_url(made))
+        text = _("“{name}” is a separate list now.").format(name=made)
+        return done(request, text, to=page_url(made))
 
     def refill_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """A list that was given up goes on where it stood."""
@@ -249,7 +249,7 @@ def _named(user: Model) -> str:
         return _("the messages of %(day)s (UTC)") % {"day": user.occurrence}
     if isinstance(user, Run):
         return _("run %(number)d") % {"number": user.pk}
-    said = _("the campaign “%(name)s”")
+    text = _("the campaign “%(name)s”")
     if isinstance(user, Audience):
-        said = _("the rules of the audience “%(name)s”")
-    return said % {"name": user}
+        text = _("the rules of the audience “%(name)s”")
+    return text % {"name": user}

@@ -121,11 +121,11 @@ def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _others(theirs: Audience) -> str:
-    said = _(
+    text = _(
         "{who} saved this audience on {when}, while you were editing. Theirs is “{name}”: "
         "{rules}. Yours is below and not saved yet. Save again to keep yours."
     )
-    return said.format(
+    return text.format(
         who=audit.who_changed(theirs),
         when=short(theirs.updated_at, theirs.project.timezone),
         name=theirs.name,

@@ -63,8 +63,8 @@ def _members(audiences: list[Any]) -> dict[int, int] | None:
 
 
 def _listed(count: int) -> str:
-    said = ngettext("a list of %(count)s person", "a list of %(count)s people", count)
-    return said % {"count": f"{count:,}"}
+    text = ngettext("a list of %(count)s person", "a list of %(count)s people", count)
+    return text % {"count": f"{count:,}"}
 
 
 def _half(stands: filling.Standing) -> str:

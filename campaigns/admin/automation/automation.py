@@ -174,8 +174,8 @@ class AutomationPage(Page):
         dialog=ask(gettext_lazy("Turn on?"), form=TurnOnDialog, button=gettext_lazy("Turn on")),
     )
     def turn_on(self, request: HttpRequest, form: TurnOnDialog, object_id: str) -> HttpResponse:
-        said = _("“%(name)s” is on: its events are answered from now on.")
-        return _moved(request, form, control.turn_on, said)
+        text = _("“%(name)s” is on: its events are answered from now on.")
+        return _moved(request, form, control.turn_on, text)
 
     @action(
         description=gettext_lazy("Pause"),

@@ -58,8 +58,8 @@ class TurnOnDialog(OfAutomation):
         if looked_at and looked_at != self.initial["looked_at"]:
             self.data = self.data.copy()  # type: ignore[attr-defined]
             self.data["looked_at"] = self.initial["looked_at"]  # type: ignore[index]
-            said = _("It is not on. Something has changed since: check it again, then turn it on.")
-            self.add_error(None, said)
+            text = _("It is not on. Something has changed since: check it again, then turn it on.")
+            self.add_error(None, text)
         return looked_at
 
 

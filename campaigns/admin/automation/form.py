@@ -114,11 +114,11 @@ def _shown(automation: Automation) -> dict[str, Any]:
 
 
 def _others(theirs: Automation) -> str:
-    said = _(
+    text = _(
         "{who} saved this automation on {when}, while you were editing. Theirs: {sentence} Yours "
         "is below and not saved yet. Save again to keep yours."
     )
-    return said.format(
+    return text.format(
         who=audit.who_changed(theirs),
         when=short(theirs.updated_at, theirs.project.timezone),
         sentence=sentence(theirs),

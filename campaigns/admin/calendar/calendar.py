@@ -293,8 +293,8 @@ def _line(line: Line, span: Span, *, may_move: bool, in_full: bool) -> Shown:
     others = [_shown(one, span, may_move=may_move) for one in rest]
     each = [first, *others] if in_full else []
     url = page_url(line.first.campaign)
-    said = ngettext("%(count)s moved", "%(count)s moved", moved) % {"count": moved} if moved else ""
-    return replace(first, url=url, move_url="", times=line.times, each=each, moved=said)
+    text = ngettext("%(count)s moved", "%(count)s moved", moved) % {"count": moved} if moved else ""
+    return replace(first, url=url, move_url="", times=line.times, each=each, moved=text)
 
 
 def _day(

@@ -30,10 +30,10 @@ class Line:
             return ""
         count = 1 + len(self.others)
         if self._is_hourly:
-            said = ngettext("every hour, %(count)s time", "every hour, %(count)s times", count)
+            text = ngettext("every hour, %(count)s time", "every hour, %(count)s times", count)
         else:
-            said = ngettext("%(count)s time", "%(count)s times", count)
-        return said % {"count": count}
+            text = ngettext("%(count)s time", "%(count)s times", count)
+        return text % {"count": count}
 
     @property
     def _is_hourly(self) -> bool:

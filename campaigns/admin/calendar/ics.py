@@ -42,13 +42,13 @@ def written(
 
 def _missing(entries: Entries) -> Iterator[str]:
     if entries.ends:
-        said = _(
+        text = _(
             "What is expected of series from %(when)s on is left out: there is too much of it."
         )
-        yield said % {"when": in_zone(entries.ends, "UTC")}
+        yield text % {"when": in_zone(entries.ends, "UTC")}
     if entries.runs_end:
-        said = _("Runs from %(when)s on are left out: there are too many of them.")
-        yield said % {"when": in_zone(entries.runs_end, "UTC")}
+        text = _("Runs from %(when)s on are left out: there are too many of them.")
+        yield text % {"when": in_zone(entries.runs_end, "UTC")}
 
 
 def _event(

@@ -89,29 +89,29 @@ class Met:
         found = self.moved.slower if self.moved else []
         mine = [one for one in found if one.planned.campaign.project_id == self.run.project_id]
         for one in mine[:NEIGHBOURS_NAMED]:
-            said = _("“%(campaign)s” would end %(later)s later, about %(when)s.")
-            yield said % {
+            text = _("“%(campaign)s” would end %(later)s later, about %(when)s.")
+            yield text % {
                 "campaign": one.planned.campaign,
                 "later": in_words(one.later),
                 "when": self._local(one.ends_at),
             }
         if more := len(found) - len(mine[:NEIGHBOURS_NAMED]):
-            said = ngettext(
+            text = ngettext(
                 "%(count)s more would end later.", "%(count)s more would end later.", more
             )
-            yield said % {"count": more}
+            yield text % {"count": more}
 
     def _too_late(self) -> str:
         """For whom the rate is too low; who would wake too late is said with the quiet hours."""
         if self.moved is None:
             return ""
         count = self.moved.goes.skipped.get(Skip.EXPIRED, 0)
-        said = ngettext(
+        text = ngettext(
             "For %(count)s message it would be too late: it expires before its turn.",
             "For %(count)s messages it would be too late: they expire before their turn.",
             count,
         )
-        return said % {"count": f"{count:,}"} if count else ""
+        return text % {"count": f"{count:,}"} if count else ""
 
     def _quiet(self) -> str:
         if self.reach is None or not self.reach.devices:

@@ -224,22 +224,22 @@ class CampaignPage(Page):
         except Campaign.DoesNotExist:
             return refused(request, form, _("It has been deleted in the meantime."))
         enqueue_on_commit(tasks.advance, run_id=run.pk)
-        said = _("Launched “%(campaign)s” as run %(number)d.")
+        text = _("Launched “%(campaign)s” as run %(number)d.")
         if run.state == Run.State.SCHEDULED:
-            said = _("“%(campaign)s” is scheduled as run %(number)d: %(when)s.")
+            text = _("“%(campaign)s” is scheduled as run %(number)d: %(when)s.")
             if run.hour is not None:
-                said = _(
+                text = _(
                     "“%(campaign)s” is scheduled as run %(number)d. It begins when it is that time "
                     "in the first zone of all: %(when)s."
                 )
                 if run.local_time and run.local_time.best_hour:
-                    said = _(
+                    text = _(
                         "“%(campaign)s” is scheduled as run %(number)d. It begins when the day "
                         "begins in the first zone of all: %(when)s."
                     )
         when = in_zone(run.scheduled_at, run.project.timezone)
-        said %= {"campaign": form.campaign, "number": run.pk, "when": when}
-        return done(request, said, to=page_url(run))
+        text %= {"campaign": form.campaign, "number": run.pk, "when": when}
+        return done(request, text, to=page_url(run))
 
     @action(
         description=gettext_lazy("Rehearse"),
@@ -261,9 +261,9 @@ class CampaignPage(Page):
         except Campaign.DoesNotExist:
             return refused(request, form, _("It has been deleted in the meantime."))
         enqueue_on_commit(tasks.advance, run_id=made.run_id)
-        said = _("Rehearsal %(number)d of “%(campaign)s” has begun. No phone gets anything.")
-        said %= {"number": made.pk, "campaign": form.campaign}
-        return done(request, said, to=rehearsal_url(made))
+        text = _("Rehearsal %(number)d of “%(campaign)s” has begun. No phone gets anything.")
+        text %= {"number": made.pk, "campaign": form.campaign}
+        return done(request, text, to=rehearsal_url(made))
 
     @action(
         description=gettext_lazy("Stop repeating"),
@@ -289,8 +289,8 @@ class CampaignPage(Page):
         ),
     )
     def pause_series(self, request: HttpRequest, form: PauseDialog, object_id: str) -> HttpResponse:
-        said = _("“%(campaign)s” is paused: what comes due is left out until you let it go on.")
-        return _changed_series(request, form, control.pause_series, said)
+        text = _("“%(campaign)s” is paused: what comes due is left out until you let it go on.")
+        return _changed_series(request, form, control.pause_series, text)
 
     @action(
         description=gettext_lazy("Go on repeating"),
@@ -305,8 +305,8 @@ class CampaignPage(Page):
     def resume_series(
         self, request: HttpRequest, form: ResumeDialog, object_id: str
     ) -> HttpResponse:
-        said = _("“%(campaign)s” goes on repeating.")
-        return _changed_series(request, form, control.resume_series, said)
+        text = _("“%(campaign)s” goes on repeating.")
+        return _changed_series(request, form, control.resume_series, text)
 
     @copying(
         gettext_lazy("Duplicate this campaign?"),

@@ -138,5 +138,5 @@ def onward(request: HttpRequest, campaign: Campaign) -> HttpResponseRedirect:
 def say_if_twice(request: HttpRequest, campaign: Campaign, form: Any) -> None:
     if getattr(form, "twice", False):
         words = {"time": in_zone(campaign.at, campaign.timezone)}
-        said = _("%(time)s occurs twice that night; the first one is used.") % words
-        messages.info(request, said)
+        text = _("%(time)s occurs twice that night; the first one is used.") % words
+        messages.info(request, text)

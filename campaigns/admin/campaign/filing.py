@@ -123,8 +123,8 @@ def archive_many(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> H
         )
     filed = filing.archive(queryset, by=actor(request), now=timezone.now())
     if filed.kept:
-        said = _("Not archived because a run is not finished: %(names)s.")
-        messages.warning(request, said % {"names": named(filed.kept)})
+        text = _("Not archived because a run is not finished: %(names)s.")
+        messages.warning(request, text % {"names": named(filed.kept)})
     return _told(request, _("Archived: %(names)s."), filed.done)
 
 

@@ -237,8 +237,8 @@ def _every(posted: Any) -> int:
     """Raises ValidationError."""
     every = _whole(posted, "every", MOST_EVERY) if posted.get("every") else 1
     if not every:
-        said = _("Every so many: write a whole number from 1 to %(most)s.")
-        raise ValidationError(said % {"most": MOST_EVERY})
+        text = _("Every so many: write a whole number from 1 to %(most)s.")
+        raise ValidationError(text % {"most": MOST_EVERY})
     return every
 
 
@@ -299,8 +299,8 @@ def holidays_of_file(file: UploadedFile[Any] | None, today: date) -> holidays.Ta
         # Of one that is too large, enough to be refused.
         text = file.read(holidays.LONGEST + 1).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        said = _("This is no calendar file (.ics): it is no UTF-8 text. Save it as UTF-8.")
-        raise ValidationError(said) from error
+        message = _("This is no calendar file (.ics): it is no UTF-8 text. Save it as UTF-8.")
+        raise ValidationError(message) from error
     try:
         return holidays.take(text, today)
     except ValueError as error:

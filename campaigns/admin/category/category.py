@@ -52,8 +52,8 @@ def _in_words(counts: dict[str, int] | None, category: Category) -> str:
     if counts is None:
         return _("too many to count")
     count = counts.get(category.slug, 0)
-    said = ngettext("%(count)s person", "%(count)s people", count)
-    return said % {"count": f"{count:,}"} if count else "–"
+    text = ngettext("%(count)s person", "%(count)s people", count)
+    return text % {"count": f"{count:,}"} if count else "–"
 
 
 class CategoryList(PlainChangeList):
@@ -158,8 +158,8 @@ class CategoryPage(Page):
             changed = form.write()
             if changed:
                 self.record(request, "changed", form.category, changes=changed)
-        said = _("The kind is changed.") if changed else _("Nothing was changed.")
-        return done(request, said, to=page_url(form.category))
+        text = _("The kind is changed.") if changed else _("Nothing was changed.")
+        return done(request, text, to=page_url(form.category))
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> dict[str, Any]:
         return {} if obj else {"slug": ["name"]}

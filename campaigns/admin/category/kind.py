@@ -49,10 +49,10 @@ class KindDialog(Dialog):
     def clean_kind(self) -> str:
         chosen: str = self.cleaned_data["kind"]
         if chosen != Category.Kind.MARKETING and self.category.has_caps:
-            said = _(
+            text = _(
                 "It has caps of its own, and only a marketing category does. Empty them first."
             )
-            raise forms.ValidationError(said)
+            raise forms.ValidationError(text)
         return chosen
 
     @cached_property

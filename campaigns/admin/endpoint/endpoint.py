@@ -171,8 +171,8 @@ class EndpointPage(Page):
         count = call.again(call.failed(endpoint), now=timezone.now())
         outbox.ring()
         self.record(request, "replayed", endpoint, calls=count)
-        said = ngettext("%(count)s is sent again.", "%(count)s are sent again.", count)
-        return done(request, said % {"count": f"{count:,}"}, to=page_url(endpoint))
+        text = ngettext("%(count)s is sent again.", "%(count)s are sent again.", count)
+        return done(request, text % {"count": f"{count:,}"}, to=page_url(endpoint))
 
     @action(
         description=gettext_lazy("New secret"),
@@ -194,9 +194,9 @@ class EndpointPage(Page):
         try:
             secret = endpoint.rotate(at_once=at_once, now=timezone.now())
         except Endpoint.StillSigns:
-            said = _("The secret before this one still signs, as was promised: until %(when)s.")
+            text = _("The secret before this one still signs, as was promised: until %(when)s.")
             when = in_zone(endpoint.before_ends_at, endpoint.project.timezone)
-            return refused(request, form, said % {"when": when})
+            return refused(request, form, text % {"when": when})
         self.record(request, "replaced the secret of", endpoint)
         return log.made(request, endpoint, secret)
 

@@ -62,8 +62,8 @@ def _until(one: Call, endpoint: Endpoint, first: Call | None) -> str:
     at = one.next_at if one.is_test else _due_at(one, endpoint)
     if at <= timezone.now():
         return ""
-    said = _("tried again at %(when)s") if one.tries else _("tried at %(when)s")
-    return said % {"when": in_zone(at, endpoint.project.timezone, seconds=True)}
+    text = _("tried again at %(when)s") if one.tries else _("tried at %(when)s")
+    return text % {"when": in_zone(at, endpoint.project.timezone, seconds=True)}
 
 
 def _due_at(one: Call, endpoint: Endpoint) -> datetime:

@@ -30,11 +30,11 @@ class UploadForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         if not settings.IMAGES_URL:
-            said = _(
+            text = _(
                 "Phones would not find it: an engineer sets PUBLIC_URL (or IMAGES_URL) to the "
                 "https address of this installation first."
             )
-            raise ValidationError(said)
+            raise ValidationError(text)
         return super().clean() or {}
 
 

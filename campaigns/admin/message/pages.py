@@ -156,15 +156,15 @@ def cancel(request: HttpRequest, name: str) -> HttpResponse:
         return _too_late(request)
     about = f"message {message.id}"
     audit.record(actor(request), gettext_noop("cancelled"), about, project=chosen(request))
-    said = _("What had not left of message %(id)s is cancelled.") % {"id": message.id}
-    return done(request, said, to=page)
+    text = _("What had not left of message %(id)s is cancelled.") % {"id": message.id}
+    return done(request, text, to=page)
 
 
 def _asked(request: HttpRequest, message: Message) -> HttpResponse:
     if not _waits(outcome.of_call_or_one(message)):
         return _too_late(request)
-    said = _("What has not left yet is not sent. It cannot be undone.")
-    asked = {"title": _("Cancel message %(id)s?") % {"id": message.id}, "description": said}
+    text = _("What has not left yet is not sent. It cannot be undone.")
+    asked = {"title": _("Cancel message %(id)s?") % {"id": message.id}, "description": text}
     context = {"dialog": asked, "form_submit_text": _("Cancel the message")}
     return render(request, DRAWN, {**context, "form": FinalDialog(request)})  # type: ignore[arg-type]
 

@@ -135,11 +135,11 @@ def _why(one: Import) -> tuple[str, str]:
         case Import.State.STOPPED:
             return _("It was stopped before its end."), _("Go on with it, or delete it.")
         case Import.State.CHECKED:
-            said = _("It is checked, and nothing of it was imported yet.")
-            return said, _("Look at what it would do, and start it or delete it.")
-    said = ngettext("%(count)s row was refused.", "%(count)s rows were refused.", one.refused)
+            text = _("It is checked, and nothing of it was imported yet.")
+            return text, _("Look at what it would do, and start it or delete it.")
+    text = ngettext("%(count)s row was refused.", "%(count)s rows were refused.", one.refused)
     step = _("Download the refused rows, correct them, and import that file.")
-    return said % {"count": f"{one.refused:,}"}, step
+    return text % {"count": f"{one.refused:,}"}, step
 
 
 def _endpoints(project: Project, now: datetime) -> Iterator[Need]:

@@ -126,12 +126,12 @@ def _revisions(run: Run) -> list[tuple[str, Any]]:
 
 
 def _only(number: int, devices: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "Only revision %(number)d: %(count)s device",
         "Only revision %(number)d: %(count)s devices",
         devices,
     )
-    return said % {"number": number, "count": f"{devices:,}"}
+    return text % {"number": number, "count": f"{devices:,}"}
 
 
 def _choices(texts: list[str]) -> list[tuple[str, Any]]:
@@ -169,5 +169,5 @@ class Corrects:
             return refused(request, form, error.messages[0])
         if not filling.at_once(made.audience):
             enqueue_on_commit(tasks.fill_list, audience_id=made.audience.pk)
-        said = _("“{name}” is a draft. Put its text right, then launch it.").format(name=made)
-        return done(request, said, to=f"{page_url(made)}?step=what")
+        message = _("“{name}” is a draft. Put its text right, then launch it.").format(name=made)
+        return done(request, message, to=f"{page_url(made)}?step=what")

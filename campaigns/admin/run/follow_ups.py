@@ -336,8 +336,8 @@ class FromRuns:
         run, chosen = form.run, form.cleaned_data["who"]
         name = _("Run %(number)d: %(who)s") % {"number": run.pk, "who": form.labels[chosen]}
         made = self._listed(request, run, name, run_lists.rule(run, chosen))
-        said = _("“{name}”: {who}.").format(name=made, who=_size(made))
-        return done(request, said, to=page_url(made))
+        text = _("“{name}”: {who}.").format(name=made, who=_size(made))
+        return done(request, text, to=page_url(made))
 
     def _listed(self, request: HttpRequest, run: Run, name: str, tree: dict[str, Any]) -> Audience:
         made = filling.begin(run.project_id, name, tree, run=run)
@@ -348,8 +348,8 @@ class FromRuns:
 
 
 def _made(request: HttpRequest, twin: Campaign, goes_to: str) -> HttpResponse:
-    said = _("“{name}” goes to {who}. Look at it, then launch it.")
-    return done(request, said.format(name=twin, who=goes_to), to=page_url(twin))
+    text = _("“{name}” goes to {who}. Look at it, then launch it.")
+    return done(request, text.format(name=twin, who=goes_to), to=page_url(twin))
 
 
 def _size(made: Audience) -> str:

@@ -239,8 +239,8 @@ def verdict(run: Run, progress: reports.Progress) -> str:
     if run.unfinished:
         return ""
     if run.state == Run.State.CANCELLED and not totals.planned:
-        said = _("It was cancelled before recipients were chosen. Nothing was sent.")
-        return f"{said} {run.detail}" if series.left_out(run) else said
+        text = _("It was cancelled before recipients were chosen. Nothing was sent.")
+        return f"{text} {run.detail}" if series.left_out(run) else text
     if not totals.planned:
         return _("Nobody matched the audience, so nothing was sent.")
     if run.state == Run.State.CANCELLED:
@@ -254,19 +254,19 @@ def verdict(run: Run, progress: reports.Progress) -> str:
     }
     if not of:
         return _("Everyone was skipped, so FCM was not asked for anybody.")
-    said = _("FCM accepted %(accepted)s of %(planned)s: %(share)s %%.") % words
-    return f"{said} {_skipped(totals)}".strip().replace(" %", "\u00a0%")
+    text = _("FCM accepted %(accepted)s of %(planned)s: %(share)s %%.") % words
+    return f"{text} {_skipped(totals)}".strip().replace(" %", "\u00a0%")
 
 
 def _skipped(totals: sums.Totals) -> str:
     if not totals.skipped:
         return ""
-    said = ngettext(
+    text = ngettext(
         "%(count)s more was skipped: FCM was not asked for it.",
         "%(count)s more were skipped: FCM was not asked for them.",
         totals.skipped,
     )
-    return said % {"count": f"{totals.skipped:,}"}
+    return text % {"count": f"{totals.skipped:,}"}
 
 
 def _bars(totals: sums.Totals) -> list[tuple[str, int]]:

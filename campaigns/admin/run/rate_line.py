@@ -150,16 +150,16 @@ def _plan_said(course: Course | None, run: Run, drawn: timedelta) -> str:
     time = in_zone(course.ends_at, run.project.timezone, seconds=lasts < timedelta(hours=1))
     told = {"count": f"{course.sent:,}", "time": time}
     if course.exact:
-        said = _("Dashed: as foreseen when it began. %(count)s messages, the last at %(time)s.")
+        text = _("Dashed: as foreseen when it began. %(count)s messages, the last at %(time)s.")
     else:
-        said = _(
+        text = _(
             "Dashed: as foreseen when it began. About %(count)s messages, the last at about "
             "%(time)s."
         )
     if drawn < lasts and run.finished_at is None:
         more = _("More of it is drawn as the run goes on.")
-        said = f"{said} {more}"
-    return said % told
+        text = f"{text} {more}"
+    return text % told
 
 
 def _mean(run: Run, line: Timeline) -> float:

@@ -133,14 +133,14 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         cancelled = obj.state == Run.State.CANCELLED
         done = obj.accepted if cancelled else obj.planned - obj.waiting
         part = share(done, obj.planned)
-        said = (
+        text = (
             _("Cancelled: %(share)s %% had been accepted") if cancelled else _("%(share)s %% done")
         )
         return format_html(
             '<span class="c-meter"><progress max="100" value="{}" aria-label="{}">'
             "</progress><span>{} %</span></span>",
             width(done, obj.planned),
-            said % {"share": part},
+            text % {"share": part},
             part,
         )
 
@@ -274,8 +274,8 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         run = Run.objects.select_related("campaign__project").get(pk=object_id)
         twin = run.campaign.duplicate()
         self.record(request, "created", twin, copied_from=run.campaign_id)
-        said = _("“{name}” is a copy. Change what you like.").format(name=twin)
-        return done(request, said, to=page_url(twin))
+        text = _("“{name}” is a copy. Change what you like.").format(name=twin)
+        return done(request, text, to=page_url(twin))
 
 
 def _much(picture: dict[str, Any]) -> bool:

@@ -61,12 +61,12 @@ class SnippetPage(TextPage):
     @display(description=gettext_lazy("used by"), ordering="use_count")
     def used(self, obj: Any) -> str:
         count = obj.use_count
-        said = ngettext("%(n)s template", "%(n)s templates", count)
-        return said % {"n": f"{count:,}"} if count else "–"
+        text = ngettext("%(n)s template", "%(n)s templates", count)
+        return text % {"n": f"{count:,}"} if count else "–"
 
     def used_by(self, obj: Snippet) -> list[str]:
-        said = _("the template “%(name)s”")
-        return [said % {"name": one.name} for one in snippet_users.find_users(obj).templates[:10]]
+        text = _("the template “%(name)s”")
+        return [text % {"name": one.name} for one in snippet_users.find_users(obj).templates[:10]]
 
     def as_posted(self, row: Snippet) -> dict[str, str]:
         return as_posted(row)

@@ -110,8 +110,8 @@ class Translations:
             revision.open_for_change(Template, template.pk)
             template.refresh_from_db()
             if not _is_newest(posted.get("seen", ""), template):
-                said = _("Somebody saved this template in the meantime. Look at the file again.")
-                messages.error(request, said)
+                text = _("Somebody saved this template in the meantime. Look at the file again.")
+                messages.error(request, text)
                 return None
             try:
                 proposal = upload_changes.propose(
@@ -132,8 +132,8 @@ class Translations:
                 texts=len(proposal.changes),
             )
         count = len(proposal.changes)
-        said = ngettext("%(n)s text was saved.", "%(n)s texts were saved.", count)
-        messages.success(request, said % {"n": count})
+        text = ngettext("%(n)s text was saved.", "%(n)s texts were saved.", count)
+        messages.success(request, text % {"n": count})
         return HttpResponseRedirect(page_url(template))
 
     # --- Both ----------------------------------------------------------------------------------

@@ -96,9 +96,9 @@ class TemplatePage(TextPage):
     @display(description=gettext_lazy("languages"))
     def languages(self, obj: Template) -> str:
         tags = sorted(obj.locales)
-        said = ", ".join([_("main text"), *tags[:LANGUAGES_SHOWN]])
+        text = ", ".join([_("main text"), *tags[:LANGUAGES_SHOWN]])
         more = len(tags) - LANGUAGES_SHOWN
-        return _("%(some)s and %(more)s more") % {"some": said, "more": more} if more > 0 else said
+        return _("%(some)s and %(more)s more") % {"some": text, "more": more} if more > 0 else text
 
     @display(description=gettext_lazy("used by"), ordering="user_count")
     def used(self, obj: Any) -> str:

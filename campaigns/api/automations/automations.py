@@ -89,8 +89,8 @@ class AutomationById(WritableRowView[Automation]):
     def held(self, pk: int) -> Automation:
         automation = super().held(pk)
         if self.request.method == "DELETE" and automation.state != Automation.State.DRAFT:
-            said = "Only a draft can be deleted. Archive it instead."
-            raise Problem(HTTPStatus.CONFLICT, said, kind="in-use")
+            text = "Only a draft can be deleted. Archive it instead."
+            raise Problem(HTTPStatus.CONFLICT, text, kind="in-use")
         return automation
 
 

@@ -161,8 +161,8 @@ class EndpointSecret(OfEndpoint):
         at_once = self.given(NewSecretSerializer)["at_once"]
         endpoint = self.endpoint(pk)
         if endpoint.via != Endpoint.Via.WEBHOOK:
-            said = "Only what is sent to webhooks is signed."
-            raise Problem(HTTPStatus.CONFLICT, said, kind="unsigned")
+            text = "Only what is sent to webhooks is signed."
+            raise Problem(HTTPStatus.CONFLICT, text, kind="unsigned")
         with transaction.atomic():
             secret = _rotated(endpoint, at_once)
             audit.record(self.actor, "replaced the secret of", endpoint, project=self.project)
@@ -174,9 +174,9 @@ def _rotated(endpoint: Endpoint, at_once: bool) -> str:
         return endpoint.rotate(at_once=at_once, now=timezone.now())
     except Endpoint.StillSigns as error:
         endpoint.refresh_from_db()
-        said = (
+        text = (
             "The secret before this one signs until "
             f"{outbox.written(endpoint.before_ends_at or timezone.now())}, as was promised. Make "
             'another after that, or send {"at_once": true} to end both now.'
         )
-        raise Problem(HTTPStatus.CONFLICT, said, kind="still-signs") from error
+        raise Problem(HTTPStatus.CONFLICT, text, kind="still-signs") from error

@@ -85,8 +85,8 @@ class RunCorrect(ApiView):
 
 def _revisions(run: Run, number: int | None) -> list[int]:
     if number is not None and number > run.revision:
-        said = f"There is no revision {number}; the newest is {run.revision}."
-        raise serializers.ValidationError({"revision": said})
+        text = f"There is no revision {number}; the newest is {run.revision}."
+        raise serializers.ValidationError({"revision": text})
     return [] if number is None else [number]
 
 
@@ -96,10 +96,10 @@ def _variant(run: Run, letter: str | None) -> int | None:
     launched = as_launched(run)
     if NUMBERS[letter] not in launched:
         known = ", ".join(map(name_of, launched))
-        said = f"There is no variant {letter} in this run. Use one of {known}."
+        text = f"There is no variant {letter} in this run. Use one of {known}."
         if not has_variants(run):
-            said = "This run has no variants. Leave it out."
-        raise serializers.ValidationError({"variant": said})
+            text = "This run has no variants. Leave it out."
+        raise serializers.ValidationError({"variant": text})
     return NUMBERS[letter] if has_variants(run) else None
 
 
@@ -109,5 +109,5 @@ def _refuse_unknown(run: Run, text: str, **which: Any) -> None:
     read = correcting.texts_of(run, **which)
     if text not in read:
         known = ", ".join([EVERY, *read])
-        said = f"Nobody read this text. Use one of {known}."
-        raise serializers.ValidationError({"text": said})
+        message = f"Nobody read this text. Use one of {known}."
+        raise serializers.ValidationError({"text": message})

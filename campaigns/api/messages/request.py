@@ -231,8 +231,8 @@ class MessageSerializer(StrictSerializer):
 
     def validate_article(self, article: str) -> str:
         if (size := len(article.encode())) > MOST_OF_ARTICLE:
-            said = f"At most {MOST_OF_ARTICLE:,} bytes; it has {size:,}."
-            raise serializers.ValidationError(said)
+            text = f"At most {MOST_OF_ARTICLE:,} bytes; it has {size:,}."
+            raise serializers.ValidationError(text)
         return article
 
     @classmethod

@@ -155,12 +155,12 @@ class Quota(ApiView):
             return None
         campaign = Campaign.objects.filter(project=self.project, pk=asked["campaign"]).first()
         if campaign is None:
-            said = f"There is no campaign {asked['campaign']} in this project."
-            raise ValidationError({"campaign": said})
+            text = f"There is no campaign {asked['campaign']} in this project."
+            raise ValidationError({"campaign": text})
         of_it = of_campaign(campaign, asked.get("at"), there, now)
         if of_it is None:
-            said = "Its people could not be counted in time. Give messages and at instead."
-            raise ValidationError({"campaign": said})
+            text = "Its people could not be counted in time. Give messages and at instead."
+            raise ValidationError({"campaign": text})
         return self._outcome(delays.with_another(of_it, there, now, of=campaign))
 
     def _outcome(self, outcome: Outcome) -> dict[str, Any]:

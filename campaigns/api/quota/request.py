@@ -35,13 +35,13 @@ class QuotaAsked(serializers.Serializer[Any]):
 
     def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
         if "campaign" in asked and "messages" in asked:
-            said = "Leave it out: the campaign says how many."
-            raise serializers.ValidationError({"messages": said})
+            text = "Leave it out: the campaign says how many."
+            raise serializers.ValidationError({"messages": text})
         if "messages" in asked and "at" not in asked:
             raise serializers.ValidationError({"at": "Say when they are sent."})
         if "at" in asked and "campaign" not in asked and "messages" not in asked:
-            said = "Give it with a campaign, or with messages."
-            raise serializers.ValidationError({"at": said})
+            text = "Give it with a campaign, or with messages."
+            raise serializers.ValidationError({"at": text})
         return asked
 
     def _near(self, day: date) -> None:

@@ -46,8 +46,8 @@ def _sql(op: str, value: Any) -> Sql:
 
 def _words(op: str, value: Any, names: Names) -> str:
     most = value["most"]
-    said = ngettext("at most {count} person", "at most {count} people", most)
-    clause = said.format(count=f"{most:,}")
+    text = ngettext("at most {count} person", "at most {count} people", most)
+    clause = text.format(count=f"{most:,}")
     seed = value.get("seed", "")
     return _("{clause} (draw “{seed}”)").format(clause=clause, seed=seed) if seed else clause
 

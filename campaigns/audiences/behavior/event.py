@@ -55,8 +55,8 @@ def _problem(op: str, value: Any) -> str:
     if not isinstance(value, dict) or "name" not in value:
         return _("must be such as %(example)s.") % {"example": EXAMPLE}
     if extra := set(value) - {*KEYS, KEPT}:
-        said = _("unknown key “%(key)s”. Use %(known)s.")
-        return said % {"key": str(min(extra))[:50], "known": ", ".join(KEYS)}
+        text = _("unknown key “%(key)s”. Use %(known)s.")
+        return text % {"key": str(min(extra))[:50], "known": ", ".join(KEYS)}
     return (
         _event_name_problem(value["name"])
         or _times_problem(value.get("at_least", 1))
@@ -84,8 +84,8 @@ def _property_problem(name: Any) -> str:
 
 def _times_problem(times: Any) -> str:
     whole = isinstance(times, int) and not isinstance(times, bool)
-    said = _("“at_least” must be a whole number from 1 to %(most)s.") % {"most": MOST_TIMES}
-    return "" if whole and 1 <= times <= MOST_TIMES else said
+    text = _("“at_least” must be a whole number from 1 to %(most)s.") % {"most": MOST_TIMES}
+    return "" if whole and 1 <= times <= MOST_TIMES else text
 
 
 def _within_problem(within: Any) -> str:
@@ -95,8 +95,8 @@ def _within_problem(within: Any) -> str:
 
 def where_problem(where: Any) -> str:
     if not isinstance(where, list) or len(where) > MOST_CONDITIONS:
-        said = _("“where” must be a list of at most %(most)s conditions on properties.")
-        return said % {"most": MOST_CONDITIONS}
+        text = _("“where” must be a list of at most %(most)s conditions on properties.")
+        return text % {"most": MOST_CONDITIONS}
     return next((problem for one in where if (problem := _condition_problem(one))), "")
 
 
@@ -108,22 +108,22 @@ def _condition_problem(condition: Any) -> str:
     if problem := _property_problem(condition.get("property")):
         return problem
     if not isinstance(op, str):
-        said = _("“op” is missing in “where”, or is not a text. Use one of %(allowed)s.")
-        return said % {"allowed": ", ".join(COMPARED)}
+        text = _("“op” is missing in “where”, or is not a text. Use one of %(allowed)s.")
+        return text % {"allowed": ", ".join(COMPARED)}
     if op not in COMPARED:
-        said = _("“%(op)s” cannot be used with a property. Use one of %(allowed)s.")
-        return said % {"op": op[:50], "allowed": ", ".join(COMPARED)}
+        text = _("“%(op)s” cannot be used with a property. Use one of %(allowed)s.")
+        return text % {"op": op[:50], "allowed": ", ".join(COMPARED)}
     if op in ("exists", "not_exists"):
         return "" if value in (None, "", True) else _("%(op)s takes no value.") % {"op": op}
     if op in MANY:
         counted = isinstance(value, list) and 1 <= len(value) <= MOST_VALUES
-        said = _("%(op)s takes a list of 1 to %(most)s texts, numbers or true/false.")
+        text = _("%(op)s takes a list of 1 to %(most)s texts, numbers or true/false.")
         fits = counted and all(map(_is_scalar, value or []))
-        return "" if fits else said % {"op": op, "most": MOST_VALUES}
+        return "" if fits else text % {"op": op, "most": MOST_VALUES}
     if op in COMPARE:
         return "" if _is_number(value) else _("%(op)s takes a number.") % {"op": op}
-    said = _("%(op)s takes a text of at most %(most)s characters, a number or true/false.")
-    return "" if _is_scalar(value) else said % {"op": op, "most": MAX_TEXT}
+    text = _("%(op)s takes a text of at most %(most)s characters, a number or true/false.")
+    return "" if _is_scalar(value) else text % {"op": op, "most": MAX_TEXT}
 
 
 def _is_number(value: Any) -> bool:
@@ -288,10 +288,10 @@ def _shown(seen: str, zone: str) -> str:
     times, last = json.loads(seen or "[0, null]")
     if not times:
         return _("it never happened")
-    said = ngettext("it happened {count} time, on {last}",
+    text = ngettext("it happened {count} time, on {last}",
                     "it happened {count} times, last on {last}", times)  # fmt: skip
     moment = parse_datetime(last)
-    return said.format(count=f"{times:,}", last=short(moment, zone) if moment else last)
+    return text.format(count=f"{times:,}", last=short(moment, zone) if moment else last)
 
 
 KIND = Kind(

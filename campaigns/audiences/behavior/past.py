@@ -83,8 +83,8 @@ def _problem(op: str, value: Any) -> str:
     if not isinstance(value, dict) or "outcome" not in value:
         return _('must be such as {"outcome": "accepted", "run": "last"}.')
     if extra := set(value) - KEYS - set(FOUND_OUT):
-        said = _("unknown key “%(key)s”. Use %(known)s.")
-        return said % {"key": str(min(extra))[:50], "known": ", ".join(sorted(KEYS))}
+        text = _("unknown key “%(key)s”. Use %(known)s.")
+        return text % {"key": str(min(extra))[:50], "known": ", ".join(sorted(KEYS))}
     if value["outcome"] not in list(OUTCOMES):
         return _("“outcome” must be one of %(known)s.") % {"known": ", ".join(OUTCOMES)}
     return (
@@ -138,11 +138,11 @@ def _variant_problem(value: dict[str, Any]) -> str:
     known = isinstance(value["variant"], str) and value["variant"] in group.NUMBERS
     if known and is_id(value.get("run")) and value["outcome"] in WITH_VARIANT:
         return ""
-    said = _(
+    text = _(
         "“variant” must be one of %(known)s, and can only be used with the id of a run and with "
         "planned, accepted, in_inbox, rejected, skipped and unknown."
     )
-    return said % {"known": ", ".join(group.NUMBERS)}
+    return text % {"known": ", ".join(group.NUMBERS)}
 
 
 def _runs_problem(value: dict[str, Any]) -> str:
@@ -379,10 +379,10 @@ def _shown(seen: str, zone: str) -> str:
     count, newest, ends, *told = json.loads(seen) or (0, None, None)
     if not count:
         return _("was in none of these runs")
-    said = ", ".join(dict.fromkeys(map(_end, ends or [])))
+    text = ", ".join(dict.fromkeys(map(_end, ends or [])))
     if told:
-        said = f"{said}; {reported.shown(*told)}"
-    in_newest = _("run {run}: {ends}").format(run=newest, ends=said)
+        text = f"{text}; {reported.shown(*told)}"
+    in_newest = _("run {run}: {ends}").format(run=newest, ends=text)
     more = ngettext("was in {count} run", "was in {count} runs", count).format(count=count)
     return in_newest if count == 1 else f"{more}; {in_newest}"
 

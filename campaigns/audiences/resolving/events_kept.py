@@ -40,11 +40,11 @@ class Kept:
         asked = parse_duration(leaf["value"]["within"])
         if asked is None or asked <= self.span:
             return ""
-        said = _(
+        text = _(
             "%(rule)s: events are kept only since %(date)s. Use a shorter time, or keep events "
             "for longer."
         )
-        return said % {"rule": in_words(leaf), "date": self.day}
+        return text % {"rule": in_words(leaf), "date": self.day}
 
 
 def kept(project_id: int, tree: Leaf) -> Kept | None:

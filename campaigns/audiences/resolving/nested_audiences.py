@@ -51,12 +51,12 @@ class Nest:
         if pk not in self.read:
             self.read[pk] = self._looked_up(pk)
         if len(self.read) > MOST_AUDIENCES:
-            said = _("at most %(most)s audiences can be used in one another.")
-            raise ValidationError({"rules": said % {"most": MOST_AUDIENCES}})
+            text = _("at most %(most)s audiences can be used in one another.")
+            raise ValidationError({"rules": text % {"most": MOST_AUDIENCES}})
         if pk in inside:
-            said = _("an audience cannot contain itself, and this one would, through audience "
+            text = _("an audience cannot contain itself, and this one would, through audience "
             "%(id)s. Remove that rule.")  # fmt: skip
-            raise ValidationError({"rules": said % {"id": pk}})
+            raise ValidationError({"rules": text % {"id": pk}})
         return self.expanded(self.read[pk], (*inside, pk))
 
     def _looked_up(self, pk: int) -> Leaf:
@@ -68,8 +68,8 @@ class Nest:
             )
             row = cursor.fetchone()
         if row is None:
-            said = _("there is no audience %(id)s in this project.")
-            raise ValidationError({"rules": said % {"id": pk}})
+            text = _("there is no audience %(id)s in this project.")
+            raise ValidationError({"rules": text % {"id": pk}})
         name, kind, rules = row
         return {"field": "list", "op": "eq", "value": pk} if kind == "list" else _sound(name, rules)
 
@@ -77,6 +77,6 @@ class Nest:
 def _sound(name: str, rules: str) -> Leaf:
     tree: Leaf = exact.loads(rules)
     if wrong := problems(tree, AS_KEPT):
-        said = _("the rules of the audience “%(name)s” no longer work: %(problem)s")
-        raise ValidationError({"rules": said % {"name": name, "problem": wrong[0]}})
+        text = _("the rules of the audience “%(name)s” no longer work: %(problem)s")
+        raise ValidationError({"rules": text % {"name": name, "problem": wrong[0]}})
     return tree

@@ -52,9 +52,9 @@ def with_runs(project_id: int, leaf: Leaf, *, whole: bool) -> Leaf:
         return leaf
     found = _ids(MEANT, project=project_id, most=MOST_RUNS + 1, **_asked(leaf["value"]))
     if len(found) > MOST_RUNS:
-        said = _("a rule can cover at most %(most)s runs, and more match. Choose a campaign, a run "
+        text = _("a rule can cover at most %(most)s runs, and more match. Choose a campaign, a run "
         "or fewer days.")  # fmt: skip
-        raise ValidationError({"rules": said % {"most": MOST_RUNS}})
+        raise ValidationError({"rules": text % {"most": MOST_RUNS}})
     return _changed(leaf, **{KEPT: found, **({WHOLE: True} if whole else {})})
 
 
@@ -68,9 +68,9 @@ def refuse_forgotten(project_id: int, tree: Leaf, *, out: bool = False) -> None:
     if tree.get("field") != FIELD or (tree["op"] == "was_not") == out:
         return
     if count := forgotten(project_id, tree["value"]):
-        said = _("a rule excludes people by runs, and the recipients of %(count)s of these "
+        text = _("a rule excludes people by runs, and the recipients of %(count)s of these "
         "runs were removed. Choose another run or campaign, or fewer days.")  # fmt: skip
-        raise ValidationError({"rules": said % {"count": count}})
+        raise ValidationError({"rules": text % {"count": count}})
 
 
 def forgotten(project_id: int, value: dict[str, Any]) -> int:

@@ -54,8 +54,8 @@ def launched(project_id: int, tree: Any, *, of: int | None = None) -> dict[str, 
 
 def _refuse_too_much(tree: dict[str, Any]) -> None:
     if wrong := problems(tree, AS_KEPT)[:1]:
-        said = _("together with the audiences they name, these rules cannot be used: %(problem)s")
-        raise ValidationError({"rules": said % {"problem": wrong[0].said}})
+        text = _("together with the audiences they name, these rules cannot be used: %(problem)s")
+        raise ValidationError({"rules": text % {"problem": wrong[0].said}})
 
 
 def _asked(tree: dict[str, Any]) -> set[str]:

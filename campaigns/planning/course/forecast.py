@@ -123,19 +123,19 @@ def _bearable(lowest: Limited, project: Project, load: Load | None) -> Limited:
     if load is None or not load.level:
         return lowest
     rate = between(project.floor_per_second, lowest[0], load.level)
-    said = _("your servers say that they are %(level)s busy") % {"level": load}
-    return (rate, Limit.LOAD, said) if rate < lowest[0] else lowest
+    text = _("your servers say that they are %(level)s busy") % {"level": load}
+    return (rate, Limit.LOAD, text) if rate < lowest[0] else lowest
 
 
 def _opened(opens_per_second: int, opening: Opening) -> str:
     """With what it was learned from, so that one can look whether that is like this one."""
-    said = ngettext(
+    text = ngettext(
         "so that at most %(most)s a second open it, as %(share)s %% did of run %(runs)s",
         "so that at most %(most)s a second open it, as %(share)s %% did of runs %(runs)s",
         len(opening.runs),
     )
     words = {"most": f"{opens_per_second:,}", "share": share(opening.opened, opening.able)}
-    return said % {**words, "runs": ", ".join(map(str, sorted(opening.runs)))}
+    return text % {**words, "runs": ", ".join(map(str, sorted(opening.runs)))}
 
 
 def _from_a_cold_start(project: Project, rate: float, by: Limit, limit: str) -> Forecast:
@@ -143,9 +143,9 @@ def _from_a_cold_start(project: Project, rate: float, by: Limit, limit: str) -> 
     if not project.longest_ramp or start >= rate:
         return Forecast(rate, by, limit)
     climb = full_rate(project) / project.longest_ramp
-    said = _("%(limit)s, reached in %(time)s")
-    said %= {"limit": limit, "time": in_words((rate - start) / climb)}
-    return Forecast(rate, by, said, start, climb)
+    text = _("%(limit)s, reached in %(time)s")
+    text %= {"limit": limit, "time": in_words((rate - start) / climb)}
+    return Forecast(rate, by, text, start, climb)
 
 
 def _as_measured(project: Project, devices: int) -> Forecast | None:
@@ -153,10 +153,10 @@ def _as_measured(project: Project, devices: int) -> Forecast | None:
     rates = list(islice(_measured(project, devices), LAST_RUNS))
     if not rates:
         return None
-    said = ngettext(
+    text = ngettext(
         "as fast as your last run", "as fast as the fastest of your last %(count)s runs", len(rates)
     ) % {"count": len(rates)}
-    return Forecast(max(rates), Limit.WORKERS, said, measured=True)
+    return Forecast(max(rates), Limit.WORKERS, text, measured=True)
 
 
 def _measured(project: Project, devices: int) -> Iterator[float]:
@@ -202,5 +202,5 @@ def number(rate: float) -> str:
 
 
 def in_workers(count: int) -> str:
-    said = ngettext("%(count)s worker process", "%(count)s worker processes", count)
-    return said % {"count": count}
+    text = ngettext("%(count)s worker process", "%(count)s worker processes", count)
+    return text % {"count": count}

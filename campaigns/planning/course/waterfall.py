@@ -90,11 +90,11 @@ def in_vain(course: Course | None) -> str:
 
 
 def _said(step: Step) -> str:
-    said = ngettext(
+    text = ngettext(
         "%(count)s of them gets nothing: %(why)s.",
         "%(count)s of them get nothing: %(why)s.",
         step.count,
     )
     number = f"{step.count:,}"
     number = number if step.exact else _("about %(number)s") % {"number": number}
-    return capfirst(said % {"count": number, "why": step.words})
+    return capfirst(text % {"count": number, "why": step.words})

@@ -91,11 +91,11 @@ def _too_late(campaign: Any) -> dict[str, str]:
     most, found = campaign.ttl_seconds // 2, {}
     words = {"most": in_words(most)}
     if campaign.first_percent is not None and campaign.first_wait_seconds > most:
-        said = _("Wait at most %(most)s, half of “Expires after”: the rest is sent after it.")
-        found["first_wait_seconds"] = said % words
+        text = _("Wait at most %(most)s, half of “Expires after”: the rest is sent after it.")
+        found["first_wait_seconds"] = text % words
     if campaign.spread_seconds is not None and campaign.spread_seconds > most:
-        said = _("At most %(most)s, half of “Expires after”, which goes on while it is spread.")
-        found["spread_seconds"] = said % words
+        text = _("At most %(most)s, half of “Expires after”, which goes on while it is spread.")
+        found["spread_seconds"] = text % words
     return found
 
 
@@ -112,11 +112,11 @@ def chosen_too_late(campaign: Any) -> dict[str, str]:
     days = days_of(campaign.project_id, "events")
     if days is None or not kept_for_goals.chooses_too_late(campaign, days):
         return {}
-    said = ngettext(
+    text = ngettext(
         "The wait is too long to choose by a goal: events are kept for %(days)s day only. Shorten "
         "the wait, or keep events for longer.",
         "The wait is too long to choose by a goal: events are kept for %(days)s days only. Shorten "
         "the wait, or keep events for longer.",
         days,
     )
-    return {"first_wait_seconds": said % {"days": f"{days:,}"}}
+    return {"first_wait_seconds": text % {"days": f"{days:,}"}}

@@ -62,8 +62,8 @@ def make_run(campaign: Any, by: str, now: datetime) -> Run:
 def _refuse_what_changed_meanwhile(campaign: Any, locked: Any) -> None:
     """What was looked at is what goes out: not what somebody else saved a moment later."""
     if _meant(campaign) != _meant(locked):
-        said = _("It was changed a moment ago. Check it again, then launch it.")
-        raise campaign.NotReady({"campaign": said})
+        text = _("It was changed a moment ago. Check it again, then launch it.")
+        raise campaign.NotReady({"campaign": text})
 
 
 def _meant(campaign: Any) -> tuple[Any, ...]:

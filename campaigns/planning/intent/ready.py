@@ -58,9 +58,9 @@ def unready(campaign: Any, now: datetime) -> dict[str, str]:
 def hopeless(campaign: Any, look: Look, template: Template | None = None) -> dict[str, str]:
     if not look.hopeless:
         return {}
-    said = _("%(template)s: FCM would reject it for every person checked. %(detail)s")
+    text = _("%(template)s: FCM would reject it for every person checked. %(detail)s")
     words = {"template": template or campaign.template, "detail": look.refused[0].detail}
-    return {"template": said % words}
+    return {"template": text % words}
 
 
 def hopeless_variants(campaign: Any) -> dict[str, str]:

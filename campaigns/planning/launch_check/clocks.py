@@ -42,10 +42,10 @@ class Around:
     def plan(self) -> str:
         if self.first is None or self.last is None:
             return ""
-        said = _("By each reader's clock: the first get it on %(first)s, the last on %(last)s.")
+        text = _("By each reader's clock: the first get it on %(first)s, the last on %(last)s.")
         first, last = in_zone(self.first, self.zone), in_zone(self.last, self.zone)
         return " ".join(
-            filter(None, (self._by_best_hours(), said % {"first": first, "last": last}))
+            filter(None, (self._by_best_hours(), text % {"first": first, "last": last}))
         )
 
     @property
@@ -59,56 +59,56 @@ class Around:
         if not self.by.best_hour:
             return ""
         if not self.best:
-            said = _("None of the readers has a best hour yet: all get it at %(clock)s.")
-            return said % {"clock": f"{self.by.wall:%H:%M}"}
-        said = _("%(percent)s of the readers have a best hour, and get it then; the others at "
+            text = _("None of the readers has a best hour yet: all get it at %(clock)s.")
+            return text % {"clock": f"{self.by.wall:%H:%M}"}
+        text = _("%(percent)s of the readers have a best hour, and get it then; the others at "
                  "%(clock)s.")  # fmt: skip
         found = {"percent": self._share(self.best), "clock": f"{self.by.wall:%H:%M}"}
-        return capfirst(said % found)
+        return capfirst(text % found)
 
     def _at_night(self) -> str:
         if self.hours or not is_night(self.by.wall):
             return ""
         if self.by.best_hour:
-            said = _("It is %(clock)s, at night, for the readers without a best hour. Choose "
+            text = _("It is %(clock)s, at night, for the readers without a best hour. Choose "
                      "another time, unless it has to be then.")  # fmt: skip
-            return said % {"clock": f"{self.by.wall:%H:%M}"} if self.best < self.devices else ""
-        said = _("It is %(clock)s for every reader, at night. Choose another time, unless it has "
+            return text % {"clock": f"{self.by.wall:%H:%M}"} if self.best < self.devices else ""
+        text = _("It is %(clock)s for every reader, at night. Choose another time, unless it has "
                  "to be then.")  # fmt: skip
-        return said % {"clock": f"{self.by.wall:%H:%M}"}
+        return text % {"clock": f"{self.by.wall:%H:%M}"}
 
     def _waits(self) -> str:
         if not self.waits or self.hours is None:
             return ""
-        said = _("%(percent)s of the readers have quiet hours at %(clock)s: they get it at "
+        text = _("%(percent)s of the readers have quiet hours at %(clock)s: they get it at "
                  "%(end)s.")  # fmt: skip
         if self.by.best_hour or not self.hours.covers(self.by.wall.time()):
-            said = _("%(percent)s of the readers have quiet hours when it is their time: they get "
+            text = _("%(percent)s of the readers have quiet hours when it is their time: they get "
                      "it at %(end)s.")  # fmt: skip
         clocks = {"clock": f"{self.by.wall:%H:%M}", "end": f"{self.hours.end:%H:%M}"}
-        return said % {"percent": self._share(self.waits), **clocks}
+        return text % {"percent": self._share(self.waits), **clocks}
 
     def _passed(self) -> str:
         if not self.passed:
             return ""
         if self.by.passed == NEXT_DAY:
-            said = _("For %(percent)s of the readers that time has passed: they get it at the same "
+            text = _("For %(percent)s of the readers that time has passed: they get it at the same "
                      "time the next day.")  # fmt: skip
         elif self.by.passed == AT_ONCE:
-            said = _("For %(percent)s of the readers that time has passed: they get it at once.")
+            text = _("For %(percent)s of the readers that time has passed: they get it at once.")
         elif self.again:
-            said = _("For %(percent)s of the readers that time has passed: they get the next one.")
+            text = _("For %(percent)s of the readers that time has passed: they get the next one.")
         else:
-            said = _("For %(percent)s of the readers that time has passed: they get nothing.")
-        return said % {"percent": self._share(self.passed)}
+            text = _("For %(percent)s of the readers that time has passed: they get nothing.")
+        return text % {"percent": self._share(self.passed)}
 
     def _zoneless(self) -> str:
         if not self.zoneless:
             return ""
-        said = _("%(percent)s of the readers have no time zone: they go by %(zone)s.")
+        text = _("%(percent)s of the readers have no time zone: they go by %(zone)s.")
         if not self.by.otherwise:
-            said = _("%(percent)s of the readers have no time zone: they get nothing.")
-        return said % {"percent": self._share(self.zoneless), "zone": self.by.otherwise}
+            text = _("%(percent)s of the readers have no time zone: they get nothing.")
+        return text % {"percent": self._share(self.zoneless), "zone": self.by.otherwise}
 
     def _expires(self) -> str:
         return too_late(self._share(self.expires)) if self.expires else ""

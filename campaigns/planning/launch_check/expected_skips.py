@@ -47,16 +47,16 @@ def _refused(reason: Reason, look: Look, found: Reach) -> Loss:
 
 
 def _refused_words(those: list[Refused], look: Look) -> str:
-    said = _(
+    text = _(
         "%(count)s of the %(devices)s devices of the people with the longest values would "
         "be skipped, e.g. %(person)s: %(why)s"
     )
     if those[0].rejected:
-        said = _(
+        text = _(
             "%(count)s of the %(devices)s devices of the people with the longest values "
             "would be rejected, e.g. %(person)s: %(why)s"
         )
-    return said % {
+    return text % {
         "count": f"{len(those):,}",
         "devices": f"{look.devices:,}",
         "person": those[0].external_id,

@@ -30,12 +30,12 @@ def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[Do
     rate, traffic = phones / pace, sum(size * count for size, count in texts.items()) / pace
     if rate <= FETCHES and traffic <= BYTES:
         return []
-    said = _(
+    text = _(
         "{devices} phones fetch the image ({size} KB) from this server as they are sent to: about "
         "{rate} a second, {megabytes} MB a second, {all} MB in all. Put a CDN in front "
         "(IMAGES_URL), give the image an address elsewhere, or send slower."
     )
-    words = said.format(
+    words = text.format(
         devices=f"{phones:,}",
         size=f"{-(-size // 1_000):,}",
         rate=f"{rate:,.0f}",

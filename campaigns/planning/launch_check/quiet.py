@@ -46,25 +46,25 @@ class Asleep:
         """Empty when it is not worth a word."""
         if not self.devices or self.share < WORTH_SAYING:
             return ""
-        said = _(
+        text = _(
             "%(percent)s of the readers get it between %(from)s:00 and %(to)s:00 on their own "
             "clocks: %(where)s. Choose another time, unless it has to be then."
         )
         asleep = sum(count for _zone, count in self.zones)
         those = said_of(asleep, self.devices, exact=self.exact)
         values = {"percent": those, "from": NIGHT_FROM, "to": f"{NIGHT_TO:02}"}
-        return capfirst(said % {**values, "where": ", ".join(self._where())})
+        return capfirst(text % {**values, "where": ", ".join(self._where())})
 
     def _where(self) -> Iterator[str]:
         for zone, count in self.zones[:NAMED]:
             clock = {"clock": local(self.at, zone, CLOCK), "zone": zone}
-            said = _("%(percent)s at %(clock)s in %(zone)s") % {
+            text = _("%(percent)s at %(clock)s in %(zone)s") % {
                 **clock, "percent": percent(count / self.devices),
             }  # fmt: skip
-            yield said
+            yield text
         if (more := len(self.zones) - NAMED) > 0:
-            said = ngettext("%(count)s more time zone", "%(count)s more time zones", more)
-            yield said % {"count": more}
+            text = ngettext("%(count)s more time zone", "%(count)s more time zones", more)
+            yield text % {"count": more}
 
 
 def asleep(project: Project, found: Zones, at: datetime) -> Asleep:
@@ -94,11 +94,11 @@ class Resting:
     def _who_waits(self) -> str:
         if not self.waits or self.last is None:
             return ""
-        said = _(
+        text = _(
             "%(percent)s of the readers have quiet hours then: they wait until these end, the "
             "last until %(last)s."
         )
-        return said % {"percent": self._share(self.waits), "last": in_zone(self.last, self.zone)}
+        return text % {"percent": self._share(self.waits), "last": in_zone(self.last, self.zone)}
 
     def _who_never(self) -> str:
         return too_late(self._share(self.expires)) if self.expires else ""
@@ -108,11 +108,11 @@ class Resting:
 
 
 def too_late(share: str) -> str:
-    said = _(
+    text = _(
         "%(percent)s of the readers would be skipped: it expires before their quiet hours "
         "end. Choose another time, or let it expire later."
     )
-    return said % {"percent": share}
+    return text % {"percent": share}
 
 
 def resting(hours: QuietHours, ttl: timedelta, found: Zones, at: datetime, zone: str) -> Resting:

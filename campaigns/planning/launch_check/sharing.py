@@ -83,13 +83,13 @@ def enough(campaign: Campaign, found: list[Share]) -> str:
     now = usual(campaign.project_id)
     more, least = now * A_QUARTER, min(one.people for one in texts)
     needs = evidence.needed(now, more, comparisons=len(texts) - 1)
-    said = _(
+    text = _(
         "To see %(more)s %% opened against %(now)s %%, about %(needs)s people are needed in each "
         "variant whose app tells what is opened. The smallest will have about %(least)s people."
     )
     in_percent = {name: share(round(10_000 * part), 10_000) for name, part in
                   (("more", more), ("now", now))}  # fmt: skip
-    return said % {**in_percent, "needs": f"{_rounded(needs):,}", "least": f"{least:,}"}
+    return text % {**in_percent, "needs": f"{_rounded(needs):,}", "least": f"{least:,}"}
 
 
 def _rounded(number: int) -> int:

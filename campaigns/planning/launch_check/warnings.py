@@ -121,18 +121,18 @@ def of_removed_events(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
     events = events_kept.kept(project_id, meant) if found else None
     if events is None:
         return []
-    said = _(
+    text = _(
         "Events before {date} are removed. These rules do not see them, as they have no time "
         "limit: {rules}."
     )
-    words = said.format(date=events.day, rules=found)
+    words = text.format(date=events.day, rules=found)
     return [Doubt(Code.EVENTS_REMOVED, words)]
 
 
 def _not_over(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
-    said = _("Run {number} is not finished: people still waiting in it count as not reached.")
+    text = _("Run {number} is not finished: people still waiting in it count as not reached.")
     going = {pk for leaf in asked if (pk := not_over(project_id, leaf))}
-    return [Doubt(Code.RUN_NOT_OVER, said.format(number=pk)) for pk in sorted(going)]
+    return [Doubt(Code.RUN_NOT_OVER, text.format(number=pk)) for pk in sorted(going)]
 
 
 def _cannot_tell(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
@@ -154,26 +154,26 @@ def _how_many(run: int | None) -> str:
             "A rule asks who has not opened it. It includes people with a phone that cannot tell: "
             "they may have."
         )
-    said = ngettext(
+    text = ngettext(
         "A rule asks who has not opened it. Of {people}, {silent} has a phone that cannot tell: "
         "they may have.",
         "A rule asks who has not opened it. Of {people}, {silent} have a phone that cannot tell: "
         "they may have.",
         counted[1],
     )
-    return said.format(people=f"{counted[0]:,}", silent=f"{counted[1]:,}")
+    return text.format(people=f"{counted[0]:,}", silent=f"{counted[1]:,}")
 
 
 def _forgotten(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
     count = max((forgotten(project_id, leaf["value"]) for leaf in asked), default=0)
-    said = ngettext(
+    text = ngettext(
         "A rule refers to {count} run whose recipients were removed: nobody counts as "
         "having been in it.",
         "A rule refers to {count} runs whose recipients were removed: nobody counts as "
         "having been in them.",
         count,
     )
-    return [Doubt(Code.FORGOTTEN_RUNS, said.format(count=f"{count:,}"))] if count else []
+    return [Doubt(Code.FORGOTTEN_RUNS, text.format(count=f"{count:,}"))] if count else []
 
 
 def _of_attributes(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
@@ -200,20 +200,20 @@ def _holds(kind: str, types: list[str]) -> bool:
 
 
 def _asks_devices() -> Doubt:
-    said = _(
+    text = _(
         "A rule uses when a device was last seen: it also matches the old phone of "
         "somebody who used another phone yesterday. Use when the person was last seen "
         "instead."
     )
-    return Doubt(Code.ASKS_DEVICES, said)
+    return Doubt(Code.ASKS_DEVICES, text)
 
 
 def _gone(name: str) -> Doubt:
-    said = _(
+    text = _(
         "No person has the attribute “{name}”: your app has renamed it or no longer sends "
         "it. Choose another attribute, or remove the rule."
     )
-    return Doubt(Code.NO_SUCH_ATTRIBUTE, said.format(name=name))
+    return Doubt(Code.NO_SUCH_ATTRIBUTE, text.format(name=name))
 
 
 def _other_type(name: str, op: str) -> Doubt:
@@ -234,7 +234,7 @@ def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[Doubt
         return []
     if unseen is None or not unseen.devices:
         return []
-    said = ngettext(
+    text = ngettext(
         "%(count)s device unseen for %(days)s days is left out, as set in the project.",
         "%(count)s devices unseen for %(days)s days are left out, as set in the project.",
         unseen.devices,
@@ -242,7 +242,7 @@ def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[Doubt
     counted = (
         f"{unseen.devices:,}" if unseen.exact else _("about %(n)s") % {"n": f"{unseen.devices:,}"}
     )
-    return [Doubt(Code.UNSEEN, said % {"count": counted, "days": unseen.days})]
+    return [Doubt(Code.UNSEEN, text % {"count": counted, "days": unseen.days})]
 
 
 # --- About what it says ---------------------------------------------------------------------------
@@ -267,11 +267,11 @@ def of_links(campaign: Campaign) -> Iterator[Doubt]:
         for link in (text.link, *(own.get("link", "") for own in text.locales.values()))
     ]
     for link in sorted({link for link in links if BARE.match(link)}):
-        said = _(
+        message = _(
             "The link “{link}” has no “https://”: a phone takes it for a place in the app, and "
             "opens no page."
         )
-        yield Doubt(Code.BARE_LINK, said.format(link=link[:80]))
+        yield Doubt(Code.BARE_LINK, message.format(link=link[:80]))
 
 
 # --- About what it is to bring about --------------------------------------------------------------
@@ -290,17 +290,17 @@ def of_goal(campaign: Campaign, now: datetime) -> Iterator[Doubt]:
 def of_variants(campaign: Campaign) -> Iterator[Doubt]:
     """People are shared out, and nothing would ever say what came of it."""
     if campaign.variants.exists() and not (campaign.goal_event or _can_tell(campaign.project)):
-        said = _(
+        text = _(
             "It has variants, and nobody would hear which is opened more: the project asks for no "
             "receipts and counts no links, and the campaign has no goal."
         )
-        yield Doubt(Code.NOBODY_TELLS, said)
+        yield Doubt(Code.NOBODY_TELLS, text)
     if campaign.control_percent and not campaign.goal_event:
-        said = _(
+        text = _(
             "It has a control group and no goal: give it one, or nothing says what those did who "
             "got nothing."
         )
-        yield Doubt(Code.NO_GOAL, said)
+        yield Doubt(Code.NO_GOAL, text)
 
 
 def _can_tell(project: Project) -> bool:
@@ -308,9 +308,9 @@ def _can_tell(project: Project) -> bool:
 
 
 def _unheard_of(campaign: Campaign) -> str:
-    said = _("The goal waits for “{name}”, and nobody has done that so far.")
+    text = _("The goal waits for “{name}”, and nobody has done that so far.")
     known = reading.names(campaign.project_id)
-    return _with_the_like(said.format(name=campaign.goal_event), campaign.goal_event, known)
+    return _with_the_like(text.format(name=campaign.goal_event), campaign.goal_event, known)
 
 
 def _not_summed(campaign: Campaign, now: datetime) -> str:
@@ -319,11 +319,11 @@ def _not_summed(campaign: Campaign, now: datetime) -> str:
     if found is None or not found.events or found.numbers:
         return ""
     if found.held:
-        said = _("The goal sums up “{name}”, and that is a number in no recent “{event}”.")
-        return said.format(name=name, event=event)
-    said = _("The goal sums up “{name}”, and no recent “{event}” has that.")
+        text = _("The goal sums up “{name}”, and that is a number in no recent “{event}”.")
+        return text.format(name=name, event=event)
+    text = _("The goal sums up “{name}”, and no recent “{event}” has that.")
     known = [one.name for one in reading.properties(project, event, now=now)]
-    return _with_the_like(said.format(name=name, event=event), name, known)
+    return _with_the_like(text.format(name=name, event=event), name, known)
 
 
 def _with_the_like(said: str, name: str, known: Sequence[str]) -> str:
@@ -340,11 +340,11 @@ def of_edits(campaign: Campaign, waiting: Run | None) -> Iterator[Doubt]:
     rules = campaign.audience.frozen_rules()
     if waiting is None or not edited_since(waiting, campaign, lambda: rules):
         return
-    said = _(
+    text = _(
         "Run %(run)s sends something else than is shown here: the campaign was edited since it was "
         "launched, or the run was. To send what is shown here, stop that run and launch it again."
     )
-    yield Doubt(Code.EDITED_SINCE, said % {"run": waiting.pk})
+    yield Doubt(Code.EDITED_SINCE, text % {"run": waiting.pk})
 
 
 def edited_since(run: Run, campaign: Campaign, rules: Callable[[], Any]) -> bool:
@@ -378,11 +378,11 @@ def of_had(campaign: Campaign) -> Iterator[Doubt]:
     until = prior_recipients.unknown_until(campaign.pk) if campaign.once_each else None
     if until is None:
         return
-    said = _(
+    text = _(
         "Who had it in a run that began on %(at)s or earlier is not known any more: their "
         "recipients were removed before. Such people count as not having had it."
     )
-    yield Doubt(Code.HAD_UNKNOWN, said % {"at": in_zone(until, campaign.project.timezone)})
+    yield Doubt(Code.HAD_UNKNOWN, text % {"at": in_zone(until, campaign.project.timezone)})
 
 
 def of_sending(campaign: Campaign, starts_at: datetime, now: datetime) -> Iterator[Doubt]:
@@ -398,9 +398,9 @@ def _others(project: Project) -> Iterator[Doubt]:
     going = at_work(project.pk).count()
     if not going:
         return
-    said = ngettext(
+    text = ngettext(
         "Another run of this project is sending now; the two share the project's rate.",
         "%(count)s other runs of this project are sending now; all share the project's rate.",
         going,
     )
-    yield Doubt(Code.SHARED_PACE, said % {"count": going})
+    yield Doubt(Code.SHARED_PACE, text % {"count": going})

@@ -22,11 +22,11 @@ def unchanged(campaign: Campaign) -> str:
     wrong = campaign.corrects
     if wrong is None or _texts(campaign.template.frozen()) != _texts(wrong.content):
         return ""
-    said = _(
+    text = _(
         "It corrects run {number}, and its text is still what run {number} said: put the text "
         "right first."
     )
-    return said.format(number=wrong.pk)
+    return text.format(number=wrong.pk)
 
 
 def said_again(campaign: Campaign) -> list[tuple[Run, list[Campaign]]]:
@@ -41,8 +41,8 @@ def said_again(campaign: Campaign) -> list[tuple[Run, list[Campaign]]]:
 
 def in_words(run: Run, corrections: Iterable[Campaign]) -> str:
     names = ", ".join(f"“{one}”" for one in corrections)
-    said = _("Run {number} said the same, and that text was wrong. It is corrected by {names}.")
-    return said.format(number=run.pk, names=names)
+    text = _("Run {number} said the same, and that text was wrong. It is corrected by {names}.")
+    return text.format(number=run.pk, names=names)
 
 
 def _corrected(campaign: Campaign) -> list[tuple[Run, list[Campaign]]]:

@@ -63,8 +63,8 @@ def problem(run: Run) -> str:
     if run.planned is not None and not run.freezing and not sums.totals_of(run).waiting:
         return _("Nobody waits any more in run %(number)d.") % {"number": run.pk}
     if run.revision > MOST:
-        said = _("The text of run %(number)d was changed %(most)s times. Cancel it instead.")
-        return said % {"number": run.pk, "most": MOST}
+        text = _("The text of run %(number)d was changed %(most)s times. Cancel it instead.")
+        return text % {"number": run.pk, "most": MOST}
     return ""
 
 
@@ -118,8 +118,8 @@ def hopeless(run: Run, content: dict[str, Any]) -> str:
     look = outlook.look(run.project_id, run.rules, renderer)
     if not look.hopeless:
         return ""
-    said = _("FCM would reject it for every person checked. %(detail)s")
-    return said % {"detail": look.refused[0].detail}
+    text = _("FCM would reject it for every person checked. %(detail)s")
+    return text % {"detail": look.refused[0].detail}
 
 
 def checked(run: Run, new: NewText) -> dict[int, dict[str, Any]]:

@@ -73,8 +73,8 @@ def to_template(
     try:
         template.clean()
     except ValidationError as error:
-        said = _("Its template cannot say this: %(problems)s")
-        raise NotChanged(said % {"problems": " ".join(error.messages)}) from error
+        text = _("Its template cannot say this: %(problems)s")
+        raise NotChanged(text % {"problems": " ".join(error.messages)}) from error
     template.save()
     return template if revision.keep(template, by=by) else None
 

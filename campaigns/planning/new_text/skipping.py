@@ -71,12 +71,12 @@ class Skips:
     @property
     def words(self) -> str:
         """“1,200 of those waiting would be skipped: no “city”. As it reads now: 0.”"""
-        said = _("%(count)s of those waiting would be skipped for lack of %(names)s.")
+        text = _("%(count)s of those waiting would be skipped for lack of %(names)s.")
         names = ", ".join(f"“{name}”" for name in self.names)
         counted = {"count": skipped.counted(self.devices, self.exact), "names": names}
         now = _("With the text as it is now: %(count)s.")
         before = {"count": skipped.counted(self.before, self.exact)}
-        return f"{said % counted} {now % before}"
+        return f"{text % counted} {now % before}"
 
 
 def foretold(run: Run, content: Mapping[str, Any], variant: int = MAIN) -> Skips | None:

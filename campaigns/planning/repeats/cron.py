@@ -116,8 +116,8 @@ def check(text: str) -> CronSim:
     except CronSimError as error:
         raise _wrong(FIELDS[2], _("there is no such day in these months.")) from error
     if len(found.minutes) > 1:
-        said = _("one minute of the hour, such as 0: at least an hour lies between two.")
-        raise _wrong(FIELDS[0], said)
+        message = _("one minute of the hour, such as 0: at least an hour lies between two.")
+        raise _wrong(FIELDS[0], message)
     return found
 
 
@@ -128,9 +128,9 @@ def _check_part(field: Field, part: str) -> None:
         begin, dash, end = span.partition("-")
         for word in (begin, end) if dash else (begin,):
             if not WORD.fullmatch(word) or not field.values(word):
-                said = _("“%(part)s” is none; write a number from %(first)s to %(last)s.")
+                text = _("“%(part)s” is none; write a number from %(first)s to %(last)s.")
                 shown = {"part": part, "first": field.first, "last": field.last}
-                raise _wrong(field, said % shown)
+                raise _wrong(field, text % shown)
         if not field.values(span):
             raise _wrong(field, _("“%(part)s” ends before it begins.") % {"part": part})
         if slash and len(field.values(span)) == 1:

@@ -96,8 +96,8 @@ def tidy(text: str) -> str:
 def _name(text: str) -> str:
     name = tidy(text)
     if len(name) > LONGEST_NAME:
-        said = _("“%(name)s” is too long for the name of a day; at most %(most)s characters.")
-        raise ValueError(said % {"name": f"{name[:40]}…", "most": LONGEST_NAME})
+        message = _("“%(name)s” is too long for the name of a day; at most %(most)s characters.")
+        raise ValueError(message % {"name": f"{name[:40]}…", "most": LONGEST_NAME})
     return name
 
 
@@ -107,5 +107,5 @@ def _day(word: str) -> date:
             return date.fromisoformat(word)
     except ValueError:
         pass
-    said = _("“%(word)s” is no date. Write it like 2026-12-25, one a line.")
-    raise ValueError(said % {"word": word[:40]})
+    text = _("“%(word)s” is no date. Write it like 2026-12-25, one a line.")
+    raise ValueError(text % {"word": word[:40]})

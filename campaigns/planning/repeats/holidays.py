@@ -66,11 +66,11 @@ class OddRepeat(ValueError):
 
     def __init__(self, event: Event) -> None:
         self.name = event.name
-        said = _(
+        text = _(
             "“%(name)s” repeats in another way than every year on its date. Take it out of the "
             "file, and write its dates yourself."
         )
-        super().__init__(said % {"name": event.name})
+        super().__init__(text % {"name": event.name})
 
 
 def parse_calendar(text: str, today: date) -> dict[date, str]:
@@ -104,8 +104,8 @@ def take(text: str, today: date) -> Taken:
             odd[error.name] = error
         days_off.count(found)
     if not found:
-        said = _("There is no event of a whole day in it, from today to five years ahead.")
-        raise ValueError(next(map(str, odd.values()), said))
+        message = _("There is no event of a whole day in it, from today to five years ahead.")
+        raise ValueError(next(map(str, odd.values()), message))
     return Taken(found, list(odd))
 
 
@@ -140,8 +140,8 @@ def _values(lines: Iterable[Contentline]) -> Iterator[tuple[str, str]]:
 
 def _expect_few(events: int) -> None:
     if events > MOST_EVENTS:
-        said = _("There are too many events in this file; at most %(most)s.")
-        raise ValueError(said % {"most": f"{MOST_EVENTS:,}"})
+        text = _("There are too many events in this file; at most %(most)s.")
+        raise ValueError(text % {"most": f"{MOST_EVENTS:,}"})
 
 
 def _days(event: Event, first: date, last: date) -> Iterator[date]:
@@ -186,8 +186,8 @@ def _date(event: Event, value: str) -> date:
     day = _read(value)
     if isinstance(day, date) and not isinstance(day, datetime) and day.year >= EARLIEST_YEAR:
         return day
-    said = _("“%(name)s”: “%(value)s” is no date of a calendar file from %(year)s on.")
-    raise ValueError(said % {"name": event.name, "value": value[:40], "year": EARLIEST_YEAR})
+    text = _("“%(name)s”: “%(value)s” is no date of a calendar file from %(year)s on.")
+    raise ValueError(text % {"name": event.name, "value": value[:40], "year": EARLIEST_YEAR})
 
 
 def _length(event: Event, begins: date) -> int:
@@ -202,8 +202,8 @@ def _length(event: Event, begins: date) -> int:
     length = _read(lasts)
     if isinstance(length, timedelta) and length == timedelta(days=max(0, length.days)):
         return max(1, length.days)
-    said = _("“%(name)s” lasts “%(value)s”: it has to be whole days.")
-    raise ValueError(said % {"name": event.name, "value": lasts[:40]})
+    text = _("“%(name)s” lasts “%(value)s”: it has to be whole days.")
+    raise ValueError(text % {"name": event.name, "value": lasts[:40]})
 
 
 def _starts(event: Event, begins: date, first: date, last: date) -> Iterator[date]:

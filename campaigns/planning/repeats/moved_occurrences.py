@@ -77,8 +77,8 @@ def found(
         if at < min(one.due, one.instant):
             break  # so are all that follow
         if number == LOOKED_AT:
-            said = _("Only the next %(most)s times can be moved; the last of them is %(when)s.")
-            raise ValueError(said % {"most": f"{LOOKED_AT:,}", "when": short(one.due, zone)})
+            text = _("Only the next %(most)s times can be moved; the last of them is %(when)s.")
+            raise ValueError(text % {"most": f"{LOOKED_AT:,}", "when": short(one.due, zone)})
     raise ValueError(_("None of the times to come is at this time."))
 
 
@@ -98,8 +98,8 @@ def problem(
     if to == one.due:
         return _("It is due at this time already. Choose another one.")
     if to <= before:
-        said = _("The one before is due on %(when)s. Move it to after that.")
-        return said % {"when": short(before, zone)}
+        text = _("The one before is due on %(when)s. Move it to after that.")
+        return text % {"when": short(before, zone)}
     if following is not None and to >= min(following.due, following.instant):
         when = short(min(following.due, following.instant), zone)
         return _("The next one is due on %(when)s. Move it to before that.") % {"when": when}
@@ -116,6 +116,6 @@ def kept(campaign: Any, one: Occurrence, to: datetime, now: datetime) -> dict[st
     if to != one.instant:
         coming[series.name_of(one.instant)] = series.name_of(to)
     if len(coming) > MOST:
-        said = _("At most %(most)s of a series are moved. Change its times instead.")
-        raise ValueError(said % {"most": MOST})
+        text = _("At most %(most)s of a series are moved. Change its times instead.")
+        raise ValueError(text % {"most": MOST})
     return coming

@@ -63,15 +63,15 @@ def years(today: date) -> list[int]:
 def problems(country: str, part: str, until: int, today: date) -> dict[str, str]:
     """Why they cannot be read, by what was chosen wrong."""
     if country not in _countries():
-        said = _("“%(country)s” is no country with known holidays. Use its code, such as KR.")
-        return {"country": said % {"country": country[:40]}}
+        text = _("“%(country)s” is no country with known holidays. Use its code, such as KR.")
+        return {"country": text % {"country": country[:40]}}
     if part not in ("", *(code for code, _name in parts(country))):
-        said = _("“%(part)s” is no part of %(country)s with holidays of its own.")
-        return {"part": said % {"part": part[:40], "country": country}}
+        text = _("“%(part)s” is no part of %(country)s with holidays of its own.")
+        return {"part": text % {"part": part[:40], "country": country}}
     if until not in years(today):
         first, *_others, last = years(today)
-        said = _("Choose a year from %(first)s to %(last)s.")
-        return {"until": said % {"first": first, "last": last}}
+        text = _("Choose a year from %(first)s to %(last)s.")
+        return {"until": text % {"first": first, "last": last}}
     return {}
 
 

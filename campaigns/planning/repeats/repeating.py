@@ -70,8 +70,8 @@ def none_left(campaign: Any, now: datetime) -> dict[str, str]:
         return {"until": _("Its end has passed. Choose a later one, or none.")}
     with_days_off = rhythm_of(campaign)
     if replace(with_days_off, days_off=frozenset()).next_after(now) is not None:
-        said = _("None of its times is left: they all fall on days off. Take some of these out.")
-        return {"days_off": said}
+        text = _("None of its times is left: they all fall on days off. Take some of these out.")
+        return {"days_off": text}
     if campaign.until is not None:
         return {"until": _("None of its times comes before its end. Choose a later one, or none.")}
     return {"at": _("None of its times is left. Choose an earlier first time.")}
@@ -81,8 +81,8 @@ def cron_problems(repeat: str, text: str, every: int, on_days: str) -> dict[str,
     if repeat != BY_CRON:
         return {"cron": _("Leave it empty, or repeat by it.")} if text else {}
     if every != 1 or on_days:
-        said = _("A cron expression says itself on which days.")
-        return {"every" if every != 1 else "on_days": said}
+        message = _("A cron expression says itself on which days.")
+        return {"every" if every != 1 else "on_days": message}
     try:
         cron.check(text)
     except ValueError as error:
@@ -108,8 +108,8 @@ def within_a_day(campaign: Any) -> bool:
 
 def days_problems(repeat: str, every: int, on_days: str) -> dict[str, str]:
     if on_days == WORKDAYS and (repeat, every) != (DAILY, 1):
-        said = _("Monday to Friday goes with “every 1 day” only.")
-        return {"on_days": said}
+        text = _("Monday to Friday goes with “every 1 day” only.")
+        return {"on_days": text}
     if on_days == LAST_DAY and repeat != MONTHLY:
         return {"on_days": _("A month's last day goes with every month, or every few months.")}
     return {}

@@ -17,8 +17,10 @@ def parse(text: str) -> tuple[int, ...]:
     names = [name for name in text.split(",") if name]
     for name in names:
         if name not in NAMES:
-            said = _("“%(name)s” is no day of the week; use mon, tue, wed, thu, fri, sat or sun.")
-            raise ValueError(said % {"name": name})
+            message = _(
+                "“%(name)s” is no day of the week; use mon, tue, wed, thu, fri, sat or sun."
+            )
+            raise ValueError(message % {"name": name})
     return tuple(sorted({NAMES.index(name) for name in names}))
 
 

@@ -24,7 +24,7 @@ def losses(campaign: Campaign, found: Reach) -> list[Loss]:
 
 
 def _loss(group: int, reason: Reason, devices: int, found: Reach) -> Loss:
-    said = _("About %(count)s devices: %(why)s.")
-    words = said % {"count": f"{devices:,}", "why": reason.label}
+    text = _("About %(count)s devices: %(why)s.")
+    words = text % {"count": f"{devices:,}", "why": reason.label}
     short = _("control group") if group == CONTROL else _("holdout")
     return Loss(reason, words, devices=devices, of=found.devices, exact=False, short=short)

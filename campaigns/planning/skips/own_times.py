@@ -51,27 +51,27 @@ def _never(by: LocalTime, known: list[str], unknown: Sql) -> Sql | None:
 
 
 def _without_zone(devices: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "%(count)s device: nobody knows its person's time zone.",
         "%(count)s devices: nobody knows their people's time zones.",
         devices,
     )
-    return said % {"count": f"{devices:,}"}
+    return text % {"count": f"{devices:,}"}
 
 
 def _too_late_for_them(devices: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "%(count)s device: its person's time has passed.",
         "%(count)s devices: their people's time has passed.",
         devices,
     )
-    return said % {"count": f"{devices:,}"}
+    return text % {"count": f"{devices:,}"}
 
 
 def _too_late_there(clock: str, devices: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "%(count)s device: %(clock)s has passed where its person is.",
         "%(count)s devices: %(clock)s has passed where their people are.",
         devices,
     )
-    return said % {"count": f"{devices:,}", "clock": clock}
+    return text % {"count": f"{devices:,}", "clock": clock}

@@ -115,8 +115,8 @@ def _because(
     try:
         judged = ask(conditions=[one.holds for one in causes])
     except reach.Uncountable:
-        said = _("They could not be counted: that takes too long with these rules.")
-        unknown = Loss(Reason.MISSING_VALUE, said, devices=None, of=None, exact=False, short=said)
+        text = _("They could not be counted: that takes too long with these rules.")
+        unknown = Loss(Reason.MISSING_VALUE, text, devices=None, of=None, exact=False, short=text)
         return Skipped([unknown], devices=None, exact=False)
     losses = [
         _loss(cause, lost, shares, found, exact=judged.exact and cause.sure)
@@ -237,12 +237,12 @@ def who_had_it(campaign: Campaign, begun: Run | None = None) -> Sql | None:
 
 
 def _had_it(devices: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "%(count)s device: its person had this campaign in an earlier run.",
         "%(count)s devices: their people had this campaign in an earlier run.",
         devices,
     )
-    return said % {"count": f"{devices:,}"}
+    return text % {"count": f"{devices:,}"}
 
 
 def with_any_text(
@@ -255,16 +255,16 @@ def with_any_text(
 
 
 def _had_enough(devices: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "%(count)s device: its person has got as many messages as the caps allow.",
         "%(count)s devices: their people have got as many messages as the caps allow.",
         devices,
     )
-    return said % {"count": f"{devices:,}"}
+    return text % {"count": f"{devices:,}"}
 
 
 def _with_places(above: Sequence[Run], devices: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "%(count)s device: by the caps its person has had enough, with the place that is kept for "
         "a campaign of higher precedence: %(runs)s.",
         "%(count)s devices: by the caps their people have had enough, with the places that are "
@@ -273,22 +273,22 @@ def _with_places(above: Sequence[Run], devices: int) -> str:
     )
     named = [_("%(name)s (run %(run)s)") % {"name": run.campaign, "run": run.pk} for run in above]
     shown = ", ".join(named[:MOST_NAMED]) + (" …" if len(named) > MOST_NAMED else "")
-    return said % {"count": f"{devices:,}", "runs": shown}
+    return text % {"count": f"{devices:,}", "runs": shown}
 
 
 def _said_no(reason: str, devices: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "%(count)s device: its person does not want such messages.",
         "%(count)s devices: their people do not want such messages.",
         devices,
     )
     if reason == standing.SUPPRESSED:
-        said = ngettext(
+        text = ngettext(
             "%(count)s device: its person is on the suppression list.",
             "%(count)s devices: their people are on the suppression list.",
             devices,
         )
-    return said % {"count": f"{devices:,}"}
+    return text % {"count": f"{devices:,}"}
 
 
 def _missing(
@@ -326,19 +326,19 @@ def _value(path: liquid.Path) -> Sql:
 
 
 def _without(name: str, devices: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "%(count)s device: its person has no “%(name)s”, and the text they read needs it.",
         "%(count)s devices: their people have no “%(name)s”, and the text they read needs it.",
         devices,
     )
-    return said % {"count": f"{devices:,}", "name": name}
+    return text % {"count": f"{devices:,}", "name": name}
 
 
 def outcome(found: Reach, skipped: Skipped, *, all_reasons: bool = True) -> str:
     """“30,404 devices; 5,000 will be skipped: no city; 25,404 will be sent to.” Where other reasons
     were not asked for, nobody knows yet to how many."""
-    said = ngettext("%(count)s device", "%(count)s devices", found.devices)
-    parts = [said % {"count": counted(found.devices, found.exact)}]
+    text = ngettext("%(count)s device", "%(count)s devices", found.devices)
+    parts = [text % {"count": counted(found.devices, found.exact)}]
     if skipped.devices is None:
         parts.append(_("how many will be skipped could not be counted"))
     else:

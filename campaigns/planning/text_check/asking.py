@@ -66,5 +66,5 @@ def _refuse_too_many(campaign: Campaign) -> None:
     if going.filter(campaign=campaign.pk).exists():
         raise Refused(gettext("The texts of this campaign are being checked already."))
     if going.values("campaign").distinct().count() >= MOST_OF_PROJECT:
-        said = gettext("%(most)s text checks of this project are under way. Try again later.")
-        raise Refused(said % {"most": MOST_OF_PROJECT})
+        text = gettext("%(most)s text checks of this project are under way. Try again later.")
+        raise Refused(text % {"most": MOST_OF_PROJECT})

@@ -105,21 +105,21 @@ def languages(counted: list[list[Any]], more: int) -> str:
 
 
 def _devices(one: Finding) -> str:
-    said = ngettext("%(count)s device", "%(count)s devices", one["devices"])
+    text = ngettext("%(count)s device", "%(count)s devices", one["devices"])
     count = f"{one['devices']:,}"
-    return said % {"count": count if one["exact"] else _("about %(number)s") % {"number": count}}
+    return text % {"count": count if one["exact"] else _("about %(number)s") % {"number": count}}
 
 
 def _lacking(one: Finding) -> str:
     if one["skips"]:
-        said = _("“{{ %(name)s }}” is missing: %(devices)s will be skipped.")
+        text = _("“{{ %(name)s }}” is missing: %(devices)s will be skipped.")
         if one["code"] == Code.EMPTY:
-            said = _("“{{ %(name)s }}” is empty: %(devices)s will be skipped.")
+            text = _("“{{ %(name)s }}” is empty: %(devices)s will be skipped.")
     else:
-        said = _("“{{ %(name)s }}” is missing: %(devices)s get the text without it.")
+        text = _("“{{ %(name)s }}” is missing: %(devices)s get the text without it.")
         if one["code"] == Code.EMPTY:
-            said = _("“{{ %(name)s }}” is empty: %(devices)s get the text without it.")
-    return said % {"name": one["variable"], "devices": _devices(one)}
+            text = _("“{{ %(name)s }}” is empty: %(devices)s get the text without it.")
+    return text % {"name": one["variable"], "devices": _devices(one)}
 
 
 ODD_VALUES = {
@@ -133,39 +133,39 @@ ODD_VALUES = {
 
 
 def _odd_value(one: Finding) -> str:
-    said = _("“{{ %(name)s }}” %(is)s: %(devices)s.")
+    text = _("“{{ %(name)s }}” %(is)s: %(devices)s.")
     is_odd = ODD_VALUES[Code(one["code"])]
-    return said % {"name": one["variable"], "is": is_odd, "devices": _devices(one)}
+    return text % {"name": one["variable"], "is": is_odd, "devices": _devices(one)}
 
 
 def _no_text(one: Finding) -> str:
     named = languages(one["locales"], one["more_locales"])
-    said = _("%(devices)s read the main text, as there is none in their language: %(languages)s.")
-    return said % {"devices": _devices(one), "languages": named}
+    text = _("%(devices)s read the main text, as there is none in their language: %(languages)s.")
+    return text % {"devices": _devices(one), "languages": named}
 
 
 def _cut(one: Finding) -> str:
-    said = _(
+    text = _(
         "Even opened, the title is cut off for %(devices)s. The longest (%(where)s) is as wide "
         "as %(size)s letters, and about %(most)s are shown."
     )
     if one["code"] == Code.BODY_CUT:
-        said = _(
+        text = _(
             "Even opened, the body is cut off for %(devices)s. The longest (%(where)s) is as wide "
             "as %(size)s letters, and about %(most)s are shown."
         )
     numbers = {"size": f"{one['size']:,}", "most": one["most"]}
-    return said % {"devices": _devices(one), "where": _where(one), **numbers}
+    return text % {"devices": _devices(one), "where": _where(one), **numbers}
 
 
 def _too_large(one: Finding) -> str:
-    said = _("The message is over FCM's 4,096 bytes for %(devices)s (%(where)s): FCM refuses it.")
-    return said % {"devices": _devices(one), "where": _where(one)}
+    text = _("The message is over FCM's 4,096 bytes for %(devices)s (%(where)s): FCM refuses it.")
+    return text % {"devices": _devices(one), "where": _where(one)}
 
 
 def _refused(one: Finding) -> str:
-    said = _("Somebody with long values would get nothing (%(where)s): %(why)s.")
-    return said % {"where": _where(one), "why": reason_in_words(one["reason"])}
+    text = _("Somebody with long values would get nothing (%(where)s): %(why)s.")
+    return text % {"where": _where(one), "why": reason_in_words(one["reason"])}
 
 
 def _where(one: Finding) -> str:
@@ -173,19 +173,19 @@ def _where(one: Finding) -> str:
 
 
 def _reserved_key(one: Finding) -> str:
-    said = _("The data “%(key)s” is lost: this key is already in use. Choose another.")
+    text = _("The data “%(key)s” is lost: this key is already in use. Choose another.")
     if one["platform"]:
-        said = _(
+        text = _(
             "The data “%(key)s” is lost on %(platform)s: this key is already in use. Choose "
             "another."
         )
-        return said % {"key": one["key"], "platform": Device.Platform(one["platform"]).label}
-    return said % {"key": one["key"]}
+        return text % {"key": one["key"], "platform": Device.Platform(one["platform"]).label}
+    return text % {"key": one["key"]}
 
 
 def _dead_link(one: Finding) -> str:
-    said = _("%(url)s leads nowhere: its host answers %(status)s.")
-    return said % {"url": one["url"], "status": one["status"]}
+    text = _("%(url)s leads nowhere: its host answers %(status)s.")
+    return text % {"url": one["url"], "status": one["status"]}
 
 
 def _link_trouble(one: Finding) -> str:
@@ -195,18 +195,18 @@ def _link_trouble(one: Finding) -> str:
 
 def _said_before(one: Finding) -> str:
     numbers = ", ".join(str(run) for run in one["runs"])
-    said = ngettext(
+    text = ngettext(
         "%(devices)s are of people who were sent the same text within %(days)s day (run %(runs)s).",
         "%(devices)s are of people who were sent the same text within %(days)s days (run "
         "%(runs)s).",
         one["days"],
     )
-    return said % {"devices": _devices(one), "days": one["days"], "runs": numbers}
+    return text % {"devices": _devices(one), "days": one["days"], "runs": numbers}
 
 
 def _not_looked_at(one: Finding) -> str:
-    said = _("So many variables are not looked at; left out: %(names)s.")
-    return said % {"names": ", ".join(one["variables"])}
+    text = _("So many variables are not looked at; left out: %(names)s.")
+    return text % {"names": ", ".join(one["variables"])}
 
 
 WORDS: dict[Code, Callable[[dict[str, Any]], str]] = {

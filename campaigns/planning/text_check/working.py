@@ -71,8 +71,8 @@ def _work(check: TextCheck, *, until: float) -> None:
     except ValidationError as error:
         give_up(check.pk, " ".join(error.messages), now=clock.now())
     except TooSlow:
-        said = gettext("These rules take too long to evaluate. Use fewer rules, or shorter lists.")
-        give_up(check.pk, said, now=clock.now())
+        text = gettext("These rules take too long to evaluate. Use fewer rules, or shorter lists.")
+        give_up(check.pk, text, now=clock.now())
 
 
 class Reading:

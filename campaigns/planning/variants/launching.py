@@ -47,8 +47,8 @@ def unready(campaign: Any) -> dict[str, str]:
     """What is wrong with the first text beside the main one of which anything is."""
     seen, others = {campaign.template_id}, wordings(campaign)[1:]
     if campaign.tries_variants and not others:
-        said = _("There are no variants to choose from. Choose some under “What”.")
-        return {"winner_by": said}
+        text = _("There are no variants to choose from. Choose some under “What”.")
+        return {"winner_by": text}
     for one in others:
         if words := _problem(one, seen):
             return {"variants": f"{one.words} ({one.template}): {words}"}

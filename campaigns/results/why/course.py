@@ -67,15 +67,15 @@ def course(row: Row, why: Why) -> list[Step]:
 def _chosen(row: Row, why: Why) -> tuple[str, str]:
     if why.run.kind == Run.Kind.MESSAGES:
         return _("The day's messages began."), ""
-    said = _("The run began to be frozen; this device is in it.")
-    return said, " ".join(filter(None, (_drawn(row), _best_hour(row, why.run))))
+    text = _("The run began to be frozen; this device is in it.")
+    return text, " ".join(filter(None, (_drawn(row), _best_hour(row, why.run))))
 
 
 def _drawn(row: Row) -> str:
     if row.variant is None:
         return ""
-    said = _("By chance this person fell into: %(group)s.")
-    return said % {"group": group.in_words(row.variant)}
+    text = _("By chance this person fell into: %(group)s.")
+    return text % {"group": group.in_words(row.variant)}
 
 
 def _best_hour(row: Row, run: Run) -> str:
@@ -83,17 +83,17 @@ def _best_hour(row: Row, run: Run) -> str:
         return ""
     if row.best:
         return row.best.words
-    said = _("This person had no best hour, and goes by %(clock)s.")
-    return said % {"clock": f"{run.local_time.wall:%H:%M}"}
+    text = _("This person had no best hour, and goes by %(clock)s.")
+    return text % {"clock": f"{run.local_time.wall:%H:%M}"}
 
 
 def _window(window: Opened, why: Why) -> tuple[str, str]:
-    said = _("A request was about to leave.")
+    text = _("A request was about to leave.")
     if window.lost:
-        said = _("A request was about to leave, and its worker died: it may have left.")
+        text = _("A request was about to leave, and its worker died: it may have left.")
     if why.run.revision == FIRST:
-        return said, ""
-    return said, _("It says revision %(number)d of the text.") % {"number": window.revision}
+        return text, ""
+    return text, _("It says revision %(number)d of the text.") % {"number": window.revision}
 
 
 def _answer(answer: Answer) -> Step:
@@ -135,10 +135,10 @@ def _final(row: Row) -> list[Step]:
     sent = row.sent
     if not sent.status or sent.at is None:
         return []
-    said = _("FCM took it.")
+    text = _("FCM took it.")
     if sent.reason:
-        said = f"{Delivery.Status(sent.status).label}: {in_words(sent.reason)}."
-    return [Step(sent.at, Kind.FINAL, said, " ".join(_beside(row)), code=sent.status)]
+        text = f"{Delivery.Status(sent.status).label}: {in_words(sent.reason)}."
+    return [Step(sent.at, Kind.FINAL, text, " ".join(_beside(row)), code=sent.status)]
 
 
 def _beside(row: Row) -> Iterator[str]:
@@ -155,8 +155,8 @@ def _beside(row: Row) -> Iterator[str]:
 
 def _receipt(receipt: Receipt) -> Step:
     event = str(Event(receipt.event).label)
-    said = _("The phone told: %(event)s.") % {"event": event}
-    return Step(receipt.at, Kind.RECEIPT, said, phone_at=receipt.phone_at)
+    text = _("The phone told: %(event)s.") % {"event": event}
+    return Step(receipt.at, Kind.RECEIPT, text, phone_at=receipt.phone_at)
 
 
 def _due(row: Row) -> list[Step]:
@@ -166,12 +166,12 @@ def _due(row: Row) -> list[Step]:
         return [Step(row.retry.not_before, Kind.RETRY, _("Their quiet hours end."))]
     if row.retry.reason == Reason.LOCAL_TIME:
         return [Step(row.retry.not_before, Kind.RETRY, _("It is that time where they are."))]
-    said = ngettext(
+    text = ngettext(
         "Another try is due, after %(tries)d so far.",
         "Another try is due, after %(tries)d so far.",
         row.retry.tries,
     )
-    return [Step(row.retry.not_before, Kind.RETRY, said % {"tries": row.retry.tries})]
+    return [Step(row.retry.not_before, Kind.RETRY, text % {"tries": row.retry.tries})]
 
 
 def is_cut(row: Row) -> bool:

@@ -23,81 +23,81 @@ def sentence(why: Why) -> str:
 
 
 def _accepted(why: Why) -> str:
-    said = _("%(person)s was sent to on %(at)s, and FCM took it.")
-    return said % {"person": why.contact, "at": _first(why, Delivery.Status.ACCEPTED)}
+    text = _("%(person)s was sent to on %(at)s, and FCM took it.")
+    return text % {"person": why.contact, "at": _first(why, Delivery.Status.ACCEPTED)}
 
 
 def _partly(why: Why) -> str:
     taken = sum(row.sent.status == Delivery.Status.ACCEPTED for row in why.rows)
-    said = _("%(person)s was sent to on %(at)s: FCM took it for %(taken)d of %(all)d devices.")
+    text = _("%(person)s was sent to on %(at)s: FCM took it for %(taken)d of %(all)d devices.")
     at, devices = _first(why, Delivery.Status.ACCEPTED), len(why.rows)
-    return said % {"person": why.contact, "at": at, "taken": taken, "all": devices}
+    return text % {"person": why.contact, "at": at, "taken": taken, "all": devices}
 
 
 def _rejected(why: Why) -> str:
-    said = _("%(person)s was to be sent to, and FCM did not take it: %(reason)s.")
-    return said % {"person": why.contact, "reason": _reason(why, Delivery.Status.REJECTED)}
+    text = _("%(person)s was to be sent to, and FCM did not take it: %(reason)s.")
+    return text % {"person": why.contact, "reason": _reason(why, Delivery.Status.REJECTED)}
 
 
 def _skipped(why: Why) -> str:
-    said = _("%(person)s was in the snapshot, and nothing was sent: %(reason)s.")
-    return said % {"person": why.contact, "reason": _reason(why, Delivery.Status.SKIPPED)}
+    text = _("%(person)s was in the snapshot, and nothing was sent: %(reason)s.")
+    return text % {"person": why.contact, "reason": _reason(why, Delivery.Status.SKIPPED)}
 
 
 def _unknown(why: Why) -> str:
-    said = _("Nobody knows whether %(person)s got it: %(reason)s.")
-    return said % {"person": why.contact, "reason": _reason(why, Delivery.Status.UNKNOWN)}
+    text = _("Nobody knows whether %(person)s got it: %(reason)s.")
+    return text % {"person": why.contact, "reason": _reason(why, Delivery.Status.UNKNOWN)}
 
 
 def _waiting(why: Why) -> str:
     retries = [row.retry for row in why.rows if row.retry and not row.sent.status]
     if why.follows:
-        said = _("%(person)s is in the snapshot, and waits for what comes of the first part.")
-        return said % {"person": why.contact}
+        text = _("%(person)s is in the snapshot, and waits for what comes of the first part.")
+        return text % {"person": why.contact}
     if not retries:
         return _("%(person)s is in the snapshot, and waits for their turn.") % {
             "person": why.contact
         }
     retry = min(retries, key=lambda one: one.not_before)
     if retry.reason == Reason.QUIET_HOURS:
-        said = _("%(person)s waits until their quiet hours end. It is due on %(at)s.")
-        return said % {"person": why.contact, "at": why.when(retry.not_before)}
+        text = _("%(person)s waits until their quiet hours end. It is due on %(at)s.")
+        return text % {"person": why.contact, "at": why.when(retry.not_before)}
     if retry.reason == Reason.LOCAL_TIME:
-        said = _("%(person)s waits until it is that time where they are: %(at)s.")
-        return said % {"person": why.contact, "at": why.when(retry.not_before)}
-    said = _("%(person)s waits for another try: %(reason)s. It is due on %(at)s.")
+        text = _("%(person)s waits until it is that time where they are: %(at)s.")
+        return text % {"person": why.contact, "at": why.when(retry.not_before)}
+    text = _("%(person)s waits for another try: %(reason)s. It is due on %(at)s.")
     at = why.when(retry.not_before)
-    return said % {"person": why.contact, "reason": reason_in_words(retry.reason), "at": at}
+    return text % {"person": why.contact, "reason": reason_in_words(retry.reason), "at": at}
 
 
 def _not_in(why: Why) -> str:
     if why.run.kind == Run.Kind.MESSAGES:
-        said = _("%(person)s was not sent any message in this run, which is one day's messages.")
-        return said % {"person": why.contact}
+        text = _("%(person)s was not sent any message in this run, which is one day's messages.")
+        return text % {"person": why.contact}
     out = _("%(person)s was not in the snapshot.") % {"person": why.contact}
     return f"{out} {_kept_out(why)}"
 
 
 def _no_device(why: Why) -> str:
-    said = _("There was a message to %(person)s, and no device of theirs that could receive it.")
-    return said % {"person": why.contact}
+    text = _("There was a message to %(person)s, and no device of theirs that could receive it.")
+    return text % {"person": why.contact}
 
 
 def _not_sent(why: Why) -> str:
     newest = why.messages[0]
     if newest.state == Message.State.CANCELLED:
-        said = _("The message to %(person)s was cancelled before it left.")
-        return said % {"person": why.contact}
-    said = _("The message to %(person)s has not left yet. It is due on %(at)s.")
-    return said % {"person": why.contact, "at": why.when(newest.at)}
+        text = _("The message to %(person)s was cancelled before it left.")
+        return text % {"person": why.contact}
+    text = _("The message to %(person)s has not left yet. It is due on %(at)s.")
+    return text % {"person": why.contact, "at": why.when(newest.at)}
 
 
 def _not_yet(why: Why) -> str:
     if why.run.planned is not None:
-        said = _("The audience is still being frozen: %(person)s is not among those chosen so far.")
-        return said % {"person": why.contact}
-    said = _("Nobody has been chosen for this run yet. It is due on %(at)s.")
-    return said % {"at": why.when(why.run.scheduled_at)}
+        text = _("The audience is still being frozen: %(person)s is not among those chosen so far.")
+        return text % {"person": why.contact}
+    text = _("Nobody has been chosen for this run yet. It is due on %(at)s.")
+    return text % {"at": why.when(why.run.scheduled_at)}
 
 
 def _nobody(why: Why) -> str:
@@ -105,11 +105,11 @@ def _nobody(why: Why) -> str:
 
 
 def _forgotten(why: Why) -> str:
-    said = _(
+    text = _(
         "Nobody can tell any more whether %(person)s was in it: its recipients were removed on "
         "%(at)s."
     )
-    return said % {"person": why.contact, "at": why.when(why.run.forgotten_at)}
+    return text % {"person": why.contact, "at": why.when(why.run.forgotten_at)}
 
 
 _BEGINNINGS: dict[Ending, Callable[[Why], str]] = {
@@ -144,24 +144,24 @@ def _kept_out(why: Why) -> str:
     frozen = why.when(why.frozen_at)
     match why.cause:
         case Cause.PERSON_LATER:
-            said = _("They were registered on %(at)s; it had been frozen on %(frozen)s.")
-            return said % {"at": why.when(why.contact.created_at), "frozen": frozen}
+            text = _("They were registered on %(at)s; it had been frozen on %(frozen)s.")
+            return text % {"at": why.when(why.contact.created_at), "frozen": frozen}
         case Cause.NO_DEVICE:
             return _("They have no device; whether they had one then is not known.")
         case Cause.RETIRED:
             return _("All their devices had been retired before.")
         case Cause.UNSEEN:
-            said = _("None of their devices had been seen since %(at)s, as the project asks.")
-            return said % {"at": why.when(why.run.seen_since)}
+            text = _("None of their devices had been seen since %(at)s, as the project asks.")
+            return text % {"at": why.when(why.run.seen_since)}
         case Cause.HAD_IT:
-            said = _("They had got it in run %(number)d, and it goes to nobody twice.")
-            return said % {"number": why.brought_before.pk if why.brought_before else 0}
+            text = _("They had got it in run %(number)d, and it goes to nobody twice.")
+            return text % {"number": why.brought_before.pk if why.brought_before else 0}
         case Cause.RULES:
             return _("Now they would not be: %(rules)s.") % {"rules": _failing(why)}
         case Cause.DEVICE_LATER:
-            said = _("Their devices were registered, or registered again, after it was frozen on "
+            text = _("Their devices were registered, or registered again, after it was frozen on "
             "%(frozen)s.")  # fmt: skip
-            return said % {"frozen": frozen}
+            return text % {"frozen": frozen}
         case Cause.RULES_UNASKED:
             return why.now.problem
         case _:
@@ -182,7 +182,7 @@ def _failing(why: Why) -> str:
 
 def _turned(node: Node) -> str:
     if seen := node.told or node.seen:
-        said = _("%(rule)s (it is %(seen)s)")
-        return said % {"rule": node.otherwise, "seen": seen[:LONGEST_SEEN]}
+        text = _("%(rule)s (it is %(seen)s)")
+        return text % {"rule": node.otherwise, "seen": seen[:LONGEST_SEEN]}
     unknown = _("%(rule)s (not known)") % {"rule": node.otherwise}
     return unknown if node.seen == "" else node.otherwise

@@ -34,11 +34,11 @@ def device_in_words(seen: Seen, why: Why) -> str:
             return _("retired on %(at)s, before the freeze") % at
         return _("retired on %(at)s, after the freeze") % at
     if seen.fate == Fate.UNSEEN:
-        said = _("last seen %(at)s: left out, as not seen since %(since)s")
-        return said % {"at": why.when(device.last_seen_at), "since": why.when(run.seen_since)}
+        text = _("last seen %(at)s: left out, as not seen since %(since)s")
+        return text % {"at": why.when(device.last_seen_at), "since": why.when(run.seen_since)}
     if seen.fate == Fate.LATER:
-        said = _("registered, or registered again, on %(at)s, after the freeze")
-        return said % {"at": why.when(device.registered_at)}
+        text = _("registered, or registered again, on %(at)s, after the freeze")
+        return text % {"at": why.when(device.registered_at)}
     return _("registered on %(at)s, last seen %(seen)s") % {
         "at": why.when(device.registered_at),
         "seen": why.when(device.last_seen_at),

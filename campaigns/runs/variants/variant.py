@@ -73,6 +73,6 @@ def check(run: Run, number: int) -> None:
     """Raises ValidationError, by field: the run has no such variant."""
     known = range(max(1, len(run.split.get("weights", ()))))
     if number not in known:
-        said = _("Run %(number)d has no variant %(letter)s. Choose one of %(known)s.")
+        text = _("Run %(number)d has no variant %(letter)s. Choose one of %(known)s.")
         named = {"letter": name_of(number), "known": ", ".join(map(name_of, known))}
-        raise ValidationError({"variant": said % {"number": run.pk, **named}})
+        raise ValidationError({"variant": text % {"number": run.pk, **named}})

@@ -85,22 +85,22 @@ class Snippet(OfProject):
     def _say_each_language_once(self, problems: dict[str, Any]) -> None:
         known = {canonical(tag): texts for tag, texts in self.locales.items()}
         if len(known) < len(self.locales):
-            said = gettext("Two of the tags are the same language; keep one of the two.")
-            problems["locales"] = [said]
+            text = gettext("Two of the tags are the same language; keep one of the two.")
+            problems["locales"] = [text]
         else:
             self.locales = known
 
     def _find_room(self, problems: dict[str, Any]) -> None:
         if Snippet.objects.filter(project=self.project_id).count() >= MOST_OF_A_PROJECT:
-            said = gettext("A project holds at most %(most)s snippets. Delete one first.")
-            problems["name"] = [said % {"most": MOST_OF_A_PROJECT}]
+            text = gettext("A project holds at most %(most)s snippets. Delete one first.")
+            problems["name"] = [text % {"most": MOST_OF_A_PROJECT}]
 
     def _keep_name(self, problems: dict[str, Any], stored: Snippet) -> None:
         if stored.name != self.name and self.uses.exists():
-            said = gettext(
+            text = gettext(
                 "Templates mention it as %(mention)s. Take it out of them before you rename it."
             )
-            problems["name"] = [said % {"mention": stored.mention}]
+            problems["name"] = [text % {"mention": stored.mention}]
 
     def _look_at_templates(self, problems: dict[str, Any]) -> None:
         """Whether a template that could be sent could not be with these words."""
@@ -110,9 +110,9 @@ class Snippet(OfProject):
         then = {**now, self.name: self.says()}
         for template in (use.template for use in uses):
             if (words := _trouble(template, then)) and not _trouble(template, now):
-                said = gettext("“%(template)s” could not be sent with it: %(problem)s")
+                text = gettext("“%(template)s” could not be sent with it: %(problem)s")
                 problems.setdefault("text", []).append(
-                    said % {"template": template, "problem": words}
+                    text % {"template": template, "problem": words}
                 )
 
 

@@ -47,8 +47,8 @@ def of_mentions(source: str, known: Collection[str]) -> list[Problem]:
 
 
 def unknown(name: str, known: Collection[str]) -> str:
-    said = gettext("there is no snippet “%(name)s” in this project.") % {"name": name}
-    return f"{said} {_instead(name, known)}"
+    text = gettext("there is no snippet “%(name)s” in this project.") % {"name": name}
+    return f"{text} {_instead(name, known)}"
 
 
 def _instead(name: str, known: Collection[str]) -> str:
@@ -64,13 +64,13 @@ def out_of_place(source: str) -> list[Problem]:
     """In what holds no snippets: an address, an option."""
     if HEAD not in source:
         return []
-    said = gettext("a snippet can stand in the title, the body and the data, and nowhere else.")
-    return [_at(source, at, said) for path, at in liquid.asked(source) if path[0] == HEAD]
+    text = gettext("a snippet can stand in the title, the body and the data, and nowhere else.")
+    return [_at(source, at, text) for path, at in liquid.asked(source) if path[0] == HEAD]
 
 
 def _not_alone() -> str:
-    said = gettext("a snippet stands by itself: %(example)s, without filters and conditions.")
-    return said % {"example": "{{ snippet.footer }}"}
+    text = gettext("a snippet stands by itself: %(example)s, without filters and conditions.")
+    return text % {"example": "{{ snippet.footer }}"}
 
 
 # --- A snippet ------------------------------------------------------------------------------------
@@ -81,17 +81,17 @@ def of_snippet(text: Any) -> list[Problem]:
     if not isinstance(text, str):
         return [Problem(gettext("must be a text."))]
     if len(text) > MOST_LETTERS:
-        said = gettext("longer than %(most)s characters.")
-        return [Problem(said % {"most": f"{MOST_LETTERS:,}"})]
+        message = gettext("longer than %(most)s characters.")
+        return [Problem(message % {"most": f"{MOST_LETTERS:,}"})]
     if problems := liquid.problems(text):
         return problems
     asks = [at for path, at in liquid.asked(text) if path[0] == HEAD]
     if asks or HEAD in {found[1] for found in re.finditer(r"\{\{\s*(\w+)", text)}:
-        said = gettext("a snippet holds no other snippet; write its words here.")
-        return [_at(text, asks[0] if asks else 0, said)]
+        message = gettext("a snippet holds no other snippet; write its words here.")
+        return [_at(text, asks[0] if asks else 0, message)]
     if caps.tags(text) > MOST_VALUES:
-        said = gettext("at most %(most)s values in a snippet; there are %(count)s.")
-        return [Problem(said % {"most": MOST_VALUES, "count": caps.tags(text)})]
+        message = gettext("at most %(most)s values in a snippet; there are %(count)s.")
+        return [Problem(message % {"most": MOST_VALUES, "count": caps.tags(text)})]
     return _only_values(text)
 
 
@@ -100,18 +100,18 @@ def _only_values(text: str) -> list[Problem]:
     something that nobody wrote."""
     bare = VALUE.sub(lambda value: " " * len(value[0]), text)
     if (at := bare.find("{%")) >= 0:
-        said = gettext("a snippet holds words and values, and no conditions.")
-        return [_at(text, at, said)]
+        message = gettext("a snippet holds words and values, and no conditions.")
+        return [_at(text, at, message)]
     if brace := re.search(r"[{}]", bare):
-        said = gettext("a single “%(brace)s” can stand in no snippet; braces are for values.")
-        return [_at(text, brace.start(), said % {"brace": brace[0]})]
+        message = gettext("a single “%(brace)s” can stand in no snippet; braces are for values.")
+        return [_at(text, brace.start(), message % {"brace": brace[0]})]
     return []
 
 
 def of_locales(locales: Any) -> list[Problem | str]:
     if not isinstance(locales, dict):
-        said = gettext("must be an object, e.g. %(example)s.")
-        return [said % {"example": '{"ko": {"text": "…"}}'}]
+        text = gettext("must be an object, e.g. %(example)s.")
+        return [text % {"example": '{"ko": {"text": "…"}}'}]
     if len(locales) > caps.MAX_LANGUAGES:
         counts = {"most": caps.MAX_LANGUAGES, "count": len(locales)}
         return [str(caps.LANGUAGES) % counts]
@@ -124,8 +124,8 @@ def _of_language(tag: str, texts: Any) -> list[Problem | str]:
     except ValidationError as error:
         return [f"{visible(tag)}: {error.messages[0]}"]
     if not isinstance(texts, dict) or set(texts) - {"text"}:
-        said = gettext("must be an object, e.g. %(example)s.") % {"example": '{"text": "…"}'}
-        return [f"{tag}: {said}"]
+        text = gettext("must be an object, e.g. %(example)s.") % {"example": '{"text": "…"}'}
+        return [f"{tag}: {text}"]
     found = of_snippet(texts.get("text", ""))
     return [Problem(one.words, one.line, one.column, "text", tag) for one in found]
 

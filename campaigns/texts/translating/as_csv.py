@@ -44,16 +44,16 @@ def parse(text: str) -> list[Cell]:
         return list(_cells(head, rows, first=3 if named else 2))
     except csv.Error as error:
         if "field limit" in str(error):  # the process's own; an import of people is held to it too
-            said = _("The line is longer than %(most)s characters.")
-            raise Unreadable(said % {"most": f"{csv.field_size_limit():,}"}) from error
-        said = _("Line %(line)s cannot be read as CSV: a quote is not closed, or stands alone.")
-        raise Unreadable(said % {"line": rows.line_num + bool(named)}) from error
+            message = _("The line is longer than %(most)s characters.")
+            raise Unreadable(message % {"most": f"{csv.field_size_limit():,}"}) from error
+        message = _("Line %(line)s cannot be read as CSV: a quote is not closed, or stands alone.")
+        raise Unreadable(message % {"line": rows.line_num + bool(named)}) from error
 
 
 def _check_head(head: list[str]) -> None:
     if ID not in head:
-        said = _("The first line must name the columns: id, field, source, and a language each.")
-        raise Unreadable(said)
+        text = _("The first line must name the columns: id, field, source, and a language each.")
+        raise Unreadable(text)
     twice = next((name for at, name in enumerate(head) if name and name in head[:at]), "")
     if twice:
         raise Unreadable(_("There are two columns “%(name)s”; keep one.") % {"name": twice})
@@ -64,12 +64,12 @@ def _check_head(head: list[str]) -> None:
 def _cells(head: list[str], rows: Iterator[list[str]], *, first: int) -> Iterator[Cell]:
     for number, row in enumerate(rows, start=first):
         if number > MOST_ROWS:
-            said = _("More than %(most)s rows; a template has fewer texts.")
-            raise Unreadable(said % {"most": f"{MOST_ROWS:,}"})
+            message = _("More than %(most)s rows; a template has fewer texts.")
+            raise Unreadable(message % {"most": f"{MOST_ROWS:,}"})
         said_in = {name: read_back(cell) for name, cell in zip(head, row, strict=False)}
         if len(row) > len(head):
-            said = _("Row %(row)s has more cells than the first line names.")
-            raise Unreadable(said % {"row": number})
+            message = _("Row %(row)s has more cells than the first line names.")
+            raise Unreadable(message % {"row": number})
         for tag in head:
             if tag not in (ID, FIELD, SOURCE, "") and (text := said_in.get(tag, "")):
                 yield Cell(number, said_in.get(ID, ""), tag, text, said_in.get(SOURCE))

@@ -79,9 +79,9 @@ def parse(text: str) -> list[Cell]:
     try:
         parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
-        said = _("Line %(line)s cannot be read as XML: %(problem)s.")
+        message = _("Line %(line)s cannot be read as XML: %(problem)s.")
         words = expat.errors.messages.get(error.code, "") or str(error)
-        raise Unreadable(said % {"line": error.lineno, "problem": words}) from error
+        raise Unreadable(message % {"line": error.lineno, "problem": words}) from error
     if not reading.is_xliff:
         raise Unreadable(_("This is no XLIFF 1.2 file."))
     return reading.cells

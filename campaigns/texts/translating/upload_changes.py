@@ -53,8 +53,8 @@ class Proposal:
 def parse_file(kind: str, file: bytes | str) -> list[Cell]:
     """Raises Unreadable. Its size is looked at before anything in it."""
     if len(file) > MOST_BYTES:
-        said = _("The file is too large: at most %(most)s bytes are read.")
-        raise Unreadable(said % {"most": f"{MOST_BYTES:,}"})
+        message = _("The file is too large: at most %(most)s bytes are read.")
+        raise Unreadable(message % {"most": f"{MOST_BYTES:,}"})
     try:
         text = file if isinstance(file, str) else file.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -50,20 +50,20 @@ class SuppressForm(ModelForm):
         lines = self.cleaned_data["people"].splitlines()
         ids = [*dict.fromkeys(line.strip() for line in lines if line.strip())]
         if len(ids) > MOST_PASTED:
-            said = _("At most %(most)s ids; there are %(count)s.")
+            text = _("At most %(most)s ids; there are %(count)s.")
             counts = {"most": f"{MOST_PASTED:,}", "count": f"{len(ids):,}"}
-            raise ValidationError(said % counts)
+            raise ValidationError(text % counts)
         for number, line in enumerate(lines, start=1):
             if why := _wrong(line.strip()):
-                said = _("Line %(number)s: %(why)s")
-                raise ValidationError(said % {"number": f"{number:,}", "why": why})
+                text = _("Line %(number)s: %(why)s")
+                raise ValidationError(text % {"number": f"{number:,}", "why": why})
         return ids
 
 
 def _wrong(text: str) -> str:
     if len(text) > LONGEST_ID:
-        said = _("an id has at most %(most)s characters; this one has %(count)s.")
-        return said % {"most": LONGEST_ID, "count": f"{len(text):,}"}
+        message = _("an id has at most %(most)s characters; this one has %(count)s.")
+        return message % {"most": LONGEST_ID, "count": f"{len(text):,}"}
     if problem := unstorable(text):
         return _("It %(problem)s.") % {"problem": problem}
     return ""
@@ -133,7 +133,7 @@ class SuppressionPage(Page):
 
 
 def _say(request: HttpRequest, added: int, known: int) -> None:
-    said = ngettext(
+    text = ngettext(
         "%(count)s person gets nothing from now on.",
         "%(count)s people get nothing from now on.",
         added,
@@ -142,5 +142,5 @@ def _say(request: HttpRequest, added: int, known: int) -> None:
         stood = ngettext(
             "%(count)s was listed already.", "%(count)s were listed already.", known
         ) % {"count": f"{known:,}"}
-        said = f"{said} {stood}"
-    messages.success(request, said)
+        text = f"{text} {stood}"
+    messages.success(request, text)

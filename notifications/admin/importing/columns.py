@@ -154,14 +154,14 @@ def _doubt(column: Column, cells: list[str]) -> str:
     cell that will be refused."""
     filled = [cell.strip() for cell in cells if cell.strip()]
     if column.meaning == Meaning.ATTRIBUTE and (wrong := _unreadable(column.type, filled)):
-        said = _(
+        text = _(
             "%(wrong)s Its row will be refused. If such cells are right, read the column as Text."
         )
-        return said % {"wrong": wrong}
+        return text % {"wrong": wrong}
     grouped = next(filter(is_grouped, filled), None)
     if (column.meaning, column.type) == (Meaning.ATTRIBUTE, Type.NUMBER) and grouped:
-        said = _("“%(cell)s” is read as %(number)s.")
-        return said % {"cell": grouped, "number": number(grouped)}
+        text = _("“%(cell)s” is read as %(number)s.")
+        return text % {"cell": grouped, "number": number(grouped)}
     if (column.meaning, column.type) != (Meaning.ATTRIBUTE, Type.TEXT) or not filled:
         return ""
     if all(map(COMMA_NUMBER.fullmatch, filled)):

@@ -19,10 +19,10 @@ DELIMITERS = {
 def encodings(one: Import) -> list[tuple[str, str]]:
     """The choices, the first of which is what was detected."""
     found = {file.get("detected", file["encoding"]) for file in one.sniffed["files"]}
-    said = _("Detected for each file")
+    text = _("Detected for each file")
     if len(found) == 1:
-        said = _("Detected: %(encoding)s") % {"encoding": ENCODINGS[found.pop()]}
-    return [("", said), *((name, str(label)) for name, label in ENCODINGS.items())]
+        text = _("Detected: %(encoding)s") % {"encoding": ENCODINGS[found.pop()]}
+    return [("", text), *((name, str(label)) for name, label in ENCODINGS.items())]
 
 
 def in_words(one: Import) -> str:
@@ -33,15 +33,15 @@ def in_words(one: Import) -> str:
         "%(count)s columns, named in the first line.",
         len(head),
     )
-    said = _("Cells between %(delimiter)s. %(columns)s") % {
+    text = _("Cells between %(delimiter)s. %(columns)s") % {
         "delimiter": DELIMITERS.get(first["delimiter"], f"“{first['delimiter']}”"),
         "columns": counted % {"count": f"{len(head):,}"},
     }
-    return f"{said} {_of_an_archive(len(files))}".rstrip()
+    return f"{text} {_of_an_archive(len(files))}".rstrip()
 
 
 def _of_an_archive(files: int) -> str:
     if files < 2:
         return ""
-    said = _("The archive holds %(count)s files with the same columns: they are read as one.")
-    return said % {"count": f"{files:,}"}
+    text = _("The archive holds %(count)s files with the same columns: they are read as one.")
+    return text % {"count": f"{files:,}"}

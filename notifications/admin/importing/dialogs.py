@@ -44,14 +44,14 @@ class StartDialog(ImportDialog):
     @property
     def title(self) -> str:
         count = picture.concerned(self.row)
-        said = ngettext(
+        text = ngettext(
             "Import %(count)s person from “%(name)s”?",
             "Import %(count)s people from “%(name)s”?",
             count,
         )
         if self.row.mode == Import.Mode.REMOVE:
-            said = ngettext("Remove %(count)s person?", "Remove %(count)s people?", count)
-        return said % {"count": f"{count:,}", "name": self.row}
+            text = ngettext("Remove %(count)s person?", "Remove %(count)s people?", count)
+        return text % {"count": f"{count:,}", "name": self.row}
 
     @property
     def possible(self) -> bool:
@@ -80,8 +80,8 @@ class StartDialog(ImportDialog):
         typed = "".join(self.cleaned_data["number"].split()).replace(",", "").replace(".", "")
         if not re.fullmatch(r"\d{1,15}", typed) or int(typed) != self.losing:
             self["number"].help_text = ""  # the refusal has the same text
-            said = _("Type %(number)s to import.")
-            raise ValidationError(said % {"number": f"{self.losing:,}"})
+            text = _("Type %(number)s to import.")
+            raise ValidationError(text % {"number": f"{self.losing:,}"})
         return typed
 
 

@@ -98,10 +98,10 @@ def _title(one: Import) -> str:
 def about(one: Import) -> str:
     """What, who and when, in a line."""
     zone = one.project.timezone
-    said = _("%(mode)s · by %(who)s · started %(when)s")
+    text = _("%(mode)s · by %(who)s · started %(when)s")
     if one.finished_at:
-        said = _("%(mode)s · by %(who)s · started %(when)s · ended %(end)s")
-    return said % {
+        text = _("%(mode)s · by %(who)s · started %(when)s · ended %(end)s")
+    return text % {
         "mode": one.get_mode_display(),
         "who": who(one.by),
         "when": in_zone(one.created_at, zone),
@@ -220,10 +220,10 @@ def concerned(one: Import) -> int:
 def _start_label(one: Import) -> str:
     count = concerned(one)
     if one.mode == MODE.REMOVE:
-        said = ngettext("Remove %(count)s person …", "Remove %(count)s people …", count)
+        text = ngettext("Remove %(count)s person …", "Remove %(count)s people …", count)
     else:
-        said = ngettext("Import %(count)s person …", "Import %(count)s people …", count)
-    return said % {"count": f"{count:,}"}
+        text = ngettext("Import %(count)s person …", "Import %(count)s people …", count)
+    return text % {"count": f"{count:,}"}
 
 
 def has_people(one: Import) -> bool:

@@ -16,7 +16,7 @@ def in_words(one: Import) -> str:
     people = int(found.get("people", 0))
     if not people:
         return ""
-    said = ngettext(
+    text = ngettext(
         "%(count)s person stands in several rows: %(lines)s.",
         "%(count)s people stand in several rows: %(lines)s.",
         people,
@@ -25,7 +25,7 @@ def in_words(one: Import) -> str:
     more = people - len(told)
     if more > 0:
         told.append(_("and %(count)s more people") % {"count": f"{more:,}"})
-    return said % {"count": f"{people:,}", "lines": "; ".join(told)}
+    return text % {"count": f"{people:,}", "lines": "; ".join(told)}
 
 
 def _lines(each: dict[str, Any], files: list[dict[str, Any]]) -> str:
@@ -36,6 +36,6 @@ def _lines(each: dict[str, Any], files: list[dict[str, Any]]) -> str:
         f"{files[file]['name']}:{line:,}" if named else f"{line:,}" for file, line in each["lines"]
     )
     if more > 0:
-        said = _("lines %(lines)s and %(more)s more")
-        return said % {"lines": lines, "more": f"{more:,}"}
+        text = _("lines %(lines)s and %(more)s more")
+        return text % {"lines": lines, "more": f"{more:,}"}
     return _("lines %(lines)s") % {"lines": lines}

@@ -27,9 +27,9 @@ class DurationText(forms.CharField):
         if seconds is None:
             raise ValidationError(_("Write it like “15 min”, “1 h 30 min” or “2 days”."))
         if not self.least <= seconds <= self.most:
-            said = _("Between %(least)s and %(most)s.")
+            message = _("Between %(least)s and %(most)s.")
             raise ValidationError(
-                said % {"least": in_words(self.least), "most": in_words(self.most)}
+                message % {"least": in_words(self.least), "most": in_words(self.most)}
             )
         return seconds
 

@@ -59,13 +59,13 @@ class JSONText(forms.JSONField):
                 value, parse_constant=_refuse, parse_int=self.whole, parse_float=self.fraction
             )
         except json.JSONDecodeError as error:
-            said = _("line %(line)s, column %(column)s: %(problem)s.")
-            said %= {
+            text = _("line %(line)s, column %(column)s: %(problem)s.")
+            text %= {
                 "line": error.lineno,
                 "column": error.colno,
                 "problem": _in_plain_words(error.msg),
             }
-            raise ValidationError(said) from error
+            raise ValidationError(text) from error
         except RecursionError as error:
             raise _deep() from error
         if too_deep(parsed):
@@ -98,8 +98,8 @@ class ExactJSONText(JSONText):
 
 
 def _refuse(name: str) -> NoReturn:
-    said = _("%(name)s is not a number JSON knows; use null or leave it out.")
-    raise ValidationError(said % {"name": name})
+    text = _("%(name)s is not a number JSON knows; use null or leave it out.")
+    raise ValidationError(text % {"name": name})
 
 
 def _deep() -> ValidationError:

@@ -111,9 +111,9 @@ class Page(ModelAdmin):
         words = search_term[:LONGEST_SEARCH].split()[:MOST_WORDS]
         if words != search_term.split():
             search_term = " ".join(words)
-            said = _("Only the first %(words)s words and %(letters)s letters are searched for.")
+            text = _("Only the first %(words)s words and %(letters)s letters are searched for.")
             counts = {"words": MOST_WORDS, "letters": LONGEST_SEARCH}
-            messages.warning(request, said % counts)
+            messages.warning(request, text % counts)
         found: tuple[QuerySet[Any], bool] = super().get_search_results(
             request, queryset, search_term
         )
@@ -279,8 +279,8 @@ class Page(ModelAdmin):
         return super().delete_view(request, object_id, extra_context)
 
     def _kept(self, request: HttpRequest, row: Model, why: str) -> HttpResponse:
-        said = _("“%(name)s” was not deleted. %(why)s Change or delete that first.")
-        messages.error(request, said % {"name": row, "why": why})
+        text = _("“%(name)s” was not deleted. %(why)s Change or delete that first.")
+        messages.error(request, text % {"name": row, "why": why})
         return HttpResponseRedirect(page_url(row))
 
 

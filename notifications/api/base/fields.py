@@ -145,8 +145,8 @@ class StrictSerializer(serializers.Serializer[Any]):
         """`shown`: as GET shows what is there; None: it is made only now."""
         fixed = self._fixed & data.keys()
         if shown is None:
-            said = "Cannot be set here; leave it out."
-            wrong = {name: said for name in fixed if data[name] not in EMPTY}
+            text = "Cannot be set here; leave it out."
+            wrong = {name: text for name in fixed if data[name] not in EMPTY}
         else:
             wrong = {
                 name: self.elsewhere.get(name, "Cannot be changed here.")

@@ -86,8 +86,8 @@ def idempotent(method: Method[View, P]) -> Method[View, P]:
 
 def _check(key: str) -> None:
     if not 1 <= len(key) <= MAX_LENGTH or not key.isascii() or not key.isprintable():
-        said = f"An Idempotency-Key has 1 to {MAX_LENGTH} printable ASCII characters."
-        raise Problem(HTTPStatus.BAD_REQUEST, said, errors={"Idempotency-Key": said})
+        text = f"An Idempotency-Key has 1 to {MAX_LENGTH} printable ASCII characters."
+        raise Problem(HTTPStatus.BAD_REQUEST, text, errors={"Idempotency-Key": text})
 
 
 def _text_of(request: Request) -> bytes:

@@ -121,8 +121,8 @@ def _as_api_exception(error: Exception) -> exceptions.APIException:
     if isinstance(error, exceptions.UnsupportedMediaType):
         return Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json.")
     if isinstance(error, exceptions.MethodNotAllowed):
-        said = "There is no such method at this address; `Allow` names those there are."
-        return Problem(HTTPStatus.METHOD_NOT_ALLOWED, said)
+        text = "There is no such method at this address; `Allow` names those there are."
+        return Problem(HTTPStatus.METHOD_NOT_ALLOWED, text)
     if isinstance(error, exceptions.APIException):
         return error
     if isinstance(error, Http404):

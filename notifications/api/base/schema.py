@@ -102,8 +102,8 @@ class Schema(AutoSchema):
 
     def get_summary(self) -> str:
         """The first sentence of the description."""
-        said = " ".join(self.get_description().split())
-        return SENTENCE.split(said, maxsplit=1)[0].rstrip(".")
+        text = " ".join(self.get_description().split())
+        return SENTENCE.split(text, maxsplit=1)[0].rstrip(".")
 
     def get_operation(self, *asked: Any) -> Any:
         """Who needs no key says so. What the feed answers is at its own address."""
@@ -196,5 +196,5 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         told = "\n".join(f"- `{scope}`: {scope.label}" for scope in Scope)
-        said = f"An API key, made on the page API keys or by `manage.py create_api_key`:\n\n{told}"
-        return {"type": "http", "scheme": "bearer", "description": said}
+        text = f"An API key, made on the page API keys or by `manage.py create_api_key`:\n\n{told}"
+        return {"type": "http", "scheme": "bearer", "description": text}

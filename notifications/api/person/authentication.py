@@ -60,5 +60,5 @@ class InboxTokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyp
     name = "inboxToken"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        said = "Of one person: POST contacts/{external_id}/inbox-token, or signed by your backend."
-        return {"type": "http", "scheme": "bearer", "description": said}
+        text = "Of one person: POST contacts/{external_id}/inbox-token, or signed by your backend."
+        return {"type": "http", "scheme": "bearer", "description": text}

@@ -98,8 +98,8 @@ class TicketScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     name = "ticket"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        said = "Where no header can be sent: POST me/inbox/ticket."
-        return {"type": "apiKey", "in": "query", "name": "ticket", "description": said}
+        text = "Where no header can be sent: POST me/inbox/ticket."
+        return {"type": "apiKey", "in": "query", "name": "ticket", "description": text}
 
 
 class PersonsTicket(PersonsView):

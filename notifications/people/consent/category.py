@@ -129,8 +129,8 @@ class Category(OfProject):
         """Where nobody is skipped, a number would promise what does not hold."""
         if self.kind == self.Kind.MARKETING and self.caps == self.Caps.KEEP:
             return wrong_caps(self)
-        said = _("Only a marketing category that skips people has caps of its own. Leave it empty.")
-        return {name: said for name in CAPS if getattr(self, name) is not None}
+        text = _("Only a marketing category that skips people has caps of its own. Leave it empty.")
+        return {name: text for name in CAPS if getattr(self, name) is not None}
 
     @property
     def has_caps(self) -> bool:

@@ -11,10 +11,10 @@ LONGEST_NAME = 64
 def validate_event_name(name: str) -> None:
     """Raises ValidationError."""
     if not 1 <= len(name) <= LONGEST_NAME:
-        said = gettext("A name has 1 to %(most)s characters; there are %(count)s.")
-        raise ValidationError(said % {"most": LONGEST_NAME, "count": f"{len(name):,}"})
+        text = gettext("A name has 1 to %(most)s characters; there are %(count)s.")
+        raise ValidationError(text % {"most": LONGEST_NAME, "count": f"{len(name):,}"})
     if name != name.strip():
         raise ValidationError(gettext("Remove the spaces around the name."))
     if not name.isprintable():
-        said = gettext("A name is one line without invisible characters, such as Order Completed.")
-        raise ValidationError(said)
+        text = gettext("A name is one line without invisible characters, such as Order Completed.")
+        raise ValidationError(text)

@@ -51,12 +51,12 @@ def validate_properties(properties: Any) -> None:
     if not isinstance(properties, dict):
         raise ValidationError(gettext('properties must be an object, e.g. {"price": 12}.'))
     if len(properties) > MAX_PROPERTIES:
-        said = gettext("At most %(most)s properties; there are %(count)s.")
-        raise ValidationError(said % {"most": MAX_PROPERTIES, "count": len(properties)})
+        text = gettext("At most %(most)s properties; there are %(count)s.")
+        raise ValidationError(text % {"most": MAX_PROPERTIES, "count": len(properties)})
     validate_attributes(properties)
     if len(exact.dumps(properties)) > MAX_WRITTEN:
-        said = gettext("All properties of an event together have at most %(most)s bytes of JSON.")
-        raise ValidationError(said % {"most": f"{MAX_WRITTEN:,}"})
+        text = gettext("All properties of an event together have at most %(most)s bytes of JSON.")
+        raise ValidationError(text % {"most": f"{MAX_WRITTEN:,}"})
 
 
 @dataclass(frozen=True)

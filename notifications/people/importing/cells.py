@@ -61,8 +61,8 @@ def number(cell: str) -> Any:
     if is_grouped(text):
         text = text.replace(",", "")
     if not NUMBER.fullmatch(text):
-        said = gettext("“%(cell)s” is not a number; write it like 1200 or 12.5.")
-        raise ValidationError(said, params={"cell": shown(cell)})
+        message = gettext("“%(cell)s” is not a number; write it like 1200 or 12.5.")
+        raise ValidationError(message, params={"cell": shown(cell)})
     return exact.fraction(text) if set(text) & {".", "e", "E"} else exact.whole(text)
 
 
@@ -71,8 +71,8 @@ def boolean(cell: str) -> bool:
     word = cell.strip().lower()
     if word in YES or word in NO:
         return word in YES
-    said = gettext("“%(cell)s” is neither yes nor no; write true or false.")
-    raise ValidationError(said, params={"cell": shown(cell)})
+    text = gettext("“%(cell)s” is neither yes nor no; write true or false.")
+    raise ValidationError(text, params={"cell": shown(cell)})
 
 
 def time(cell: str) -> str:
@@ -122,10 +122,10 @@ def _from_spreadsheet(found: re.Match[str]) -> date:
 
 
 def _no_time(cell: str) -> ValidationError:
-    said = gettext(
+    text = gettext(
         "“%(cell)s” is not a time; write it like 2026-01-31 or 2026-01-31T09:00:00+09:00."
     )
-    return ValidationError(said, params={"cell": shown(cell)})
+    return ValidationError(text, params={"cell": shown(cell)})
 
 
 def items(cell: str) -> list[Any]:
@@ -136,10 +136,10 @@ def items(cell: str) -> list[Any]:
     try:
         found = exact.loads(text)
     except orjson.JSONDecodeError as error:
-        said = gettext(
+        message = gettext(
             '“%(cell)s” starts like a JSON list but is not one; write ["a", "b"] or a|b.'
         )
-        raise ValidationError(said, params={"cell": shown(cell)}) from error
+        raise ValidationError(message, params={"cell": shown(cell)}) from error
     return list(found)
 
 

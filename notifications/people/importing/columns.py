@@ -190,9 +190,9 @@ def from_pairs(
     """
     unknown = sorted(set(told) - set(head))
     if unknown:
-        said = gettext("The file has no such column. It has: %(columns)s.")
+        text = gettext("The file has no such column. It has: %(columns)s.")
         shown = ", ".join(head)[:300]
-        raise ValidationError({name[:100]: said % {"columns": shown} for name in unknown[:20]})
+        raise ValidationError({name[:100]: text % {"columns": shown} for name in unknown[:20]})
     return [
         _told(column, told[column.head]) if column.head in told else column for column in guessed
     ]
@@ -202,10 +202,10 @@ def _told(guessed: Column, told: Any) -> Column:
     given = {"meaning": told} if isinstance(told, str) else told
     fits = isinstance(given, dict) and all(isinstance(value, str) for value in given.values())
     if not fits or set(given) - {"meaning", "name", "type"} or "meaning" not in given:
-        said = gettext(
+        text = gettext(
             'Set what it means, such as "ignore" or {"meaning": …, "name": …, "type": …}.'
         )
-        raise ValidationError({guessed.head: said})
+        raise ValidationError({guessed.head: text})
     meaning, _colon, name = given["meaning"].partition(":")
     name = given.get("name") or name
     if meaning == Meaning.ATTRIBUTE:
@@ -232,16 +232,16 @@ def validate_mapping(columns: Sequence[Column], *, head: Sequence[str], project_
 
 def _problem(column: Column, slugs: set[str]) -> str:
     if column.meaning not in Meaning.values:
-        said = gettext("“%(meaning)s” is not a meaning of a column. Use one of: %(known)s.")
-        return said % {"meaning": column.meaning[:50], "known": ", ".join(Meaning.values)}
+        text = gettext("“%(meaning)s” is not a meaning of a column. Use one of: %(known)s.")
+        return text % {"meaning": column.meaning[:50], "known": ", ".join(Meaning.values)}
     if column.meaning == Meaning.CATEGORY and column.name not in slugs:
-        said = gettext("There is no category “%(slug)s” in this project. There are: %(known)s.")
-        return said % {"slug": column.name[:50], "known": ", ".join(sorted(slugs)) or "–"}
+        text = gettext("There is no category “%(slug)s” in this project. There are: %(known)s.")
+        return text % {"slug": column.name[:50], "known": ", ".join(sorted(slugs)) or "–"}
     if column.meaning != Meaning.ATTRIBUTE:
         return ""
     if column.type not in Type.values:
-        said = gettext("“%(type)s” is not a type. Use one of: %(known)s.")
-        return said % {"type": column.type[:50], "known": ", ".join(Type.values)}
+        text = gettext("“%(type)s” is not a type. Use one of: %(known)s.")
+        return text % {"type": column.type[:50], "known": ", ".join(Type.values)}
     try:
         validate_attribute_name(column.name)
     except ValidationError as error:
@@ -254,11 +254,11 @@ def _of_another_type(column: Column, types: Mapping[str, str]) -> str:
     wanted = types.get(column.name, "") if column.meaning == Meaning.ATTRIBUTE else ""
     if wanted in ("", column.type):
         return ""
-    said = gettext(
+    text = gettext(
         "The type of “%(name)s” is declared: %(type)s. Read the column as that, or change its type "
         "on the page Attributes."
     )
-    return said % {"name": column.name, "type": Type(wanted).label}
+    return text % {"name": column.name, "type": Type(wanted).label}
 
 
 def as_declared(columns: Iterable[Column], project_id: int) -> list[Column]:
@@ -277,8 +277,8 @@ def _said_twice(columns: Sequence[Column]) -> dict[str, str]:
         return column.meaning, column.name if column.meaning in NAMED else ""
 
     counts = Counter(key(column) for column in columns if column.meaning != Meaning.IGNORE)
-    said = gettext("Another column has the same meaning. Keep one of them and ignore the other.")
-    return {column.head: said for column in columns if counts[key(column)] > 1}
+    text = gettext("Another column has the same meaning. Keep one of them and ignore the other.")
+    return {column.head: text for column in columns if counts[key(column)] > 1}
 
 
 def _problem_of_all(columns: Sequence[Column]) -> str:
@@ -300,8 +300,8 @@ def _problem_of_all(columns: Sequence[Column]) -> str:
             "The time of an answer needs a column with the answer: subscribed, or a category."
         )
     if means[Meaning.ATTRIBUTE] > MAX_ATTRIBUTES:
-        said = gettext(
+        text = gettext(
             "A person has at most %(most)s attributes; there are %(count)s. Ignore some columns."
         )
-        return said % {"most": MAX_ATTRIBUTES, "count": means[Meaning.ATTRIBUTE]}
+        return text % {"most": MAX_ATTRIBUTES, "count": means[Meaning.ATTRIBUTE]}
     return ""

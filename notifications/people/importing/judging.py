@@ -133,11 +133,11 @@ def _column(column: Column, cells: Sequence[str], wrong: Problems, *, odd: bool)
 
 def _refuse_unreadable(cell: str) -> None:
     if any("\udc80" <= letter <= "\udcff" for letter in cell):
-        said = gettext(
+        text = gettext(
             "It contains bytes that are not valid in the file's encoding. Choose another encoding, "
             "or save the file as UTF-8."
         )
-        raise ValidationError(said)
+        raise ValidationError(text)
     if problem := unstorable(cell):
         raise ValidationError(gettext("It %(problem)s."), params={"problem": problem})
 
@@ -219,8 +219,8 @@ def _ids_are_plain(cells: Sequence[str]) -> bool:
 def _platform(cell: str) -> str:
     word = cell.strip().lower()
     if word and word not in PLATFORMS:
-        said = gettext("“%(cell)s” is not a platform; use one of android, ios, web.")
-        raise ValidationError(said, params={"cell": read.shown(cell)})
+        text = gettext("“%(cell)s” is not a platform; use one of android, ios, web.")
+        raise ValidationError(text, params={"cell": read.shown(cell)})
     return word or NULL
 
 
@@ -256,8 +256,8 @@ def _instant(cell: str) -> str:
         return NULL
     at = read.instant(cell)
     if at > timezone.now() + AHEAD:
-        said = gettext("“%(cell)s” is more than a day ahead; give the time when they said it.")
-        raise ValidationError(said, params={"cell": read.shown(cell)})
+        text = gettext("“%(cell)s” is more than a day ahead; give the time when they said it.")
+        raise ValidationError(text, params={"cell": read.shown(cell)})
     return at.isoformat()
 
 
@@ -266,8 +266,8 @@ def _seen(cell: str) -> str:
         return NULL
     at, now = read.instant(cell), timezone.now()
     if at > now + AHEAD:
-        said = gettext("“%(cell)s” is more than a day ahead; give the time when it was last seen.")
-        raise ValidationError(said, params={"cell": read.shown(cell)})
+        text = gettext("“%(cell)s” is more than a day ahead; give the time when it was last seen.")
+        raise ValidationError(text, params={"cell": read.shown(cell)})
     return min(at, now).isoformat()
 
 

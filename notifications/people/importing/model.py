@@ -140,8 +140,8 @@ class Import(OfProject):
 
     def _invalid_move(self) -> Import.InvalidMove:
         self.refresh_from_db()
-        said = gettext("The import is %(state)s: that cannot be done now.")
-        return Import.InvalidMove(said % {"state": self.get_state_display().lower()})
+        text = gettext("The import is %(state)s: that cannot be done now.")
+        return Import.InvalidMove(text % {"state": self.get_state_display().lower()})
 
 
 WORKING = ("checking", "merging")

@@ -63,12 +63,12 @@ def kept(one: Import) -> int:
 def not_kept(one: Import) -> str:
     """How many refused rows are only counted, not kept; in words."""
     count = one.refused - kept(one)
-    said = ngettext(
+    text = ngettext(
         "%(count)s further row was refused; only the first %(most)s are kept.",
         "%(count)s further rows were refused; only the first %(most)s are kept.",
         count,
     )
-    return said % {"count": f"{count:,}", "most": f"{kept(one):,}"} if count else ""
+    return text % {"count": f"{count:,}", "most": f"{kept(one):,}"} if count else ""
 
 
 def watch(one: Import, wrong: Sequence[Refused], *, fits: int, quote: int) -> dict[str, Any]:
@@ -88,10 +88,10 @@ def watch(one: Import, wrong: Sequence[Refused], *, fits: int, quote: int) -> di
 
 def _hopeless(first: Refused, since: int, quote: int) -> str:
     if quote:
-        said = gettext("%(count)s rows in a row are not valid. Is a quote open at line %(line)s?")
-        return said % {"count": f"{since:,}", "line": f"{quote:,}"}
-    said = gettext("None of the first %(count)s rows is valid. Line %(line)s: %(reason)s")
-    return said % {
+        text = gettext("%(count)s rows in a row are not valid. Is a quote open at line %(line)s?")
+        return text % {"count": f"{since:,}", "line": f"{quote:,}"}
+    text = gettext("None of the first %(count)s rows is valid. Line %(line)s: %(reason)s")
+    return text % {
         "count": f"{since:,}",
         "line": f"{first.line:,}",
         "reason": in_words(first.reason),

@@ -49,10 +49,10 @@ def sniff(one: Import, encoding: str = "") -> dict[str, Any]:
     firsts = [look.pop("rows") for look in looks]
     for file, head in zip(found, heads, strict=True):
         if head != heads[0]:
-            said = gettext(
+            text = gettext(
                 "“%(name)s” has a different header than “%(first)s”. Import them one by one."
             )
-            raise Unusable(said % {"name": file.name[:80], "first": found[0].name[:80]})
+            raise Unusable(text % {"name": file.name[:80], "first": found[0].name[:80]})
     rows = [row for first in firsts for row in first][:FIRST_ROWS]
     if not rows and all(look["size"] <= SAMPLE for look in looks):
         raise Unusable(gettext("The file has a header but no rows: there is nobody to import."))
@@ -109,12 +109,12 @@ def _refuse_noise(text: str, chosen: str) -> None:
     if len(UNREADABLE.findall(text)) * 20 <= len(text):
         return
     if chosen:
-        said = gettext("The file is not in the encoding %(encoding)s. Choose another one.")
-        raise Unusable(said % {"encoding": ENCODINGS[chosen]})
-    said = gettext(
+        message = gettext("The file is not in the encoding %(encoding)s. Choose another one.")
+        raise Unusable(message % {"encoding": ENCODINGS[chosen]})
+    message = gettext(
         "This is not a table of people: it holds characters that no text has. Save it as CSV."
     )
-    raise Unusable(said)
+    raise Unusable(message)
 
 
 def _refuse_prose(records: list[list[str]]) -> None:
@@ -125,11 +125,11 @@ def _refuse_prose(records: list[list[str]]) -> None:
     in_cells = len(records[0]) > 1 and alike * 2 > len(records)
     if in_cells or wordy * 2 <= len(records):
         return
-    said = gettext(
+    text = gettext(
         "This is not a table of people: its lines read as sentences. It needs a first line that "
         "names the columns, such as: external_id,first_name,city"
     )
-    raise Unusable(said)
+    raise Unusable(text)
 
 
 def _encoding(content: bytes, stream: Any, most: int) -> str:
@@ -228,10 +228,10 @@ def _first(text: str, delimiter: str) -> list[list[str]]:
 def _records(text: str, delimiter: str, *, whole: bool) -> list[list[str]]:
     block = parse(text, delimiter=delimiter, width=None, line=1, whole=whole)
     if not block.rows or any(each.line <= block.rows[0][0] for each in block.refused):
-        said = gettext(
+        message = gettext(
             "The first line is too long, or a quote in it is not closed: the header cannot be read."
         )
-        raise Unusable(said)
+        raise Unusable(message)
     return [cells for _, cells in block.rows[: FIRST_ROWS + 1]]
 
 
@@ -241,17 +241,17 @@ def _head_and_rows(records: list[list[str]]) -> tuple[list[str], list[list[str]]
         records = [list(map(read_back, row)) for row in records]
         head = [storable(cell).strip() for cell in records[0]]
     if len(head) > MOST_COLUMNS:
-        said = gettext("The file has %(count)s columns; at most %(most)s. Leave some out.")
-        raise Unusable(said % {"count": f"{len(head):,}", "most": MOST_COLUMNS})
+        text = gettext("The file has %(count)s columns; at most %(most)s. Leave some out.")
+        raise Unusable(text % {"count": f"{len(head):,}", "most": MOST_COLUMNS})
     named = any(re.sub(r"[\s.-]+", "_", cell.lower()) in KNOWN for cell in head)
     if not named:
         _refuse_prose(records)
     if not named and (data := next(filter(is_number, head), None)) is not None:
-        said = gettext(
+        text = gettext(
             "The first line contains data (“%(cell)s”), not column names. Add a header "
             "above it, such as: external_id,first_name,city"
         )
-        raise Unusable(said % {"cell": data[:40]})
+        raise Unusable(text % {"cell": data[:40]})
     return head, [[storable(cell) for cell in row[: len(head)]] for row in records[1:]]
 
 

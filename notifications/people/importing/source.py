@@ -101,11 +101,11 @@ class Bounded(io.BufferedReader):
 
     def read(self, size: int | None = -1) -> bytes:
         if self.most is not None and size is not None and size > self.most:
-            said = gettext(
+            text = gettext(
                 "The directory of the archive has %(size)s kB; at most %(most)s kB. "
                 "Pack only the tables."
             )
-            raise Unusable(said % {"size": f"{size // 1024:,}", "most": self.most // 1024})
+            raise Unusable(text % {"size": f"{size // 1024:,}", "most": self.most // 1024})
         return super().read(size)
 
 
@@ -131,8 +131,8 @@ def opened(one: Import, file: File) -> Iterator[IO[bytes]]:
         with _archive(parts) as archive, archive.open(file.name) as stream:
             yield stream
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        said = gettext("The archive is damaged at “%(name)s”: %(error)s. Pack it again.")
-        raise Unusable(said % {"name": file.name[:100], "error": error}) from error
+        text = gettext("The archive is damaged at “%(name)s”: %(error)s. Pack it again.")
+        raise Unusable(text % {"name": file.name[:100], "error": error}) from error
 
 
 def _is_archive(one: Import, parts: Parts) -> bool:
@@ -149,8 +149,8 @@ def _archive(parts: Parts) -> Iterator[zipfile.ZipFile]:
     try:
         archive = zipfile.ZipFile(reader)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
-        said = gettext("The archive cannot be opened: %(error)s. Pack it again.")
-        raise Unusable(said % {"error": error}) from error
+        text = gettext("The archive cannot be opened: %(error)s. Pack it again.")
+        raise Unusable(text % {"error": error}) from error
     reader.most = None
     with archive:
         yield archive
@@ -167,34 +167,34 @@ def _check(entries: list[zipfile.ZipInfo], packed: int) -> None:
     if not entries:
         raise Unusable(gettext("The archive is empty."))
     if len(entries) > MOST_FILES:
-        said = gettext("The archive holds %(count)s files; at most %(most)s.")
-        raise Unusable(said % {"count": f"{len(entries):,}", "most": MOST_FILES})
+        text = gettext("The archive holds %(count)s files; at most %(most)s.")
+        raise Unusable(text % {"count": f"{len(entries):,}", "most": MOST_FILES})
     for entry in entries:
         _check_entry(entry)
     unpacked = sum(entry.file_size for entry in entries)
     if unpacked > MOST_UNPACKED:
-        said = gettext("Unpacked, the archive has %(size)s MB; at most %(most)s MB. Split it.")
+        text = gettext("Unpacked, the archive has %(size)s MB; at most %(most)s MB. Split it.")
         shown = {"size": f"{unpacked // 1024**2:,}", "most": f"{MOST_UNPACKED // 1024**2:,}"}
-        raise Unusable(said % shown)
+        raise Unusable(text % shown)
     if unpacked > MOST_RATIO * packed:
-        said = gettext(
+        text = gettext(
             "Unpacked, the archive is %(ratio)s times as large; at most %(most)s times. "
             "It looks like a zip bomb."
         )
-        raise Unusable(said % {"ratio": f"{unpacked // packed:,}", "most": MOST_RATIO})
+        raise Unusable(text % {"ratio": f"{unpacked // packed:,}", "most": MOST_RATIO})
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:
     name = {"name": entry.filename[:100]}
     if entry.flag_bits & 0x1:
-        said = gettext("“%(name)s” in the archive has a password. Pack it without one.")
-        raise Unusable(said % name)
+        text = gettext("“%(name)s” in the archive has a password. Pack it without one.")
+        raise Unusable(text % name)
     if entry.filename.lower().endswith(".zip"):
-        said = gettext("“%(name)s” is an archive inside the archive. Pack the tables themselves.")
-        raise Unusable(said % name)
+        text = gettext("“%(name)s” is an archive inside the archive. Pack the tables themselves.")
+        raise Unusable(text % name)
     if not entry.filename.lower().endswith(TABLES):
-        said = gettext("“%(name)s” in the archive is not one of %(kinds)s. Leave it out.")
-        raise Unusable(said % {**name, "kinds": ", ".join(TABLES)})
+        text = gettext("“%(name)s” in the archive is not one of %(kinds)s. Leave it out.")
+        raise Unusable(text % {**name, "kinds": ", ".join(TABLES)})
     if entry.compress_type not in PACKED:
-        said = gettext("“%(name)s” in the archive is packed in a way we do not read. Use deflate.")
-        raise Unusable(said % name)
+        text = gettext("“%(name)s” in the archive is packed in a way we do not read. Use deflate.")
+        raise Unusable(text % name)

@@ -40,19 +40,19 @@ KINDS = (".csv", ".tsv", ".txt", ".zip")
 def check_declared(name: str, size: int) -> None:
     """Check what is declared before a byte arrives. Raises ValidationError by field."""
     if not name.lower().endswith(KINDS):
-        said = gettext("“%(name)s” is not one of %(kinds)s.")
-        raise ValidationError({"name": said % {"name": name[:100], "kinds": ", ".join(KINDS)}})
+        text = gettext("“%(name)s” is not one of %(kinds)s.")
+        raise ValidationError({"name": text % {"name": name[:100], "kinds": ", ".join(KINDS)}})
     if len(name) > LONGEST_NAME:
-        said = gettext("The file's name has %(count)s characters; at most %(most)s characters.")
-        raise ValidationError({"name": said % {"count": len(name), "most": LONGEST_NAME}})
+        text = gettext("The file's name has %(count)s characters; at most %(most)s characters.")
+        raise ValidationError({"name": text % {"count": len(name), "most": LONGEST_NAME}})
     if any(map(_is_unseen, name)):
-        said = gettext("The file's name holds invisible characters. Rename the file.")
-        raise ValidationError({"name": said})
+        text = gettext("The file's name holds invisible characters. Rename the file.")
+        raise ValidationError({"name": text})
     if size <= 0:
         raise ValidationError({"size": gettext("The file is empty.")})
     if size > MOST_BYTES:
-        said = gettext("The file has %(size)s MB; at most %(most)s MB. Split it, or zip it.")
-        raise ValidationError({"size": said % _megabytes(size=size, most=MOST_BYTES)})
+        text = gettext("The file has %(size)s MB; at most %(most)s MB. Split it, or zip it.")
+        raise ValidationError({"size": text % _megabytes(size=size, most=MOST_BYTES)})
 
 
 def _is_unseen(letter: str) -> bool:
@@ -70,20 +70,20 @@ def check_room(project: Project, by: str, size: int) -> None:
     sent = held.filter(state=Import.State.UPLOADING, by=by)
     mine = touched_since(sent, clock.now() - OPEN_FOR)
     if mine.count() >= MOST_OPEN:
-        said = gettext(
+        text = gettext(
             "%(count)s uploads are not finished. Cancel or finish one of: %(names)s. "
             "An upload that stopped no longer counts an hour after its last part."
         )
         shown = {"count": mine.count(), "names": _names(mine)}
-        raise ValidationError({"name": said % shown})
+        raise ValidationError({"name": text % shown})
     declared = held.aggregate(sum=Sum("size"))["sum"] or 0
     if declared + size > MOST_HELD:
-        said = gettext(
+        text = gettext(
             "%(held)s MB are held for imports that are not finished; at most %(most)s MB. "
             "Finish, cancel or delete one of: %(names)s."
         )
         shown = {**_megabytes(held=declared, most=MOST_HELD), "names": _names(held)}
-        raise ValidationError({"size": said % shown})
+        raise ValidationError({"size": text % shown})
 
 
 def touched_since(imports: QuerySet[Import], at: datetime) -> QuerySet[Import]:
@@ -119,10 +119,10 @@ def add_part(one: Import, number: int, content: bytes) -> None:
             came = {**held.sniffed, LAST_PART: clock.now().isoformat()}
             Import.objects.filter(pk=held.pk).update(sniffed=came)
         elif there != digest:
-            said = gettext(
+            text = gettext(
                 "Part %(number)s was already uploaded with different content. Start a new import."
             )
-            raise ValidationError({"number": said % {"number": number}})
+            raise ValidationError({"number": text % {"number": number}})
 
 
 def _insert(one: Import, number: int, content: bytes, digest: str) -> None:
@@ -139,14 +139,14 @@ def _insert(one: Import, number: int, content: bytes, digest: str) -> None:
 
 def _check_part(number: int, content: bytes) -> None:
     if not 0 <= number < MOST_PARTS:
-        said = gettext("Parts are numbered from 0 to %(most)s.")
-        raise ValidationError({"number": said % {"most": f"{MOST_PARTS - 1:,}"}})
+        text = gettext("Parts are numbered from 0 to %(most)s.")
+        raise ValidationError({"number": text % {"most": f"{MOST_PARTS - 1:,}"}})
     if not content:
         raise ValidationError({"content": gettext("The part is empty.")})
     if len(content) > PART_BYTES:
-        said = gettext("A part has at most %(most)s bytes; this one has %(count)s.")
+        text = gettext("A part has at most %(most)s bytes; this one has %(count)s.")
         shown = {"most": f"{PART_BYTES:,}", "count": f"{len(content):,}"}
-        raise ValidationError({"content": said % shown})
+        raise ValidationError({"content": text % shown})
 
 
 def _check_place(one: Import, number: int, size: int) -> None:
@@ -156,19 +156,19 @@ def _check_place(one: Import, number: int, size: int) -> None:
         return
     parts = -(-one.size // part_bytes)
     if number >= parts:
-        said = gettext("The file has %(count)s parts, numbered from 0.")
-        raise ValidationError({"number": said % {"count": f"{parts:,}"}})
+        text = gettext("The file has %(count)s parts, numbered from 0.")
+        raise ValidationError({"number": text % {"count": f"{parts:,}"}})
     whole = min(part_bytes, one.size - number * part_bytes)
     if size != whole:
-        said = gettext("Part %(number)s has %(whole)s bytes, and %(size)s came.")
+        text = gettext("Part %(number)s has %(whole)s bytes, and %(size)s came.")
         shown = {"number": number, "whole": f"{whole:,}", "size": f"{size:,}"}
-        raise ValidationError({"content": said % shown})
+        raise ValidationError({"content": text % shown})
 
 
 def _check_sum(one: Import, more: int) -> None:
     if bytes_there(one) + more > one.size:
-        said = gettext("More bytes arrived than the %(size)s declared.")
-        raise ValidationError({"content": said % {"size": f"{one.size:,}"}})
+        text = gettext("More bytes arrived than the %(size)s declared.")
+        raise ValidationError({"content": text % {"size": f"{one.size:,}"}})
 
 
 def bytes_there(one: Import) -> int:
@@ -184,13 +184,13 @@ def check_whole(one: Import) -> None:
     """Raises ValidationError when a part is missing."""
     last = one.parts.aggregate(last=Max("number"))["last"]
     if last is None or one.parts.count() != last + 1 or bytes_there(one) != one.size:
-        said = gettext("%(there)s of %(size)s bytes arrived, in %(count)s parts. Send the others.")
+        text = gettext("%(there)s of %(size)s bytes arrived, in %(count)s parts. Send the others.")
         shown = {
             "there": f"{bytes_there(one):,}",
             "size": f"{one.size:,}",
             "count": one.parts.count(),
         }
-        raise ValidationError({"parts": said % shown})
+        raise ValidationError({"parts": text % shown})
 
 
 def forget(one: Import) -> None:

@@ -93,10 +93,10 @@ def _words(pair: Collision) -> str:
     if pair.both is None:
         return _("How many would get both “%(one)s” and “%(other)s” was not counted.") % names
     people = pair.both.people
-    said = ngettext(
+    text = ngettext(
         "%(count)s person would get both “%(one)s” and “%(other)s”.",
         "%(count)s people would get both “%(one)s” and “%(other)s”.",
         people,
     )
     count = f"{people:,}"
-    return said % {**names, "count": count if pair.both.exact else _("About %s") % count}
+    return text % {**names, "count": count if pair.both.exact else _("About %s") % count}

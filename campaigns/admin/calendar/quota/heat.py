@@ -56,9 +56,9 @@ class Heat:
         if not self.any:
             return _("Nothing was sent, and nothing is planned.")
         most = self.busiest
-        said = _("%(count)s messages, most from %(clock)s on: %(share)s %% of the quota")
+        text = _("%(count)s messages, most from %(clock)s on: %(share)s %% of the quota")
         count = f"{self.sent + self.planned:,}"
-        return said % {"count": count, "clock": most.clock, "share": most.share}
+        return text % {"count": count, "clock": most.clock, "share": most.share}
 
 
 def heat(hours: Sequence[Hour], zone: str) -> Heat:

@@ -248,13 +248,13 @@ def _foreseen(opens: Opens | None, most: int) -> list[float]:
 
 
 def _plan_said(opens: Opens) -> str:
-    said = _(
+    text = _(
         "Dashed: as foreseen when it began. About %(count)s opens, of which phones tell of about "
         "%(told)s."
     )
     if opens.told >= opens.expected:
-        said = _("Dashed: as foreseen when it began. About %(count)s opens.")
-    return said % {"told": f"{opens.told:,}", "count": f"{opens.expected:,}"}
+        text = _("Dashed: as foreseen when it began. About %(count)s opens.")
+    return text % {"told": f"{opens.told:,}", "count": f"{opens.expected:,}"}
 
 
 def _summed(counts: Sequence[float], slots: int) -> list[float]:

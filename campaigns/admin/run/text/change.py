@@ -93,10 +93,10 @@ class ChangeTextDialog(RunDialog):
         if handing_on.has_next_runs(self.run):
             if template is None:
                 return _("Also in the next runs of this series")
-            said = _("Also in the next runs of this series, and in the template “%(name)s”")
-            return said % {"name": template}
-        said = _("Also in the template “%(name)s”, for next times")
-        return said % {"name": template} if template else ""
+            text = _("Also in the next runs of this series, and in the template “%(name)s”")
+            return text % {"name": template}
+        text = _("Also in the template “%(name)s”, for next times")
+        return text % {"name": template} if template else ""
 
     # --- Written, then looked at -----------------------------------------------------------------
 
