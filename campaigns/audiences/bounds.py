@@ -38,21 +38,21 @@ def too_much(tree: Any, bounds: Bounds) -> list[Problem]:
     asked = [node for node in nodes if is_leaf(node)]
     more = "+" if len(nodes) == bounds.nodes + FURTHER else ""
     if len(asked) > bounds.leaves:
-        message = gettext("at most %(most)s rules; there are %(count)s. Remove some, or let one "
+        said = gettext("at most %(most)s rules; there are %(count)s. Remove some, or let one "
                        "compare with a list of values.")  # fmt: skip
-        return [_refusal(message, bounds.leaves, len(asked), more)]
+        return [_refusal(said, bounds.leaves, len(asked), more)]
     if (costly := sum(node["field"] in COSTLY for node in asked)) > MAX_COSTLY:
-        message = gettext("at most %(most)s rules on runs, campaigns and events; there are %(count)s. "
+        said = gettext("at most %(most)s rules on runs, campaigns and events; there are %(count)s. "
                        "Remove some.")  # fmt: skip
-        return [_refusal(message, MAX_COSTLY, costly)]
+        return [_refusal(said, MAX_COSTLY, costly)]
     if len(nodes) > bounds.nodes:
-        message = gettext("at most %(most)s rules and groups; there are %(count)s. Remove groups that "
+        said = gettext("at most %(most)s rules and groups; there are %(count)s. Remove groups that "
                        "hold nothing or only one rule.")  # fmt: skip
-        return [_refusal(message, bounds.nodes, len(nodes), more)]
-    message = gettext("at most %(most)s characters in all texts together; there are %(count)s. "
+        return [_refusal(said, bounds.nodes, len(nodes), more)]
+    said = gettext("at most %(most)s characters in all texts together; there are %(count)s. "
                    "Remove some values, or put the people on a static list.")  # fmt: skip
     text = sum(map(_characters, asked))
-    return [_refusal(message, bounds.text, text)] if text > bounds.text else []
+    return [_refusal(said, bounds.text, text)] if text > bounds.text else []
 
 
 def _refusal(said: str, most: int, count: int, more: str = "") -> Problem:

@@ -238,10 +238,10 @@ def _judged(
         out=standing.out("%s", "%s"),
         where=where.sql,
     )
-    asked = [asks["marketing"], asks["category"]]
-    asked += [param for condition in conditions for param in condition.params]
+    params = [asks["marketing"], asks["category"]]
+    params += [param for condition in conditions for param in condition.params]
     with connection.cursor() as cursor:
-        cursor.execute(statement, [*asked, project_id, *where.params, MOST_GROUPS])
+        cursor.execute(statement, [*params, project_id, *where.params, MOST_GROUPS])
         rows = cursor.fetchall()
     groups = [
         Alike(locale, platform, holds, part.all(devices) if part else devices, example)
@@ -282,13 +282,13 @@ def _filled(
     where = compile_tree(as_meant(project_id, tree, part))
     held = ", ".join(condition.sql for condition in conditions)
     sums = ", ".join(f"count(*) FILTER (WHERE held[{n + 1}])" for n in range(len(conditions)))
-    asked = [param for condition in conditions for param in condition.params]
+    params = [param for condition in conditions for param in condition.params]
     with connection.cursor() as cursor:
         # Each person once, with however many devices.
         cursor.execute(
             f"SELECT count(*), {sums} FROM (SELECT ARRAY[{held}] AS held FROM {source}"
             f" WHERE c.project_id = %s AND {where.sql} GROUP BY c.id) people",
-            [*asked, project_id, *where.params],
+            [*params, project_id, *where.params],
         )
         people, *holds = cursor.fetchone()
     scale = part.all if part else int

@@ -198,8 +198,8 @@ def count_touches(told: dict[int, Iterable[int]]) -> None:
         for run_id, project_id, after in cursor.fetchall():
             alone(cursor, project_id)
             seqs = sorted(set(told[run_id]))
-            asked = {"run": run_id, "events": _told_by(after), "seqs": seqs}
-            cursor.execute(TOUCH, asked)
+            params = {"run": run_id, "events": _told_by(after), "seqs": seqs}
+            cursor.execute(TOUCH, params)
             if seqs := [seq for (seq,) in cursor.fetchall()]:
                 _convert(cursor, run_id, seqs)
 
@@ -208,10 +208,10 @@ def count_again(run: Run, seqs: range) -> int:
     """Of what was kept by a release that knew of no goals, in a transaction of its own: how many
     touches were missing, and sums were moved."""
     given = list(seqs)
-    asked: dict[str, Any] = {"run": run.pk, "events": _told_by(run.goal_after), "seqs": given}
+    params: dict[str, Any] = {"run": run.pk, "events": _told_by(run.goal_after), "seqs": given}
     with transaction.atomic(), connection.cursor() as cursor:
         alone(cursor, run.project_id)
-        cursor.execute(TOUCH, asked)
+        cursor.execute(TOUCH, params)
         missing: int = cursor.rowcount
         return missing + _convert(cursor, run.pk, given)
 

@@ -119,7 +119,7 @@ def soon(opening: Opening) -> Soon:
 def _took(run: int, planned: int) -> list[float]:
     """Of a run of many, some of each part: they are not sent to at the same time."""
     stride = max(IN_A_PART, planned // PARTS)
-    asked = {"run": run, "parts": PARTS, "stride": stride, "each": IN_A_PART}
+    params = {"run": run, "parts": PARTS, "stride": stride, "each": IN_A_PART}
     with connection.cursor() as cursor:
-        cursor.execute(TOOK, {**asked, "opened": Event.OPENED})
+        cursor.execute(TOOK, {**params, "opened": Event.OPENED})
         return [seconds for (seconds,) in cursor.fetchall()]

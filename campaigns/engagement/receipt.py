@@ -52,9 +52,9 @@ class Receipt(models.Model):
 def furthest(recipients: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Event]:
     """The last step that the phones of these numbers of runs reported: one statement."""
     runs, seqs = [*zip(*recipients, strict=True)] or ((), ())
-    asked = {"runs": [*runs], "seqs": [*seqs], "steps": [*map(int, STEPS)]}
+    params = {"runs": [*runs], "seqs": [*seqs], "steps": [*map(int, STEPS)]}
     with connection.cursor() as cursor:
-        cursor.execute(FURTHEST, asked)
+        cursor.execute(FURTHEST, params)
         return {(run, seq): Event(event) for run, seq, event in cursor.fetchall()}
 
 

@@ -192,11 +192,11 @@ NOTHING = [0, 0, Decimal()]
 
 
 def _count(cursor: Any, run_id: int, after: int, counted: _Tally) -> None:
-    asked = {"run": run_id, "after": after, "through": after + RECIPIENTS_AT_ONCE}
-    cursor.execute(OF_RECEIPTS, {**asked, "last_step": STEPS[-1]})
+    params = {"run": run_id, "after": after, "through": after + RECIPIENTS_AT_ONCE}
+    cursor.execute(OF_RECEIPTS, {**params, "last_step": STEPS[-1]})
     for by, value, event, count, first in cursor.fetchall():
         counted.add((str(event), by, value), int(count), int(first))
-    cursor.execute(OF_GOAL, asked)
+    cursor.execute(OF_GOAL, params)
     for by, value, recipients, times, amount in cursor.fetchall():
         counted.add((GOAL, by, value), recipients, times, amount)
 

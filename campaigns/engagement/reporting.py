@@ -55,11 +55,11 @@ def reporting(
     run_id: int, *, after: int, through: int, groups: bool = False
 ) -> list[tuple[str, str, int, int]]:
     """By what, its value, the step, and how many recipients of these numbers."""
-    asked = {"run": run_id, "after": after, "through": through, "last_step": STEPS[-1]}
+    params = {"run": run_id, "after": after, "through": through, "last_step": STEPS[-1]}
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, asked)
+        cursor.execute(COUNT, params)
         found = [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]
         if groups:
-            cursor.execute(OF_GROUPS, asked)
+            cursor.execute(OF_GROUPS, params)
             found += [("variant", *row) for row in cursor.fetchall()]
         return found

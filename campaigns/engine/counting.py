@@ -95,12 +95,12 @@ def _step(run: Run) -> None:
 
 
 def _counted(run: Run, after: int, through: int) -> list[tuple[str, str, str, int]]:
-    asked = {"run": run.pk, "after": after, "through": through}
+    params = {"run": run.pk, "after": after, "through": through}
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, asked)
+        cursor.execute(COUNT, params)
         found = [(ABOUT[bits], *rest) for bits, *rest in cursor.fetchall()]
         if run.split:
-            cursor.execute(COUNT_GROUPS, asked)
+            cursor.execute(COUNT_GROUPS, params)
             found += [("variant", *row) for row in cursor.fetchall()]
         return found
 

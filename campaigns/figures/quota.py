@@ -76,9 +76,9 @@ def keep_busiest(now: datetime) -> None:
 
 def _requests(minute: str, now: datetime, past: timedelta) -> list[tuple[int, datetime, int]]:
     most = MOST_A_MINUTE * (past // MINUTE)
-    asked: dict[str, Any] = {"since": now - past, "until": now, "most": most}
+    params: dict[str, Any] = {"since": now - past, "until": now, "most": most}
     with connection.cursor() as cursor:
-        cursor.execute(REQUESTS.format(minute=minute), asked)
+        cursor.execute(REQUESTS.format(minute=minute), params)
         return [(project, at, int(count)) for project, at, count in cursor.fetchall()]
 
 

@@ -107,8 +107,8 @@ def _may_be_cut(run: Run, chunk: Chunk) -> bool:
 
 def _units(run: Run, chunk: Chunk) -> list[Unit]:
     with connection.cursor() as cursor:
-        asked = {"run": run.pk, "first": chunk.first_seq, "last": chunk.last_seq}
-        cursor.execute(UNITS, asked)
+        params = {"run": run.pk, "first": chunk.first_seq, "last": chunk.last_seq}
+        cursor.execute(UNITS, params)
         return [Unit(*row) for row in cursor.fetchall()]
 
 

@@ -62,10 +62,10 @@ def look(automation: Automation, *, now: datetime) -> Lately | None:
 def _rows(automation: Automation, now: datetime) -> list[tuple[int, datetime, bool]]:
     begins, matches = now - SPAN, matching(automation.where)
     came, unless = _came(automation, begins)
-    asked = [automation.project_id, automation.event_name, begins, now, *matches.params]
+    params = [automation.project_id, automation.event_name, begins, now, *matches.params]
     with within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
         cursor.execute(
-            DID.format(matches=matches.sql, came=came), [*asked, MOST_EVENTS + 1, *unless]
+            DID.format(matches=matches.sql, came=came), [*params, MOST_EVENTS + 1, *unless]
         )
         rows: list[tuple[int, datetime, bool]] = cursor.fetchall()
     return rows

@@ -122,9 +122,9 @@ def _outcomes(automation_id: int) -> Outcomes:
 def that_came_to(automation_id: int, *, status: str = "", reason: str = "") -> list[int]:
     """The triggers of those of the newest messages that came to this on some device; none, if it
     takes too long."""
-    asked = {"status": status, "reason": reason}
+    params = {"status": status, "reason": reason}
     with suppress(TooSlow), within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
-        cursor.execute(CAME_TO, {**_newest(automation_id), **asked})
+        cursor.execute(CAME_TO, {**_newest(automation_id), **params})
         return [trigger for (trigger,) in cursor.fetchall()]
     return []
 

@@ -73,14 +73,14 @@ def _make(listening: list[Automation], rows: Sequence[tuple[int, Event]]) -> dat
     statement = MAKE.format(
         answered=" UNION ALL ".join(one.sql for one in each), too_old=TOO_OLD_SECONDS
     )
-    given: list[Any] = [
+    params: list[Any] = [
         [person for person, _ in rows],
         [event.at for _, event in rows],
         [event.name for _, event in rows],
         [exact.dumps(event.properties).decode() for _, event in rows],
     ]
     with connection.cursor() as cursor:
-        cursor.execute(statement, [*given, *(param for one in each for param in one.params)])
+        cursor.execute(statement, [*params, *(param for one in each for param in one.params)])
         due: datetime | None = cursor.fetchone()[0]
     return due
 

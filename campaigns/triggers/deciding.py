@@ -196,11 +196,11 @@ def _unless_came(automation: Automation, due: list[Due]) -> list[int]:
         [one.created_at for one in due],
     ]
     earliest = min(min(one.happened_at, one.created_at) for one in due)
-    asked: list[Any] = [automation.project_id, automation.unless_name, earliest]
+    params: list[Any] = [automation.project_id, automation.unless_name, earliest]
     with connection.cursor() as cursor:
         cursor.execute(
             CAME.format(since=since(own=own), matches=matches.sql),
-            [*rows, *asked, *matches.params],
+            [*rows, *params, *matches.params],
         )
         return [trigger for (trigger,) in cursor.fetchall()]
 

@@ -82,9 +82,9 @@ def ask(url: str, number: str) -> tuple[Answer, Read]:
 
 def claim(project_id: int) -> datetime | None:
     """It is ours to ask until LOST is over; None: not yet, or somebody else asks."""
-    asked: dict[str, Any] = {"project": project_id, "lost": LOST}
+    params: dict[str, Any] = {"project": project_id, "lost": LOST}
     with connection.cursor() as cursor:
-        cursor.execute(CLAIM, asked)
+        cursor.execute(CLAIM, params)
         found = cursor.fetchone()
     return found[0] if found else None
 

@@ -67,8 +67,8 @@ def _forget(project_id: int, names: list[str]) -> None:
         if not calls:
             return
         _hold(calls)
-        given = {"names": names, "personal": list(PERSONAL), "calls": list(calls)}
-        cursor.execute(CLEAR, given)
+        params = {"names": names, "personal": list(PERSONAL), "calls": list(calls)}
+        cursor.execute(CLEAR, params)
 
 
 def _endpoints(project_id: int) -> dict[int, str]:

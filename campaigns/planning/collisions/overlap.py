@@ -62,8 +62,8 @@ def _count(project_id: int, one: Tree, other: Tree, part: estimating.Part | None
     first, second = (compile_tree(as_meant(project_id, tree, part)) for tree in (one, other))
     source = part.source if part else people_and_devices(project_id)
     statement = BOTH.format(source=source, one=first.sql, other=second.sql)
-    asked = [*first.params, *second.params]
+    params = [*first.params, *second.params]
     with connection.cursor() as cursor:
-        cursor.execute(statement, [project_id, *asked, *asked])
+        cursor.execute(statement, [project_id, *params, *params])
         found: int = cursor.fetchone()[0]
     return found

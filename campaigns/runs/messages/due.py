@@ -37,6 +37,6 @@ WHERE again OR first_at IS NOT NULL
 def waits() -> dict[int, float]:
     """Of the days with something due to single people: in how many seconds it may be taken."""
     with connection.cursor() as cursor:
-        asked: dict[str, Any] = {"gathering": GATHERING}
-        cursor.execute(WAITS, asked)
+        params: dict[str, Any] = {"gathering": GATHERING}
+        cursor.execute(WAITS, params)
         return {run: float(wait) for run, wait in cursor.fetchall()}

@@ -42,9 +42,9 @@ SELECT count(*) FROM notifications_contact c WHERE c.project_id = %(project)s AN
 
 def out_of_marketing(category: Category) -> int | None:
     """How many are out of it while it is marketing; None: too many to be counted in time."""
-    asked: dict[str, Any] = {"project": category.project_id, "slug": category.slug}
+    params: dict[str, Any] = {"project": category.project_id, "slug": category.slug}
     with suppress(TooSlow), within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
-        cursor.execute(OUT_OF_MARKETING, asked)
+        cursor.execute(OUT_OF_MARKETING, params)
         found: int = cursor.fetchone()[0]
         return found
     return None

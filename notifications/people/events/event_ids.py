@@ -67,11 +67,11 @@ def take(project_id: int, given: Sequence[tuple[UUID, datetime]]) -> set[UUID]:
 def remove_old(ends: dict[int, datetime | None]) -> Iterator[int]:
     """If the process dies here: what was removed is gone, and the next tick removes the rest."""
     finite = [(pk, end) for pk, end in ends.items() if end]
-    given: list[Any] = [[pk for pk, _ in finite], [end for _, end in finite], AT_ONCE]
+    params: list[Any] = [[pk for pk, _ in finite], [end for _, end in finite], AT_ONCE]
     removed = AT_ONCE if finite else 0
     while removed == AT_ONCE:
         with connection.cursor() as cursor:
-            cursor.execute(OLD, given)
+            cursor.execute(OLD, params)
             removed = cursor.rowcount
         if removed:
             yield removed

@@ -79,9 +79,9 @@ def all_of(contact_id: int) -> Iterator[Did]:
     open during a long download."""
     at, place = AFTER_ALL
     while True:
-        asked: dict[str, Any] = {"person": contact_id, "at": at, "place": place, "most": AT_ONCE}
+        params: dict[str, Any] = {"person": contact_id, "at": at, "place": place, "most": AT_ONCE}
         with connection.cursor() as cursor:
-            cursor.execute(OLDER, asked)
+            cursor.execute(OLDER, params)
             rows = cursor.fetchall()
         yield from (_did(row[:3]) for row in rows)
         if len(rows) < AT_ONCE:

@@ -107,10 +107,10 @@ def _keep_happened(
     project: Project, what: str, rows: str, *, since: datetime, now: datetime
 ) -> None:
     midnights = _midnights(project.timezone, since, now)
-    asked: dict[str, Any] = {"project": project.pk, "what": what, "now": now}
-    asked |= {"since": midnights[0], "midnights": midnights}
+    params: dict[str, Any] = {"project": project.pk, "what": what, "now": now}
+    params |= {"since": midnights[0], "midnights": midnights}
     with connection.cursor() as cursor:
-        cursor.execute(COUNT_HAPPENED.format(rows=rows), asked)
+        cursor.execute(COUNT_HAPPENED.format(rows=rows), params)
 
 
 def _keep_reachable(project: Project, today: datetime, now: datetime) -> None:

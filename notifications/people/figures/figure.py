@@ -45,10 +45,10 @@ Levels = dict[tuple[str, datetime], int]
 
 def levels(project_id: int, whats: Sequence[str], moments: Sequence[datetime]) -> Levels:
     """Of what only grows: how far it was at these moments."""
-    asked: dict[str, Any] = {"project": project_id, "whats": list(whats)}
-    asked["moments"] = list(moments)
+    params: dict[str, Any] = {"project": project_id, "whats": list(whats)}
+    params["moments"] = list(moments)
     with connection.cursor() as cursor:
-        cursor.execute(LEVELS, asked)
+        cursor.execute(LEVELS, params)
         return {(what, at): count for what, at, count in cursor.fetchall()}
 
 
@@ -72,10 +72,10 @@ DO UPDATE SET count = EXCLUDED.count, counted_at = EXCLUDED.counted_at
 
 def keep(project_id: int, what: str, counts: Mapping[datetime, int], now: datetime) -> None:
     """Counted again, a number takes the place of the one before."""
-    asked: dict[str, Any] = {"project": project_id, "what": what, "now": now}
-    asked |= {"moments": list(counts), "counts": list(counts.values())}
+    params: dict[str, Any] = {"project": project_id, "what": what, "now": now}
+    params |= {"moments": list(counts), "counts": list(counts.values())}
     with connection.cursor() as cursor:
-        cursor.execute(KEEP, asked)
+        cursor.execute(KEEP, params)
 
 
 # Of levels the last one stays, however old: it is the level since.

@@ -145,8 +145,8 @@ def _readers(run: Run) -> list[dict[str, Any]]:
     if run.planned is None or run.forgotten_at:
         return []
     with connection.cursor() as cursor:
-        asked = {"run": run.pk, "most": LOOKED_AT, "each": A_FEW, "newest": run.revision}
-        cursor.execute(READERS, asked)
+        params = {"run": run.pk, "most": LOOKED_AT, "each": A_FEW, "newest": run.revision}
+        cursor.execute(READERS, params)
         names = [column.name for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
