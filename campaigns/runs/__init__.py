@@ -1,1 +1,1 @@
-"""The ledger: runs, chunks, waves, deliveries, and the lists of reasons."""
+"""Runs and their records: chunks, waves, deliveries, and the lists of reasons."""

@@ -1,8 +1,8 @@
-"""Absence: was nobody here for so long that a person has to be asked before sending goes on?
+"""Absence: pauses a run for a person's decision after the system was down for long.
 
-The machine was off, or this is a snapshot that was restored. People whom the rows still call
-waiting may have got their push in the time that the restored snapshot does not know of: only a
-person can tell. Each absence is asked about once, before or after the tick that ends it.
+The machine was off, or a snapshot of the database was restored. In the second case, recipients
+whom the rows call waiting may already have got their push: only a person can tell. Each absence
+pauses a run once, before or after the tick that ends the absence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GOING_ON = (Run.State.SCHEDULED, Run.State.PREPARING, *LEAVING)
 
 
 def ask(run: Run, now: datetime) -> bool:
-    """Pause the run if nobody ticked nor worked on it for long; say whether that is so."""
+    """Pause the run if beat and workers were silent for long. Returns whether they were."""
     silence = _silence(run, now)
     if run.state not in GOING_ON or silence.lasted < LONG_SILENCE:
         return False
@@ -32,14 +32,15 @@ def ask(run: Run, now: datetime) -> bool:
 
 def _silence(run: Run, now: datetime) -> Away:
     away = Tick.away(now)
-    if away is None or run.scheduled_at > away.until:  # what comes due later was not missed
+    if away is None or run.scheduled_at > away.until:  # a run due later was not missed
         return Away(now, now)
-    # Without beat a run goes on from wave to wave, and a new one starts.
+    # Without beat, a run still goes on from wave to wave, and a new run starts.
     return Away(max(away.since, _last_sign_of(run)), away.until)
 
 
 def _last_sign_of(run: Run) -> datetime:
-    """When somebody last did something. That it was due is no sign: nobody may have been there."""
+    """The last time that a person or a worker acted on the run. Its due time does not count: the
+    system may have been down then."""
     rung = run.waves.aggregate(last=Max("rung_at"))["last"]
     opened = Window.objects.filter(run=run).aggregate(last=Max("opened_at"))["last"]
     of_run = (run.launched_at, run.started_at, run.resumed_at, run.reopened_at)

@@ -1,9 +1,9 @@
-"""Opens: when did a person open messages lately, by their own clock, and what is their best hour?
+"""Best hour: the hours in which a person opened messages lately, by their own clock.
 
-One row for each person, of some hundred bytes: of each open its hour, counted from 1970 as their
-clock showed it, so that 24 of them are a day whatever the zone. It is written in the transaction
-that keeps the receipt, with what comes of it, and outlives the run's recipients. Beat judges anew
-where something has become too old to count.
+One row for each person, of some hundred bytes. It keeps the hour of each open, counted from 1970
+as their clock showed it, so that 24 hours are a day in any zone. The transaction that keeps the
+receipt writes the row, with the new best hour. The row outlives the run's recipients. Beat
+computes it again when some of its opens have become too old to count.
 """
 
 from __future__ import annotations
@@ -21,26 +21,25 @@ from django.utils.translation import gettext as _
 from notifications.people.locking import stay
 from notifications.values.zones import known_zones
 
-DAYS = 90  # a habit is of a season, and a weekly campaign is opened a dozen times in it
-MOST = 100  # the newest: who opens all day has no longer row
-# Fewer are chance: of two opens each is as often as the other, and of three in three different
-# hours none stands out.
+DAYS = 90  # habits change with the season; a weekly campaign is opened a dozen times in one
+MOST = 100  # the newest opens: a person who opens messages all day has no longer row
+# Fewer opens are chance: two opens tie, and of three in three different hours none stands out.
 LEAST, LEAST_IN_IT = 3, 2
 AT_ONCE = 50_000
 HOUR = timedelta(hours=1)
-MIDNIGHT = datetime(1970, 1, 1)  # noqa: DTZ001  # on the wall, of no zone
+MIDNIGHT = datetime(1970, 1, 1)  # noqa: DTZ001  # local time, without a zone
 
 
 class Opens(models.Model):
-    """When did this person open messages lately, and in which hour most?"""
+    """The hours in which a person opened messages lately, and the hour with most opens."""
 
     contact_id = models.BigIntegerField(primary_key=True)
     hours = ArrayField(models.IntegerField())  # by their clock, from 1970 on, the newest first
-    # What comes of them, as a recipient has it. Empty where none stands out.
+    # Computed from `hours`; a recipient has the same three columns. Empty if no hour stands out.
     best_hour = models.SmallIntegerField(null=True)
     opened_then = models.SmallIntegerField(null=True)
     opened = models.SmallIntegerField(null=True)
-    oldest_day = models.DateField()  # then it is time to look again
+    oldest_day = models.DateField()  # of the oldest open; says when the row must be computed again
 
     class Meta:
         indexes = [models.Index(fields=["oldest_day"], name="opens_by_oldest_day")]
@@ -51,7 +50,7 @@ class Opens(models.Model):
 
 @dataclass(frozen=True)
 class Best:
-    """The hour in which somebody opened most, and how much of what they opened."""
+    """The hour in which a person opened most messages, and how many of all their opens."""
 
     hour: int
     opened: int
@@ -59,7 +58,7 @@ class Best:
 
     @classmethod
     def of_row(cls, row: Any) -> Best | None:
-        """As a person has it, or a recipient."""
+        """From a row of a person or of a recipient."""
         if row.best_hour is None:
             return None
         return cls(row.best_hour, row.opened_then, row.opened)
@@ -76,8 +75,8 @@ class Best:
         }  # fmt: skip
 
 
-# Of some hours the newest, and the best of them. Of hours that tie, the one in which they opened
-# something last. Their clock is at most 14 hours away from the one that is asked what is too old.
+# From a list of hours: the newest ones, and the best hour. Of hours that tie, the one with the
+# latest open wins. Ages are measured in UTC, at most 14 hours away from the person's clock.
 JUDGED = f"""
 SELECT newest.hours, best.hour AS best_hour, best.opened_then, best.opened, newest.oldest_day
 FROM (
@@ -96,7 +95,7 @@ COLUMNS = "hours, best_hour, opened_then, opened, oldest_day"
 
 
 def join(contact: str) -> str:
-    """To people by this number: `best`, with the columns of a recipient; NULL without one."""
+    """SQL that joins a person's best hour as `best`, with a recipient's columns; NULL without."""
     return f"""
     LEFT JOIN (
         SELECT contact_id AS person, best_hour, opened_then, opened FROM campaigns_opens
@@ -105,12 +104,12 @@ def join(contact: str) -> str:
 
 
 def hour_of(contact: str) -> str:
-    """The best hour of a person by this number, NULL without one."""
+    """SQL for the best hour of the person with this id; NULL without one."""
     return f"(SELECT best_hour FROM campaigns_opens WHERE contact_id = {contact})"
 
 
 def best_of(contact_id: int) -> Best | None:
-    """None: they opened too little, or at any hour."""
+    """The person's best hour. None: they opened too few messages, or no hour stands out."""
     row = Opens.objects.filter(pk=contact_id).first()
     return Best.of_row(row) if row else None
 
@@ -129,11 +128,10 @@ DO UPDATE SET ({COLUMNS}) = ({JUDGED.format(hours="kept.hours || excluded.hours"
 
 
 def keep(told: Iterable[tuple[int, str | None, datetime]]) -> None:
-    """Of people, each with the zone and the moment of an open. Where nobody knew their zone, no
-    clock of theirs showed anything.
+    """Add opens: each is a person's id, their time zone and the moment. Skips unknown zones.
 
-    In the transaction that keeps the receipts, so that none counts twice. People are locked before
-    their rows, as by whoever erases them.
+    It runs in the transaction that keeps the receipts, so that no open counts twice. It locks
+    people before their rows, in the same order as their erasure does.
     """
     known = known_zones()
     of = [(person, on_their_clock(at, zone)) for person, zone, at in told if zone in known]
@@ -149,12 +147,12 @@ def on_their_clock(at: datetime, zone: str) -> int:
 
 
 def told_of(contact_id: int) -> list[str]:
-    """Their opens as they are kept: the hours on their clock, the newest first."""
+    """A person's stored opens: the hours on their clock, the newest first."""
     kept = Opens.objects.filter(pk=contact_id).values_list("hours", flat=True).first() or []
     return [f"{MIDNIGHT + hour * HOUR:%Y-%m-%dT%H}" for hour in kept]
 
 
-# Nobody else is at work at these rows, or it is tried again with the next tick.
+# Rows that another transaction has locked are skipped; the next tick tries them again.
 LOOK_AGAIN = f"""
 WITH due AS (
     SELECT contact_id, hours FROM campaigns_opens WHERE oldest_day < %(end)s
@@ -174,12 +172,12 @@ FROM judged WHERE kept.contact_id = judged.contact_id AND judged.hours IS NOT NU
 
 
 def remove_old(now: datetime) -> None:
-    """What counts no more, of a part of the people at a time."""
+    """Remove opens that are too old to count, for up to AT_ONCE people at a time."""
     end = (now.astimezone(UTC) - timedelta(days=DAYS)).date()
     with connection.cursor() as cursor:
         cursor.execute(LOOK_AGAIN, {"end": end, "most": AT_ONCE})
 
 
 def forget(contact_ids: Sequence[int]) -> None:
-    """With who is erased."""
+    """Remove the opens of people who are being erased."""
     Opens.objects.filter(contact_id__in=contact_ids).delete()

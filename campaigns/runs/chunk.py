@@ -1,6 +1,7 @@
-"""Chunk: who is working on these recipients? Leased by guarded UPDATEs, claimed in `claiming.py`.
+"""Chunk: a part of a run's recipients, which one worker at a time sends to under a lease.
 
-If a worker dies, its lease lapses and the sweep hands the chunk on: see `lapsing.py`.
+`claiming.py` claims chunks by guarded UPDATEs. If a worker dies, its lease lapses and the sweep
+hands the chunk on: see `lapsing.py`.
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ from campaigns.runs.run import Run
 from notifications.measures.by_project import PROJECTS
 from notifications.measures.measure import Count
 
-# Large, so that a process is seldom between two of them; but several for each, to end together.
+# Large, so that a process seldom changes chunks; but several per process, so that all processes
+# end at about the same time.
 LARGEST, SMALLEST, SHARED_IN = 4_000, 1_000, 16
 WINDOW = 200
-# Windows of one worker. Each waits for the slowest of its answers: with three, sockets stood idle.
+# Windows of one worker. Each waits for its slowest answer: with three, sockets were idle.
 IN_FLIGHT = 5
-ONE_WORKER = 1_000  # messages a second that one process of two on a core surely sends
+ONE_WORKER = 1_000  # messages a second that a process surely sends, with two processes on a core
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
 RENEWED_WITHIN = LEASE / 3  # a living worker renews each second; this is very late
-HEARD_WITHIN = timedelta(seconds=2.5)  # whoever lives renews by then, once PostgreSQL takes writes
+HEARD_WITHIN = timedelta(seconds=2.5)  # a living worker renews by then, if PostgreSQL takes writes
 # After a sweep: long enough that a living worker would have renewed.
 DOUBTED = timedelta(seconds=3)
 NEXT_SWEEP = timedelta(seconds=5)
-SOON = 2 * NEXT_SWEEP  # who waits no longer may as well be at work
+SOON = 2 * NEXT_SWEEP  # a chunk that waits no longer than this counts as at work
 LOOKS = 100  # runs looked at early per sweep, at most
 LAST_HEARD = F("lease_until") - LEASE
 SILENT = Q(state="leased", lease_until__lt=Now() + LEASE - RENEWED_WITHIN)
@@ -42,7 +44,7 @@ SETTLED = F("accepted") + F("rejected") + F("skipped") + F("unknown")
 
 
 class Chunk(models.Model):
-    """Who is working on these recipients, and how far are they?"""
+    """A part of a run's recipients: its state, its worker's lease, and its outcomes so far."""
 
     class State(models.TextChoices):
         WAITING = "waiting", _("Waiting")
@@ -78,11 +80,11 @@ class Chunk(models.Model):
         db_default=False,
         help_text="Of messages to many: it goes by the queue of campaigns.",
     )
-    # The first part of its run, once that did well; see `campaigns/canary/`.
+    # Waits until the first part of its run did well; see `campaigns/canary/`.
     follows = models.BooleanField(default=False, db_default=False)
-    # How many by reason: the page adds up 400 of these instead of grouping 400,000 deliveries.
+    # Outcomes by reason: the page adds up 400 of these instead of grouping 400,000 deliveries.
     reasons = models.JSONField(default=dict)
-    # The same by revision of the run's text and status, {"2.accepted": 190}; not of the first one.
+    # Outcomes by revision of the run's text and status, without the first: {"2.accepted": 190}.
     revisions = models.JSONField(default=dict, db_default={})
 
     class Meta:
@@ -123,8 +125,8 @@ class Chunk(models.Model):
 
 
 def at_work(project_id: int) -> models.QuerySet[Run]:
-    """The project's runs of which something leaves: not those of which everybody left waits for a
-    time of their own."""
+    """The project's runs that send now. Excludes runs whose remaining recipients all wait for
+    their own time."""
     open_ones = (Chunk.State.WAITING, Chunk.State.QUEUED, Chunk.State.LEASED)
     sleeps = Q(state=Chunk.State.WAITING, not_before__gt=Now() + SOON)
     awake = Chunk.objects.filter(run=OuterRef("pk"), state__in=open_ones).exclude(sleeps)
@@ -137,19 +139,20 @@ def size_for(recipients: int) -> int:
 
 
 def worked_on(run: Run) -> bool:
-    """Whether any worker on this run renewed its lease lately. A dead one's still has to lapse."""
+    """Whether any worker on this run renewed its lease lately. A dead worker's still has to
+    lapse."""
     heard_since = Now() + LEASE - RENEWED_WITHIN
     return run.chunks.filter(state=Chunk.State.LEASED, lease_until__gt=heard_since).exists()
 
 
 def unlocked(chunks: models.QuerySet[Chunk]) -> list[int]:
-    """Those whose row no other transaction has locked; ours until our own transaction ends."""
+    """Lock the chunks that no other transaction has locked, until ours ends. Returns their ids."""
     free = chunks.select_for_update(skip_locked=True, no_key=True)
     return list(free.values_list("pk", flat=True))
 
 
 def lapses_soon() -> list[tuple[int, timedelta]]:
-    """Runs whose silent workers lose chunks before the next sweep comes by, and how soon."""
+    """Runs whose silent workers lose chunks before the next sweep, and how soon."""
     lost_at = Greatest("lease_until", Now() + DOUBTED)
     soon = Chunk.objects.filter(SILENT, lease_until__lt=Now() + NEXT_SWEEP)
     return list(soon.values_list("run_id", lost_at - Now()).distinct()[:LOOKS])
@@ -158,7 +161,7 @@ def lapses_soon() -> list[tuple[int, timedelta]]:
 def requeue_stopped(run: Run) -> None:
     """Let the chunks of a resumed run be sent; quarantined ones get all their attempts again.
 
-    Queued ones, too: their tasks carry an older epoch, so workers ignore them.
+    This includes queued chunks: their tasks carry an older epoch, so workers ignore those tasks.
     """
     states = (Chunk.State.QUARANTINED, Chunk.State.HELD, Chunk.State.QUEUED)
     run.chunks.filter(state__in=states).update(state=Chunk.State.WAITING, lapses=0)

@@ -1,6 +1,6 @@
-"""Claiming a chunk: held under a fence, and everything its holder writes goes through it.
+"""Claiming: takes a chunk for one worker under a fence, which guards all that the worker writes.
 
-`attempt` is the fence: it grows with every claim, and whoever holds an older one writes nothing.
+`attempt` is the fence: it grows with every claim, and a worker with an older one writes nothing.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from notifications.people.consent.caps import Caps
 from notifications.postgres import clock
 
 LOCKED_SECONDS = 0.5
-OURS_LOCKED_SECONDS = 2.0  # as long as lock_timeout lets anybody wait
+OURS_LOCKED_SECONDS = 2.0  # as long as lock_timeout lets a statement wait
 LOOK_ABOVE_EVERY = 1.0  # seconds
 
 
 class Fenced(Exception):
-    """Somebody else holds the chunk now. Write nothing, start nothing, go."""
+    """Another worker holds the chunk now: write nothing, start nothing, stop."""
 
 
 class TextChanged(Exception):
-    """What was rendered is not what the run says any more. Nothing was written: render it anew."""
+    """The run's text changed after it was rendered. Nothing was written: render it again."""
 
     def __init__(self, revision: int) -> None:
         super().__init__(revision)
@@ -46,33 +46,33 @@ class TextChanged(Exception):
 
 
 class Locked(OperationalError):
-    """Ours, and its row is locked for long: trouble, as when lock_timeout ends a wait."""
+    """Another transaction locks our chunk's row for too long; an error like a lock_timeout."""
 
 
-# Who gets nothing on purpose. Before all else: groups are compared as they were cut.
+# People who get nothing on purpose. This comes first: groups are compared as they were drawn.
 ON_PURPOSE = f"""CASE r.variant WHEN {CONTROL} THEN '{Reason.CONTROL.value}'
     WHEN {HOLDOUT} THEN '{Reason.HOLDOUT.value}' END"""
-# Why nothing may be sent to somebody just now; empty: it may. Whoever is out is that first: what
-# became of their phone is nobody's business.
+# Why nothing may be sent to a recipient just now; empty: it may. Being unsubscribed or suppressed
+# comes first: what became of that person's device is then private.
 KEPT_FROM = f"""COALESCE(NULLIF({standing.out()}, ''), CASE
     -- An address that moved to another person since must not carry this person's text.
     WHEN d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
     THEN '{Reason.DEVICE_GONE.value}' ELSE '' END)"""
-# Why a recipient is left out; empty: they are not.
+# Why a recipient is skipped; empty: they are not.
 OUT = f"COALESCE({ON_PURPOSE}, {KEPT_FROM})"
 # The same where the project has caps.
 OUT_OR_ENOUGH = f"""COALESCE(NULLIF({OUT}, ''), CASE WHEN {counted.ENOUGH}
     THEN {counted.SAID} ELSE '' END)"""
 
 # One statement, written by hand: it runs before every window, and three ORM queries cost a tenth
-# of all the CPU. psycopg takes it apart anew each time if it has more than 4,096 characters, and
-# writes the people's numbers into it: once.
+# of all the CPU. psycopg parses a statement of more than 4,096 characters again each time. The
+# recipients' numbers are passed only once.
 #
-# free    What is read below is as old as the statement: it must not have waited for the chunk. It
-#         may have waited for its turn, so that what it writes has the clock's time.
-# asked   Those who left, or said no, since they were read, are out.
-# opened  A text that somebody has changed since it was rendered does not leave. Our own clock may
-#         be ahead, and jump back before the window is settled.
+# free    What is read below is as old as the statement, so it must not wait for the chunk's lock.
+#         It may have waited for its turn, so it writes clock_timestamp().
+# asked   People who left or unsubscribed since they were read are out.
+# opened  A text that was changed since it was rendered does not leave. Our own clock may be
+#         ahead, and jump back before the window is settled.
 PROLONGING = f"""
 WITH free AS (
     SELECT id FROM campaigns_chunk
@@ -132,29 +132,30 @@ def prolong_and_count(caps: Caps, kept: bool) -> str:
 
 @dataclass(frozen=True)
 class Opened:
-    """A window as it was written down."""
+    """A window that was committed: its id, its recipients, and those left out of it."""
 
     pk: int
     seqs: frozenset[int]
-    # Who was left out of it, why, and the detail.
+    # The recipients left out of it, with the reason and the detail.
     out: dict[int, tuple[Reason, str]] = field(default_factory=dict)
 
 
 @dataclass
 class Claim:
-    """A chunk held under a fence. Everything its holder writes goes through `held`."""
+    """A chunk that one worker holds under a fence. All that the worker writes goes through
+    `held`."""
 
     run: Run
     chunk: Chunk
-    asks: dict[str, Any]  # what standing.py must know of the category, to say who is out
-    caps: Caps | None = None  # None: it neither keeps to any nor counts
-    foresees: Caps | None = None  # a rehearsal's: it skips by them, and counts nobody
+    asks: dict[str, Any]  # parameters of the category, with which standing.py finds who is out
+    caps: Caps | None = None  # None: it keeps to no caps and counts nobody
+    foresees: Caps | None = None  # of a rehearsal: it skips people by them, and counts nobody
     now: Callable[[], datetime] = field(default_factory=clock.ticking)
     safe_rate: float | None = None  # see `Run.safe_rate`
     above: list[int] = field(default_factory=list)  # the runs for which places are kept
     looked_above: float = field(default_factory=time.monotonic)
-    unseen_since: datetime = counted.LONG_AGO  # by the first look at what its people got lately
-    # Whose phone has another address by now: the number of the recipient, and the device.
+    unseen_since: datetime = counted.LONG_AGO  # the second look at the caps reads what is newer
+    # Recipients whose phone has another address by now: their number, and the newer device.
     newer: dict[int, int] = field(default_factory=dict)
 
     @property
@@ -164,16 +165,16 @@ class Claim:
         )
 
     def renew(self) -> bool:
-        """Prolong the lease; say whether the run still wants work started. Raises Fenced."""
+        """Prolong the lease. Returns whether the run still wants work started. Raises Fenced."""
         newest, _ = self._prolong(seqs=[], now=None)
         return newest is not None
 
     def open_window(self, seqs: list[int], now: datetime) -> Opened | None:
-        """Commit whom requests are about to leave for, and with which revision of the text; None if
-        the run wants no more. Of nobody no window is written, and it is only asked.
+        """Commit which recipients requests are about to leave for, and the revision of the text.
 
-        Raises Fenced, and TextChanged where that is not the newest. If the process dies here: these
-        are ambiguous, whether or not a request left.
+        Returns None if the run wants no more work. Without recipients it writes no window, and
+        only asks. Raises Fenced, and TextChanged if the revision is not the newest. If the process
+        dies here: these recipients are ambiguous, whether or not a request left.
         """
         newest, window = self._prolong(seqs, now)
         if newest is None:
@@ -183,8 +184,11 @@ class Claim:
         return window or Opened(0, frozenset())
 
     def _prolong(self, seqs: list[int], now: datetime | None) -> tuple[int | None, Opened | None]:
-        """The newest revision of the text, if the run wants work, and the window. The run's rate
-        comes along: a person may have changed both meanwhile."""
+        """Prolong the lease, open the window, and read the run's rate again.
+
+        Returns the newest revision of the text, or None if the run wants no work; and the window.
+        A person may have changed text and rate meanwhile.
+        """
         values: dict[str, Any] = {
             "lease": LEASE,
             "chunk": self.chunk.pk,
@@ -199,7 +203,7 @@ class Claim:
         return newest, window and Opened(window, frozenset(seqs), _reasons(out))
 
     def _prolonged(self, values: dict[str, Any]) -> tuple[Any, ...]:
-        """What the statement tells, once nobody else has the chunk's row locked."""
+        """Run the statement until no other transaction locks the chunk's row; return its values."""
         give_up_at = time.monotonic() + OURS_LOCKED_SECONDS
         while True:
             held, *told = (
@@ -216,7 +220,7 @@ class Claim:
             time.sleep(0.05)
 
     def _counting(self, caps: Caps, values: dict[str, Any]) -> Any:
-        """Whoever has had enough is left out of the window, and the others are counted."""
+        """Leave people who reached a frequency cap out of the window, and count the others."""
         if time.monotonic() - self.looked_above > LOOK_ABOVE_EVERY:
             self._look_above()
         values |= {"category": caps.category, "unseen_since": self.unseen_since}
@@ -224,14 +228,14 @@ class Claim:
         return self._told(prolong_and_count(caps, bool(self.above)), values)
 
     def _look_above(self) -> None:
-        """One of higher precedence may have begun since we took the chunk."""
+        """Read again for which runs places are kept: a run of higher precedence may have begun."""
         self.looked_above = time.monotonic()
         self.above = reserved_places.kept_above(self.run)
 
     def _told(self, statement: str, values: dict[str, Any]) -> Any:
         with connection.cursor() as cursor:
             cursor.execute(newer_devices.joined(statement, self.newer), values)
-            while cursor.nextset():  # past the turn
+            while cursor.nextset():  # skip the result of `counted.TURN`
                 pass
             return cursor.fetchone()
 
@@ -247,8 +251,9 @@ def _reasons(out: str | None) -> dict[int, tuple[Reason, str]]:
 
 
 def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim | None:
-    """Take a queued chunk, or learn that it is taken, done, paused or of an older epoch. Chunks of
-    messages are claimed as they are taken: see `messages/taking.py`.
+    """Take a queued chunk. Returns None if it is taken, done, paused or of an older epoch.
+
+    Chunks of messages are claimed as they are taken: see `messages/taking.py`.
 
     If the process dies here: the lease lapses and the sweep hands the chunk on.
     """
@@ -272,8 +277,9 @@ def claim(run_id: int, number: int, epoch: int, *, task_id: str | None) -> Claim
 
 
 def _take(queued: models.QuerySet[Chunk]) -> bool:
-    """Lock the chunk, unless another process keeps its row locked: a worker's time is too dear to
-    wait for that, and the chunk is rung again.
+    """Lock the chunk, unless another process keeps its row locked.
+
+    A worker's time is too precious to wait long for that; the chunk is queued again later.
     """
     give_up_at = time.monotonic() + LOCKED_SECONDS
     while not unlocked(queued):
@@ -284,7 +290,8 @@ def _take(queued: models.QuerySet[Chunk]) -> bool:
 
 
 def count_interrupted(chunk: Chunk) -> None:
-    """What the worker before us had in flight when it died may have rung phones as well."""
+    """Count the requests that the previous worker had in flight when it died: they may have
+    arrived as well."""
     if chunk.attempt == 1:
         return
     interrupted = chunk.windows.filter(attempt=chunk.attempt - 1, settled_at=None)
@@ -298,7 +305,7 @@ def _wanted(run_id: int, epoch: int) -> models.QuerySet[Run]:
 
 
 def _rung_in_another_life() -> Q:
-    """By a doorbell older than a long absence: its run waits until a person was asked."""
+    """Whether the chunk was queued before a long absence: its run waits for a person's decision."""
     long_ago = Now() - LONG_SILENCE
     still_away = Q(Exists(Tick.objects.filter(at__lt=long_ago)), queued_at__lt=long_ago)
     back = Tick.objects.filter(back_at__gt=OuterRef("queued_at") + LONG_SILENCE)

@@ -1,5 +1,6 @@
-"""Details: what a run's row keeps beside its cause. A code and its arguments; the words are made
-where they are shown, in the reader's language.
+"""Details: a code and its arguments that a run's row keeps beside the cause of its state.
+
+The sentence is made where it is shown, in the reader's language.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ RULES_BROKEN = _(
 TEXT_BROKEN = _(
     "Its text does not work any more: {problem} Cancel it, correct its template and launch again."
 )
-# Shares come as texts: “12.5”, “< 0.01”.
+# Shares are passed as texts: “12.5”, “< 0.01”.
 # xgettext:no-python-format
 FIRST_PART = _(
     "Of {sent:,} sent to first, {rejected} % were rejected (at most {most_rejected} %), {dead} % "
@@ -72,7 +73,7 @@ OPENS_UNKNOWN = _(
 LEFT_OUT = _("Left out: run {run} of this campaign was not finished yet.")
 LEFT_OUT_FOR = _("Left out: run {run}, which is newer, was missed as well.")
 
-# The closed list. A next release may write a code that is not in it: see `in_words`.
+# The closed list. A later release may write a code that is not in it: see `in_words`.
 SENTENCES: dict[str, Any] = {
     "unreadable": UNREADABLE,
     "foreign": FOREIGN,
@@ -106,14 +107,14 @@ IN_HOURS: dict[str, Any] = {
     "silent": _("Nothing happened for {hours:,} h."),
 }
 FROM_HOURS_ON = 120  # minutes
-# What arguments that do not fit their sentence come to; a code that is not in the list, too.
+# What formatting raises if the code is not in the list or its arguments do not fit the sentence.
 MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 LONGEST = 500
 
 
 @dataclass(frozen=True)
 class Detail:
-    """One of the list, and what it says it of."""
+    """A code from SENTENCES and the arguments of its sentence."""
 
     code: str
     args: Mapping[str, Any]
@@ -124,7 +125,8 @@ def make(code: str, **args: Any) -> Detail:
 
 
 def by(code: str, actor: str) -> Detail:
-    """With the name that a key has now: of one that is shown there is no time to look it up."""
+    """A detail about an actor. It stores the name that an API key has now, because pages that
+    show details have no time to look it up."""
     keys = key_names([actor])
     return make(code, who=actor, keys=keys) if keys else make(code, who=actor)
 
@@ -134,7 +136,7 @@ def lasting(code: str, time: timedelta) -> Detail:
 
 
 def columns(detail: Detail | str) -> dict[str, Any]:
-    """As a run's row keeps it. A text is somebody's own words."""
+    """The columns of a run's row for this detail. A plain text is quoted as it is."""
     if isinstance(detail, str):
         words = detail[:LONGEST].replace("\x00", "")
         detail = make("quoted", words=words) if words else make("")
@@ -145,16 +147,17 @@ def columns(detail: Detail | str) -> dict[str, Any]:
 
 
 def in_english(code: str, args: Mapping[str, Any] | None) -> str:
-    """For programs and for alerts: whoever reads those later has no language of their own."""
+    """The sentence in English, for programs and alerts, whose later reader's language is
+    unknown."""
     with translation.override("en"):
         return in_words(code, args)[:LONGEST]
 
 
 def in_words(code: str, args: Mapping[str, Any] | None, **anew: str) -> str:
-    """In the reader's language. `anew` replaces arguments that can be said in it too.
+    """The sentence in the reader's language. `anew` replaces arguments with translated ones.
 
-    A later release, before it was rolled back, may have written a code that is not in the list, or
-    other arguments: then the bare code is shown.
+    A later release, before it was rolled back, may have written an unknown code or other
+    arguments: then the bare code is shown.
     """
     args = args or {}
     try:

@@ -1,4 +1,4 @@
-"""Endings: outcomes of recipients, for listeners that report them, such as webhooks.
+"""Endings: reports final outcomes of recipients to listeners, such as webhooks.
 
 Listeners run in the transaction that writes the rows, wherever a row becomes final.
 """
@@ -37,8 +37,10 @@ class Ended(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """An outcome that SQL alone writes, with the person and device as they are now; or that of a
-    message to a person without a device, which has no row."""
+    """An outcome that SQL alone writes, with the person and device as they are now.
+
+    Also the outcome of a message to a person without a device, which has no delivery row.
+    """
 
     message: int | None
     external_id: str | None

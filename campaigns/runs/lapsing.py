@@ -1,4 +1,4 @@
-"""Lapsing: a chunk is taken back from a worker that died or hangs, and split after repeated deaths.
+"""Lapsing: takes a chunk back from a worker that died or hangs; splits it after repeated deaths.
 
 From the second death in a row on, the chunk is split in two. The half without the crashing message
 is sent, so in the end that message is alone. Both halves keep the fence: the worker that held the
@@ -22,17 +22,18 @@ from campaigns.runs.run import Run
 from notifications.measures.by_project import label_of
 
 LAPSES_ALLOWED = 5
-# Deaths in a row. A single one is mostly chance: when every death split a chunk, unlucky chunks
-# alone became so many that a run stopped for a decision.
+# Deaths in a row. A single death is mostly chance. When every death split a chunk, unlucky chunks
+# alone were enough to pause a run for a person's decision.
 CUT_FROM = 2
 
 
 def free_lapsed(run: Run) -> int:
-    """Take chunks from workers that died or hang. Their requests in flight are ambiguous now.
+    """Take chunks from workers that died or hang. Returns how many.
 
-    A chunk is doubted first and taken later: while PostgreSQL takes no writes no worker can
-    prolong its lease, and every lease seems over when it is back. A worker that lost its connection
-    while writing may still lock its chunk's row: the other chunks must not wait for it.
+    Their requests in flight are ambiguous now. A chunk is doubted first and taken later: while
+    PostgreSQL takes no writes, no worker can prolong its lease, and every lease seems over when
+    PostgreSQL is back. A worker that lost its connection while writing may still lock its chunk's
+    row: the other chunks must not wait for it.
     """
     _doubt(run)
     over = run.chunks.filter(state=Chunk.State.LEASED, lease_until__lt=Now())
@@ -47,7 +48,8 @@ def free_lapsed(run: Run) -> int:
 
 
 def _doubt(run: Run) -> None:
-    """Note workers silent for longer than a living one ever is, well before their lease ends."""
+    """Note workers that are silent for longer than a living one ever is, well before their lease
+    ends."""
     new = run.chunks.filter(SILENT).filter(Q(doubted_at=None) | Q(doubted_at__lte=LAST_HEARD))
     new.filter(pk__in=unlocked(new)).update(doubted_at=Now())
 
@@ -69,9 +71,9 @@ def _free(run: Run, chunk: Chunk) -> None:
 
 
 class Unit(NamedTuple):
-    """Recipients that are never split: a message with all its devices; in a campaign, one."""
+    """Recipients that are never split: all devices of a message, or one recipient of a campaign."""
 
-    last: int  # of its recipients without an outcome
+    last: int  # the seq of its last recipient without an outcome
     call: int | None  # the number of the message whose text it has
 
 
@@ -83,7 +85,8 @@ WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s AND NOT EXISTS
     SELECT FROM campaigns_delivery d WHERE d.run_id = r.run_id AND d.seq = r.seq)
 GROUP BY COALESCE(r.message, r.seq) ORDER BY 1
 """
-# Through the few chunks that have any: a day's deliveries may be millions.
+# Messages of one text that were given up. It reads only the few chunks that have any: a day's
+# deliveries may be millions.
 GIVEN_UP = f"""
 SELECT count(DISTINCT m.number) FROM campaigns_chunk k
 JOIN campaigns_recipient r ON r.run_id = k.run_id AND r.seq BETWEEN k.first_seq AND k.last_seq
@@ -95,8 +98,11 @@ WHERE k.run_id = %(run)s AND k.reasons -> '{Reason.CRASHED_WORKERS}' IS NOT NULL
 
 
 def _may_be_cut(run: Run, chunk: Chunk) -> bool:
-    """A campaign has one text: until someone received it, the text itself may be what crashes, and
-    a person decides. While recipients are being frozen, chunks are still being numbered."""
+    """Whether the chunk may be split.
+
+    A campaign has one text. Until FCM accepted it once, the text itself may crash workers, and a
+    person decides. While recipients are being frozen, chunks are still being numbered.
+    """
     if chunk.lapses < CUT_FROM:
         return False
     if run.kind == Run.Kind.MESSAGES:
@@ -113,8 +119,8 @@ def _units(run: Run, chunk: Chunk) -> list[Unit]:
 
 
 def _is_one_text(run: Run, chunk: Chunk, units: list[Unit]) -> bool:
-    """Whether the text of one API call crashes workers: some of its messages were given up already.
-    Splitting further would cost five workers for each of thousands of people."""
+    """Whether the text of one API call crashes workers: LAPSES_ALLOWED of its messages were given
+    up already. Splitting further would cost five workers for each of thousands of people."""
     calls = {unit.call for unit in units}
     if chunk.lapses < LAPSES_ALLOWED or len(calls) > 1 or None in calls:
         return False
@@ -130,7 +136,7 @@ OUTCOMES = """
 SELECT status, reason, revision, count(*) FROM campaigns_delivery
 WHERE run_id = %(run)s AND seq > %(after)s AND seq <= %(last)s GROUP BY 1, 2, 3
 """
-# Windows keep what they record: who, when, under which fence, which text.
+# Windows keep what they record: the recipients, the time, the fence and the text.
 MOVE = """
 UPDATE campaigns_retry SET chunk_id = %(new)s WHERE chunk_id = %(old)s AND seq > %(after)s;
 INSERT INTO campaigns_window (run_id, chunk_id, attempt, revision, seqs, opened_at, settled_at)
@@ -146,9 +152,9 @@ DELETE FROM campaigns_window WHERE chunk_id = %(old)s AND seqs = '{}'
 def _cut(run: Run, chunk: Chunk, *, after: int) -> None:
     """Move the recipients behind `after` to a chunk of their own, with their outcomes and windows.
 
-    If the process dies here, nothing is committed, and the next pass splits it.
+    If the process dies here: nothing is committed, and the next pass splits the chunk.
     """
-    Run.kept.select_for_update(no_key=True).get(pk=run.pk)  # others that add chunks wait
+    Run.kept.select_for_update(no_key=True).get(pk=run.pk)  # other processes that add chunks wait
     statuses, reasons, revisions = _outcomes(chunk, after)
     upper = Chunk.objects.create(
         run=run,

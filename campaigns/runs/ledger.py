@@ -1,9 +1,8 @@
-"""The ledger's rows: who was in the snapshot, what was about to leave, what was said to it, what
-became of each one.
+"""Ledger: the rows of a run's recipients, requests in flight, answers, retries and deliveries.
 
-Recipient and Delivery are partitioned by run, so dropping an old one is instant. A recipient is
-never changed; a delivery is appended, and “who has no outcome yet” is an anti-join. Only
-`unknowns.py` takes a delivery back or relabels it, and only a retry, of which there are few, is
+Recipient and Delivery are partitioned by run, so an old run's rows are dropped at once. A
+recipient is never changed. A delivery is appended, and “who has no outcome yet” is an anti-join.
+Only `unknowns.py` takes a delivery back or relabels it. Only retries, of which there are few, are
 rewritten.
 """
 
@@ -21,7 +20,7 @@ from campaigns.runs.run import Run
 
 
 class Recipient(models.Model):
-    """Who is number `seq` of this run? Written once by the snapshot."""
+    """Recipient number `seq` of a run: a person and their device. Written once by the snapshot."""
 
     pk = models.CompositePrimaryKey("run_id", "seq")
     # No foreign keys: a person can be erased while a run that planned for them goes on.
@@ -29,17 +28,17 @@ class Recipient(models.Model):
     seq = models.IntegerField()
     contact_id = models.BigIntegerField()
     device_id = models.BigIntegerField()
-    # The number of the message it is of, in a run of messages.
+    # The number of its message, in a run of messages.
     message = models.BigIntegerField(null=True)
-    # The group of the person, see `variants/group.py`; empty where the run was not split.
+    # The group of the person, see `variants/group.py`; empty if the run was not split.
     variant = models.SmallIntegerField(null=True)
-    # As they were then: the result is cut by these, also when the device or the person is gone.
+    # As they were then: results are broken down by these, even if the device or person is gone.
     platform = models.CharField(max_length=7, null=True)  # noqa: DJ001
     locale = models.CharField(max_length=35, null=True)  # noqa: DJ001
     timezone = models.CharField(max_length=64, null=True)  # noqa: DJ001
     app_version = models.CharField(max_length=50, null=True)  # noqa: DJ001
-    # The hour of the day at which the person gets it; so many messages they had opened in it, and
-    # in all. Empty where they have none, or the run does not go by it. See `best_hour/opens.py`.
+    # The person's best hour of the day, how many messages they had opened in it, and in all. Empty
+    # if they have none, or the run is not sent at best hours. See `best_hour.py`.
     best_hour = models.SmallIntegerField(null=True)
     opened_then = models.SmallIntegerField(null=True)
     opened = models.SmallIntegerField(null=True)
@@ -49,7 +48,7 @@ class Recipient(models.Model):
 
 
 class Delivery(models.Model):
-    """What finally happened to this recipient?"""
+    """The final outcome of a recipient."""
 
     class Status(models.TextChoices):
         ACCEPTED = "accepted", _("Accepted")
@@ -66,10 +65,10 @@ class Delivery(models.Model):
     detail = models.CharField(max_length=200, blank=True)
     message_id = models.CharField(max_length=200, blank=True)
     attempt = models.IntegerField(help_text=_("The chunk's fence it was written under."))
-    # A request for it had left before, without a known end: the phone may have got two.
+    # An earlier request had left, without a known outcome: the phone may have got two.
     resent = models.BooleanField(default=False)
     at = models.DateTimeField()
-    # Of the run's text: what left for them last, or would have.
+    # The revision of the run's text that left for them last, or would have.
     revision = models.SmallIntegerField(default=1, db_default=1)
 
     class Meta:
@@ -90,16 +89,16 @@ class Delivery(models.Model):
 
 
 class Window(models.Model):
-    """Which requests were about to leave? Committed before the first of them does.
+    """Requests that were about to leave. Committed before the first of them does.
 
-    Left unsettled by a worker that died, it names the recipients whose outcome is ambiguous; it
-    stays so, as evidence.
+    If a worker dies, its unsettled window names the recipients whose outcome is ambiguous. It
+    stays unsettled, as evidence.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE)
     chunk = models.ForeignKey(Chunk, on_delete=models.CASCADE, related_name="windows")
     attempt = models.PositiveIntegerField()
-    # Of the run's text: what its requests say.
+    # The revision of the run's text that its requests carry.
     revision = models.SmallIntegerField(default=1, db_default=1)
     seqs = ArrayField(models.IntegerField())
     opened_at = models.DateTimeField()
@@ -123,7 +122,7 @@ class Window(models.Model):
 
 
 class Retry(models.Model):
-    """Which recipient waits for another try, until when, and why?"""
+    """A recipient that waits for another try, with the reason and the earliest time."""
 
     pk = models.CompositePrimaryKey("run_id", "seq")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="retries")
@@ -133,9 +132,9 @@ class Retry(models.Model):
     first_tried_at = models.DateTimeField(default=timezone.now)
     not_before = models.DateTimeField()
     reason = models.CharField(max_length=20, choices=Reason)
-    # An earlier request left and was never answered: whatever comes of it, it may be the second.
+    # An earlier request left and was never answered: the next one may be a second copy.
     ambiguous = models.BooleanField(default=False)
-    # How many such requests.
+    # The number of requests without an answer.
     copies = models.PositiveSmallIntegerField(default=0, db_default=0)
     # The chunk's fence when a person said “send again” though the outcome was unknown.
     released = models.PositiveIntegerField(null=True)
@@ -147,15 +146,15 @@ class Retry(models.Model):
         return f"retry {self.tries} of {self.seq} of run {self.run_id}"
 
 
-MOST_ANSWERS = 20  # kept of anybody in a run: an outage of days must not fill the disk
+MOST_ANSWERS = 20  # kept for each recipient: an outage of days must not fill the disk
 
 
 class Answer(models.Model):
-    """What was said to one request that FCM did not accept?
+    """The answer to one request that FCM did not accept.
 
-    An acceptance is the delivery itself. Nobody is asked for twice under one fence, so this is one
-    row for each request. Rows are added and never changed; of anybody the first MOST_ANSWERS are
-    kept. What came last stands in the delivery, or in the retry.
+    An acceptance is the delivery itself. Each recipient gets at most one request under one fence,
+    so this is one row for each request. Rows are added and never changed. For each recipient, the
+    first MOST_ANSWERS are kept. The delivery or the retry has the last answer.
     """
 
     pk = models.CompositePrimaryKey("run_id", "seq", "attempt")
@@ -173,35 +172,36 @@ class Answer(models.Model):
     detail = models.CharField(max_length=200, blank=True)
 
     class Meta:
-        # To be erased, and told, with the person.
+        # To export and erase them with the person.
         indexes = [models.Index(fields=["contact_id"], name="answers_of_person")]
 
     def __str__(self) -> str:
         return f"{self.http} {self.reason} ({self.seq} of run {self.run_id})"
 
 
-MOST_COPIES = 3  # requests that may have arrived, for anybody, ever
+MOST_COPIES = 3  # requests that may have arrived, for one recipient, ever
 
 
 def copies(of: str = "") -> str:
-    """Those of a retry, in SQL.
+    """SQL for the number of requests of a retry that may have arrived.
 
-    Of a table by that name; without one, of whichever the statement is about.
+    `of` is the name of the retry's table; without it, the columns stand without a prefix.
     """
     of = of and f"{of}."
     return f"CASE WHEN {of}ambiguous THEN greatest(1, {of}copies) ELSE 0 END"
 
 
 def partition(table: str, run_id: int) -> str:
-    """The name of a run's own part of a table."""
+    """The name of a run's partition of a table."""
     return f"{table}_run_{int(run_id)}"
 
 
 def detached_partition(table: str, run_id: int) -> None:
-    """A run's own part of a table, filled before anyone else can see it.
+    """Create a run's partition of a table, detached: it is filled before other sessions see it.
 
-    CREATE … PARTITION OF would lock the whole table until the snapshot commits. Without an index: a
-    million rows are written twice as fast, and an index made over them then takes a third of it.
+    CREATE … PARTITION OF would lock the whole table until the snapshot commits. It has no index:
+    a million rows are written twice as fast, and creating the index afterwards takes a third of
+    that time.
     """
     name = partition(table, run_id)
     with connection.cursor() as cursor:
@@ -209,7 +209,8 @@ def detached_partition(table: str, run_id: int) -> None:
 
 
 def refuse_twice(table: str, run_id: int) -> None:
-    """One run, one device, one row. Parts that follow the devices' ids append to this index."""
+    """Allow one row for each device of a run. Parts that are written in the order of device ids
+    append to this index."""
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE UNIQUE INDEX ON {partition(table, run_id)} (device_id)")
 
@@ -218,9 +219,11 @@ PERSON_INDEX = "campaigns_recipient_of_person_"  # and the run's number
 
 
 def index_people(table: str, run_id: int) -> None:
-    """Where is somebody in the run? Numbered by device, their rows may lie far apart.
+    """Index a run's partition by person. Recipients are numbered by device, so a person's rows may
+    lie far apart.
 
-    Made once it is whole: 0.3 s for a million people, against 2 s when each part adds its own.
+    Created when the partition is complete: 0.3 s for a million people, against 2 s if each part
+    adds its own rows.
     """
     with connection.cursor() as cursor:
         name = f"{PERSON_INDEX}{int(run_id)}"
@@ -235,6 +238,6 @@ def attach_partition(table: str, run_id: int) -> None:
 
 
 def drop_partition(table: str, run_id: int) -> None:
-    """A run's part of a table at once, whatever its size."""
+    """Drop a run's partition of a table; instant, whatever its size."""
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TABLE {partition(table, run_id)}")

@@ -1,7 +1,7 @@
-"""Newer devices: a recipient's phone, after its app registered another address.
+"""Newer devices: finds a recipient's phone after its app registered another address.
 
-The snapshot names the device that received then. Where that one was retired since, and the same
-installation of the same person receives at another address, the message goes there.
+The snapshot names the device that received pushes then. If that device was retired since, and the
+same installation of the same person receives at another address, the message goes there.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from django.db import connection
 
 from notifications.people.installations import same_installation
 
-# No run names an installation twice, unless its address changed while the run chose its people:
-# then nothing is followed, or one phone might ring twice. One by one (OFFSET 0), by the person.
+# A run names an installation twice only if its address changed while the run chose its people.
+# Then no newer device is used, or one phone might ring twice. OFFSET 0 makes PostgreSQL look
+# devices up one by one, by the person.
 FIND = f"""
 SELECT r.seq, newer.id
 FROM campaigns_recipient r
@@ -34,7 +35,7 @@ WHERE r.run_id = %(run)s AND r.seq = ANY(%(seqs)s::int[]) AND NOT EXISTS (
 
 
 def find(run_id: int, seqs: Collection[int]) -> dict[int, int]:
-    """The device that receives by now, for each of these recipients who has another one."""
+    """The newer device of each of these recipients who has one, by the recipient's number."""
     with connection.cursor() as cursor:
         cursor.execute(FIND, {"run": run_id, "seqs": list(seqs)})
         return dict(cursor.fetchall())
@@ -45,11 +46,13 @@ NEWER_DEVICE = "d.id = COALESCE((%(newer)s::jsonb ->> r.seq::text)::bigint, r.de
 
 
 def joined(statement: str, newer: Mapping[int, int]) -> str:
-    """A statement about recipients `r` and devices `d`, with the newer ones. Hardly any chunk has
-    some, and the others pay nothing."""
+    """The statement about recipients `r` and devices `d`, changed to join newer devices.
+
+    Hardly any chunk has some, and the others pay nothing.
+    """
     return statement.replace(ITS_DEVICE, NEWER_DEVICE) if newer else statement
 
 
 def named(newer: Mapping[int, int]) -> dict[str, Any]:
-    """The value that it asks for."""
+    """The parameter of a statement that `joined` changed."""
     return {"newer": json.dumps(newer)} if newer else {}

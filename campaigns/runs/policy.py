@@ -1,8 +1,9 @@
-"""Policy: a campaign's settings, each declared once. Who and what are chosen beside it.
+"""Policy: a campaign's settings, each declared once; its audience and texts are not part of it.
 
 A new setting is one line here, its column on Campaign (and on Run, if a launch freezes it), and
-what it does. Everything else reads this list: the freeze and the next run of a series, the form
-and its steps, the API, what a launch and a colleague's edit are compared on, the names on pages.
+the code that obeys it. Everything else reads this list: the freeze and the next run of a series,
+the form and its steps, the API, the comparison of a launch with a colleague's edit, and the names
+on pages.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from notifications.values import moments
 
 
 class Held(Enum):
-    """Who may change it, and until when. On the campaign: whoever may edit campaigns."""
+    """Until when a setting can be changed on the campaign, by people who may edit campaigns."""
 
-    TIMES = auto()  # it says when runs start: while a series goes on, nobody
-    FROZEN = auto()  # always, and no run notices: a launch froze what it had
-    LIVE = auto()  # the same, and whoever steers a run may change that run's, too
+    TIMES = auto()  # it says when runs start: not while a series goes on
+    FROZEN = auto()  # always, but no run notices: a launch freezes its value
+    LIVE = auto()  # the same, and people who steer a run may change the run's value, too
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,11 @@ class Setting:
     held: Held
     words: Any  # its name, on pages and in the audit trail
     hint: Any = ""
-    step: str = "when"  # the page of a campaign asks for it there
-    shown_if: str = ""  # only then, by this class in campaign.css
-    of: str = ""  # it says nothing while this other field is empty
+    step: str = "when"  # the step of the campaign's form that asks for it
+    shown_if: str = ""  # the class in campaign.css that decides when it is shown
+    of: str = ""  # it has no effect while this other field is empty
     rare: bool = False  # under “More”
-    guarded: bool = True  # changed since somebody looked: they look again before they save, launch
+    guarded: bool = True  # if it changed since the page was read: review before saving or launching
     percent: bool = False
 
 
@@ -194,17 +195,17 @@ SETTINGS = (
 )  # fmt: skip
 
 TIMES = tuple(setting.field for setting in SETTINGS if setting.held is Held.TIMES)
-# How a campaign is sent: what a launch freezes beside who and what.
+# How a campaign is sent: what a launch freezes beside the audience and the texts.
 POLICY = tuple(setting.field for setting in SETTINGS if setting.held is not Held.TIMES)
 LIVE = tuple(setting.field for setting in SETTINGS if setting.held is Held.LIVE)
 GUARDED = tuple(setting.field for setting in SETTINGS if setting.guarded)
 
 MAX_RATE = 100_000  # messages a second
 BY_FIELD = {setting.field: setting for setting in SETTINGS}
-# Which of its times each kind of schedule takes, and what the others are then.
+# The time fields that each kind of schedule uses. NEVER has the values of the other fields.
 REPEATS = ("repeat", "cron", "every", "on_days", "weekdays", "days_off", "until")
 BY_CLOCK = ("local_time", "best_hour", "passed", "zoneless")
-AGAIN = tuple(name for name in BY_CLOCK if name != "passed")  # there they get the next one
+AGAIN = tuple(name for name in BY_CLOCK if name != "passed")  # if it passed, they get the next run
 TIMES_OF = {"now": (), "at": ("at", *BY_CLOCK), "recurring": ("at", *REPEATS, *AGAIN)}
 NEVER = {
     "at": None,
@@ -222,21 +223,23 @@ NEVER = {
 }
 
 
-# Which days each kind of repeating asks for: a page shows no others.
+# The fields that each kind of repetition asks for: a page shows no others.
 WITH_REPEAT = {
     "daily": ("every", "on_days"),
     "weekly": ("every", "weekdays"),
     "monthly": ("every", "on_days"),
     "cron": ("cron",),
 }
-# Of a run: what its own rate is reckoned from.
+# The fields of a run from which its own rate is computed.
 OWN_PACE = ("planned", "rate_per_second", "spread_seconds", "opens_per_second", "opens_rate")
 
 
 def slowest(run: Any) -> tuple[float, str] | None:
-    """Messages a second that a run asks for, and by which setting: “at most”, what spreads all of
-    its devices over its time, or what keeps the opens below those that were chosen, whichever is
-    slower. None: as fast as it may."""
+    """The rate that a run asks for in messages a second, and the setting that asks for it.
+
+    The slowest of three counts: “at most”, the rate that spreads all its devices over its time,
+    and the rate that keeps opens a second below their limit. None: as fast as possible.
+    """
     rates = {
         "rate_per_second": run.rate_per_second,
         "spread_seconds": run.planned / run.spread_seconds
@@ -248,13 +251,13 @@ def slowest(run: Any) -> tuple[float, str] | None:
 
 
 def switched_on(campaign: Any) -> list[str]:
-    """In words: what was chosen of whom it goes to, beside its audience."""
+    """The names of the settings about recipients that are switched on, beside the audience."""
     of_who = (setting for setting in SETTINGS if setting.step == "who")
     return [str(setting.words) for setting in of_who if getattr(campaign, setting.field) is True]
 
 
 def in_words(row: Any, name: str) -> str:
-    """What a campaign or a run has of it, as a person reads it."""
+    """The value of a setting of a campaign or a run, as a person reads it; empty if not set."""
     value, choices = getattr(row, name), dict(row._meta.get_field(name).flatchoices)
     if value in choices:
         return str(choices[value])
@@ -272,9 +275,9 @@ def in_words(row: Any, name: str) -> str:
 
 
 def frozen_in(run: Any, launched: Any) -> list[tuple[str, str]]:
-    """How it is sent: the name of each setting that says something, and what was frozen of it.
+    """How a run is sent: the name and the frozen value of each setting that has an effect.
 
-    `launched` is the run as it was launched: what is LIVE may have been changed since."""
+    `launched` is the run as it was launched: LIVE settings may have been changed since."""
     telling = (name for name in POLICY if not (of := BY_FIELD[name].of) or getattr(run, of))
     said = ((name, _since(run, launched, name)) for name in telling)
     found = [(str(BY_FIELD[name].words), words) for name, words in said if words]
@@ -293,7 +296,7 @@ def _by_the_clock(run: Any) -> Iterator[tuple[str, str]]:
 
 
 def _hour_of(run: Any) -> str:
-    """By each reader's clock, and of people without one."""
+    """The run's local time in words, and what happens to people without a time zone."""
     when = shown(run.local_time.wall)
     if not run.local_time.otherwise:
         text = gettext("%(when)s; people without a time zone get nothing")
@@ -310,5 +313,5 @@ def _since(run: Any, launched: Any, name: str) -> str:
 
 
 def of_step(step: str) -> tuple[str, ...]:
-    """In the order in which the page asks for them."""
+    """The fields of one step of the form, in the order in which the page asks for them."""
     return tuple(setting.field for setting in SETTINGS if setting.step == step)

@@ -43,7 +43,7 @@ class IndexedRun(models.Model):
     run = models.OneToOneField(
         Run, on_delete=models.CASCADE, primary_key=True, related_name="indexed"
     )
-    # Of the run, when it was read: a run that was opened again since is read again.
+    # The run's end when it was read: a run that was reopened since is read again.
     finished_at = models.DateTimeField()
     through = models.IntegerField(default=0)  # the seq of the last recipient
 
@@ -69,7 +69,7 @@ IS_INDEXED = """COALESCE((
     SELECT prior.run_id <> %s FROM campaigns_had prior
     WHERE prior.contact_id = c.id AND prior.campaign_id = %s LIMIT 1
 ), FALSE)"""
-# In a run that is not indexed yet. A recipient without a delivery is still waiting.
+# For a run that is not indexed yet. A recipient without a delivery is still waiting.
 IS_IN_RUN = """EXISTS (
     SELECT FROM campaigns_recipient prior LEFT JOIN campaigns_delivery got
         ON got.run_id = prior.run_id AND got.seq = prior.seq
@@ -86,8 +86,8 @@ def received(campaign_id: int, *, except_run: int = 0) -> list[tuple[str, list[A
 
 
 def not_received(campaign_id: int, *, except_run: int = 0) -> tuple[str, list[Any]]:
-    """A condition on the people `c` that are no prior recipients. Joined by AND, so that PostgreSQL
-    can use joins and need not look up one person at a time."""
+    """A condition on the people `c` that are no prior recipients. Its parts are joined by AND, so
+    that PostgreSQL can use joins and need not look up one person at a time."""
     conditions = received(campaign_id, except_run=except_run)
     sql = " AND ".join(f"NOT {condition}" for condition, _ in conditions)
     return sql, [value for _, values in conditions for value in values]
@@ -100,14 +100,14 @@ def _runs_to_read(campaign_id: int) -> QuerySet[Run]:
 
 
 def first_run(campaign_id: int, contact_id: int) -> Run | None:
-    """The run in which this person first got the campaign; None: none that is indexed."""
+    """The run in which this person first got the campaign; None: no indexed run sent it to them."""
     found = PriorRecipient.objects.filter(contact_id=contact_id, campaign_id=campaign_id).first()
     return Run.objects.filter(pk=found.run_id).first() if found else None
 
 
 def unknown_until(campaign_id: int) -> datetime | None:
-    """The last start of a run whose recipients were removed before it was indexed: of runs until
-    then, nobody knows who got them. None: all are known."""
+    """The last start of a run whose recipients were removed before it was indexed. It is unknown
+    who got the runs until then. None: all recipients are known."""
     started = Run.objects.filter(campaign=campaign_id, started_at__isnull=False)
     lost = started.filter(NOT_INDEXED, forgotten_at__isnull=False)
     return lost.order_by("-started_at").values_list("started_at", flat=True).first()
@@ -170,7 +170,7 @@ def runs_to_index() -> QuerySet[Run]:
 
 
 def runs_to_index_with(run_id: int) -> QuerySet[Run]:
-    """Those of the same campaign."""
+    """Finished runs of the same campaign that are not completely indexed, oldest first."""
     campaign = Run.driven.filter(pk=run_id).values("campaign")
     return runs_to_index().filter(campaign__in=campaign)
 
@@ -201,7 +201,7 @@ def index_whole(run: Run) -> None:
 
 
 def _lock_index(campaign_id: int | None) -> bool:
-    """Whether nobody else holds the lock; in a transaction it is ours until that ends."""
+    """Try to take the lock until the transaction ends. Returns whether it is ours."""
     with connection.cursor() as cursor:
         key = f"remembering who had campaign {campaign_id}"
         cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [key])

@@ -1,6 +1,6 @@
-"""Reasons: the closed list of why a recipient was not accepted, or a run waits for a person.
+"""Reasons: the closed lists of why a recipient was not accepted, or a run waits for a person.
 
-A code in the rows, plain words and a next step on the pages.
+Rows have the code; pages show plain words and a next step.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Reason(TextChoices):
     LET_BE = "let_be", _("Unknown, and somebody chose to keep it as unknown")
 
 
-# Nobody knows whether the phone rang: a recipient is “unknown” for one of these, and no other.
+# It is unknown whether the phone rang: a recipient is “unknown” only for one of these reasons.
 NOBODY_KNOWS = (
     Reason.UNANSWERED,
     Reason.UNAVAILABLE,
@@ -57,7 +57,7 @@ NOBODY_KNOWS = (
     Reason.CUT_SHORT,
     Reason.LET_BE,
 )
-# FCM was not asked: they did not want it, or there was nothing to send, or no time left.
+# FCM was not asked: the person did not want it, there was nothing to send, or no time was left.
 SKIPS = (
     Reason.UNSUBSCRIBED,
     Reason.SUPPRESSED,
@@ -76,11 +76,11 @@ SKIPS = (
     Reason.CRASHED_WORKERS,
     Reason.CANCELLED,
 )
-# Of whoever still waits for a time of their own: nothing went wrong.
+# Recipients who still wait for their own time: nothing went wrong.
 OWN_TIMES = (Reason.QUIET_HOURS, Reason.LOCAL_TIME)
 # Nothing reaches this address any more: its device is retired.
 DEAD = (Reason.UNREGISTERED, Reason.MALFORMED_ADDRESS)
-# Refused for a passing reason, and the phone surely did not ring: worth sending to again.
+# Refused for a temporary reason, and the phone surely did not ring: worth sending to again.
 OF_THE_MOMENT = (Reason.UNKNOWN_ANSWER, Reason.UNREACHABLE, Reason.THROTTLED)
 
 
@@ -113,7 +113,8 @@ class Cause(TextChoices):
 
 
 def in_words(code: str) -> str:
-    """During an upgrade the next release writes codes beside us that we do not know."""
+    """The reason in words. During an upgrade, the next release may write codes that we do not
+    know: then the code itself."""
     return str(Reason(code).label) if code in Reason.values else code
 
 

@@ -1,5 +1,7 @@
-"""Rehearsal: what was tried in place of a launch? Beside its run, of the kind `rehearsal`, which
-has the state machine, the recipients and what FCM said of each.
+"""Rehearsal: a dry run of a campaign, in which FCM checks messages and delivers none.
+
+Its run, of the kind `rehearsal`, has the state machine, the recipients and FCM's answer to each.
+The row here has the rest.
 """
 
 from __future__ import annotations
@@ -18,21 +20,21 @@ LEAST, MOST = 100, 100_000
 
 
 class Rehearsal(OfProject):
-    """Of whom was FCM asked, and what was found that the run's row has no place for?"""
+    """What a rehearsal keeps beside its run: the sample, and the errors that were found."""
 
     run = models.OneToOneField(
         Run, on_delete=models.CASCADE, primary_key=True, related_name="rehearsal"
     )
-    # How many devices of the audience were drawn, and by what chance; empty: everybody.
+    # How many devices of the audience are drawn, with the seed of the draw; empty: all devices.
     sample = models.PositiveIntegerField(null=True)
     seed = models.BigIntegerField()
     retires = models.BooleanField(help_text="Whether what FCM calls dead is retired.")
-    # Of whom the sample was drawn; known once it is.
+    # The audience from which the sample was drawn; known once it is drawn.
     devices = models.PositiveIntegerField(null=True)
     people = models.PositiveIntegerField(null=True)
-    # {"platform": {"ios": [drawn, of], …}, "locale": {…}}, the largest of each.
+    # {"platform": {"ios": [drawn, all], …}, "locale": {…}}, the largest groups of each.
     strata = models.JSONField(default=dict, db_default={})
-    # What is wrong with messages, by field, once it has ended: the rows may be forgotten.
+    # Errors of messages, by field, once it has ended: the recipients' rows may be removed.
     errors = models.JSONField(null=True)
 
     class Meta:
@@ -48,7 +50,7 @@ class Rehearsal(OfProject):
 
     @property
     def is_sample(self) -> bool:
-        """Of fewer than all: what it found is a share of the rest, too."""
+        """Whether fewer than all devices were tried: its shares then stand for the rest, too."""
         drawn = self.run.planned or 0
         return self.sample is not None and (self.devices is None or drawn < self.devices)
 
@@ -59,13 +61,14 @@ class Rehearsal(OfProject):
 
 
 def of_campaign(campaign_id: int) -> models.QuerySet[Run]:
-    """The newest first."""
+    """The rehearsals of a campaign, newest first."""
     found = Run.rehearsals.filter(campaign=campaign_id)
     return found.select_related("rehearsal", "project", "campaign").order_by("-pk")
 
 
 def remove_all_of(campaign_id: int) -> None:
-    """With a campaign that was never launched, and is deleted. One that goes on keeps it."""
+    """Remove the finished rehearsals of a campaign that is being deleted, which was never
+    launched. An unfinished rehearsal keeps the campaign."""
     with transaction.atomic():
         for run in Run.rehearsals.filter(campaign=campaign_id, finished_at__isnull=False):
             if run.planned is not None and run.forgotten_at is None:
@@ -75,7 +78,7 @@ def remove_all_of(campaign_id: int) -> None:
 
 
 def create(project_id: int, **values: Any) -> Rehearsal:
-    """Its run and itself, from what the campaign froze."""
+    """Create a rehearsal and its run from the values that the campaign froze."""
     about = {name: values.pop(name) for name in ("sample", "seed", "retires")}
     with transaction.atomic():
         run = Run.rehearsals.create(

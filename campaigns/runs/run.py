@@ -1,4 +1,4 @@
-"""Run: what happened when we launched? One frozen launch, and the one table of its moves."""
+"""Run: one launch of a campaign with its frozen settings, and the table of its state changes."""
 
 from __future__ import annotations
 
@@ -29,22 +29,25 @@ from notifications.values.registry import Registry
 KNOWN_STATES = [
     "scheduled", "preparing", "sending", "rehearsing", "paused", "finished", "cancelled", "open",
 ]  # fmt: skip
-# The only ones of a rehearsal: no release sends a run that is not `sending` or `open`.
+# The only states of a rehearsal: no release sends a run that is not `sending` or `open`.
 STATES_OF_REHEARSALS = ["preparing", "rehearsing", "paused", "finished", "cancelled"]
 
 # Called inside the transaction that changes a run's state.
 on_run_moved = Registry[Callable[["Run"], object]]()
-# Has not begun, and nobody is being chosen for it yet.
+# The run has not begun, and its recipients are not being chosen yet.
 WAITS = Q(state="scheduled") | Q(state="paused", planned__isnull=True)
 # A run cancelled before anything left gives its occurrence back.
 HOLDS = ~Q(state="cancelled", started_at__isnull=True)
 
 
 class Of(models.Manager["Run"]):
-    """Runs of these kinds. Whoever reads runs says which they mean: a rehearsal is nothing that
-    happened to anybody, so only what drives, shows or removes rehearsals asks for them."""
+    """A manager of runs of certain kinds: code that reads runs names the kinds that it means.
 
-    kinds: tuple[str, ...] = ()  # of the class: Django makes managers of a relation from it
+    A rehearsal sends nothing to anybody, so only code that drives, shows or removes rehearsals
+    reads them.
+    """
+
+    kinds: tuple[str, ...] = ()  # on the class: Django makes the managers of relations from it
 
     def get_queryset(self) -> models.QuerySet[Run]:
         return super().get_queryset().filter(kind__in=self.kinds)
@@ -67,8 +70,11 @@ class OfRehearsals(Of):
 
 
 class Run(OfProject):
-    """What happened when we launched? Or, of the kind `messages`: in a project, on one day; of the
-    kind `rehearsal`: what would happen, as FCM said when it was only asked to check."""
+    """One launch of a campaign: its frozen settings, its state and its totals.
+
+    A run of the kind `messages` has a project's messages of one day. A run of the kind `rehearsal`
+    says what would happen: FCM was only asked to check the messages.
+    """
 
     class Kind(models.TextChoices):
         CAMPAIGN = "campaign", _("Campaign")
@@ -110,25 +116,25 @@ class Run(OfProject):
 
     named_after = "campaign"  # in the audit trail: “run 12 of Spring sale”
     kind = models.CharField(max_length=9, choices=Kind, default="campaign", db_default="campaign")
-    # Whoever reads runs of campaigns need not ask whether there is one.
+    # Nullable, but typed as if not: code that reads runs of campaigns need not check for None.
     campaign: models.ForeignKey[Any, Any] = models.ForeignKey(
         "campaigns.Campaign", null=True, on_delete=models.PROTECT, related_name="runs"
     )
     occurrence = models.CharField(max_length=40, help_text=_("“once”, or the instant it was due."))
     state = models.CharField(max_length=10, choices=State)
-    # Work in flight carries the epoch it was rung in; a pause or cancel makes it stale.
+    # Work in flight carries the epoch in which it was queued; a pause or cancel makes it stale.
     epoch = models.PositiveIntegerField(default=0)
     cause = models.CharField(max_length=20, choices=Cause, blank=True)
     detail_code = models.CharField(max_length=20, blank=True, default="", db_default="")
     detail_args = models.JSONField(null=True, editable=False)
 
-    # Platforms whose key Firebase lacks; the others go on without them.
+    # Platforms whose key Firebase lacks; the run goes on without them.
     held_platforms = ArrayField(models.CharField(max_length=7), default=list)
-    # Causes a person resumed from: what stopped the run once does not stop it again.
+    # Causes from which a person resumed: such a cause does not stop the run again.
     overruled = ArrayField(models.CharField(max_length=20), default=list)
 
     # Frozen at launch: edits of the campaign, template or audience do not reach a run. Its content
-    # stays what it was then: a person who changes the text for whoever still waits adds a revision.
+    # never changes: a person who changes the text for recipients who still wait adds a revision.
     content = models.JSONField()
     revision = models.SmallIntegerField(default=1, db_default=1, editable=False)  # the newest
     rules = models.JSONField()
@@ -142,7 +148,7 @@ class Run(OfProject):
     )
     rate_per_second = models.PositiveIntegerField(null=True)
     spread_seconds = models.PositiveIntegerField(null=True)  # empty: not spread
-    # Opens a second at most; and the rate that keeps to it, reckoned when its people are chosen.
+    # Opens a second at most; and the rate that keeps to it, computed when its people are chosen.
     opens_per_second = models.PositiveIntegerField(null=True)
     opens_rate = models.FloatField(null=True, editable=False)
     ttl_seconds = models.PositiveIntegerField()
@@ -151,11 +157,11 @@ class Run(OfProject):
     category = models.ForeignKey(
         "notifications.Category", null=True, on_delete=models.PROTECT, related_name="runs"
     )
-    # Its kind at the launch: who edits the category does not reach a run. Empty: marketing.
+    # Its kind at the launch: edits of the category do not reach a run. Empty: marketing.
     category_kind = models.CharField(max_length=13, blank=True, default="", db_default="")
 
     inbox = models.BooleanField(default=False, db_default=False)
-    # A correction: what it sends takes the place of that run's messages, where they are shown.
+    # For a correction: on devices, its messages replace the messages of that run.
     corrects = models.ForeignKey(
         "self", null=True, editable=False, on_delete=models.PROTECT, related_name="corrected_by"
     )
@@ -174,56 +180,56 @@ class Run(OfProject):
     first_most_rejected = models.PositiveSmallIntegerField(default=5, db_default=5)
     first_most_dead = models.PositiveSmallIntegerField(default=10, db_default=10)
     first_least_received = models.PositiveSmallIntegerField(default=30, db_default=30)
-    # By what the rest is chosen a variant, after the first part tried them all.
+    # How a variant is chosen for the rest, after the first part tried them all.
     winner_by = models.CharField(max_length=6, choices=WinnerBy, default="own", db_default="own")
-    # If none of them is clearly better.
+    # What happens if no variant is clearly better.
     no_winner = models.CharField(max_length=5, choices=NoWinner, default="ask", db_default="ask")
     winner = models.SmallIntegerField(null=True, editable=False)  # once it is chosen, for good
-    # Percent of the people who get nothing, so that one sees what the others' text brings about.
+    # Percent of the people who get nothing, to measure the effect of the text on the others.
     control_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     past_holdout = models.BooleanField(default=False, db_default=False)
     past_caps = models.BooleanField(default=False, db_default=False)
-    # Only to those who have not had its campaign: see `prior_recipients.py`.
+    # Only to people who have not got its campaign yet: see `prior_recipients.py`.
     once_each = models.BooleanField(default=False, db_default=False)
-    # Into which groups its people fall; empty: all get the same text. See `variants/split.py`.
+    # How its people are split into groups; empty: all get the same text. See `variants/split.py`.
     split: models.JSONField[Any, Any] = models.JSONField(
         default=dict, db_default={}, editable=False
     )
 
     scheduled_at = models.DateTimeField()
-    # By which hour of each reader's clock it goes; empty: all at once. See `hours/local_time.py`.
+    # The local time at which each person gets it; empty: all at once. See `hours/local_time.py`.
     hour: models.JSONField[Any, Any] = models.JSONField(null=True, editable=False)
     launched_by = models.CharField(max_length=200)
     launched_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
-    # Its last pause: since when it stands still, which may be earlier than it was noticed.
+    # The start of its last pause, which may be earlier than the moment when it was noticed.
     paused_at = models.DateTimeField(null=True)
     resumed_at = models.DateTimeField(null=True)
-    # The same of the last one before it that was longer than its lateness.
+    # The end of the last earlier pause that was longer than its lateness.
     resumed_late_at = models.DateTimeField(null=True, editable=False)
     finished_at = models.DateTimeField(null=True)
     reopened_at = models.DateTimeField(null=True, editable=False)  # to send again to the unknown
-    # Of a day of messages: when a worker last took some to single people.
+    # For a day of messages: when a worker last took messages to single people.
     taken_at = models.DateTimeField(null=True, editable=False)
-    # Its campaign was stopped from repeating when this was the last run; none follows it.
+    # When its series was stopped with this as the last run; no run follows it.
     series_stopped_at = models.DateTimeField(null=True, editable=False)
-    # Who was in it was erased then; what came of it stays in the totals.
+    # When its recipients were erased; its outcomes stay in the totals.
     forgotten_at = models.DateTimeField(null=True, editable=False)
 
     planned = models.PositiveIntegerField(
         null=True, help_text=_("Recipients; grows while they are being frozen.")
     )
     people = models.PositiveIntegerField(null=True)
-    # Devices that were not seen since then are left out: the project's policy, as it was when the
-    # freezing began.
+    # Devices that were not seen since then are left out: the project's policy at the moment when
+    # the freezing began.
     seen_since = models.DateTimeField(null=True, editable=False)
-    # When the last of them was chosen, and a fingerprint of who they are; see `freezing`. Empty
-    # until then.
+    # When the last recipient was chosen, and a fingerprint of all recipients; see `freezing`.
+    # Empty until then.
     evaluated_at = models.DateTimeField(null=True, editable=False)
     recipients_hash = models.CharField(
         max_length=32, blank=True, default="", db_default="", editable=False
     )
-    # Ids of the devices nobody has looked at yet; empty before the first part and after the last.
+    # Ids of the devices that are not evaluated yet; empty before the first part and after the last.
     unfrozen = BigIntegerRangeField(null=True, editable=False)
     accepted = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
@@ -234,7 +240,7 @@ class Run(OfProject):
     every = OfEveryKindSent()
     driven = OfEveryKindDriven()  # in waves, by `engine.advance`
     rehearsals = OfRehearsals()
-    kept = models.Manager()  # all that have rows
+    kept = models.Manager()  # runs of all kinds
 
     class Meta:
         ordering = ["-id"]
@@ -300,7 +306,7 @@ class Run(OfProject):
         ]
 
     class InvalidMove(Exception):
-        """The run is in another state than the move starts from; the message says which."""
+        """The run's state does not allow this change; the message says which state."""
 
     def __str__(self) -> str:
         if self.kind == Run.Kind.MESSAGES:
@@ -312,54 +318,54 @@ class Run(OfProject):
 
     @property
     def as_user(self) -> str:
-        """Of a list."""
+        """The name of the run as the user of a list."""
         return str(self) if self.kind == Run.Kind.MESSAGES else f"run {self.pk}"
 
     @property
     def asks(self) -> dict[str, Any]:
-        """What standing.py must know of its category to say who is out."""
+        """The parameters of its category with which standing.py finds the people who are out."""
         return standing.asked_of(self.category_kind, self.category.slug if self.category else "")
 
     @property
     def quiet_hours(self) -> QuietHours | None:
-        """Those it keeps to; None: it may leave at any hour."""
+        """The quiet hours that it keeps to; None: it may be sent at any hour."""
         return quiet_hours.for_category(
             self.project, self.category_kind, self.category.slug if self.category else ""
         )
 
     @property
     def caps(self) -> Caps | None:
-        """Those it keeps to, or counts for; None: neither."""
+        """The frequency caps that it keeps to, or for which it counts; None: neither."""
         return None if self.is_rehearsal else self.caps_to_foresee
 
     @property
     def caps_to_foresee(self) -> Caps | None:
-        """The same; a rehearsal skips who has had enough as well, though it counts for nobody."""
+        """The same caps, also for a rehearsal: it skips people by them, though it counts nobody."""
         slug = self.category.slug if self.category else ""
         return caps.for_category(self.project, self.category_kind, slug, past=self.past_caps)
 
     @property
     def local_time(self) -> LocalTime | None:
-        """By which each of its people gets it; None: all at once."""
+        """The local time at which each person gets it; None: all at once."""
         if self.hour is None:
             return None
         return local_time.from_settings(self.hour, begins=self.scheduled_at, lateness=self.lateness)
 
     @property
     def lateness(self) -> timedelta:
-        """By so much it is not yet too late for anybody."""
+        """How much later than planned it may still be sent."""
         return timedelta(seconds=self.max_lateness_seconds)
 
     @property
     def went_on_late_at(self) -> datetime | None:
-        """When it last went on after a pause that was longer than its lateness; None: never."""
+        """When it was last resumed after a pause longer than its lateness; None: never."""
         if self.paused_at and self.resumed_at and self.resumed_at > self.paused_at + self.lateness:
             return self.resumed_at
         return self.resumed_late_at
 
     @property
     def on_every_clock(self) -> str:
-        """When it is due for its readers, by their clocks; empty: for all at once."""
+        """When it is due in each person's local time, in words; empty: for all at once."""
         return in_words.on_every_clock(self.local_time.wall) if self.local_time else ""
 
     @property
@@ -368,12 +374,12 @@ class Run(OfProject):
 
     @property
     def leaves_as(self) -> State:
-        """Its state while requests leave."""
+        """Its state while requests are sent."""
         return Run.State.REHEARSING if self.is_rehearsal else Run.State.SENDING
 
     @property
     def deadline(self) -> datetime:
-        """Nothing is worth sending after it."""
+        """The time after which nothing is sent: the last person's instant plus the time to live."""
         local = self.local_time
         begins = local.last if local else self.started_at or self.scheduled_at
         return begins + timedelta(seconds=self.ttl_seconds)
@@ -384,12 +390,12 @@ class Run(OfProject):
 
     @property
     def tries_variants(self) -> bool:
-        """The first part does, and the rest gets the one that did best."""
+        """Whether the first part tries the variants, and the rest gets the best one."""
         return self.winner_by != self.WinnerBy.OWN
 
     @property
     def asks_for_a_winner(self) -> bool:
-        """A person has to say which variant the rest gets, or that it goes at all."""
+        """Whether a person has to choose the variant for the rest, or let the rest go at all."""
         pauses = self.state == self.State.PAUSED and self.cause in (
             Cause.FIRST_PART,
             Cause.NO_WINNER,
@@ -402,35 +408,36 @@ class Run(OfProject):
 
     @property
     def freezing(self) -> bool:
-        """Begun, while the rest of the audience is still being frozen. A pause does not hold that
-        up: who is in was decided by the launch, not by how long somebody thought about it.
+        """Whether it has begun while the rest of its audience is still being frozen.
+
+        A pause does not stop the freezing: the launch decides who is in, not the length of a pause.
         """
         begun = self.state in (*LEAVING, Run.State.PAUSED)
         return begun and self.unfrozen is not None and self.cause != Cause.BROKEN
 
     @property
     def own_rate(self) -> float | None:
-        """Messages a second, at most, as it was asked for. While its people are still being frozen,
-        what spreads those known so far."""
+        """The rate that its settings ask for, in messages a second. While its people are being
+        frozen, it spreads only those known so far."""
         found = slowest(self)
         return found[0] if found else None
 
     @property
     def safe_rate(self) -> float | None:
-        """Messages a second, of all runs of campaigns together, by what the project's own servers
-        reported last; None: they do not, or nobody opens it."""
+        """The rate in messages a second, for all runs of campaigns together, by the last report of
+        the project's own servers; None: they do not report, or this is no campaign."""
         reports = load.newest_report(self.project) if self.kind == Run.Kind.CAMPAIGN else None
         return reports.safe_rate if reports else None
 
     @property
     def reference(self) -> str:
-        """How the pace and the devices know us, without knowing what a run is."""
+        """The run's name for pacing and devices, which do not know what a run is."""
         return f"{'rehearsal' if self.is_rehearsal else 'run'}:{self.pk}"
 
     @property
     def collapse_id(self) -> str:
-        """The same for every copy to one phone, so that a second one replaces the first; and for a
-        correction, that of the run it corrects."""
+        """The id by which a second copy on a phone replaces the first. A correction has the id of
+        the run that it corrects."""
         return self.corrects.collapse_id if self.corrects else f"carillon-{self.pk}"
 
     def replaced_runs(self) -> list[int]:
@@ -458,7 +465,7 @@ class Run(OfProject):
         return {"code": self.detail_code, "args": self.detail_args, "text": text}
 
     def move_to(self, state: State, *, of_epoch: int | None = None, **values: Any) -> None:
-        """One guarded UPDATE: of any number of processes that try, one moves the run."""
+        """Change the state by one guarded UPDATE: of all processes that try, only one succeeds."""
         if state in STOPS_WORK:
             values["epoch"] = F("epoch") + 1
         what = gettext("become %(state)s") % {"state": gettext(state)}
@@ -472,7 +479,7 @@ class Run(OfProject):
             movable = movable.filter(epoch=of_epoch)
         while not self._moved(movable, values):
             self.refresh_from_db()
-            # Movable by now: to refuse it in the words of what we read would contradict itself.
+            # If it can move by now, try again: the refusal would name a state that allows it.
             if of_epoch is not None or STATE(self.state) not in sources:
                 raise Run.InvalidMove(self._cannot(what))
 
@@ -506,8 +513,10 @@ class Run(OfProject):
         epoch: int | None = None,
         since: datetime | None = None,
     ) -> None:
-        """With an epoch: only if nobody has paused and resumed it since. `since`: when it stood
-        still already, though nobody was there to pause it."""
+        """Pause the run. With an epoch: only if it was not paused and resumed since.
+
+        `since` is when it had stopped already, although no process was there to pause it.
+        """
         before = When(resumed_at__gt=F("paused_at") + self.lateness, then=F("resumed_at"))
         values = {
             "cause": cause,
@@ -517,7 +526,7 @@ class Run(OfProject):
         self.move_to(Run.State.PAUSED, of_epoch=epoch, **values, **details.columns(detail))
 
     def stop_for(self, cause: Cause, detail: Detail) -> None:
-        """A pause; of a run that a person has paused already, the cause it now waits for."""
+        """Pause the run; if it is paused already, replace the cause for which it waits."""
         if self.state == Run.State.PAUSED:
             what = gettext("become %(state)s") % {"state": gettext(Run.State.PAUSED)}
             self._move((Run.State.PAUSED,), what, cause=cause, **details.columns(detail))
@@ -525,8 +534,10 @@ class Run(OfProject):
             self.pause(cause, detail)
 
     def block(self, cause: Cause, detail: Detail | str) -> bool:
-        """A day's messages wait for nobody: it is only said why none of them leaves just now.
-        Whether that is news."""
+        """Record why none of a day's messages leaves now. Returns whether the cause is new.
+
+        Messages are not paused: they wait for no person.
+        """
         why = details.columns(detail)
         days = Run.every.filter(pk=self.pk, state=Run.State.OPEN)
         args = why["detail_args"]
@@ -540,9 +551,10 @@ class Run(OfProject):
         self.cause = ""
 
     def resume(self) -> None:
-        """Back to where it was: to sending, to waiting for its time, or to the snapshot."""
-        # Decided in the statement: the snapshot may commit between our reading and our writing,
-        # and what we overrule is what the row says, not what was on somebody's page.
+        """Go back to the state before the pause: to sending, to waiting for its time, or to the
+        snapshot."""
+        # The statement decides: the snapshot may commit between our reading and our writing, and
+        # the cause that we overrule is the row's, not the one on a person's page.
         back_to = Case(
             When(planned__isnull=False, then=Value(self.leaves_as)),
             When(scheduled_at__gt=Now(), then=Value(Run.State.SCHEDULED)),
@@ -561,10 +573,10 @@ class Run(OfProject):
         )
 
     def reopen(self) -> None:
-        """A person sends again to recipients whose outcome is unknown. An unfinished run goes on.
+        """Let the run send again to recipients whose outcome is unknown, as a person decided.
 
-        Inside the caller's transaction: until it commits nobody else may move the run, for
-        instance to its end.
+        An unfinished run just goes on. It runs inside the caller's transaction: until that commits,
+        no other process can change the run's state, for example finish it.
         """
         self.refresh_from_db(from_queryset=Run.objects.select_for_update(no_key=True))
         if not self.unfinished:
@@ -573,7 +585,7 @@ class Run(OfProject):
             raise Run.InvalidMove(self._cannot(gettext("send again")))
 
     def change(self, setting: str, value: Any, what: str) -> Any:
-        """A live setting, for what is left to send; returns what it had before."""
+        """Change a live setting for the messages left to send. Returns the previous value."""
         if setting not in LIVE:
             raise ValueError(f"{setting} was frozen by the launch.")
         unfinished = Run.objects.select_for_update().filter(pk=self.pk, finished_at__isnull=True)
@@ -589,16 +601,17 @@ class Run(OfProject):
         """Go on without a platform whose key Firebase lacks, until a person resumes."""
         mine = Run.driven.filter(pk=self.pk, epoch=self.epoch)
         if not mine.exists():
-            return  # resumed since: the next claim finds out anew
+            return  # resumed since: the next claim finds it out again
         mine.exclude(held_platforms__contains=[platform]).update(
             held_platforms=Func(F("held_platforms"), Value(platform), function="array_append")
         )
         self.held_platforms = sorted({*self.held_platforms, platform})
 
     def cancel(self, *, left_out: Detail | None = None) -> None:
-        """Nothing new starts. The rest of the recipients is closed as skipped by `advance`.
+        """Cancel the run: nothing new starts, and `advance` closes the remaining recipients as
+        skipped.
 
-        With the detail that says so, one that has not begun is left out of its series.
+        With the detail `left_out`, a run that has not begun is left out of its series.
         """
         unbegun = Q(planned__isnull=True)
         values: dict[str, Any] = {"finished_at": Case(When(unbegun, then=Now()), default=None)}
@@ -622,11 +635,11 @@ MOVES: dict[Run.State, tuple[Run.State, ...]] = {
     ),
     STATE.OPEN: (),  # made so, by `messages/day.py`, which also ends it
 }  # fmt: skip
-LEAVING = (STATE.SENDING, STATE.REHEARSING)  # requests of it may leave
+LEAVING = (STATE.SENDING, STATE.REHEARSING)  # its requests may leave
 STOPS_WORK = (STATE.PAUSED, STATE.CANCELLED)
 
 
 def messages_leave() -> bool:
-    """Whether a run is sending or about to: then what is less urgent takes less."""
+    """Whether a run is sending or about to: then less urgent work takes fewer resources."""
     leaving = (Run.State.PREPARING, Run.State.SENDING)
     return Run.objects.filter(finished_at=None, state__in=leaving).exists()

@@ -1,6 +1,6 @@
-"""Sums: what a run has come to so far, read off its chunks.
+"""Sums: a run's totals so far, added up from its chunks.
 
-To count the rows themselves, ask `results/reports.py`.
+`results/reports.py` counts the rows themselves.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 
 STATUSES = Delivery.Status.values
-# The last one is of runs that are split: see `variants/group.py`.
+# The last one is for runs that are split into variants: see `variants/group.py`.
 CUT_BY = ("platform", "locale", "timezone", "app_version", "variant")
 
 
 class Breakdown(models.Model):
-    """What came of the kinds of recipients? Counted once, when a run has ended, and kept."""
+    """A run's outcomes by kind of recipient. Counted once, when the run has ended, and kept."""
 
     run = models.OneToOneField(
         Run, on_delete=models.CASCADE, primary_key=True, related_name="breakdown"
     )
-    # The end that was counted: of a run that was opened again since, it is counted anew.
+    # The run's end when it was counted: a run that was reopened since is counted again.
     finished_at = models.DateTimeField()
-    counted_through = models.IntegerField(default=0)  # the last recipient
-    # {"platform": {"ios": [accepted, rejected, skipped, unknown], …}, …}; "" where it is not known.
+    counted_through = models.IntegerField(default=0)  # the seq of the last recipient
+    # {"platform": {"ios": [accepted, rejected, skipped, unknown], …}, …}; "" if it is not known.
     counts = models.JSONField(default=dict)
-    # {"locale": […]}: of the values past the bound of each.
+    # {"locale": […]}: the values past the bound of each kind.
     others = models.JSONField(default=dict)
-    # How many of the recipients have a device that was known to tell what becomes of a push, by the
-    # earliest step it had told of: {"": {"3": 400}, "platform": {"ios": {"3": 150}}, …, "through":
-    # the last counted}.
+    # How many recipients have a device that is known to report what becomes of a push, by the
+    # earliest step it had reported: {"": {"3": 400}, "platform": {"ios": {"3": 150}}, …,
+    # "through": the last counted}.
     reporting = models.JSONField(default=dict, db_default={})
 
     def __str__(self) -> str:
         return f"breakdown of run {self.run_id}"
 
     def is_of(self, run: Run) -> bool:
-        """Whether it is whole, and of the end that the run has now."""
+        """Whether it counts all recipients, up to the run's current end."""
         return self.finished_at == run.finished_at and self.counted_through >= (run.planned or 0)
 
 
@@ -61,7 +61,7 @@ class Totals:
 
     @property
     def sent(self) -> int:
-        """Whoever is skipped is never sent to."""
+        """Settled recipients without the skipped ones, who are never sent to."""
         return self.settled - self.skipped
 
     @property
@@ -79,20 +79,25 @@ class Totals:
 
 
 def asked(planned: int, skipped: int) -> int:
-    """How many FCM is asked for: whoever is skipped is not sent to, for whatever reason, so the
-    share of the accepted is of these, on every page and of every run."""
+    """How many recipients FCM is asked for: all without the skipped ones.
+
+    The share of accepted ones is a share of these, on every page and for every run.
+    """
     return planned - skipped
 
 
 def of_how_many(state: str, planned: int, skipped: int) -> int:
-    """Beside how many were accepted. Of a cancelled run it is all of them, and no share stands
-    beside: of those it still asked FCM for, all may be accepted, and it is not whole for that."""
+    """The total to show beside the accepted ones.
+
+    For a cancelled run these are all recipients, without a share: FCM may have accepted all that
+    were sent, but the run is not complete.
+    """
     return planned if state == Run.State.CANCELLED else asked(planned, skipped)
 
 
 def average_rate(sent: int, began: datetime, ended: datetime) -> float:
-    """Recipients sent to, a second: the one average of a run, on every page, for programs, and for
-    what the next one is said to take."""
+    """Recipients sent to per second: the one average of a run, on pages, in the API, and for the
+    expected duration of the next run."""
     return sent / max((ended - began).total_seconds(), 1.0)
 
 
@@ -101,6 +106,9 @@ def totals_of(run: Run) -> Totals:
 
 
 def sums_of(run: Run) -> dict[str, int]:
-    """Of the chunks: 400 rows for 400,000 people, exact as they move with the deliveries."""
+    """The run's outcomes, added up from its chunks: 400 rows for 400,000 people.
+
+    They are exact: chunks change in the same transaction as deliveries.
+    """
     sums = run.chunks.aggregate(**{name: Sum(name) for name in STATUSES})
     return {name: sums[name] or 0 for name in STATUSES}

@@ -1,4 +1,4 @@
-"""Tick: is beat alive, and when was it away for long?"""
+"""Tick: the last sign of life of Celery beat, and its last long absence."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 from django.db import connection, models
 
-LONG_SILENCE = timedelta(minutes=15)  # no tick: a person is asked before anything is sent again
+LONG_SILENCE = timedelta(minutes=15)  # after this without a tick, a person decides on sending
 
 
 @dataclass(frozen=True)
 class Away:
-    """From the last tick before a long silence to the first one after it, or to now."""
+    """An absence of beat: from the last tick before a long silence to the first one after it, or to
+    now."""
 
     since: datetime
     until: datetime
@@ -23,7 +24,7 @@ class Away:
         return self.until - self.since
 
 
-# In one statement: whoever ticks first after an absence writes down that there was one.
+# One statement: the process that ticks first after an absence records the absence.
 RECORD = """
 INSERT INTO campaigns_tick AS tick (id, at) VALUES (1, %(now)s)
 ON CONFLICT (id) DO UPDATE SET
@@ -34,15 +35,15 @@ ON CONFLICT (id) DO UPDATE SET
 
 
 class Tick(models.Model):
-    """When did beat last reach us? One row; readiness and the metrics ask it.
+    """The last tick of beat, in one row; readiness and the metrics read it.
 
-    It remembers its last long absence: a run that went on in it may look here after the next tick.
+    It keeps the last long absence: a run that went on during it may read it after the next tick.
     """
 
     at = models.DateTimeField()
     left_at = models.DateTimeField(null=True)
     back_at = models.DateTimeField(null=True)
-    judged_at = models.DateTimeField(null=True)  # when somebody last looked what is wrong
+    judged_at = models.DateTimeField(null=True)  # the last check for alerts
 
     def __str__(self) -> str:
         return f"last tick at {self.at}"

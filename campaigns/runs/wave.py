@@ -1,4 +1,4 @@
-"""Wave: which chunks were rung together, and what did the chord bring back?"""
+"""Wave: a group of chunks that is queued as one Celery chord, and the results of its tasks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from campaigns.runs.run import Run
 
 
 class Wave(models.Model):
-    """Which chunks were rung together as one chord, and what did its callback bring back?"""
+    """Chunks of a run that were queued together as one Celery chord, and what its tasks
+    returned."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="waves")
     number = models.PositiveIntegerField()
     chunks = models.PositiveIntegerField()
     rung_at = models.DateTimeField()
-    # Empty when the callback was lost: the sweep went on without it.
+    # Empty if the callback was lost: the sweep went on without it.
     called_back_at = models.DateTimeField(null=True)
     tally = models.JSONField(default=dict, help_text=_("Sums of what the chord's tasks returned."))
 

@@ -1,1 +1,1 @@
-"""Local time: when a person may get a run. Pure."""
+"""Local time: when a person gets a run by their own clock. Pure functions."""

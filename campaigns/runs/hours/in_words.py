@@ -1,4 +1,4 @@
-"""In words: when a run by each reader's clock is due for them, which is not when it begins."""
+"""Local time in words: when a run in local time is due for its people, not when it begins."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Local time: when is it nine o'clock where this person is?
+"""Local time: the instant at which a run is due in each person's time zone.
 
-One run goes around the earth, zone by zone, for up to 26 hours. Each person's message expires so
-long after their own instant. Whoever moves to another zone meanwhile goes by their new clock; they
-still get it once, because they have one row.
+One run goes around the earth, zone by zone, for up to 26 hours. The time to live counts from each
+person's own instant. A person who moves to another zone meanwhile is sent to by their new clock.
+They still get it once, because they have one row.
 
-By best hours each has a time of their own on that day, and the run takes the day longer. Whoever
-has none goes by the run's time.
+With best hours, each person has their own hour on that day, and the run takes a day longer. A
+person without a best hour gets it at the run's time.
 """
 
 from __future__ import annotations
@@ -18,28 +18,30 @@ from typing import Any
 from notifications.values.zones import clock_of, known_zones
 
 A_DAY = timedelta(days=1)
-# No clock on earth is further from UTC. A run begins with the first, whoever is in its audience.
+# No clock on earth is further from UTC. A run begins with the first zone, whatever its audience.
 AHEAD, BEHIND = timedelta(hours=14), timedelta(hours=12)
 AROUND_THE_EARTH = AHEAD + BEHIND + timedelta(hours=23)  # from the first hour of a day to its last
 LONGEST_DAY = timedelta(hours=25)  # where summer time ends
-SURELY = 2  # days before that, it was too early still: the largest gap in a clock is one day
+# Days: so much before the first possible date it was surely too early. The largest gap in any
+# clock is one day.
+SURELY = 2
 NEXT_DAY, AT_ONCE, NEVER = "next_day", "now", "skip"
 
 
 @dataclass(frozen=True)
 class LocalTime:
-    """What every reader's clock shows when it is sent to them."""
+    """The local time at which a run is due for each of its people, and the rules around it."""
 
     wall: datetime  # without a zone: it is meant in all of them
     begins: datetime  # before this, nothing leaves
-    otherwise: str  # the zone of people whose own nobody knows; empty: they get nothing
-    passed: str  # what becomes of people where it was later already when it began
-    lateness: timedelta  # by so much it is not yet too late for anybody
-    best_hour: bool = False  # each at their own hour of that day
+    otherwise: str  # the zone of people without a known one; empty: they get nothing
+    passed: str  # what happens where this time had already passed when the run began
+    lateness: timedelta  # up to this much later, it is not too late
+    best_hour: bool = False  # each person gets it at their own hour of that day
 
     @property
     def last(self) -> datetime:
-        """Nobody's instant is later."""
+        """The latest instant at which it can be due for a person."""
         earliest, latest = span(self.wall, best_hour=self.best_hour)
         everywhere = last(latest)
         passed_first = first(earliest) + self.lateness < self.begins
@@ -51,32 +53,35 @@ class LocalTime:
         return zone in known_zones() or bool(self.otherwise)
 
     def of(self, zone: str | None, hour: int | None = None) -> datetime | None:
-        """When for somebody in this zone, with this best hour; None: never."""
+        """When it is due for a person in this zone, with this best hour; None: never."""
         if zone in known_zones():
             return _of(self, zone, hour)
         return _of(self, self.otherwise, None) if self.otherwise else None
 
     def has_passed(self, zone: str | None, hour: int | None = None) -> bool:
-        """Whether it was too late for them when it began."""
+        """Whether it was too late for a person in this zone when the run began."""
         if zone in known_zones():
             return self._is_too_early(instant(self.time_of(hour), zone))
         return bool(self.otherwise) and self._is_too_early(instant(self.wall, self.otherwise))
 
     def on_the_next_day(self, zone: str, hour: int | None = None) -> datetime:
-        """When it is that time there again. East of the date line a day later may be over, too; and
-        where it was in the morning, for those who get it by the evening of the last zone."""
+        """When it is that time in this zone on a later day.
+
+        East of the date line, the time one day later may have passed, too. So may a morning hour,
+        if the run begins as late as the evening of the last zone.
+        """
         wall = self.time_of(hour) + max(1, self._days_over(zone) - SURELY) * A_DAY
         while self._is_too_early(again := instant(wall, zone)):
             wall += A_DAY
         return again
 
     def _days_over(self, zone: str) -> int:
-        """How many dates there are from that of its own until the first that it could be."""
+        """The days from the run's own date to the first date that is not too early in this zone."""
         earliest = (self.begins - self.lateness).astimezone(clock_of(zone))
         return (earliest.date() - self.wall.date()).days
 
     def time_of(self, hour: int | None) -> datetime:
-        """What their clock shows then."""
+        """The local time for a person with this best hour, without a zone."""
         return self.wall if hour is None else _at(self.wall, hour)
 
     def _is_too_early(self, at: datetime) -> bool:
@@ -88,7 +93,7 @@ def _at(wall: datetime, hour: int) -> datetime:
 
 
 def span(wall: datetime, *, best_hour: bool) -> tuple[datetime, datetime]:
-    """The earliest and the latest time that a clock shows when somebody gets it."""
+    """The earliest and the latest local time at which a person can get it."""
     return (_at(wall, 0), max(wall, _at(wall, 23))) if best_hour else (wall, wall)
 
 
@@ -102,7 +107,7 @@ def last(wall: datetime) -> datetime:
     return (wall + BEHIND).replace(tzinfo=UTC)
 
 
-# A window's people share the run, a few zones and the hours of a day.
+# Cached: the people of a window share the run, a few zones and the hours of a day.
 @lru_cache(maxsize=10_000)
 def _of(local: LocalTime, zone: str, hour: int | None) -> datetime | None:
     if not local.has_passed(zone, hour):
@@ -113,13 +118,16 @@ def _of(local: LocalTime, zone: str, hour: int | None) -> datetime | None:
 
 
 def instant(wall: datetime, zone: str) -> datetime:
-    """When a clock there shows it. Of an hour that comes twice, the first; for one that is left
-    out, up to an hour later."""
+    """The instant at which a clock in this zone shows this time.
+
+    When summer time ends, an hour comes twice: the first one counts. When it begins, an hour is
+    left out: then the instant is up to an hour later.
+    """
     return wall.replace(tzinfo=clock_of(zone), fold=0).astimezone(UTC)
 
 
 def written(wall: datetime, *, otherwise: str, passed: str, best_hour: bool) -> dict[str, Any]:
-    """As a run keeps it."""
+    """The JSON that a run keeps of its local time; `from_settings` reads it."""
     kept = {"at": wall.isoformat(), "zone": otherwise, "passed": passed}
     return {**kept, "best": True} if best_hour else kept
 
