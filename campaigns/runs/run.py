@@ -318,7 +318,7 @@ class Run(OfProject):
 
     @property
     def as_user(self) -> str:
-        """The name of the run as the user of a list."""
+        """The run's name in an error that says who uses a list."""
         return str(self) if self.kind == Run.Kind.MESSAGES else f"run {self.pk}"
 
     @property

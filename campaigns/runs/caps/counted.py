@@ -1,12 +1,13 @@
-"""Counted: who was rung lately, and when? One row each time that a recipient's window opened.
+"""Counted: the pushes that each person got lately, for frequency caps. One row per recipient.
 
-It is written in the statement that opens the window, so a killed worker leaves exactly the windows
-that it opened counted, and whoever takes its chunk over finds them counted already. What surely did
-not arrive is given back as its outcome is written. Nothing of this costs a project without caps
-anything.
+The statement that opens a recipient's window writes the row. So a killed worker leaves exactly its
+opened windows counted, and the worker that takes its chunk over finds them counted already. A push
+that surely did not arrive is removed when its outcome is written. A project without caps pays
+nothing for this.
 
-It is looked twice: as a chunk's people are read, and as their window opens. The second look is at
-whom somebody counted since the first; of all others that one still holds, for time only takes away.
+Caps are checked twice: when a chunk's people are read, and when their window opens. The second look
+covers only people who were counted since the first. For all others the first look still holds:
+time alone only lowers their counts.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from notifications.people.consent.caps import Caps, Limits
 
 KEPT_FOR = timedelta(days=8)
 AT_ONCE = 50_000
-# A window that opened before our first look may be committed after it: no transaction lasts so
-# long, see settings.DATABASES.
+# A window that opened before our first look may be committed after it. No transaction lasts as
+# long as this, see settings.DATABASES.
 UNSEEN_FOR = timedelta(minutes=10)
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Counted(models.Model):
-    """A recipient who was rung, or may have been: accepted, unknown, or on the way."""
+    """A recipient whose push arrived or may have: it is accepted, unknown, or on the way."""
 
-    # In this order, so that a look at a person's last days is a look at one leaf of the index.
+    # In this order, so that reading a person's last days reads one leaf of the index.
     pk = models.CompositePrimaryKey("contact_id", "at", "run_id", "seq")
     contact_id = models.BigIntegerField()
     run_id = models.BigIntegerField()
@@ -46,8 +47,8 @@ class Counted(models.Model):
     at = models.DateTimeField()
 
     class Meta:
-        # To remove the old ones. Of plain `at` PostgreSQL would use it to look, too, at whatever
-        # was counted lately of anybody: that took 40 ms a window.
+        # For removing old rows. PostgreSQL would also use an index on plain `at` for the caps, and
+        # read what was counted lately for all people: that took 40 ms a window.
         indexes = [BrinIndex(Extract("at", "epoch"), name="counted_by_time")]
 
     def __str__(self) -> str:
@@ -55,8 +56,8 @@ class Counted(models.Model):
 
 
 NOW = "statement_timestamp()"
-# What people got, and what is kept for them: a place for a message so many hours ahead counts as if
-# it had been taken so many hours ago. Who got it already has no place for it.
+# What people got, and the places that are kept for them. A place some hours ahead counts as if it
+# had been taken the same number of hours ago. People who got that message already have no place.
 GOT = """
 SELECT contact_id, run_id, message, category, at, FALSE AS kept FROM campaigns_counted WHERE {these}
 """
@@ -68,7 +69,7 @@ FROM {places} p JOIN campaigns_run h ON h.id = p.run_id
 WHERE p.run_id = ANY(%(above)s) AND p.contact_id = ANY(ARRAY({people})) AND NOT EXISTS (
     SELECT FROM campaigns_counted k WHERE k.contact_id = p.contact_id AND k.run_id = p.run_id)
 """
-# With those that a launch would keep, of which a rehearsal writes none.
+# Places, with those that a launch would write, of which a rehearsal writes none.
 FORESEEN = """(
     SELECT run_id, contact_id FROM campaigns_place
     UNION SELECT * FROM unnest(%(foreseen_runs)s::bigint[], %(foreseen_people)s::bigint[])
@@ -78,15 +79,15 @@ EACH = """
 SELECT contact_id, run_id, message, max(category) AS category, max(at) AS at, bool_and(kept) AS kept
 FROM ({got}) got GROUP BY 1, 2, 3
 """
-# Of people, what they got; and whether that is enough. All people at once: asked for one by one it
-# took three times as long.
+# For each person: the messages of this run, and whether they reached a cap. One query for all
+# people: one query for each took three times as long.
 LATELY = """(
     SELECT contact_id, array_agg(message) FILTER (WHERE run_id = %(run)s) AS own,
         {enough} AS enough, {kept_for} AS kept_for
     FROM ({each}) each GROUP BY contact_id
 ) lately"""
-# Who may have had enough: their devices are counted one by one, so that it need not be looked what
-# each row is of. Few are left to look at closely.
+# People who may have reached a cap. It counts each of their devices, so that rows need not be
+# grouped by message. Few people are left to check exactly.
 NEAR = """
 SELECT contact_id FROM ({got}) got GROUP BY contact_id HAVING {enough}
 """
@@ -94,34 +95,36 @@ ANEW = """
 SELECT contact_id FROM campaigns_counted
 WHERE at > %(unseen_since)s AND contact_id = ANY(ARRAY({people}))
 """
-# Whom a run that has begun since then is to reach.
+# People for whom a run that has begun since then keeps a place.
 KEPT_ANEW = """ UNION SELECT contact_id FROM campaigns_place
 WHERE run_id = ANY(%(above)s) AND contact_id = ANY(ARRAY({people}))
 """
-# Whether the person of a recipient `r` has had enough. Not for what they were rung for already: a
-# second device of theirs, or another try.
+# Whether the person of a recipient `r` reached a cap. A message that was already counted for them
+# is let through: it goes to their second device, or is another try.
 ENOUGH = """COALESCE(
     lately.enough AND NOT COALESCE(COALESCE(r.message, 0) = ANY(lately.own), FALSE), FALSE)"""
-# What is said of them then, see `read`.
+# The reason in the statement's result, see `parse_reason`.
 SAID = f"'{Reason.CAPPED.value}' || COALESCE(' ' || lately.kept_for, '')"
 
 
 def parse_reason(out: str) -> tuple[Reason, str]:
-    """Why somebody is left out, and the detail."""
+    """Split a reason of the statement into the Reason and the detail."""
     code, _, run = out.partition(" ")
     return Reason(code), f"kept for run {run}" if run else ""
 
 
 def first_look(caps: Caps, people: str, *, kept: bool, foreseen: bool = False) -> str:
-    """To a recipient `r`: what of its people those got lately who may have had enough; with the
-    places that are `kept` for others, if there are any, or `foreseen`."""
+    """SQL that joins to a recipient `r` what their person got lately, if they may reach a cap.
+
+    It includes the places that are `kept` for other runs, if there are any, or `foreseen`.
+    """
     places = FORESEEN if foreseen else "campaigns_place" if kept else ""
     near = NEAR.format(got=_got(caps, people, places), enough=enough(caps, NOW))
     return _join(caps, near, places)
 
 
 def second_look(caps: Caps, people: str, *, kept: bool) -> str:
-    """The same of those whom somebody counted since the first look, or a place is kept for."""
+    """The same for people who were counted, or got a reserved place, since the first look."""
     anew = ANEW + KEPT_ANEW if kept else ANEW
     return _join(caps, anew.format(people=people), "campaigns_place" if kept else "")
 
@@ -140,13 +143,13 @@ def _got(caps: Caps, people: str, places: str) -> str:
 
 
 def _kept_for(caps: Caps, now: str) -> str:
-    """Whose place it would be; NULL if they have had enough anyway."""
+    """SQL for the run whose reserved place decides; NULL if the cap is reached without it."""
     anyway = enough(caps, now, " AND NOT kept")
     return f"CASE WHEN NOT ({anyway}) THEN min(run_id) FILTER (WHERE kept) END"
 
 
 def enough(caps: Caps, now: str, only: str = "") -> str:
-    """Of the rows of one person: whether they have reached a limit."""
+    """SQL over the rows of one person: whether they have reached a limit."""
     own = f"{only} AND category = {caps.category}"
     return " OR ".join([*_reached(caps.overall, only, now), *_reached(caps.own, own, now)])
 
@@ -160,12 +163,12 @@ def _within(period: timedelta, now: str) -> str:
     return f"at > {now} - interval '{period.total_seconds():.0f} seconds'"
 
 
-# Until the transaction ends, no other window of the project opens: two that open at once would not
-# see what the other counts. It goes before the statement, in one trip with it: that reads what is
-# there once it is its turn.
+# Until the transaction ends, no other window of the project opens: two windows that open at once
+# would not see each other's counts. It is sent before the statement in one round trip, so that the
+# statement reads what is there once it has its turn.
 TURN = """SELECT pg_advisory_xact_lock(hashtextextended('caps of project ' || %(project)s, 0));
 """
-# Of those whose window opens: `asked` has each with why they are out, `opened` the window.
+# Counts the people whose window opens. `asked` has why each person is out, `opened` the window.
 COUNT = """
 INSERT INTO campaigns_counted (contact_id, run_id, seq, message, category, at)
 SELECT contact_id, %(run)s, seq, COALESCE(message, 0), %(category)s::bigint,
@@ -182,7 +185,7 @@ WHERE k.contact_id = one.contact_id AND k.run_id = %(run)s AND k.seq = one.seq
 
 
 def give_back(run_id: int, recipients: Sequence[tuple[int, int]]) -> None:
-    """Of people and their numbers, whose phones surely did not ring."""
+    """Remove the rows of these (contact, seq) pairs: their pushes surely did not arrive."""
     if not recipients:
         return
     contacts, seqs = zip(*recipients, strict=True)
@@ -193,7 +196,7 @@ def give_back(run_id: int, recipients: Sequence[tuple[int, int]]) -> None:
 
 @dataclass(frozen=True)
 class Coming:
-    """A run for which places are kept, and a statement that finds the people."""
+    """A run for which places are kept, and a statement that finds its people."""
 
     run_id: int
     category: int | None
@@ -212,12 +215,14 @@ class Coming:
 
 
 def enough_by(caps: Caps, at: datetime, coming: Sequence[Coming]) -> tuple[str, list[Any]]:
-    """Of the people `c`: whether they had enough then, or will have by what they got until now,
-    with the places that are kept for what is coming."""
+    """A condition on the people `c`: whether they reach a cap at this time.
+
+    It counts what they got until then, and the places for the runs in `coming`.
+    """
     then = _moment(at)
     having = enough(caps, then)
     these = f"{_within(caps.longest, then)} AND at <= {then}"
-    if not coming:  # a look at whom it selects would cost more than this saves
+    if not coming:  # with coming runs, finding their people first would cost more than this saves
         near = NEAR.format(got=GOT.format(these=these), enough=having)
         these += f" AND contact_id = ANY(ARRAY({near}))"
     got = GOT.format(these=these) + "".join(one.as_taken(at) for one in coming)
@@ -231,7 +236,7 @@ def _moment(at: datetime) -> str:
 
 
 def remove_old(now: datetime) -> None:
-    """What no cap asks for any more, a part of it at a time."""
+    """Remove rows that no cap reads any more, up to AT_ONCE at a time."""
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM campaigns_counted WHERE ctid = ANY(ARRAY("
@@ -243,9 +248,9 @@ def remove_old(now: datetime) -> None:
 
 @transaction.atomic
 def forget(contact_ids: Sequence[int]) -> None:
-    """With who is erased."""
+    """Remove the rows and places of people who are being erased."""
     Counted.objects.filter(contact_id__in=contact_ids).delete()
     theirs = Place.objects.filter(contact_id__in=contact_ids)
-    # In the order in which workers hold them who give some back.
+    # In the same order as workers that give places back.
     list(theirs.order_by("contact_id").select_for_update().values_list("contact_id"))
     theirs.delete()

@@ -1,8 +1,8 @@
-"""Places: which run of higher precedence is to come, so that this one leaves it a place?
+"""Reserved places: the messages under frequency caps that are kept for runs of higher precedence.
 
-A run of lower precedence writes down, as its people are chosen, for whom a place is kept; and so
-does one that starts while a lower one is under way. A place counts until its run has ended or was
-cancelled, or its time is a day past: nobody has to take it back.
+A run of lower precedence writes places for higher runs when its people are chosen. A run that
+starts while a lower one is under way writes places for itself. A place counts until its run has
+ended or was cancelled, or its time is a day past: nothing has to remove it.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from notifications.people.consent.caps import A_DAY, Caps
 from notifications.postgres.row_lock import wait_for_locks
 
 ORDER = [Run.Precedence.LOW, Run.Precedence.NORMAL, Run.Precedence.HIGH]
-# One that is just choosing people may have looked before the higher one was there.
+# Includes runs that are choosing people: they may have looked before the higher run existed.
 UNDER_WAY = Q(planned__isnull=False) | Q(state=Run.State.PREPARING)
 TO_COME = (Run.State.SCHEDULED, Run.State.PREPARING, Run.State.SENDING, Run.State.PAUSED)
 
-PATIENCE_SECONDS = 60  # of who waits while another writes a million
+PATIENCE_SECONDS = 60  # how long a run waits while another one writes a million places
 
 
 class Place(models.Model):
-    """A message that a person is to get of this run, whatever else is sent to them."""
+    """A message of this run that is reserved for a person under frequency caps."""
 
     pk = models.CompositePrimaryKey("run_id", "contact_id")
     run_id = models.BigIntegerField()
     contact_id = models.BigIntegerField()
 
     class Meta:
-        indexes = [models.Index(fields=["contact_id"], name="places_of_person")]  # who is erased
+        indexes = [models.Index(fields=["contact_id"], name="places_of_person")]  # for erasure
 
     def __str__(self) -> str:
         return f"place of person {self.contact_id} in run {self.run_id}"
@@ -51,8 +51,10 @@ def above(
     *,
     last: datetime | None = None,
 ) -> list[Run]:
-    """The runs that win over one of this precedence, and come soon enough after it to meet it; that
-    may ring somebody until `last`."""
+    """The runs of higher precedence that come soon enough to share a cap's period with this one.
+
+    This one may send from `at` until `last`.
+    """
     higher = ORDER[ORDER.index(Run.Precedence(precedence)) + 1 :]
     if not higher or caps is None or not caps.holds:
         return []
@@ -63,7 +65,8 @@ def above(
 
 
 def kept_above(run: Run) -> list[int]:
-    """Those of them for which places are kept. Messages to single people leave none."""
+    """The runs of higher precedence for which places are kept. Messages to single people leave them
+    none."""
     if run.kind == Run.Kind.MESSAGES or run.precedence == ORDER[-1]:
         return []
     if run.caps_to_foresee is None or not run.caps_to_foresee.holds:
@@ -75,7 +78,8 @@ def kept_above(run: Run) -> list[int]:
 
 @lru_cache(maxsize=1_000)
 def _kept_above(project_id: int, precedence: str) -> tuple[str, Sequence[Any]]:
-    """Put together once: it is asked every second, and that was nearly all that it cost."""
+    """The SQL of `kept_above`, built once: it runs every second, and building it was nearly all of
+    its cost."""
     higher = ORDER[ORDER.index(Run.Precedence(precedence)) + 1 :]
     soon = _to_come(project_id).filter(_still(Now()), precedence__in=higher)
     kept = soon.filter(Exists(Place.objects.filter(run_id=OuterRef("pk"))))
@@ -84,7 +88,7 @@ def _kept_above(project_id: int, precedence: str) -> tuple[str, Sequence[Any]]:
 
 
 def has_below(run: Run) -> bool:
-    """Whether one of lower precedence is under way."""
+    """Whether a run of lower precedence is under way."""
     lower = ORDER[: ORDER.index(Run.Precedence(run.precedence))]
     return (
         run.caps is not None
@@ -93,7 +97,7 @@ def has_below(run: Run) -> bool:
 
 
 def _still(now: Any) -> Q:
-    """Whether somebody's time may be to come, or is less than a day past."""
+    """Whether a person's time in the run may be to come, or is less than a day past."""
     at_once = Q(hour__isnull=True, scheduled_at__gt=now - A_DAY)
     return at_once | Q(hour__isnull=False, scheduled_at__gt=now - AROUND_THE_EARTH - A_DAY)
 
@@ -104,8 +108,8 @@ def _to_come(project_id: int) -> QuerySet[Run]:
 
 
 def take_turns(project_id: int) -> None:
-    """Until the transaction ends, no other run of the project writes places. Two that leave some to
-    the same run would wait for each other's rows, and crosswise for ever."""
+    """Until the transaction ends, no other run of the project writes places. Two runs that leave
+    places to the same run could deadlock on each other's rows."""
     wait_for_locks(PATIENCE_SECONDS)
     with connection.cursor() as cursor:
         key = f"places of project {project_id}"
@@ -113,7 +117,7 @@ def take_turns(project_id: int) -> None:
 
 
 def keep(run_id: int, people: str, params: Sequence[Any]) -> None:
-    """For those whom the statement finds."""
+    """Keep places for the people whom the statement finds."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO campaigns_place (run_id, contact_id)"
@@ -123,7 +127,7 @@ def keep(run_id: int, people: str, params: Sequence[Any]) -> None:
         )
 
 
-# Of two workers who have a device each of somebody, the second sees what the first wrote.
+# Two workers may have one device each of a person: the second one sees what the first wrote.
 HOLD = """
 SELECT contact_id FROM campaigns_place WHERE run_id = %(run)s AND contact_id = ANY(%(contacts)s)
 ORDER BY contact_id FOR UPDATE
@@ -139,7 +143,8 @@ WHERE p.run_id = %(run)s AND p.contact_id = ANY(%(contacts)s) AND NOT EXISTS (
 
 
 def give_back(run_id: int, contact_ids: Sequence[int]) -> None:
-    """Of people whom the run surely did not reach on any of their devices: another run may."""
+    """Remove the places of people whom the run surely reached on none of their devices: another
+    run may then reach them."""
     if not contact_ids:
         return
     with connection.cursor() as cursor:
@@ -149,6 +154,6 @@ def give_back(run_id: int, contact_ids: Sequence[int]) -> None:
 
 
 def remove_old() -> None:
-    """Of runs that keep none any more."""
+    """Remove the places of runs for which they no longer count."""
     to_come = Run.objects.filter(_still(Now()), state__in=TO_COME)
     Place.objects.exclude(run_id__in=to_come.values("pk")).delete()

@@ -1,1 +1,1 @@
-"""Messages to one person: their rows, and how due ones become recipients of a chunk."""
+"""Messages to single people: their rows, and how due messages become recipients of a chunk."""

@@ -1,4 +1,4 @@
-"""Accepting: messages become rows, in one statement. From its commit on they will be sent."""
+"""Accepting: stores messages of API calls in one statement. Once it commits, they will be sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Accepted:
 
 
 class Nobody(Exception):
-    """The person or the device is not known, and this is where the call named them."""
+    """The person or the device is unknown; `field` is where the call named them."""
 
     def __init__(self, field: str) -> None:
         super().__init__(field)
@@ -33,37 +33,39 @@ class Revoked(Exception):
     """The key may not send messages any more. Nothing was stored."""
 
 
-# A function in `accept_messages.sql`: each session keeps its plan, behind PgBouncer too, and
-# planning it for each call cost more than running it. A changed function gets another name, because
-# the previous release calls this one.
+# A function in `accept_messages.sql`: each session keeps its plan, also behind PgBouncer. Planning
+# it for each call cost more than running it. A changed function gets a new name, because the
+# previous release calls this one.
 ACCEPT = f"SELECT * FROM accept_messages(%(project)s, %(rows)s, EXISTS ({CONFIRMED}))"
 
 
-# What we send by ourselves is no key's.
+# For messages that we send ourselves, without an API key.
 OURS = "SELECT * FROM accept_messages(%(project)s, %(rows)s, TRUE)"
 
 
 def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
-    """Each by itself: whom nobody knows does not keep the others from it. Raises Revoked, also
-    for a key that was in order when the call came.
+    """Store messages, each by itself: an unknown person does not stop the others.
 
-    If the process dies here: all of them are there or none is, and nobody was told so.
+    Raises Revoked, even if the key was valid when the call came.
+
+    If the process dies here: all of them are stored or none is, and the caller got no answer.
     """
     return _all(key.project_id, key, asked)
 
 
 def accept_new(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, str]:
-    """The ids of those that are kept by one statement. Of the others nothing is: `accept` knows
-    why. Raises as it does.
+    """Store new messages in one statement; return the ids of those that were stored, by place.
 
-    If the process dies here: all of them are there or none is, and nobody was told so.
+    Nothing of the others is stored: `accept` says why. Raises the same errors as `accept`.
+
+    If the process dies here: all of them are stored or none is, and the caller got no answer.
     """
     run_id, numbers = _written(key.project_id, key, asked)
     return {place: id_of(run_id or 0, number) for place, (number, kept) in numbers.items() if kept}
 
 
 def accept_ours(project_id: int, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
-    """As `accept`, without a caller."""
+    """The same as `accept`, for our own messages, without an API key."""
     return _all(project_id, None, asked)
 
 
@@ -77,7 +79,7 @@ def _all(
 
 
 def confirm(key: ApiKey) -> None:
-    """Raises Revoked."""
+    """Raises Revoked if the key may not send messages any more."""
     with connection.cursor() as cursor:
         cursor.execute(CONFIRMED, {"key": key.pk, "scope": Scope.MESSAGES.value})
         if cursor.fetchone() is None:
@@ -87,7 +89,11 @@ def confirm(key: ApiKey) -> None:
 def _accepted(
     project_id: int, key: ApiKey | None, asked: dict[int, dict[str, Any]]
 ) -> dict[int, Accepted | Nobody]:
-    """Without those whose key was taken and is free again: they are asked for anew."""
+    """One pass of `accept`: the answers by place.
+
+    It leaves out messages whose deduplication key was taken and is free again: the caller tries
+    them again.
+    """
     run_id, numbers = _written(project_id, key, asked)
     if run_id is None:
         run_of_today(project_id)
@@ -109,8 +115,8 @@ def _accepted(
 def _written(
     project_id: int, key: ApiKey | None, asked: dict[int, dict[str, Any]]
 ) -> tuple[int | None, dict[int, tuple[int, bool]]]:
-    """The run of today, if there is one yet; and of whoever is known the number, and whether the
-    message was written."""
+    """Write messages. Returns today's run, if there is one yet; and for each known recipient, by
+    place, the message's number and whether it was written."""
     rows = exact.dumps([_row(place, one) for place, one in asked.items()]).decode()
     with connection.cursor() as cursor:
         asks: dict[str, Any] = {"key": key.pk, "scope": Scope.MESSAGES.value} if key else {}
@@ -137,7 +143,7 @@ def _row(place: int, one: dict[str, Any]) -> dict[str, Any]:
 
 
 def columns_of(one: dict[str, Any]) -> dict[str, Any]:
-    """What is the same for everybody whom a call names."""
+    """The columns that are the same for all people of a call."""
     category = one.get("category")
     return {
         "content": one["content"],

@@ -1,6 +1,6 @@
-"""A day: the run that a project's messages of one day are of. It ends when nothing of it is left.
+"""Day: the run that holds a project's messages of one day. It ends when no message of it is left.
 
-It is open from its first message on. `finished_at` is written at once, so that whatever looks for
+It is open from its first message on. `finished_at` is written at once, so that code that looks for
 unfinished runs leaves it alone; and again at its end.
 """
 
@@ -21,11 +21,11 @@ from notifications.postgres import clock
 TABLES = ("campaigns_recipient", "campaigns_delivery")
 MESSAGES = "campaigns_message"
 LONGEST = 28 * 86_400  # seconds, FCM's own limit
-LATER = timedelta(hours=1)  # after midnight: by then whoever found it open has committed
+LATER = timedelta(hours=1)  # after midnight: callers that found the day open have then committed
 
 
 def run_of_today(project_id: int) -> int:
-    """The id of the open run. The first message of a day makes it."""
+    """The id of today's run. The first message of a day creates it."""
     now = clock.now()
     day = now.astimezone(UTC).date().isoformat()
     return _known(project_id, day) or _made(project_id, day, now)
@@ -37,7 +37,7 @@ def _known(project_id: int, day: str) -> int | None:
 
 
 def _made(project_id: int, day: str, now: datetime) -> int:
-    """Two callers at once make one."""
+    """Create the run of a day, unless a concurrent caller did. Returns its id."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             key = f"messages of project {project_id}"
@@ -65,7 +65,7 @@ def _made(project_id: int, day: str, now: datetime) -> int:
 
 
 def _make_room(run_id: int) -> None:
-    """Its parts of the tables, attached without waiting for whoever reads the others."""
+    """Create and attach the run's partitions, without waiting for readers of the others."""
     for table in TABLES:
         ledger.detached_partition(table, run_id)
         ledger.attach_partition(table, run_id)
@@ -85,7 +85,7 @@ def open_runs() -> QuerySet[Run]:
 
 
 def close(run: Run, now: datetime) -> None:
-    """End a day that is over and of which nothing waits any more."""
+    """End a day that is over, if none of its messages waits any more."""
     ends = datetime.fromisoformat(f"{run.occurrence}T00:00:00+00:00") + timedelta(days=1) + LATER
     if now < ends:
         return

@@ -1,5 +1,7 @@
-"""Ripe: what may be taken now. To take one message costs nearly what it costs to take a hundred, so
-those that come soon after a taking wait for each other; the first after a silence does not wait.
+"""Due: which days have messages to single people that may be taken now.
+
+Taking one message costs nearly as much as taking a hundred. So messages that come soon after a
+taking wait to be taken together; the first one after a silence does not wait.
 """
 
 from __future__ import annotations
@@ -11,13 +13,13 @@ from django.db import connection
 
 GATHERING = timedelta(milliseconds=200)
 
-# Of a chunk of such a day: whose retries are due, and whose worker died.
+# Chunks of a day to take again: their retries are due, or their worker died.
 TO_TRY_AGAIN = """(
     state = 'waiting' AND COALESCE(not_before, '-infinity') <= statement_timestamp()
 )"""
 
-# What was due when somebody took last is ripe: it was too much for one chunk, or of another
-# category. Subqueries, so that each day is asked with its own index.
+# A message that was already due at the last taking does not wait: it was too much for one chunk, or
+# of another category. Subqueries let each day use its own index.
 WAITS = f"""
 SELECT id, CASE WHEN again OR first_at <= taken_at OR taken_at IS NULL THEN 0 ELSE
     greatest(0, extract(epoch FROM taken_at + %(gathering)s - statement_timestamp())) END
@@ -35,7 +37,7 @@ WHERE again OR first_at IS NOT NULL
 
 
 def waits() -> dict[int, float]:
-    """Of the days with something due to single people: in how many seconds it may be taken."""
+    """The days with due messages to single people: in how many seconds they may be taken."""
     with connection.cursor() as cursor:
         params: dict[str, Any] = {"gathering": GATHERING}
         cursor.execute(WAITS, params)

@@ -1,4 +1,4 @@
-"""How long messages take: from when they could leave until it is written that FCM accepted them."""
+"""Latency: the time from when a message could leave until FCM's acceptance is written."""
 
 from __future__ import annotations
 

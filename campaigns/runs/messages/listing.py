@@ -12,14 +12,14 @@ from campaigns.runs.messages.outcome import Outcome
 from campaigns.runs.run import Run
 
 NUMBER_BITS = 48
-LOOKED_AT = 2_000  # rows for one page, most of which may be in another state
+LOOKED_AT = 2_000  # rows read for one page; most of them may be in another state
 AT_ONCE = 500
 A_NIGHT = timedelta(days=1)  # a call to a long list may still add rows when its day is over
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which messages. `state`: of outcome.STATES."""
+    """Filters of the list. `state` is one of outcome.STATES, or empty."""
 
     contact_id: int | None = None
     since: datetime | None = None
@@ -38,14 +38,15 @@ class Listed:
 
 @dataclass(frozen=True)
 class Page:
-    """`last` is where the next page begins; None: that was all."""
+    """One page of the list. `last` is where the next page begins; None: there is none."""
 
     rows: list[Listed]
     last: int | None
 
 
 def page_of(project_id: int, wanted: Wanted, *, after: int | None, limit: int) -> Page:
-    """Shorter than asked for where too many rows would have to be looked at; it then goes on."""
+    """The next page of messages. It is shorter than `limit` if it would have to read too many rows;
+    the next page then goes on."""
     found: list[Listed] = []
     looked_at = 0
     for rows in _parts(project_id, wanted, after):

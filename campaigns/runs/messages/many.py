@@ -1,6 +1,7 @@
-"""To many: one text and a row for each person. A long list gets its rows from a worker, in parts.
+"""Messages to many people: one text, and a row for each person.
 
-Its progress is in the first row, `list_after`: that call is done when it is empty.
+A worker adds the rows of a long list, in parts. `list_after` in the first row has its progress: it
+is empty when all rows are there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from notifications.postgres.row_lock import wait_for_locks
 from notifications.values import exact
 
 AT_ONCE = 1_000  # people whose rows the call itself writes
-CANCEL_SECONDS = 10  # of waiting for workers that take messages or add people: under load, seconds
+CANCEL_SECONDS = 10  # wait for workers that take messages or add people: seconds, under load
 PART = 5_000  # people of a long list in one transaction: about 0.1 s
 
 HEAD = """
@@ -30,7 +31,7 @@ SELECT %(run)s, %(number)s, %(contact)s, content, variables, kind, category, on_
 FROM jsonb_to_record(%(row)s::jsonb) AS g (content jsonb, variables jsonb, kind text, category text,
     on_unknown text, ttl int, collapse text, inbox jsonb, at timestamptz)
 """
-# The row of each of them: without a text, it shares that of the first.
+# The rows of the other people: without a text of their own, they share the first row's.
 REST = f"""
 INSERT INTO campaigns_message (run_id, number, contact_id, shares, category_kind, category,
     on_unknown, ttl_seconds, collapse, state, at, bulk)
@@ -46,7 +47,7 @@ ORDER BY contact_id LIMIT %(most)s
 
 
 def members(list_id: int, *, after: int = 0, most: int) -> list[int]:
-    """The next people of a list, by their numbers."""
+    """The ids of the next people of a list."""
     with connection.cursor() as cursor:
         cursor.execute(MEMBERS, {"list": list_id, "after": after, "most": most})
         return [contact for (contact,) in cursor.fetchall()]
@@ -55,8 +56,10 @@ def members(list_id: int, *, after: int = 0, most: int) -> list[int]:
 def accept_many(
     project_id: int, one: dict[str, Any], people: list[int], *, list_id: int | None = None
 ) -> Accepted:
-    """Inside a transaction. `list_id`: whose other members a worker adds; `people` is then the
-    first of them."""
+    """Store one message to many people; needs a transaction.
+
+    With `list_id`, a worker adds the list's other members; `people` then has its first members.
+    """
     number, run_id = next_number(), run_of_today(project_id)
     if told := one.get("deduplicate"):
         ours = id_of(run_id, number)
@@ -78,13 +81,13 @@ def unfolding() -> list[tuple[int, int]]:
 
 
 def runs_unfolding(list_id: int) -> list[Run]:
-    """Whose messages to this list not all its people have yet."""
+    """The runs with a call to this list that has not a row for every member yet."""
     heads = Message.objects.filter(list_after__isnull=False, list_id=list_id)
     return list(Run.every.filter(pk__in=set(heads.values_list("run_id", flat=True))))
 
 
 def unfold(run_id: int, number: int) -> bool:
-    """Add a part of a long list. Whether there is more, and nobody else is at it.
+    """Add a part of a long list. Returns whether there is more to add, if no other process does it.
 
     If the process dies here: the part is not there, and the sweep has it done again.
     """
@@ -104,8 +107,10 @@ def unfold(run_id: int, number: int) -> bool:
 
 
 def cancel(head: Message) -> bool:
-    """Whether anything of the call had not left. Of a cancel and a worker that takes a message,
-    one comes first."""
+    """Cancel what has not left of a call. Returns whether there was any.
+
+    If a worker takes a message at the same time, the lock decides which comes first.
+    """
     with transaction.atomic():
         wait_for_locks(CANCEL_SECONDS)
         # Before the others: no worker adds people to a call that is being cancelled.
@@ -117,6 +122,6 @@ def cancel(head: Message) -> bool:
 
 
 def of_call(head: Message) -> Any:
-    """All the rows of a call; of a row that shares its text, itself."""
+    """All rows of a call, given its first row; for a row that shares its text, only itself."""
     rows = Message.objects.filter(run_id=head.run_id)
     return rows.filter(number=head.number) | rows.filter(shares=head.number)

@@ -1,4 +1,4 @@
-"""Message: what a program sends to one person, and the key by which a second call is recognised."""
+"""Message: a push that a program sends to one person, and the key that detects a repeated call."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NUMBERS = "campaigns_message_number"
 
 
 class Message(models.Model):
-    """What is one person sent, from when on, and did it leave?
+    """A message to one person: its content, when it is due, and whether it was taken for sending.
 
-    A call to many is a row for each person. The first of them has the text, the others share it.
+    A call to many people is a row for each person. The first row has the text; the others share it.
     """
 
     class State(models.TextChoices):
@@ -49,7 +49,8 @@ class Message(models.Model):
     first_seq = models.IntegerField(null=True)
     last_seq = models.IntegerField(null=True)
     bulk = models.BooleanField(default=False, db_default=False)  # goes by the queue of campaigns
-    # Of the first row of a call to a long list: whose members with a higher id have no row yet.
+    # In the first row of a call to a long list: members with an id above `list_after` have no row
+    # yet.
     list_id = models.BigIntegerField(null=True)
     list_after = models.BigIntegerField(null=True)
 
@@ -96,7 +97,7 @@ class Message(models.Model):
 
 
 class Deduplication(models.Model):
-    """Which message did the first call with this key make?"""
+    """The message that the first call with a deduplication key made."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE)
     key = models.CharField(max_length=200)
@@ -124,8 +125,8 @@ def next_number() -> int:
     return number
 
 
-# A row whose time is over is taken over; one that is alive is left alone, and nothing is returned.
-# A call at the same moment waits here for the other one's commit.
+# An expired row is replaced. A valid row stays, and nothing is returned. A concurrent call with the
+# same key waits here for the other one's commit.
 REMEMBER = """
 INSERT INTO campaigns_deduplication AS known (project_id, key, message, until)
 VALUES (%(project)s, %(key)s, %(message)s, statement_timestamp() + %(window)s * interval '1 s')
@@ -154,13 +155,14 @@ def known_by(project_id: int, keys: list[str]) -> dict[str, str]:
 
 
 def forget_keys(most: int = 1_000) -> None:
-    """Those whose time is over."""
+    """Remove up to `most` deduplication keys that are over."""
     over = Deduplication.objects.filter(until__lt=Now()).values("pk")[:most]
     Deduplication.objects.filter(pk__in=over).delete()
 
 
 def of_recipients(run_id: int, first: int, last: int) -> dict[int, Message]:
-    """The messages whose recipients these are, by number. Those that share a text are one."""
+    """The messages of these recipients, by number. A message that shares a text is replaced by the
+    one that has it."""
     ours = Message.objects.filter(run_id=run_id, first_seq__lte=last, last_seq__gte=first)
     found = {message.number: message for message in ours}
     lacking = {one.shares for one in found.values() if one.shares} - found.keys()
@@ -171,6 +173,6 @@ def of_recipients(run_id: int, first: int, last: int) -> dict[int, Message]:
 
 
 def category_of(run_id: int, seq: int) -> tuple[str, str]:
-    """Its kind and its short name: a chunk holds messages of one category."""
+    """The kind and slug of a recipient's category. A chunk holds messages of one category."""
     found = Message.objects.filter(run_id=run_id, first_seq__lte=seq, last_seq__gte=seq)
     return found.values_list("category_kind", "category").get()

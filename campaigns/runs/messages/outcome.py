@@ -1,4 +1,4 @@
-"""What became of one message on each of the person's devices, and of all of a call to many."""
+"""Outcome: what became of a message on each device, and of all messages of a call to many."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ AN_ID = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
 
 
 def find(project_id: int, name: str) -> Message | None:
-    """None for another project's, for what is no id, and once its day was forgotten."""
+    """The message with this id. None: it is of another project, it is no id, or its day was
+    removed."""
     read = AN_ID.fullmatch(name)
     if read is None:
         return None
@@ -59,7 +60,7 @@ class Block:
 
 
 def blocks(days: Collection[int]) -> dict[int, Block]:
-    """Of those of these days of which none leaves."""
+    """The blocks of those of these days whose messages do not leave now, by run."""
     open_days = Run.every.filter(pk__in=days, state=Run.State.OPEN).exclude(cause="")
     return {
         day.pk: Block(day.cause, reasons.cause_in_words(day.cause), day.detail) for day in open_days
@@ -67,13 +68,13 @@ def blocks(days: Collection[int]) -> dict[int, Block]:
 
 
 def is_late(message: Message, told: Outcome) -> bool:
-    """Something of it waits that is due."""
+    """Whether a part of it is due and still waits."""
     return told.state in (WAITING, SENDING) and message.at <= timezone.now()
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many people by what became of their message, and devices by what became of their own."""
+    """The number of people by the state of their message, and of devices by their outcome."""
 
     people: dict[str, int]
     devices: dict[str, int]
@@ -81,7 +82,7 @@ class Outcome:
 
     @property
     def state(self) -> str:
-        """A call to many is waiting until the first of it leaves."""
+        """The state of the whole call. It is waiting until its first message was taken."""
         if self.people[Message.State.TAKEN]:
             left = self.people[Message.State.WAITING] or self.devices[WAITING] or self.unfolding
             return SENDING if left else FINISHED
@@ -92,7 +93,7 @@ class Outcome:
         return {"planned": sum(self.devices.values()), **self.devices}
 
 
-# Of each message apart, or of all of a call.
+# Counts devices by status, for each message or for a whole call.
 STATUSES = """
 SELECT {of}, COALESCE(x.status, 'waiting'), count(*)
 FROM campaigns_message m
@@ -112,7 +113,7 @@ def of_call_or_one(head: Message) -> Outcome:
 
 
 def of_each(run_id: int, messages: list[Message]) -> dict[int, Outcome]:
-    """By number: of each row by itself, whether or not it shares its text."""
+    """The outcome of each message by itself, by number, even if it shares its text."""
     devices = _counted(OF_EACH, {"run": run_id, "numbers": [one.number for one in messages]})
     nobody = dict.fromkeys(PEOPLE_STATES, 0)
     return {
@@ -134,7 +135,7 @@ def _counted(sql: str, values: dict[str, Any]) -> dict[int, dict[str, int]]:
     return found
 
 
-# So many messages have at least as many devices as are asked for.
+# `most` messages have at least `most` devices, so the inner LIMIT is enough.
 DEVICES = """
 SELECT r.seq, COALESCE(c.external_id, '') AS contact, COALESCE(d.address, '') AS device, r.platform,
     COALESCE(x.status, 'waiting') AS status, COALESCE(x.reason, t.reason, '') AS reason,
@@ -157,7 +158,7 @@ ORDER BY r.seq LIMIT %(most)s
 
 
 def devices_of(message: Message, *, after: int, most: int) -> list[dict[str, Any]]:
-    """In their order, those behind `after`; each with its place in it, `seq`."""
+    """The devices of a message or call in the order of `seq`, from the first one behind `after`."""
     values = {"run": message.run_id, "number": message.number, "after": after, "most": most}
     with connection.cursor() as cursor:
         cursor.execute(DEVICES, values)

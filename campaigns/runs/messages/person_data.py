@@ -1,4 +1,4 @@
-"""What is kept of one person's messages: told in their export, cleared when they are erased."""
+"""Person data: a person's stored messages, for their export and their erasure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 
-# A text that others share is not theirs alone, and stays for the others.
+# A text that messages to other people share stays for these.
 CLEAR = """
 UPDATE campaigns_message m SET
     state = CASE WHEN state = 'waiting' THEN 'cancelled' ELSE state END,
@@ -31,7 +31,7 @@ WHERE m.run_id = theirs.run_id AND m.number = theirs.number AND m.run_id = ANY(%
 
 
 def forget(contact_ids: Sequence[int]) -> None:
-    """Their texts and variables go, and what has not left never does."""
+    """Clear the texts and variables of these people's messages, and cancel those not sent yet."""
     projects = Contact.objects.filter(pk__in=contact_ids).values("project").distinct()
     runs = list(Run.every.filter(_kept(), project__in=projects).values_list("pk", flat=True))
     if not runs:

@@ -1,8 +1,9 @@
-"""Taking: what is due of a day's messages becomes recipients and one chunk, in one transaction.
+"""Taking: turns a day's due messages into recipients and one chunk, in one transaction.
 
 Messages of the same moment share a chunk, and with it windows and commits. They are of one
-category, as consent is asked for a window at once, and of one lane: what goes to thousands goes by
-the queue of campaigns. Whoever takes them sends them, so the chunk is theirs from the first moment.
+category, because consent is checked for a window at once. They are of one lane: messages to
+thousands use the queue of campaigns. The worker that takes them sends them, so the chunk is its own
+from the first moment.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from notifications.values import exact
 
 AT_ONCE = 500  # messages
 
-# It may wait for another taker. What else it asked for would be of the time before the wait.
+# It may wait for another worker that takes messages. Other data read in the same statement would
+# be older than the wait.
 LOCK = """
 SELECT planned FROM campaigns_run WHERE id = %(run)s AND state = 'open' FOR NO KEY UPDATE
 """
@@ -43,8 +45,8 @@ WHERE run_id = %(run)s AND state = 'waiting' AND bulk = %(bulk)s AND at <= state
 ORDER BY at LIMIT %(most)s FOR UPDATE OF campaigns_message SKIP LOCKED
 """
 
-# Devices that the project leaves out because nobody saw them for long get no messages either.
-# A message to one device goes to the address that its installation has by now.
+# Devices that the project leaves out as unseen for long get no messages either. A message to one
+# device goes to the current address of its installation.
 TAKE = f"""
 WITH due AS (
     -- Gone: erased while the call was being written, so that nobody cleared its text.
@@ -125,11 +127,12 @@ Beside = Callable[[int, list[int]], None]
 
 
 def take(run: Run, beside: Beside, *, bulk: bool = False) -> Claim | None:
-    """The next chunk of the day, claimed: of new messages, else of those to be tried again.
-    `beside` is called with the run and the numbers of new ones that may go into an inbox, in the
-    transaction that takes them.
+    """Claim the next chunk of the day: of new messages, else a chunk to try again.
 
-    If the process dies after the commit, the lease lapses, and the sweep lets the chunk be taken
+    `beside` is called with the run and the numbers of new messages that may go into an inbox, in
+    the transaction that takes them.
+
+    If the process dies after the commit: the lease lapses, and the sweep lets the chunk be taken
     again.
     """
     return _new(run, beside, bulk) or _again(run, bulk)
@@ -159,11 +162,12 @@ def _new(run: Run, beside: Beside, bulk: bool) -> Claim | None:
                 _, kind, category, _ = due[0]
                 chunk = _just_made(run, *made, bulk=bulk)
                 return _claim(run, chunk, kind, category)
-        # Nobody of them has a device: they are done, and there may be more.
+        # None of these people has a device: their messages are done, and there may be more.
 
 
 def _tell(run: Run, without_device: list[tuple[int, str]]) -> None:
-    """Of these no recipient comes to be, and no row: it is said here or nowhere."""
+    """Report messages to people without a device. They have no recipient and no delivery row, so
+    no other code reports them."""
     if without_device:
         ended = [Ending(*one, status="skipped", reason=NO_DEVICE) for one in without_device]
         endings.tell(run, ended, clock.now())
@@ -172,7 +176,7 @@ def _tell(run: Run, without_device: list[tuple[int, str]]) -> None:
 def _just_made(
     run: Run, pk: int, number: int, first_seq: int, last_seq: int, *, bulk: bool
 ) -> Chunk:
-    """As it stands in the row, which nobody else has seen."""
+    """The chunk that was just inserted, without reading its row again."""
     seqs = {"first_seq": first_seq, "last_seq": last_seq}
     state = Chunk.State.LEASED
     return Chunk(pk=pk, run=run, number=number, state=state, attempt=1, bulk=bulk, **seqs)

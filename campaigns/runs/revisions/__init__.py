@@ -1,1 +1,1 @@
-"""The revisions of a run's text."""
+"""Revisions: changes of a run's text while it is under way."""

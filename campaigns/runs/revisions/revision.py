@@ -1,9 +1,9 @@
-"""RunRevision: the text of a run as somebody changed it under way, for whoever still waits.
+"""RunRevision: a changed text of a run under way, for the recipients who still wait.
 
 Revision 1 is what the launch froze: it is the run's own content, and has no row here. Each later
-one is a row that nothing changes again; a trigger refuses it. The run knows the newest number, a
-window names the one that its requests were made with, and each delivery the one that left last. Of
-a run with variants, it has a row for each whose text changed; the others say what they said.
+revision is a row that never changes again; a trigger refuses updates. The run knows the newest
+number, a window names the revision of its requests, and each delivery the one that left last. If
+the run has variants, a revision has a row for each changed variant; the other texts stay.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from campaigns.runs.variants import variant as variants
 from campaigns.runs.variants.group import LETTERS, MAIN
 
 FIRST = 1
-MOST = 99  # of one run: more is a program that has lost its way
+MOST = 99  # of one run: more are surely the mistake of a program
 
 
 class RunRevision(models.Model):
-    """What does this run say from that moment on?"""
+    """The text of a run, or of one of its variants, from a moment on."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="revisions")
     number = models.SmallIntegerField()
     variant = models.SmallIntegerField(default=MAIN, db_default=MAIN)  # whose text it is
     content = models.JSONField()
-    # The runs of its series that follow say it, too.
+    # The following runs of its series have this text, too.
     next_runs = models.BooleanField(default=False, db_default=False)
     by = models.CharField(max_length=200)
     at = models.DateTimeField(db_default=Now())
@@ -55,7 +55,7 @@ class RunRevision(models.Model):
 
 
 class ChangedMeanwhile(Run.InvalidMove):
-    """Somebody else changed the text first; what was looked at is not what it says."""
+    """Another person changed the text first; the caller looked at an older one."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -64,19 +64,19 @@ class ChangedMeanwhile(Run.InvalidMove):
 
 
 def texts_of(run: Run, number: int | None = None) -> dict[int, dict[str, Any]]:
-    """What that revision says, by variant; without a number, the newest."""
+    """The texts of a revision, by variant; without a number, of the newest."""
     last = run.revision if number is None else number
     launched = variants.as_launched(run)
     return launched if last == FIRST else _newest(launched, run.revisions.filter(number__lte=last))
 
 
 def content_of(run: Run, number: int | None = None, *, variant: int = MAIN) -> dict[str, Any]:
-    """The same, of one variant."""
+    """The text of one variant in a revision; without a number, in the newest."""
     return texts_of(run, number)[variant]
 
 
 def history(run: Run) -> dict[int, dict[int, dict[str, Any]]]:
-    """What each revision said: by its number, then by variant."""
+    """The texts of all revisions: by number, then by variant."""
     changed: dict[int, dict[int, dict[str, Any]]] = {}
     for number, variant, content in run.revisions.values_list("number", "variant", "content"):
         changed.setdefault(number, {})[variant] = content
@@ -87,7 +87,7 @@ def history(run: Run) -> dict[int, dict[int, dict[str, Any]]]:
 
 
 def handed_on(run: Run) -> dict[int, dict[str, Any]]:
-    """What the next run of its series says, by variant."""
+    """The texts of the next run of its series, by variant."""
     return _newest(variants.as_launched(run), run.revisions.filter(next_runs=True))
 
 
@@ -101,9 +101,10 @@ def _newest(
 def revise(
     run: Run, contents: dict[int, dict[str, Any]], *, of: int, by: str, next_runs: bool
 ) -> None:
-    """Whoever still waits gets this: of each variant that is named. Of two people who change it at
-    once, one does: both looked at the same number. Raises Run.InvalidMove; then nothing was
-    changed.
+    """Change the text for recipients who still wait, for each variant that is named.
+
+    `of` is the revision that the person looked at: if two people change it at once, one succeeds.
+    Raises Run.InvalidMove; then nothing was changed.
 
     If the process dies here: all rows are there, or none is.
     """

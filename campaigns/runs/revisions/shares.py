@@ -1,4 +1,4 @@
-"""Who got which revision of a run's text: read off the chunks, as the totals are."""
+"""Shares: how many recipients got which revision of a run's text, added up from the chunks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from campaigns.runs import sums
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
 
-# The first one is what is left: no chunk counts it, so that a run whose text nobody changed pays
-# nothing for this.
+# The first revision is the remainder: no chunk counts it, so that a run whose text never changed
+# pays nothing for this.
 LATER = """
 SELECT split_part(key, '.', 1)::int, split_part(key, '.', 2), sum(count::int)::int
 FROM campaigns_chunk, jsonb_each_text(revisions) AS each (key, count)
@@ -22,13 +22,13 @@ Counts = dict[str, int]  # by status
 
 
 def key_of(revision: int, status: str) -> str:
-    """As a chunk's sums call it."""
+    """The key of a count in `Chunk.revisions`."""
     return f"{revision}.{status}"
 
 
 def by_revision(run: Run) -> dict[int, Counts]:
-    """How many ended how, with each. Whoever was skipped got none: it is the one they were to
-    get."""
+    """The outcomes of each revision, by status. Skipped recipients got none: they count for the
+    revision that they were to get."""
     counts: dict[int, Counts] = defaultdict(lambda: dict.fromkeys(sums.STATUSES, 0))
     counts[FIRST] = sums.sums_of(run)
     for number in range(FIRST + 1, run.revision + 1):
@@ -40,7 +40,7 @@ def by_revision(run: Run) -> dict[int, Counts]:
 
 
 def got(counts: Counts) -> int:
-    """Accepted, or nobody knows."""
+    """How many got it or may have: accepted and unknown."""
     return counts["accepted"] + counts["unknown"]
 
 

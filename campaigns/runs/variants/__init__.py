@@ -1,1 +1,1 @@
-"""Which recipient gets which variant, and who is in the control group or the holdout."""
+"""Variants: which recipient gets which text, and who is in the control group or the holdout."""

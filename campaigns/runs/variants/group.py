@@ -1,7 +1,7 @@
-"""Group: the text that a recipient gets by chance, or that they get none on purpose.
+"""Group: a recipient's variant of the text, or the control group or holdout, who get nothing.
 
-A small number in the recipient's row, the same for all devices of a person. Variant A is the
-campaign's main text. Empty: the run was not split.
+Groups are drawn by chance. A group is a small number in the recipient's row, the same for all
+devices of a person. Variant A is the campaign's main text. Empty: the run was not split.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NAMES = {
     CONTROL: "control",
     HOLDOUT: "holdout",
     REST: "rest",
-}  # as addresses, files and the API call them
+}  # in URLs, files and the API
 NUMBERS = {name: number for number, name in NAMES.items()}
 
 
@@ -26,7 +26,7 @@ def gets_a_text(number: int) -> bool:
 
 
 def name_of(number: int | None) -> str:
-    """Empty where the run was not split."""
+    """The name of a group; empty if the run was not split."""
     return "" if number is None else NAMES.get(number, str(number))
 
 

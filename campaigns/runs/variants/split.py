@@ -1,12 +1,12 @@
-"""Split: into which groups the people of a run fall, and how large each is meant to be.
+"""Split: divides the people of a run into groups, and says how large each should be.
 
-By a hash of the person and a seed, in PostgreSQL, so that the same person is in the same group
-whoever freezes the part, however often it is tried, and in every run of a series. The holdout goes
-by the project instead: the same people in every campaign, and more of them when it grows.
+A hash of the person and a seed, computed in PostgreSQL, decides. So a person is in the same group
+whichever process freezes the part, however often it is tried, and in every run of a series. The
+holdout uses a seed of the project: the same people in every campaign, and more when it grows.
 
-What a run keeps, in `split`: {} where everybody gets the same text; else the seed, the weights of
-the variants, where their texts are kept, the holdout as it was when the freezing began and, once
-everybody is frozen, how many people and devices are in each group.
+A run keeps this in `split`: {} if everybody gets the same text. Else the seed, the variants'
+weights, the run that keeps their texts, and the holdout as it was when the freezing began. Once
+everybody is frozen, also how many people and devices are in each group.
 """
 
 from __future__ import annotations
@@ -26,30 +26,31 @@ from notifications.people.project import Project
 
 WHOLE = 10_000  # parts of the people: a hundredth of a percent is the finest share
 A_PERCENT = WHOLE // 100
-MOST_SEED = 2**53  # what every reader of JSON keeps exactly
+MOST_SEED = 2**53  # every JSON parser keeps integers up to this exactly
 EXEMPT = (Category.Kind.TRANSACTIONAL, Category.Kind.CRITICAL)
 
 
 @dataclass(frozen=True)
 class Split:
-    """Shares are percent of everybody; weights are parts of those who get a text."""
+    """How a run's people are split: shares in percent of everybody, weights of those who get a
+    text."""
 
     seed: int
     weights: tuple[int, ...]
     control: int = 0
     holdout: int = 0
     holdout_seed: int = 0
-    tried: float = 1.0  # of those who get a text; the rest waits for the variant that does best
+    tried: float = 1.0  # share of those who get a text; the rest waits for the best one
 
     @property
     def group(self) -> str:
-        """The group of `contact_id`, in SQL. Each question has a hash of its own: who is in the
-        control group says nothing of which variant they would have had."""
+        """SQL for the group of `contact_id`. Each decision has its own hash: being in the control
+        group says nothing about the variant that the person would have had."""
         return self._unless_left_out(self._variant)
 
     @property
     def rest(self) -> str:
-        """The same, before it is drawn who tries the variants."""
+        """The same, before the people who try the variants are drawn."""
         return self._unless_left_out(str(REST))
 
     def _unless_left_out(self, variant: str) -> str:
@@ -65,8 +66,10 @@ class Split:
         return f"CASE {' '.join(which)} END" if len(which) > 1 else str(MAIN)
 
     def try_out(self, table: str, seqs: range) -> None:
-        """These try the variants: each gets theirs by chance. In the transaction that wrote them,
-        so nobody ever saw another group in their rows."""
+        """Draw a variant for each of these recipients: they try the variants.
+
+        It runs in the transaction that wrote their rows, so nobody ever sees another group there.
+        """
         with connection.cursor() as cursor:
             cursor.execute(
                 f"UPDATE {table} SET variant = {self._variant}"
@@ -75,13 +78,13 @@ class Split:
             )
 
     def _ends(self) -> list[tuple[int, int]]:
-        """Of each variant, where it ends among the parts."""
+        """For each variant: its number, and where its range ends among the WHOLE parts."""
         all_of_them = sum(self.weights)
         sums = accumulate(self.weights)
         return [(number, round(WHOLE * end / all_of_them)) for number, end in enumerate(sums)]
 
     def shares(self) -> dict[int, float]:
-        """Of everybody, 0 to 1: what is to be expected of each group. Only groups that exist."""
+        """The expected share of everybody in each group, 0 to 1. Only groups that exist."""
         rest = (1 - self.holdout / 100) * (1 - self.control / 100)
         tried = rest * self.tried / sum(self.weights)
         each = {n: tried * weight for n, weight in enumerate(self.weights)}
@@ -94,26 +97,27 @@ class Split:
 
     @property
     def left_out(self) -> float:
-        """Of everybody, how many get nothing on purpose."""
+        """The share of everybody that gets nothing on purpose."""
         shares = self.shares()
         return shares.get(CONTROL, 0.0) + shares.get(HOLDOUT, 0.0)
 
 
 def _place(seed: int, contact: str = "contact_id") -> str:
-    """Somewhere from 0 to WHOLE - 1. The sign is cut off, or a remainder could be negative."""
+    """SQL for a person's place from 0 to WHOLE - 1. The sign is cut off, or the remainder could be
+    negative."""
     return f"mod(hashint8extended({contact}, {int(seed)}) & {2**63 - 1}, {WHOLE})"
 
 
 def launched(weights: Sequence[int], *, control: int) -> dict[str, Any]:
-    """What a launch freezes of it; nothing where everybody gets the main text."""
+    """The split that a launch freezes; empty if everybody gets the main text."""
     if len(weights) == 1 and not control:
         return {}
     return {"seed": random.randrange(1, MOST_SEED), "weights": list(weights)}
 
 
 def handed_on(run: Run) -> dict[str, Any]:
-    """To the next run of its series: the same people get the same texts. The texts stay where the
-    first one keeps them."""
+    """The split for the next run of its series: the same people get the same variants. The first
+    run keeps the texts."""
     if not run.split:
         return {}
     kept = {name: run.split[name] for name in ("seed", "weights") if name in run.split}
@@ -121,7 +125,7 @@ def handed_on(run: Run) -> dict[str, Any]:
 
 
 def begun(run: Run) -> dict[str, Any]:
-    """As the freezing begins: with the holdout that the project has at this moment."""
+    """The split when the freezing begins: with the project's holdout at this moment."""
     share = holdout_of(run.project_id, run.category_kind, past_holdout=run.past_holdout)
     kept = dict(run.split)
     if not share:
@@ -131,7 +135,7 @@ def begun(run: Run) -> dict[str, Any]:
 
 
 def split_of_run(run: Run) -> Split | None:
-    """None where everybody gets the same text."""
+    """The split of a run; None if everybody gets the same text."""
     if not run.split:
         return None
     return Split(
@@ -144,7 +148,7 @@ def split_of_run(run: Run) -> Split | None:
 
 
 def groups(run: Run) -> list[int]:
-    """Those that the run has, or may have; none where it is not split."""
+    """The groups that the run has, or may have; none if it is not split."""
     found = split_of_run(run)
     if not found:
         return []
@@ -153,8 +157,8 @@ def groups(run: Run) -> list[int]:
 
 
 def holdout_of(project_id: int, category_kind: str, *, past_holdout: bool) -> int:
-    """Percent of the people who get no campaign at all. What somebody waits for, such as a receipt
-    of what they bought, is not held back from anybody."""
+    """The percentage of people in the holdout, who get no campaigns. Exempt categories ignore it:
+    a receipt that a person waits for is never held back."""
     if past_holdout or category_kind in EXEMPT:
         return 0
     percent: int = Project.objects.values_list("holdout_percent", flat=True).get(pk=project_id)
@@ -162,13 +166,13 @@ def holdout_of(project_id: int, category_kind: str, *, past_holdout: bool) -> in
 
 
 def held_out_of(project_id: int, contact: str) -> str:
-    """Whether a person of this number is in the project's holdout, in SQL."""
+    """SQL for whether the person with this id is in the project's holdout."""
     percent: int = Project.objects.values_list("holdout_percent", flat=True).get(pk=project_id)
     return f"({_place(holdout_seed(project_id), contact)} < {percent * A_PERCENT})"
 
 
 def holdout_seed(project_id: int) -> int:
-    """Of the project, for good: people must not go in and out of it."""
+    """The seed of the project's holdout. It never changes: people must not go in and out."""
     return 1_000_003 + project_id
 
 
@@ -178,7 +182,7 @@ SELECT variant, count(DISTINCT contact_id), count(*) FROM {table} GROUP BY varia
 
 
 def counted(table: str) -> dict[str, Any]:
-    """How many people and devices are in each group, once everybody is."""
+    """The number of people and devices in each group, once everybody is frozen."""
     with connection.cursor() as cursor:
         cursor.execute(COUNT.format(table=table))
         rows = cursor.fetchall()

@@ -1,7 +1,8 @@
-"""RunVariant: another text of a run, as its launch froze it. Variant A is the run's own content.
+"""RunVariant: a variant of a run's text, as its launch froze it.
 
-Nothing changes it again; a trigger refuses it. The runs of a series read those of the first,
-unless somebody changed one for them.
+Variant A is the run's own content, and has no row here. A row never changes; a trigger refuses
+updates. The runs of a series read the variants of the first run, unless a person changed one for
+them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from campaigns.runs.variants.group import LETTERS, MAIN, REST, gets_a_text, name
 
 
 class RunVariant(models.Model):
-    """What do those read who do not get the main text?"""
+    """The text of one variant of a run, other than the main text."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="variants")
     number = models.SmallIntegerField()
@@ -39,8 +40,10 @@ class RunVariant(models.Model):
 
 
 def as_launched(run: Run) -> dict[int, dict[str, Any]]:
-    """All texts of the run by number; one, where it has no variants. What they say by now:
-    `revisions.revision.texts_of`."""
+    """All texts of the run at its launch, by variant; only one if it has no variants.
+
+    `revisions.revision.texts_of` has the current texts.
+    """
     if not has_variants(run):
         return {MAIN: run.content}
     kept_at = run.split.get("texts", run.pk)
@@ -49,7 +52,7 @@ def as_launched(run: Run) -> dict[int, dict[str, Any]]:
 
 
 def keep(run: Run, texts: dict[int, dict[str, Any]]) -> None:
-    """Those beside the main one, which is the run's own content."""
+    """Store the variants beside the main text, which is the run's own content."""
     RunVariant.objects.bulk_create(
         RunVariant(run=run, number=number, content=content)
         for number, content in texts.items()
@@ -58,8 +61,11 @@ def keep(run: Run, texts: dict[int, dict[str, Any]]) -> None:
 
 
 def read_by(run: Run, group: int | None) -> int:
-    """Whose text they read. The rest of a trial has that of the variant that was chosen, and until
-    then none that leaves; whoever gets nothing has the main one, which is not sent."""
+    """The variant whose text a group gets.
+
+    The rest of a trial gets the chosen variant; until then nothing is sent to it. Groups that get
+    nothing have the main text, which is not sent.
+    """
     if group == REST:
         return run.winner or MAIN
     return group if group is not None and gets_a_text(group) else MAIN
@@ -70,7 +76,7 @@ def has_variants(run: Run) -> bool:
 
 
 def check(run: Run, number: int) -> None:
-    """Raises ValidationError, by field: the run has no such variant."""
+    """Raises ValidationError, by field, if the run has no such variant."""
     known = range(max(1, len(run.split.get("weights", ()))))
     if number not in known:
         text = _("Run %(number)d has no variant %(letter)s. Choose one of %(known)s.")
