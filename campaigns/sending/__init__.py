@@ -1,1 +1,1 @@
-"""Sends one chunk: claim, window, render, send, judge the answers, settle."""
+"""Sending one chunk: claim, window, render, send, judge the answers, settle."""

@@ -1,4 +1,4 @@
-"""InFlight: a window whose requests have left, or that only holds people to skip."""
+"""InFlight: a window whose requests have left, or that has only recipients to skip or delay."""
 
 from __future__ import annotations
 
@@ -18,42 +18,46 @@ from notifications.pacing.fcm_signals import Heard
 from notifications.tracing.tracing import NO_SPAN, Span
 
 FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble
-# What the text has no part in. Whom it skips is asked for anew where somebody changed it.
+# Reasons that do not depend on the text. Recipients skipped because of the text are tried again if
+# a person changed it.
 WHATEVER_IT_SAYS = {
     *(Reason.UNSUBSCRIBED, Reason.SUPPRESSED, Reason.DEVICE_GONE),
     *(Reason.EXPIRED, Reason.QUIET_HOURS, Reason.LOCAL_TIME, Reason.NO_ZONE),
     *(Reason.CAPPED, Reason.ONLINE, Reason.CONTROL, Reason.HOLDOUT),
 }
-NOTHING_SAID = {Verdict.ACCEPTED, Verdict.UNSENT}  # that the delivery does not say
+NOTHING_SAID = {Verdict.ACCEPTED, Verdict.UNSENT}  # nothing to keep beside the delivery
 
 
 @dataclass
 class InFlight:
-    """Whom it is about, what is decided of them, and the answers to come."""
+    """A window's recipients, what is decided for them, and the answers to come."""
 
     window: Window | None
     by_reference: dict[str, Left]
     finals: list[Final] = field(default_factory=list)
-    # Until when, and for what.
+    # Recipients that wait: until when, and the reason.
     waiting: list[tuple[Left, datetime, Reason]] = field(default_factory=list)
     outcomes: Future[list[Outcome]] | None = None
     span: Span = NO_SPAN
 
     @property
     def revision(self) -> int:
-        """Of the run's text."""
+        """The revision of the run's text that its requests have."""
         return next(iter(self.by_reference.values())).terms.revision
 
     @property
     def hangs_on_its_text(self) -> bool:
-        """Whether the text decides of anybody to whom nothing leaves."""
+        """Whether a recipient is skipped or rejected because of the text."""
         return any(final.reason not in WHATEVER_IT_SAYS for final in self.finals)
 
     def still_wanted(
         self, pushes: list[Push], opened: Opened, later: Collection[int]
     ) -> list[Push]:
-        """The pushes to people whom the window names; the others left meanwhile, or said no. Of
-        those in `later` nothing is decided."""
+        """The pushes to recipients whom the window names.
+
+        The others left or unsubscribed meanwhile, and are skipped. For those in `later` nothing is
+        decided.
+        """
         ours = []
         for push in pushes:
             left = self.by_reference[push.reference]
@@ -65,7 +69,8 @@ class InFlight:
         return ours
 
     def judge(self, outcomes: list[Outcome], claim: Claim, *, spared: Collection[str]) -> Judged:
-        """What the answers make of its people. Whoever would end for a spared reason waits on."""
+        """The outcomes and retries that follow from the answers. A recipient who would end for a
+        spared reason keeps waiting."""
         now = claim.now()
         judged = Judged([final for final in self.finals if final.reason not in spared])
         for left, until, reason in self.waiting:
@@ -80,14 +85,15 @@ class InFlight:
 
 
 def heard_in(outcomes: list[Outcome]) -> Heard:
-    """What a window's answers say of our pace, for the gate. A device's own limit says nothing.
+    """What a window's answers say about our rate, for the gate.
 
-    Nor does an answer that nobody knows: it shows neither that FCM delivers nor that it fails.
+    A device's own limit says nothing. Neither does an unexpected answer: it shows neither that FCM
+    delivers nor that it fails.
     """
     outcomes = [outcome for outcome in outcomes if outcome.reason != Reason.UNKNOWN_ANSWER]
     pushed_back = [outcome for outcome in outcomes if outcome.reason == Reason.THROTTLED]
     failing = [outcome for outcome in outcomes if outcome.verdict in FAILING]
-    # This process waits for Retry-After, but the shared gate has lost it: tell it again.
+    # This process waits for Retry-After, but the shared gate has lost it: report it again.
     shut_out = [outcome for outcome in outcomes if outcome.verdict is Verdict.UNSENT]
     return Heard(
         answered=len(outcomes) - len(pushed_back) - len(failing) - len(shut_out),

@@ -1,8 +1,9 @@
-"""What an answer makes of a recipient: a final row, another try with its due time, or nothing yet.
+"""Judge answers: decides from an answer whether a recipient is final, tried again, or still waits.
 
-Retries as Google advises: nothing is tried again within 10 s unless FCM itself names a shorter
-time, a 429 waits as long as it says, else a minute. What surely did not arrive is tried until the
-deadline; what may have is sent for at most three times, and then only a person asks for more.
+Retries follow Google's advice: nothing is tried again within 10 s unless FCM itself names a shorter
+time. A 429 waits as long as it says, else a minute. A request that surely did not arrive is tried
+until the deadline. One that may have arrived is sent at most three times; after that, only a person
+can send it again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ REFUSED = {
 }
 AGAIN = {Verdict.THROTTLED, Verdict.TRANSIENT, Verdict.UNANSWERED}
 
-MOST_BROKEN = 2  # where the connection broke after the request was written: it likely arrived
+MOST_BROKEN = 2  # requests, if the connection breaks after one was written: it likely arrived
 GIVE_UP_AFTER = timedelta(minutes=60)
 FIRST_WAIT = 10.0
 A_MINUTE = 60.0
@@ -46,7 +47,7 @@ class Final:
     detail: str = ""
     message_id: str = ""
     requested: bool = True  # a request left for it just now
-    left_before: int | None = None  # the revision of the text that did, where none left now
+    left_before: int | None = None  # if none left now: the text's revision in an earlier request
 
     @property
     def message(self) -> int | None:
@@ -70,23 +71,23 @@ class Final:
 
     @property
     def resent(self) -> bool:
-        """Whether the phone may have got two."""
+        """Whether the phone may have got two copies."""
         return self.left.copies + self.requested > 1
 
 
 @dataclass(slots=True)
 class Judged:
-    """What is to be written of a window's people."""
+    """What is to be written for a window's recipients."""
 
     finals: list[Final] = field(default_factory=list)
     retries: list[Retry] = field(default_factory=list)
-    to_retry: list[Left] = field(default_factory=list)  # whose these are
+    to_retry: list[Left] = field(default_factory=list)  # the recipients of retries after an answer
     copies: int = 0  # requests that may have arrived
-    # What FCM said without accepting it, believed or not.
+    # Answers that accepted nothing, whether or not they are believed.
     unaccepted: list[tuple[Left, Outcome]] = field(default_factory=list)
 
     def let_wait(self, left: Left, until: datetime, reason: Reason) -> None:
-        """Nothing leaves for them now: later, or never, where it is worth nothing by then."""
+        """Let a recipient wait until this time; skip them if their deadline comes first."""
         if until < left.deadline:
             self.retries.append(_at_their_time(left, until, reason))
         else:
@@ -103,29 +104,30 @@ class Judged:
 
     @property
     def people(self) -> list[Left]:
-        """All about whom something is written."""
+        """The recipients with an outcome, and those to retry after an answer."""
         return [*(final.left for final in self.finals), *self.to_retry]
 
     def accepted_since(self) -> list[datetime]:
-        """Since when the messages could leave that were accepted."""
+        """For each accepted message: when it could leave first."""
         accepted = (final.left for final in self.finals if final.status == Status.ACCEPTED)
         return [left.could_leave_at for left in accepted if left.could_leave_at]
 
 
 def may_be_sent_to(left: Left) -> bool:
-    """Under `hold`, not if a request may have arrived. A person's “send again” allows one more."""
+    """Whether another request may leave. Under `hold`, not if one may have arrived; a person's
+    “send again” allows one more."""
     holds = left.terms.on_unknown == Run.OnUnknown.HOLD and not left.released
     return left.copies < (1 if holds else MOST_COPIES)
 
 
 def interrupted(left: Left) -> Final:
-    """A worker died over it, and nobody may try again."""
+    """The unknown outcome of a recipient whose worker died, and who must not be tried again."""
     return Final(left, Status.UNKNOWN, Reason.INTERRUPTED, requested=False)
 
 
 def unsent(left: Left, problem: Unrenderable) -> Final:
-    """No request leaves for this recipient, and this is why."""
-    if left.ambiguous:  # whoever may have got it already is neither skipped nor rejected
+    """The outcome of a recipient for whom no request leaves, because of this problem."""
+    if left.ambiguous:  # a person who may have got it already is neither skipped nor rejected
         final = _unknown(left, problem.reason, problem.kept)
         final.requested = False
         return final
@@ -134,7 +136,7 @@ def unsent(left: Left, problem: Unrenderable) -> Final:
 
 
 def _at_their_time(left: Left, at: datetime, reason: Reason) -> Retry:
-    """Not a try: as many are left as before, and none was made until then."""
+    """A retry for a recipient who waits for their time. It does not count as a try."""
     return Retry(
         seq=left.seq,
         tries=left.tries,
@@ -147,7 +149,7 @@ def _at_their_time(left: Left, at: datetime, reason: Reason) -> Retry:
 
 
 def judge(left: Left, outcome: Outcome, now: datetime) -> Final | Retry | None:
-    """None means that the recipient just stays waiting."""
+    """The outcome or the retry that follows from an answer; None: the recipient keeps waiting."""
     if outcome.verdict is Verdict.ACCEPTED:
         return Final(left, Status.ACCEPTED, message_id=outcome.message_id)
     if outcome.verdict in REFUSED:
@@ -182,7 +184,7 @@ def _again(left: Left, outcome: Outcome, now: datetime) -> Final | Retry:
 def _is_hopeless(left: Left, outcome: Outcome, copies: int, tried_for: timedelta) -> bool:
     if outcome.arrived is Arrived.MAYBE:
         return copies >= (MOST_BROKEN if outcome.verdict is Verdict.UNANSWERED else MOST_COPIES)
-    if outcome.reason == Reason.UNKNOWN_ANSWER:  # asked for once more, late, and then believed
+    if outcome.reason == Reason.UNKNOWN_ANSWER:  # tried once more, late, and then believed
         return left.tries >= 1
     limited = outcome.reason == Reason.DEVICE_THROTTLED and (outcome.retry_after or 0.0) <= A_MINUTE
     return limited and tried_for > GIVE_UP_AFTER
@@ -197,21 +199,23 @@ def _given_up(left: Left, outcome: Outcome, copies: int, *, expired: bool) -> Fi
 
 
 def _unknown(left: Left, reason: str, detail: str) -> Final:
-    """The reason always says why nobody knows; what ended the tries later becomes the detail."""
+    """An unknown outcome. Its reason says why it is unknown; a later reason that ended the tries
+    becomes the detail."""
     if reason not in NOBODY_KNOWS:
         reason, detail = Reason.UNANSWERED, f"at last: {reason}"
     return Final(left, Status.UNKNOWN, reason, detail)
 
 
 def _wait(tries: int, outcome: Outcome) -> timedelta:
-    """Until the next try: FCM's own word if it gave one, else doubling from 10 s.
+    """The wait until the next try: FCM's Retry-After if it gave one, else doubling from 10 s.
 
-    Its word too must grow with the tries: “Retry-After: 0” would be tried again without end.
+    The wait with Retry-After grows with the tries, too: “Retry-After: 0” would be tried again
+    without end.
     """
     first = A_MINUTE if outcome.reason in ONE_DEVICE else FIRST_WAIT
     if outcome.retry_after is not None and outcome.reason not in ONE_DEVICE:
         first = 1.0
-    # Without a network it is not this address that fails, and the gate lets few tries through.
+    # Without a network, this address is not at fault, and the gate lets few tries through.
     longest = A_MINUTE if outcome.reason == Reason.UNREACHABLE else LONGEST_WAIT
     seconds = max(outcome.retry_after or 0.0, min(first * 2.0 ** min(tries, 20), longest))
     return timedelta(seconds=seconds + random.uniform(0.0, min(seconds / 4, A_MINUTE)))

@@ -1,4 +1,4 @@
-"""Who of a chunk has no outcome yet: read once per claim, joined with the person and the device."""
+"""Left: a chunk's recipients without an outcome, read once per claim with person and device."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Left:
     # Requests that may have arrived. After a person's “send again” it starts at MOST_COPIES - 1, so
     # that one request is left.
     copies: int
-    out: str  # why nothing leaves for them just now; empty: something may
-    released: bool = False  # by a person, though ambiguous
-    in_windows: int = 0  # of these, those in dead workers' windows: the next claim counts them anew
-    message: int | None = None  # the number of what it is of, in a run of messages
-    group: int | None = None  # whose text it is, in a run that has several
-    why: str = ""  # they are out: the detail
-    best_hour: int | None = None  # of the person's day, in a run that goes by it
+    out: str  # the reason why nothing may be sent to them just now; empty: it may
+    released: bool = False  # a person chose “send again”, though the outcome is ambiguous
+    in_windows: int = 0  # those of `copies` in dead workers' windows: each claim counts them anew
+    message: int | None = None  # the number of its message, in a run of messages
+    group: int | None = None  # the group that decides its text, in a run with variants
+    why: str = ""  # the detail of `out`
+    best_hour: int | None = None  # the hour of the person's day, in a run that uses best hours
 
     @property
     def ambiguous(self) -> bool:
@@ -56,39 +56,42 @@ class Left:
 
     @property
     def could_leave_at(self) -> datetime | None:
-        """A message's: when it was due, or they woke."""
+        """When a message could leave first: when it was due, or the quiet hours ended."""
         due, woke = self.terms.due, None if self.tries else self.first_tried_at
         return max(due, woke) if due and woke else due
 
     @property
     def its_hour(self) -> datetime | None:
-        """Of a run that goes by each reader's clock: when it is theirs."""
+        """When a run in local time is due for this person; None: it is not in local time, or it
+        never is due."""
         local = self.terms.local_time
         return local.of(self.reader.timezone, self.best_hour) if local else None
 
     @property
     def deadline(self) -> datetime:
-        """Nothing is worth sending to them after it."""
+        """The time after which nothing is sent to them."""
         since = self.its_hour
         expires_after = timedelta(seconds=self.terms.ttl_seconds)
         return since + expires_after if since else self.terms.deadline
 
     def seconds_left(self, now: datetime) -> int:
-        """How long a push is still worth showing; every attempt asks anew."""
+        """The rest of the time to live in seconds; every attempt computes it again."""
         age = now - (self.its_hour or self.terms.since or now)
         return max(0, self.terms.ttl_seconds - int(age.total_seconds()))
 
     def waits_until(self, now: datetime) -> tuple[datetime, Reason] | None:
-        """When their phone may ring, and what they wait for; None: it may ring now."""
+        """When their phone may ring, and the reason of the wait; None: it may ring now."""
         its_hour = max(self.its_hour or now, now)
         if wakes_at := self._asleep_until(its_hour):
             return wakes_at, Reason.QUIET_HOURS
         return (its_hour, Reason.LOCAL_TIME) if its_hour > now else None
 
     def missed(self, went_on_late_at: datetime | None) -> bool:
-        """Whether a pause lasted until it was too late for them: one longer than the lateness, so
-        it does not matter when it began. A slow rate costs nobody anything; who was sent to again
-        since is late on purpose."""
+        """Whether a pause lasted until it was too late for them.
+
+        Only a pause longer than the lateness counts, so its start does not matter. A slow rate is
+        no reason to skip anybody. A person who is sent to again is late on purpose.
+        """
         local, its_hour = self.terms.local_time, self.its_hour
         if not (local and its_hour and went_on_late_at) or self.released:
             return False
@@ -102,7 +105,8 @@ class Left:
         return quiet.asleep_until(self.reader.timezone, now) if quiet else None
 
 
-# Without an outcome, and not on a platform that is held back (but a vanished device is settled).
+# Recipients without an outcome. Combined with HELD, it leaves out platforms that are held back; a
+# recipient whose device is gone is settled all the same.
 UNSETTLED = """
 FROM campaigns_recipient r
 LEFT JOIN campaigns_retry t ON t.run_id = r.run_id AND t.seq = r.seq
@@ -113,7 +117,7 @@ WHERE r.run_id = %(run)s AND r.seq BETWEEN %(first)s AND %(last)s
 """
 HELD = "COALESCE(d.platform = ANY(%(held)s), FALSE)"
 
-# Who waits by a clock that is theirs no more.
+# Recipients who wait by the clock of a time zone that they have left.
 TRAVELLED = (
     "(%(by_clock)s AND t.reason IN ('local_time', 'quiet_hours')"
     " AND c.timezone IS DISTINCT FROM r.timezone)"
@@ -164,7 +168,7 @@ def to_send(caps: Caps | None, kept: bool, foreseen: bool) -> str:
 
 
 def left_to_send(claim: Claim) -> list[Left]:
-    """Everybody of the chunk who may be tried now."""
+    """The recipients of the chunk who may be tried now."""
     claim.unseen_since = claim.now() - counted.UNSEEN_FOR
     foreseen, values = kept_for_others(claim), place_of(claim)
     if foreseen:
@@ -195,7 +199,7 @@ def _read(claim: Claim, asked: str, values: dict[str, Any]) -> list[Any]:
 
 
 def _out_by_the_clock(left: Left, run: Run) -> str:
-    """Why they get nothing of a run that goes by each reader's clock; empty: they do."""
+    """Why they get nothing of a run in local time; empty: they get it."""
     local = left.terms.local_time
     if local is None:
         return ""
@@ -207,8 +211,8 @@ def _out_by_the_clock(left: Left, run: Run) -> str:
 
 @contextmanager
 def _alone(chunk: Chunk) -> Iterator[None]:
-    """For a thousand rows a second process costs more to start than it saves: 15 ms against 8. For
-    a few, PostgreSQL does not think of it."""
+    """Read without parallel workers: for a thousand rows, starting one costs more than it saves,
+    15 ms against 8. For a few rows, PostgreSQL uses none anyway."""
     if chunk.size <= WINDOW:
         yield
         return
@@ -218,7 +222,7 @@ def _alone(chunk: Chunk) -> Iterator[None]:
 
 
 def place_of(claim: Claim) -> dict[str, Any]:
-    """What the statements about its recipients ask for."""
+    """The parameters of the statements about the chunk's recipients."""
     chunk = claim.chunk
     return {
         "run": chunk.run_id,

@@ -1,4 +1,4 @@
-"""A platform's key: what FCM refuses for want of it is held back, and everything else goes on."""
+"""Platform keys: holds a platform back if Firebase lacks its key; other platforms go on."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ REFUSED_SO_OFTEN = 10
 def refused(
     by_reference: Mapping[str, Left], outcomes: Iterable[Outcome], in_a_row: Counter[str]
 ) -> Counter[str]:
-    """Platforms of which FCM refuses everything for want of a key, and how often in a row.
+    """Platforms for which FCM refuses everything because a key is missing, and how often in a row.
 
-    `in_a_row` counts refusals over windows: of a small platform, each window has few.
+    `in_a_row` counts refusals over several windows: each has few recipients of a small platform.
     """
     accepted, refusals = Counter[str](), Counter[str]()
     for outcome in outcomes:
@@ -33,10 +33,10 @@ def refused(
 
 
 def is_missing(run: Run, platform: str, refused: Counter[str]) -> bool:
-    """Whether it is the key: refused so often, or nothing of the platform accepted yet.
+    """Whether the key is missing: FCM refused often, or has accepted nothing of the platform yet.
 
-    Else it is one odd device (a test build, another app); so it is after a resume, when a person
-    says that the key is there.
+    Otherwise one device is at fault (a test build, another app). After a resume, a person says that
+    the key is there: then only many refusals count.
     """
     if refused[platform] >= REFUSED_SO_OFTEN:
         return True

@@ -1,7 +1,7 @@
-"""A worker's rows: what it asks of PostgreSQL while it is at a chunk, and what it writes there.
+"""Rows: what a worker reads and writes in PostgreSQL while it sends a chunk.
 
-Only the windows and the lease have another way (`Claim`), because nothing may start without them;
-and settling is patient by itself, because it must know whether an earlier try was committed.
+Only two things go another way. Windows and the lease are in `Claim`, because nothing may start
+without them. Settling retries by itself, because it must know whether an earlier try was committed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from notifications.postgres.outage import all_patiently
 
 @all_patiently
 class Rows:
-    """While PostgreSQL is in trouble, each of these is done again for a minute.
+    """The database operations of a worker, each tried again for a minute during an outage.
 
-    So each is a whole transaction, or several, and right to do twice. A short loss of PostgreSQL
-    must cost no doorbell, and no answer in hand: what is dropped would be sent for again.
+    So each is one or more whole transactions, and may run twice. A short outage of PostgreSQL must
+    cost no task and no answer: a dropped answer would make us send its message again.
     """
 
     def __init__(self, granted: Claim) -> None:
@@ -63,7 +63,7 @@ class Rows:
         return newer_devices.find(self._run.pk, gone)
 
     def terms(self) -> Mapping[int | None, Terms]:
-        """Of a campaign's run, by the group of the recipient."""
+        """The terms of a campaign's run, by the recipient's group."""
         return terms.of_run(self._run)
 
     def is_too_dear(self, chosen: Left) -> bool:
@@ -75,8 +75,8 @@ class Rows:
         return breakers.judge_window(self._claim, flight.by_reference, outcomes, flight.finals)
 
     def hold_back(self, refused: Counter[str]) -> set[str]:
-        """Hold back the platforms whose key Firebase lacks, and say which. Messages do not wait for
-        it: each is refused by itself."""
+        """Hold back the platforms whose key Firebase lacks, and return them. Messages do not wait
+        for the key: each is refused by itself."""
         if self._run.kind == Run.Kind.MESSAGES:
             return set()
         held = {name for name in refused if platform_keys.is_missing(self._run, name, refused)}
@@ -90,9 +90,9 @@ class Rows:
         settling.retire_dead(self._run, window, flight.by_reference, believed)
 
     def pause(self, cause: Cause, detail: Detail | str) -> None:
-        """Pause the run for a person. Somebody else may have paused it first; that is as good."""
+        """Pause the run for a person's decision. If it was paused already, that is enough."""
         with suppress(Run.InvalidMove):
-            # Of our epoch only: a late answer must not pause what was fixed and resumed since.
+            # Only in our epoch: a late answer must not pause a run that was fixed and resumed.
             run = Run.driven.get(pk=self._run.pk)
             run.pause(cause, detail, epoch=self._run.epoch)
 
@@ -109,8 +109,11 @@ class Rows:
 
 
 def whom(claim: Claim) -> list[Left]:
-    """Who is tried now. Those over whom workers died too often (once, under `hold`) are unknown;
-    those who sleep, or whose hour is to come, are left until then."""
+    """The recipients to try now.
+
+    If workers died over a recipient too often (once, under `hold`), the outcome is unknown. People
+    in quiet hours, or whose local time is to come, wait until then.
+    """
     everybody = left_to_send(claim)
     presence.look(everybody)
     judged = Judged([interrupted(left) for left in everybody if not may_be_sent_to(left)])
@@ -121,11 +124,14 @@ def whom(claim: Claim) -> list[Left]:
 
 
 def _awake(people: list[Left], now: datetime, judged: Judged) -> list[Left]:
-    """Whose phones may ring now. For the others no window is opened and no quota is spent; whoever
-    gets nothing anyway, or too late, is told so as ever."""
+    """The recipients whose phones may ring now.
+
+    For the others no window is opened and no quota is spent. Recipients who get nothing anyway, or
+    for whom it is too late, stay in: they are skipped as usual.
+    """
     awake = []
     for left in people:
-        # Who has had enough may get it all the same, once they wake.
+        # A person who reached a cap may still get it when their quiet hours end.
         gets_it = left.out in ("", Reason.CAPPED) and left.seconds_left(now)
         if gets_it and (waits := left.waits_until(now)):
             judged.let_wait(left, *waits)

@@ -1,9 +1,9 @@
-"""One chunk from claim to hand-back: claim → window → render → gateway → settle.
+"""Sending: takes one chunk from claim to hand-back: claim → window → render → gateway → settle.
 
-While one window is in flight the one before is committed and the next one rendered, so the sockets
-never idle at a window's end. Database and rendering here, in the task's thread; requests in the
-loop's. If the process dies: windows left open name whose outcome is ambiguous (at most WINDOW ×
-IN_FLIGHT people), and the next claim treats them by the run's policy.
+While one window is in flight, the previous one is committed and the next one rendered, so sockets
+are never idle at a window's end. The task's thread does database work and rendering; the event
+loop's thread sends requests. If the process dies: windows left open name the people whose outcome
+is ambiguous (at most WINDOW × IN_FLIGHT), and the next claim treats them by the run's policy.
 """
 
 from __future__ import annotations
@@ -43,31 +43,31 @@ from notifications.requests.log_context import working_on
 from notifications.tracing import tracing
 
 SUSPECTS = 20  # window size for messages whose window was open when a worker died
-TRIAL = 100  # until FCM has accepted one: a wrong key or text must not cost a whole wave
-# Well within the lease: a process that is stopped and goes on must find its permit over.
+TRIAL = 100  # window size until FCM accepts one: a wrong key or text must not cost a whole wave
+# Well within the lease: a process that is suspended and goes on must find its permit expired.
 START_SECONDS = 0.4 * settings.LEASE_SECONDS
 BUDGET_SECONDS = 90.0  # then the chunk goes back to the queue, well before Celery's own limit
-LOOK_EVERY = 0.5  # at the run's state and our lease, so that a pause bites within 2 s
-MOST_REST = 5.0  # waited at the gate for one chunk; then this worker is free for others
-URGENT_REST = 0.5  # of single messages: other projects' wait for this worker
+LOOK_EVERY = 0.5  # checks of the run's state and our lease, so that a pause takes effect in 2 s
+MOST_REST = 5.0  # the longest wait at the gate for one chunk; then this worker takes other work
+URGENT_REST = 0.5  # the same for single messages: those of other projects wait for this worker
 BLOCKED_SECONDS = 30.0  # until messages are tried again whose project FCM refuses
-WORTH_WAITING = 5.0  # for a closed gate; longer, and the worker is free for others meanwhile
+WORTH_WAITING = 5.0  # a gate closed for longer: the worker takes other work meanwhile
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
 def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) -> dict[str, int]:
-    """Send one chunk as far as it may go; return what this call settled, by status."""
+    """Send one chunk as far as the run allows; return how many recipients it settled, by status."""
     hit("before_claim")
-    # A doorbell is heard once: it must outlast a restart of PostgreSQL.
+    # A task is delivered once: it must outlast a restart of PostgreSQL.
     granted = patiently(lambda: claim(run_id, number, epoch, task_id=task_id))
     hit("after_claim")
     return send_claimed(granted) if granted else {}
 
 
 def send_claimed(granted: Claim) -> dict[str, int]:
-    """Send a chunk that is ours."""
+    """Send a claimed chunk. Returns how many recipients it settled, by status."""
     at: dict[str, Any] = {
         "project": granted.run.project.slug,
         "run": granted.run.pk,
@@ -85,7 +85,7 @@ def lane_of(granted: Claim) -> str:
 
 
 class Sending:
-    """A claim at work."""
+    """One worker's sending of a claimed chunk."""
 
     def __init__(self, granted: Claim) -> None:
         self.claim = granted
@@ -127,10 +127,10 @@ class Sending:
             while (self.left and not self.permit.withdrawn) or self.in_flight:
                 self._fill()
                 self._settle_oldest()
-            self.gate.take(0, self.heard)  # the last window's answers are news to everybody else
+            self.gate.take(0, self.heard)  # report the last window's answers to the shared gate
             self.rows.part(self.opens_at)
         finally:
-            # Fenced, a dead database, a time limit: whatever ended us, nothing more may start.
+            # Fenced, a dead database, a time limit: whatever ended this, nothing more may start.
             self.permit.withdraw()
             for window in self.in_flight:
                 if window.outcomes:
@@ -141,7 +141,8 @@ class Sending:
     # --- Out -------------------------------------------------------------------------------------
 
     def _fill(self) -> None:
-        # Counted by people: a slow pace comes in small windows, and answers may take a second.
+        # Limited by people, not windows: a slow rate gives small windows, and answers may take a
+        # second.
         while self.left and self._sent_to() <= self._most_in_flight() and not self.permit.withdrawn:
             grant = self._ask(min(self._window(), len(self.left)))
             if grant.is_trial:
@@ -158,8 +159,11 @@ class Sending:
             self._renew_when_due()
 
     def _next(self, most: int) -> list[Left]:
-        """Who goes into the next window. Within caps, one message to the same person, as a window
-        counts all of its own at once: the others see it counted."""
+        """The recipients of the next window.
+
+        With frequency caps, a window has at most one message to a person, because it counts all its
+        people at once. Further messages go into later windows, which see the first one counted.
+        """
         people = [self.left.popleft() for _ in range(most)]
         if self.claim.caps is None:
             return people
@@ -169,16 +173,22 @@ class Sending:
         return [left for left in people if left.message == first[left.contact_id]]
 
     def _suspects_last(self, people: list[Left]) -> list[Left]:
-        """Put messages whose worker died while their window was open after the others: one of them
-        may crash workers. A campaign has the same text in every window, so its order stays."""
+        """Move messages whose worker died while their window was open behind the others.
+
+        One of them may crash workers. A campaign has the same text in every window, so its order
+        stays.
+        """
         if self.run.kind == Run.Kind.MESSAGES:
             people.sort(key=lambda left: left.in_windows)  # stable
         return people
 
     def _window(self) -> int:
-        """How many recipients go into the next window. Messages whose worker died while their
-        window was open go in small windows, and alone after a second death. So one message that
-        crashes workers does not use up the attempts of the others."""
+        """The size of the next window.
+
+        Messages whose worker died while their window was open go in small windows, and alone after
+        a second death. So one message that crashes workers does not use up the attempts of the
+        others.
+        """
         most = WINDOW if self.proven else TRIAL
         if self.run.kind != Run.Kind.MESSAGES or not self.claim.chunk.lapses or not self.left:
             return most
@@ -187,16 +197,16 @@ class Sending:
         return sum(left.in_windows == deaths for left in islice(self.left, most))
 
     def _most_in_flight(self) -> int:
-        """How many answers may be outstanding when another window opens. After a worker died, none:
-        a message that crashes workers then takes few others with it."""
+        """How many answers may be outstanding when another window opens. None after a worker died:
+        then a message that crashes workers takes few others with it."""
         return WINDOW * (IN_FLIGHT - 1) if self.proven and not self.claim.chunk.lapses else 0
 
     def _sent_to(self) -> int:
-        """How many people's answers are still to come."""
+        """How many recipients wait for their answers."""
         return sum(len(flight.by_reference) for flight in self.in_flight)
 
     def _ask(self, wanted: int) -> gate.Grant:
-        """Tell the gate what came back, and ask for as many."""
+        """Report the latest answers to the gate, and ask for this many requests."""
         if self._too_late():  # no request leaves: they are all skipped
             return gate.Grant(wanted, 0.0, gate.Limit.REST)
         heard, self.heard = self.heard, Heard()
@@ -209,8 +219,9 @@ class Sending:
         return not any(left.seconds_left(now) for left in self.left)
 
     def _try_one(self) -> None:
-        """Is FCM back? Ask with somebody on whom few requests were spent. The gate hears the answer
-        with our next question.
+        """Find out whether FCM works again, with a recipient on whom few requests were spent.
+
+        The gate gets the answer with our next request.
         """
         chosen = trying.somebody(self.left)
         if self.rows.is_too_dear(chosen):
@@ -221,7 +232,7 @@ class Sending:
             self._settle_oldest()
 
     def _rest(self, grant: gate.Grant) -> None:
-        """Wait for the gate, but not so long that nobody else gets this worker."""
+        """Wait for the gate, but not so long that other work cannot get this worker."""
         seconds = min(grant.wait, LOOK_EVERY)
         time.sleep(seconds)
         self.measured.gate(grant, seconds)
@@ -230,7 +241,8 @@ class Sending:
             self.permit.withdraw()
 
     def _gate_is_open(self) -> bool:
-        """Asked before a chunk's people are read for nothing."""
+        """Whether the gate lets requests through soon. If not, the chunk's people need not be
+        read."""
         grant = self._ask(0)
         if grant.wait > WORTH_WAITING:
             self.measured.gate(grant, 0.0)
@@ -238,15 +250,18 @@ class Sending:
         return not self.permit.withdrawn
 
     def _come_back_in(self, seconds: float) -> None:
-        """No later than the deadline: then the people are skipped, whatever the gate says."""
+        """Stop, and let the chunk come back in this time; at the deadline at the latest: then its
+        people are skipped, whatever the gate says."""
         opens_at = self.claim.now() + timedelta(seconds=seconds)
         first = min((left.deadline for left in self.left), default=self.run.deadline)
         self.opens_at = min(opens_at, first)
         self.permit.withdraw()
 
     def _open(self, people: list[Left]) -> None:
-        """Render, write the intent, let the requests go. In this order:
-        a request that left before its window was committed would be nobody's after a crash."""
+        """Render, commit the window, send the requests; in this order.
+
+        If a request left before its window was committed, nothing would record it after a crash.
+        """
         now = self.claim.now()
         flight = InFlight(None, {left.reader.reference: left for left in people})
         flight.span = tracing.span("window", people=len(people))
@@ -273,14 +288,17 @@ class Sending:
         self.in_flight.append(flight)
 
     def _moved(self, opened: Opened) -> Collection[int]:
-        """Whose app registered another address since they were read: nothing is written of them,
-        and the next claim of the chunk sends there."""
+        """The recipients whose app registered another address since they were read. Nothing is
+        written for them, and the next claim of the chunk sends to the new address."""
         gone = [seq for seq, (why, _) in opened.out.items() if why == Reason.DEVICE_GONE]
         return self.rows.newer_devices(gone) if gone else ()
 
     def _read_anew(self, revision: int, people: list[Left]) -> None:
-        """Somebody changed the text: it is for all who are left, and for these, of whom nothing was
-        written. What is in flight says what it said. FCM has yet to take this one."""
+        """Use a changed text for all recipients who are left, and for these, for whom nothing was
+        written.
+
+        Requests in flight keep the earlier text. FCM has not accepted the new one yet.
+        """
         self.left.extendleft(reversed(people))
         self.run.revision = revision
         its_terms = self.rows.terms()
@@ -314,9 +332,9 @@ class Sending:
                 self._settle(flight)
 
     def _settle(self, flight: InFlight) -> None:
-        """Write what a window's answers make of its people.
+        """Write the outcomes of a window from its answers.
 
-        An answer that says that we are at fault ends nobody's waiting: it pauses the run.
+        An answer that shows that we are at fault settles no recipient: it pauses the run.
         """
         hit("mid_send")
         outcomes = self._outcomes(flight)
@@ -355,13 +373,13 @@ class Sending:
         return [Reason.PLATFORM_KEY]
 
     def _outcomes(self, flight: InFlight) -> list[Outcome]:
-        """Wait for the window's answers, looking at the run and our lease meanwhile."""
+        """Wait for the window's answers, and check the run and renew our lease meanwhile."""
         while flight.outcomes:
             try:
                 return flight.outcomes.result(timeout=LOOK_EVERY)
             except NotYet:
                 if flight.outcomes.done() and flight.outcomes.exception() is not None:
-                    raise  # the gateway's own, not our waiting
+                    raise  # the gateway's own timeout, not the one of our waiting
                 self._renew_when_due()
             except BadCredentials as error:  # raised before the first request left
                 self._pause_without_key(error)
@@ -375,9 +393,9 @@ class Sending:
             self._if_wanted(lambda: self.claim.renew() or None)
 
     def _if_wanted(self, prolong: Callable[[], T | None]) -> T | None:
-        """Prolong lease and permit if the run still wants it, else None. Raises Fenced.
+        """Prolong lease and permit if the run still wants it, else return None. Raises Fenced.
 
-        Without PostgreSQL nothing new may start, but what is in flight is waited for.
+        Without PostgreSQL nothing new may start, but answers in flight are waited for.
         """
         self.looked_at = time.monotonic()  # before we ask: the lease must outlast the permit
         granted = at_once(prolong)
@@ -395,7 +413,8 @@ class Sending:
         self._pause(Cause.BAD_CREDENTIALS, str(error))
 
     def _pause(self, cause: Cause, detail: Detail | str) -> None:
-        """A day's messages do not wait for a person: they are tried again until their deadlines."""
+        """Pause the run. A day's messages are not paused: they are tried again until their
+        deadlines."""
         if self.run.kind == Run.Kind.MESSAGES:
             if self.rows.block(cause, detail):
                 log.error("run=%s no message leaves: %s %s", self.run.pk, cause, detail)

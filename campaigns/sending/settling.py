@@ -1,8 +1,8 @@
-"""Settling: writing what became of a window.
+"""Settling: writes the outcomes of a window.
 
-One transaction: the fence is checked, the deliveries are appended by COPY, the retries and the
-chunk's sums are moved, and what FCM said without accepting is kept, if it did. All of it, or
-nothing; dead devices are retired right after.
+One transaction checks the fence, appends the deliveries by COPY, updates the retries and the
+chunk's sums, and keeps the answers that accepted nothing, if any. All of it or nothing is written;
+dead devices are retired right after.
 """
 
 from __future__ import annotations
@@ -34,13 +34,16 @@ from notifications.postgres.outage import patiently
 
 
 def settle(claim: Claim, window: Window | None, judged: Judged) -> Counter[str]:
-    """Write what became of a window. Raises Fenced, and writes nothing, when the chunk was lost.
+    """Write the outcomes of a window; return how many, by status.
 
-    If the process dies before the commit, the window stays open and its recipients are ambiguous.
+    Raises Fenced, and writes nothing, if the chunk was lost.
+
+    If the process dies before the commit: the window stays open and its recipients are ambiguous.
     """
     write = partial(_write, claim, window, judged, claim.now())
     patiently(_once(claim, window, judged.finals, write))
-    # What this worker saw, for the breakers. A write that is tried again must not count it twice.
+    # What this worker saw, for the breakers. It is outside the write: a repeated write must not
+    # count it twice.
     claim.chunk.reasons = dict(_reasons(judged.finals) + Counter(claim.chunk.reasons))
     by_status = Counter(final.status.value for final in judged.finals)
     claim.chunk.accepted += by_status[Delivery.Status.ACCEPTED]
@@ -56,7 +59,7 @@ def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -
         _reschedule(claim, judged)
         if claim.caps:
             _give_back(claim, judged.finals)
-        if not claim.run.is_rehearsal:  # they would be told as what happened to a person
+        if not claim.run.is_rehearsal:  # else a person's history would show them
             _keep_answers(claim, judged.unaccepted, moment)
         if claim.run.inbox:
             of_runs.keep(claim, judged.people)
@@ -66,17 +69,18 @@ def _write(claim: Claim, window: Window | None, judged: Judged, now: datetime) -
 def _once(
     claim: Claim, window: Window | None, finals: list[Final], write: Callable[[], None]
 ) -> Callable[[], None]:
-    """Answers in hand are worth waiting for PostgreSQL: dropped, they would be sent for again.
+    """A write that may be tried again, and takes effect once.
 
-    The lease is renewed meanwhile, if it can be: a full disk may take no deliveries, and still let
-    others take the chunk from us. If they did, the fence refuses us.
+    Answers are worth waiting for PostgreSQL: if they are dropped, the messages are sent again. Each
+    new try renews the lease, if possible: with a full disk, PostgreSQL may take no deliveries, and
+    still let other workers take the chunk. If one did, the fence refuses us.
     """
     tried = False
 
     def write_if_new() -> None:
         nonlocal tried
         if tried and _written(claim, window, finals):
-            return  # the commit had taken; only its answer was lost
+            return  # the commit succeeded; only its answer was lost
         if tried:
             claim.renew()
         tried = True
@@ -96,7 +100,8 @@ def _written(claim: Claim, window: Window | None, finals: list[Final]) -> bool:
 def retire_dead(
     run: Run, window: Window, by_reference: Mapping[str, Left], outcomes: list[Outcome]
 ) -> None:
-    """After the deliveries are safe: a device whose row is locked by another must not cost them."""
+    """Retire devices that FCM calls dead. It runs after the deliveries are committed: a locked
+    device row must not cost them."""
     for reason in DEAD:
         ids = [by_reference[o.reference].device_id for o in outcomes if o.reason == reason]
         sent_at, now = window.opened_at, timezone.now()
@@ -104,7 +109,7 @@ def retire_dead(
             device.retire(ids, reason=reason, by=run.reference, sent_at=sent_at, now=now)
 
 
-# By the windows: whoever opened them, of whatever release, wrote there what it sent.
+# Read from the windows: each worker, of any release, wrote the revision that it sent there.
 LEFT_BEFORE = """
 SELECT one.seq, max(w.revision) FROM unnest(%(seqs)s::int[]) AS one (seq)
 JOIN campaigns_window w ON w.chunk_id = %(chunk)s AND one.seq = ANY(w.seqs)
@@ -113,7 +118,8 @@ GROUP BY one.seq
 
 
 def _tell_what_left_before(claim: Claim, finals: list[Final]) -> None:
-    """Whoever may have got it, and gets nothing now, may have an older text."""
+    """Set the revision of recipients who get nothing now but may have got an earlier request: that
+    one may have had an older text."""
     if claim.run.revision == FIRST:
         return
     doubtful = {one.left.seq: one for one in finals if one.left.copies and not one.requested}
@@ -125,7 +131,8 @@ def _tell_what_left_before(claim: Claim, finals: list[Final]) -> None:
 
 
 def _added(sums: str) -> str:
-    """To what stands there: a person may have decided on some of them meanwhile."""
+    """SQL that adds new counts to the column's counts, which a person's decision may have changed
+    meanwhile."""
     return f"""CASE WHEN %({sums})s = '{{}}'::jsonb THEN {sums} ELSE (
             SELECT jsonb_object_agg(name, times) FROM (
                 SELECT name, sum(count::int) AS times FROM (
@@ -158,9 +165,10 @@ SELECT count(*), least(%(now)s, statement_timestamp()) FROM added
 
 
 def _add_up(claim: Claim, window: Window | None, judged: Judged, now: datetime) -> datetime:
-    """First in the transaction: it checks the fence and locks the chunk until the commit.
+    """Add outcomes to the chunk's sums; return the moment of the outcomes. Raises Fenced.
 
-    The moment is PostgreSQL's when our own clock is ahead of it.
+    It comes first in the transaction: it checks the fence and locks the chunk until the commit. The
+    moment is PostgreSQL's if our own clock is ahead of it.
     """
     by_status = Counter(final.status.value for final in judged.finals)
     values: dict[str, Any] = {status: by_status[status] for status in Delivery.Status.values}
@@ -181,7 +189,7 @@ def _reasons(finals: list[Final]) -> Counter[str]:
 
 
 def _revisions(claim: Claim, finals: list[Final]) -> Counter[str]:
-    """Nothing of the first: see `revisions/shares.py`."""
+    """Count outcomes by revision and status, without the first one: see `revisions/shares.py`."""
     if claim.run.revision == FIRST:
         return Counter()
     later = (final for final in finals if final.revision > FIRST)
@@ -199,7 +207,8 @@ def _append(claim: Claim, finals: list[Final], now: datetime) -> None:
     if not finals:
         return
     run_id, attempt, moment = claim.run.pk, claim.chunk.attempt, now.isoformat()
-    # COPY is psycopg's own: without the wrapper its errors are not Django's, and nobody is patient.
+    # COPY is psycopg's own: without the wrapper, its errors are not Django's, and would not be
+    # retried.
     with (
         connection.wrap_database_errors,
         connection.cursor() as cursor,
@@ -209,7 +218,7 @@ def _append(claim: Claim, finals: list[Final], now: datetime) -> None:
 
 
 def _line(final: Final, run_id: int, attempt: int, moment: str) -> str:
-    """In COPY's own text: so many values through psycopg took three times as long."""
+    """A row in COPY's text format: passing the values through psycopg took three times as long."""
     left, resent = final.left, "t" if final.resent else "f"
     status, reason = final.status.value, final.reason or ""
     detail, name = _escaped(final.detail), _escaped(final.message_id)
@@ -219,7 +228,7 @@ def _line(final: Final, run_id: int, attempt: int, moment: str) -> str:
     )
 
 
-# What ends a value or a row there, or begins an escape.
+# Characters that end a value or a row in COPY's text format, or begin an escape.
 ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
@@ -228,7 +237,7 @@ def _escaped(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """PostgreSQL keeps no NUL, and FCM may say anything."""
+    """Shorten a text of FCM and remove NUL characters, which PostgreSQL cannot store."""
     return text[:200].replace("\x00", "")
 
 
@@ -250,15 +259,15 @@ SURELY_NOT = (Delivery.Status.REJECTED, Delivery.Status.SKIPPED)
 
 
 def _give_back(claim: Claim, finals: list[Final]) -> None:
-    """Their phones did not ring: it does not count."""
+    """Remove recipients whose phones surely did not ring from the counts of frequency caps."""
     silent = [final.left for final in finals if final.status in SURELY_NOT]
     counted.give_back(claim.run.pk, [(left.contact_id, left.seq) for left in silent])
     if claim.run.precedence != Run.Precedence.LOW:
         reserved_places.give_back(claim.run.pk, [left.contact_id for left in silent])
 
 
-# One answer a claim: nobody has more than there were claims, so early ones need no counting. None
-# of whom is erased meanwhile: what FCM says of them is theirs.
+# A recipient gets at most one answer for each claim, so the first claims need not count. It skips
+# people who were erased meanwhile: FCM's answers about them are their personal data.
 KEEP_ANSWERS = """
 INSERT INTO campaigns_answer (run_id, seq, attempt, contact_id, at, http, code, verdict, reason,
     may_have_arrived, detail)
@@ -276,7 +285,7 @@ AND (%(attempt)s <= %(most)s OR %(most)s > (
 
 
 def _keep_answers(claim: Claim, said: list[tuple[Left, Outcome]], now: datetime) -> None:
-    """No statement where FCM accepted everything, as it mostly does."""
+    """Keep answers that accepted nothing. Mostly FCM accepts everything: then no statement runs."""
     if not said:
         return
     outcomes = [outcome for _, outcome in said]

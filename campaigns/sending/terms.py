@@ -1,6 +1,6 @@
-"""Terms: what a recipient is sent, until when, and what becomes of an answer that was lost.
+"""Terms: what a recipient is sent, until when, and what happens if an answer is lost.
 
-All recipients of a campaign's run share theirs, and those of one message share its own.
+All recipients of a campaign's run with one text share their terms, as do those of one message.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from notifications.people.consent.hours import QuietHours
 from notifications.people.project import Project
 from notifications.values import exact
 
-UNSEEN = "unseen"  # what a text calls the person's new items of the same collapse
+UNSEEN = "unseen"  # the variable for the number of unseen inbox items with the same collapse key
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,19 @@ class Terms:
     analytics_label: str
     on_unknown: str
     ttl_seconds: int
-    since: datetime | None  # when the seconds began to count
-    deadline: datetime  # nothing is worth sending after it: to anybody, see `Left.deadline`
-    due: datetime | None = None  # a message's: when it could leave first
+    since: datetime | None  # when the time to live began to count
+    deadline: datetime  # nothing is sent after it to any recipient; see also `Left.deadline`
+    due: datetime | None = None  # for a message: when it could leave first
     revision: int = FIRST  # of a run's text
-    # They win over the person's attributes.
+    # They override the person's attributes of the same name.
     variables: Mapping[str, Any] = field(default_factory=dict)
-    together: str = ""  # what its inbox items are counted by
+    together: str = ""  # the collapse key by which its inbox items are counted
     asks_receipts: bool = False
     counts_links: str = ""
-    only_checked: bool = False  # FCM is asked whether it would take them, and delivers none
-    quiet_if_online: int | None = None  # seconds: who had a stream open within them is not rung
-    local_time: LocalTime | None = None  # by which each gets it; None: all at once
-    quiet_hours: QuietHours | None = None  # by the clock of each person; None: it may always leave
+    only_checked: bool = False  # FCM checks whether it would accept them, and delivers none
+    quiet_if_online: int | None = None  # seconds: no push if a stream was open within this time
+    local_time: LocalTime | None = None  # at which each person gets it; None: all at once
+    quiet_hours: QuietHours | None = None  # in each person's time zone; None: it may always leave
 
     @cached_property
     def says_how_many(self) -> bool:
@@ -57,7 +57,7 @@ class Terms:
 
     @cached_property
     def renderer(self) -> Renderer:
-        """Made once: it works out what is the same for all."""
+        """The renderer of its content. Made once, as it prepares what is the same for all."""
         return Renderer(
             self.content,
             collapse_id=self.collapse_id,
@@ -69,8 +69,8 @@ class Terms:
 
 
 def of_run(run: Run) -> Mapping[int | None, Terms]:
-    """By the group of the recipient; all have the same, unless it has variants. With the revision
-    of the text that it has now."""
+    """The terms of a run's newest text, by the recipient's group. All groups share them, unless the
+    run has variants."""
     texts = texts_of(run)
     its_own = _of_campaign(run, texts[MAIN])
     if not variant.has_variants(run):
@@ -98,17 +98,17 @@ def _of_campaign(run: Run, content: Content) -> Terms:
 
 
 def asked_of(project: Project) -> dict[str, Any]:
-    """What its messages carry so that we hear what became of them."""
+    """The project's settings for receipts and counted links, which its messages carry."""
     return {"asks_receipts": project.asks_receipts, "counts_links": project.counts_links}
 
 
 def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
-    """Of a run of messages, by the number of the message; else by the group."""
+    """The terms of a chunk: by message number in a run of messages, else by group."""
     run, chunk = claim.run, claim.chunk
     if run.kind != Run.Kind.MESSAGES:
         return of_run(run)
     messages = of_recipients(run.pk, chunk.first_seq, chunk.last_seq)
-    # Who shares a text shares its terms, too: they are read once for all.
+    # Messages that share a text share its terms, too: they are built once for all.
     asks = asked_of(run.project)
     heads = {message.number: message for message in messages.values()}
     quiet = _quiet_hours_of_messages(run.project, [*heads.values()])
@@ -120,7 +120,7 @@ def of_chunk(claim: Claim) -> Mapping[int | None, Terms]:
 
 
 def _quiet_hours_of_messages(project: Project, messages: list[Message]) -> QuietHours | None:
-    """A chunk holds messages of one category."""
+    """The quiet hours of a chunk's messages, which are all of one category."""
     if not messages:
         return None
     return quiet_hours.for_category(project, messages[0].category_kind, messages[0].category)

@@ -1,8 +1,8 @@
-"""While FCM fails: whose request is spent on finding out whether it is back?
+"""Trying: chooses the recipient whose request finds out whether FCM works again after a failure.
 
-Each failed try may have rung the phone, and nobody gets more than a few. So people who were never
-tried come first, wherever in the run they wait, and nobody's last request is spent while others
-have more left.
+Each failed try may have rung the phone, and each recipient has only a few. So people who were never
+tried come first, wherever in the run they wait. A recipient's last request is not spent while
+others have more left.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from campaigns.runs.run import Run
 from campaigns.sending.left import Left
 
 RARELY = timedelta(minutes=1)
-SOON = 2 * RARELY  # in which a chunk that could try instead of us comes to its turn
+SOON = 2 * RARELY  # within this time, another chunk that could try has its turn
 COPIES_OF_RETRY = RawSQL(copies(), [], output_field=IntegerField())
 OPEN = (Chunk.State.WAITING, Chunk.State.QUEUED, Chunk.State.LEASED)
 
@@ -43,7 +43,7 @@ def somebody(left: Iterable[Left]) -> Left:
 
 
 def freshest_first(chunks: QuerySet[Chunk], due_by: datetime) -> QuerySet[Any]:
-    """By the requests that the freshest of each chunk's people has spent."""
+    """Order chunks by the requests spent on their recipient with the fewest."""
     retries = Retry.objects.filter(chunk=OuterRef("pk")).order_by().values("chunk")
     tried = Subquery(retries.annotate(count=Count("seq")).values("count"))
     due = retries.filter(not_before__lte=due_by)
@@ -56,7 +56,7 @@ def freshest_first(chunks: QuerySet[Chunk], due_by: datetime) -> QuerySet[Any]:
 
 
 def is_too_dear(chosen: Left, run: Run) -> bool:
-    """Whether it is this person's last request, and others may try instead, or one just tried."""
+    """Whether this is the person's last request while others may try instead, or just tried."""
     if chosen.copies < MOST_COPIES - 1:
         return False
     just_now = timezone.now() - RARELY
@@ -64,7 +64,8 @@ def is_too_dear(chosen: Left, run: Run) -> bool:
 
 
 def _others_may(run: Run) -> bool:
-    """Anybody in the project. People whose platform is held back look free, and are not."""
+    """Whether another recipient of the project may try. Runs with held platforms do not count:
+    their people look free, and are not."""
     soon = timezone.now() + SOON
     chunks = Chunk.objects.filter(
         Q(not_before=None) | Q(not_before__lte=soon),

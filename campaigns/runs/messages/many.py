@@ -87,7 +87,7 @@ def runs_unfolding(list_id: int) -> list[Run]:
 
 
 def unfold(run_id: int, number: int) -> bool:
-    """Add a part of a long list. Returns whether there is more to add, if no other process does it.
+    """Add a part of a long list. Returns whether more is left; False if another process adds it.
 
     If the process dies here: the part is not there, and the sweep has it done again.
     """
