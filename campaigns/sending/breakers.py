@@ -1,7 +1,8 @@
-"""Breakers: when the answers say that it is us and not the recipients, a run pauses for a person.
+"""Breakers: pause a run if FCM's answers show that we are at fault, not the recipients.
 
-A wrong key calls every device foreign, a bad text is refused for everybody, an outage may call
-thousands dead. Whoever was refused for such a reason keeps waiting, and goes out after the resume.
+With a wrong key, FCM calls every device foreign. A bad text is refused for everybody, and an outage
+may call thousands of addresses dead. Recipients refused for such a reason keep waiting, and are
+sent to after the resume.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from notifications.people import device
 
 OUR_TEXT = (Reason.REFUSED_MESSAGE, Reason.INVALID_MESSAGE, Reason.TOO_LONG)
 
-ALL_REFUSED = 100  # so many refusals before the first acceptance are no coincidence
+ALL_REFUSED = 100  # as many refusals before the first acceptance are no coincidence
 FOREIGN_SHARE, FOREIGN_AT_LEAST = 0.01, 10
 RETIRED_SHARE, RETIRED_AT_LEAST = 0.05, 20  # of a chunk; a healthy list loses 1 to 2 % a month
-# Of answers; the first campaign of an old list finds 10 to 20 % dead. More than that may be us.
+# Share of answers. The first campaign to an old list finds 10 to 20 % dead; more may be our fault.
 DEAD_SHARE, DEAD_TIMES_USUAL, MOST_DEAD_SHARE = 0.3, 10, 0.6
 FIRST_ANSWERS, FEW_ANSWERS = 1_000, 20
-ALL_UNKNOWN, FEW_UNKNOWN = 10, 3  # of a run that small, everybody
+ALL_UNKNOWN, FEW_UNKNOWN = 10, 3  # in a smaller run, all its recipients, but at least FEW_UNKNOWN
 STORM_SHARE, STORM_AT_LEAST = 1.2, 100
-# What one outage, or one restart of everything, may leave in doubt: no storm yet.
+# Requests that one outage, or one restart of everything, may leave in doubt: this is no storm yet.
 IN_DOUBT = settings.WORKERS * IN_FLIGHT * WINDOW
 
 NO_ACCESS = {
@@ -50,7 +51,7 @@ NO_ACCESS = {
 
 @dataclass(frozen=True)
 class Trip:
-    """Why the run must pause, and whose refusals are not to be believed."""
+    """Why the run must pause, and the reasons of refusal that are not believed."""
 
     cause: Cause
     detail: Detail | str
@@ -59,7 +60,7 @@ class Trip:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What FCM has said of a run so far."""
+    """Counts of FCM's answers for a run so far."""
 
     accepted: int
     rejected: int
@@ -79,15 +80,16 @@ def judge_window(
     outcomes: Iterable[Outcome],
     finals: Iterable[Final],
 ) -> Trip | None:
-    """Judge a window's answers before they are written. The rows are asked only on suspicion.
+    """Judge a window's answers before they are written. It reads the rows only on suspicion.
 
-    Right to do twice, for PostgreSQL may be lost over the rows: what is odd is counted at the end.
+    It may run twice, because PostgreSQL may fail while it reads: odd answers are counted at the
+    end.
     """
     outcomes = [outcome for outcome in outcomes if outcome.verdict is not Verdict.UNSENT]
     if trip := _no_access(outcomes):
         return trip
     if claim.run.kind == Run.Kind.MESSAGES:
-        return None  # a text is one caller's: it must not hold up the others' messages
+        return None  # a text belongs to one call: it must not stop the messages of other calls
     odd = _odd(by_reference, outcomes)
     in_a_row = _in_a_row(claim.run, odd)
     trip = _judge(claim, outcomes, finals, _incomprehensible(claim.run, odd, in_a_row))
@@ -114,9 +116,10 @@ def _judge(
 
 
 def look_back(run: Run) -> Trip | None:
-    """Judge the whole run by its rows: what no single window shows.
+    """Judge the whole run by its rows, for faults that no single window shows.
 
-    The rows say nothing new to a person who saw them and resumed; the next answers may.
+    A cause from which a person resumed does not count again here: the rows say nothing new to
+    them. The next answers may.
     """
     evidence = _evidence([run.pk], {})
     found = (_foreign(evidence), _storm(run))
@@ -124,8 +127,8 @@ def look_back(run: Run) -> Trip | None:
 
 
 def proven(run: Run) -> bool:
-    """Whether FCM has accepted anything of this run: then key and text are in order. Of a text that
-    was changed under way, only what was said of it."""
+    """Whether FCM has accepted a message of this run: then key and text are in order. If the text
+    was changed, only answers to the newest text count."""
     if run.revision > FIRST:
         accepted = shares.key_of(run.revision, "accepted")
         return run.chunks.filter(revisions__has_key=accepted).exists()
@@ -133,7 +136,7 @@ def proven(run: Run) -> bool:
 
 
 def _as_it_reads_now(run: Run, evidence: Evidence, answers: Counter[str]) -> Evidence:
-    """What was accepted before somebody changed the text does not speak for this one."""
+    """The evidence for the newest text: acceptances of an earlier text do not count."""
     if run.revision == FIRST:
         return evidence
     counts = shares.by_revision(run)[run.revision]
@@ -143,7 +146,8 @@ def _as_it_reads_now(run: Run, evidence: Evidence, answers: Counter[str]) -> Evi
 
 
 def _overruled(trip: Trip, run: Run, evidence: Evidence) -> bool:
-    """A person saw it and resumed. A run of which nothing was ever accepted stops again."""
+    """Whether a person saw this cause and resumed. If nothing of the run was ever accepted, it
+    stops again, except for dead addresses."""
     regardless = trip.cause is Cause.DEAD_ADDRESSES or evidence.accepted > 0
     return trip.cause in run.overruled and regardless
 
@@ -158,7 +162,7 @@ def _suspicious(claim: Claim, answers: Counter[str]) -> bool:
 
 
 def _may_be_dying(claim: Claim, answers: Counter[str]) -> bool:
-    """Without asking the rows: at the beginning of a run any dead address is reason to look."""
+    """Whether dead addresses are reason to read the rows. At the beginning of a run, any one is."""
     dead = _dead_of_chunk(claim, answers)
     begins = claim.run.accepted + claim.run.rejected <= FIRST_ANSWERS
     return dead >= DEAD_SHARE * FIRST_ANSWERS or (dead > 0 and begins)
@@ -168,7 +172,8 @@ def _may_be_dying(claim: Claim, answers: Counter[str]) -> bool:
 
 
 def _no_access(outcomes: list[Outcome]) -> Trip | None:
-    """One is enough: a 401 comes here only after a fresh token was refused as well."""
+    """Pause if FCM refuses our access. One answer is enough: a 401 comes here only after a fresh
+    token was refused as well."""
     refused = next((o for o in outcomes if o.verdict is Verdict.UNAUTHORISED), None)
     if refused is None:
         return None
@@ -197,13 +202,16 @@ def _refused(evidence: Evidence) -> Trip | None:
     return Trip(Cause.REFUSED_MESSAGE, detail, OUR_TEXT)
 
 
-# In this process, by run and epoch: at a low rate, or while FCM is tried with single messages, each
-# window has few of them.
+# Unexpected answers in a row in this process, by run and epoch. At a low rate, or while FCM is
+# tried with single messages, each window has few of them.
 _odd_in_a_row = Counter[tuple[int, int]]()
 
 
 def _odd(by_reference: Mapping[str, Left], outcomes: Sequence[Outcome]) -> list[Outcome] | None:
-    """A proxy or a firewall answers for everybody: an odd answer among others is the address's."""
+    """The unexpected answers of a window, or None if there are others.
+
+    A proxy or a firewall answers for everybody: an odd answer among others is due to the address.
+    """
     odd = [outcome for outcome in outcomes if outcome.reason == Reason.UNKNOWN_ANSWER]
     if len(odd) < len(outcomes):
         return None
@@ -229,7 +237,8 @@ def _incomprehensible(run: Run, odd: list[Outcome] | None, in_a_row: int) -> Tri
 
 
 def _dying(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip | None:
-    """Of the run's beginning; then of each chunk: a later outage may call all dead as well."""
+    """Pause if too many addresses are dead, at the run's beginning or in a chunk: a later outage
+    may call all addresses dead as well."""
     of_chunk = max(FIRST_ANSWERS, _answered_of_chunk(claim) + sum(answers.values()))
     samples = [(_dead_of_chunk(claim, answers), of_chunk), _beginning(claim.run, evidence)]
     dead, of = max(samples, key=lambda sample: sample[0] / sample[1])
@@ -241,8 +250,9 @@ def _dying(claim: Claim, answers: Mapping[str, int], evidence: Evidence) -> Trip
 
 
 def _beginning(run: Run, evidence: Evidence) -> tuple[int, int]:
-    """How many were dead of how many: of the first thousand, or of all where there are fewer."""
-    most = (run.planned or 0) - evidence.skipped  # whoever is skipped is never asked for
+    """How many addresses were dead of how many: of the first thousand, or of all if there are
+    fewer."""
+    most = (run.planned or 0) - evidence.skipped  # FCM is never asked for skipped recipients
     if most < FEW_ANSWERS:
         return 0, FEW_ANSWERS
     if most >= FIRST_ANSWERS:
@@ -252,11 +262,12 @@ def _beginning(run: Run, evidence: Evidence) -> tuple[int, int]:
 
 
 def may_retire(claim: Claim) -> bool:
-    """FCM's word is written in any case; more dead than usual retire no device until a person
-    agrees.
+    """Whether dead addresses retire their devices. With more dead than usual, they do not until a
+    person agrees; FCM's answer is written in any case.
     """
     dead = _dead_of_chunk(claim, {})
-    # Not of all that a large chunk may have yet: an outage that calls everybody dead ends at fifty.
+    # Measured by FIRST_ANSWERS at most, not a large chunk's whole size: an outage that calls
+    # everybody dead retires at most fifty.
     of_chunk = max(min(claim.chunk.size, FIRST_ANSWERS), _answered_of_chunk(claim))
     few = dead <= max(RETIRED_AT_LEAST, RETIRED_SHARE * of_chunk)
     return few or Cause.DEAD_ADDRESSES in claim.run.overruled
@@ -271,7 +282,8 @@ def _dead_of_chunk(claim: Claim, answers: Mapping[str, int]) -> int:
 
 
 def _share_allowed(run: Run) -> float:
-    """Ten times what is usual in this project, where that is known to be much."""
+    """The share of dead addresses that is allowed: ten times what is usual in this project, at
+    least DEAD_SHARE and at most MOST_DEAD_SHARE."""
     earlier = Run.objects.filter(project=run.project_id, state=Run.State.FINISHED)
     usual = _evidence(list(earlier.order_by("-pk").values_list("pk", flat=True)[:10]), {})
     if usual.answered < FIRST_ANSWERS:
@@ -281,7 +293,8 @@ def _share_allowed(run: Run) -> float:
 
 
 def _storm(run: Run) -> Trip | None:
-    """Whatever the cause, nobody wants to ring the same phones again and again.
+    """Pause if far more requests may have arrived than there are recipients, whatever the cause:
+    the same phones must not ring again and again.
 
     Copies that a person asked for with “send again” do not count.
     """

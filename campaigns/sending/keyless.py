@@ -1,7 +1,7 @@
-"""Keyless: this process cannot open the project's key. Only this one, or all?
+"""Keyless: decides whether a process that cannot decrypt a project's key leaves runs to others.
 
-A machine with another CREDENTIALS_KEY, or one that was not given the new one yet, must not stop the
-runs that all others are sending.
+A machine with another CREDENTIALS_KEY, or without the new one yet, must not stop the runs that all
+other machines are sending.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ log = logging.getLogger(__name__)
 
 AGAIN_SECONDS = 5
 PATIENCE = timedelta(minutes=2)
-# By run and epoch: after a person's resume everybody is tried anew.
+# By run and epoch: after a person's resume, every process tries again.
 _since: dict[tuple[int, int], datetime] = {}
 
 
 def leave_to_others(run: Run, error: BadCredentials) -> bool:
-    """Whether to let the run go on without us."""
+    """Whether to let the run go on without this process."""
     if not isinstance(error, WrongKey) or not _others_may(run):
         return False
     log.error("run=%s is left to other workers. %s", run.pk, error)
@@ -32,7 +32,7 @@ def leave_to_others(run: Run, error: BadCredentials) -> bool:
 
 
 def _others_may(run: Run) -> bool:
-    """They send, or had no time yet to show that they do."""
+    """Whether other workers send this run, or had no time yet to show that they do."""
     now = timezone.now()
     since = _since.setdefault((run.pk, run.epoch), now)
     if Window.objects.filter(run=run, opened_at__gte=since).exists():

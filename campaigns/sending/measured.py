@@ -1,7 +1,7 @@
-"""Counted and timed by project and lane, once for each window: a message costs half a microsecond.
+"""Measured: metrics of sending by project and lane, updated once for each window.
 
-If the process dies before a window is settled, its requests are in none of these; the rows say what
-became of its people.
+They cost half a microsecond for each message. If the process dies before a window is settled: its
+requests are in none of these metrics; the rows say what became of its people.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ WAITED = Count(
 
 @dataclass(frozen=True)
 class Measured:
-    """Of one claim."""
+    """Updates the metrics of sending for one claim."""
 
     project: str
     lane: str
@@ -72,11 +72,12 @@ class Measured:
         RETRIES.add_each(Counter(str(retry.reason) for retry in judged.retries), *self._ours)
 
     def no_token(self) -> None:
-        """The key can get none, so the first request could not leave: as bad as a 401."""
+        """Count a key that gets no access token, so that no request could leave. It counts like a
+        401."""
         REQUESTS.add(1, *self._ours, Verdict.UNAUTHORISED)
 
     def gate(self, grant: Grant, waited: float) -> None:
-        """It let nobody through, and this worker waited for so long: not at all if it left."""
+        """Count that the gate let nobody through, and how long this worker waited; 0 if it left."""
         WAITS.add(1, *self._ours, grant.limit)
         WAITED.add(waited, *self._ours, grant.limit)
 
@@ -86,7 +87,7 @@ class Measured:
 
 
 class Unmeasured(Measured):
-    """Of a rehearsal, which is no sending: nothing of it is counted."""
+    """Updates no metrics: for a rehearsal, which sends nothing."""
 
     def window(self, outcomes: list[Outcome], judged: Judged, settled: Mapping[str, int]) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Places under frequency caps that a launch would keep for other campaigns, for use in a rehearsal.
+"""Rehearsed places: places under frequency caps that a launch would keep for other campaigns.
 
 A launch writes these places when its recipients are frozen. A rehearsal must write none, so it
 computes them for each chunk.

@@ -1,4 +1,4 @@
-"""Parting with a chunk that is not done: who stays behind, and when is it worth ringing again?"""
+"""Release chunk: hands back a chunk that is not done, with the time when to queue it again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from campaigns.runs.claiming import Claim
 from campaigns.sending.left import HELD, UNSETTLED, place_of
 
 GATHERING = timedelta(seconds=2)
-LOOKS_AGAIN = timedelta(hours=1)  # at who waits for their own time: some travel meanwhile
+LOOKS_AGAIN = timedelta(hours=1)  # for people who wait for their local time: some travel meanwhile
 
 REST = f"""
 SELECT count(*) FILTER (WHERE t.seq IS NULL AND NOT {HELD}), count(*) FILTER (WHERE {HELD}),
@@ -23,7 +23,8 @@ SELECT count(*) FILTER (WHERE t.seq IS NULL AND NOT {HELD}), count(*) FILTER (WH
 
 @dataclass(frozen=True)
 class Rest:
-    """Who of a chunk stays behind: free to go now, held back with their platform, or retrying."""
+    """The unsettled recipients of a chunk: free to send to now, held back with their platform, or
+    retrying."""
 
     free: int
     held: int
@@ -35,15 +36,15 @@ class Rest:
 
     @property
     def due(self) -> datetime | None:
-        """A little after the first retry: jitter spreads them, and one chord for each of them is
-        too much."""
+        """When the chunk is due again: a little after its first retry. Jitter spreads retries, and
+        a chord for each of them is too much."""
         return None if self.free or self.retry_at is None else self.retry_at + GATHERING
 
 
 def hand_back(claim: Claim, *, opens_at: datetime | None) -> None:
     """Let the chunk wait for its next turn: when the gate opens, or its first retries are due."""
     with transaction.atomic():
-        # Locked before its rows are read: a person may just be sending again to some of them.
+        # Locked before its rows are read: a person may be sending again to some of them right now.
         if not claim.held.select_for_update(no_key=True).exists():
             return
         rest = _rest_of(claim)

@@ -1,1 +1,1 @@
-"""What runs and messages store in people's inboxes."""
+"""Inbox items that runs and messages store for people."""

@@ -1,4 +1,4 @@
-"""One person's item, as they read it."""
+"""Item: renders one person's inbox item."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from notifications.inbox.storing import New
 
 
 def item_of(renderer: Renderer, reader: Reader, **place: Any) -> New | None:
-    """None if a value is missing: the push is skipped for the same reason."""
+    """The item to store. None if a value is missing: the push is skipped for the same reason."""
     try:
         return New(content=renderer.words(reader), **place)
     except Unrenderable:

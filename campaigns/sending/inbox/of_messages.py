@@ -1,4 +1,4 @@
-"""What messages leave in their people's inboxes, as they are taken; cancelled in time, nothing."""
+"""Inbox items of messages: stored when messages are taken, withdrawn when they are cancelled."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from notifications.inbox.storing import New, store
 from notifications.postgres import clock
 from notifications.values import exact
 
-# Whoever has no device, or wants no pushes of this category, gets it all the same. Of a call to
-# many, the first message has the text.
+# People without a device, or who want no pushes of this category, get the item all the same. In a
+# call to many, the first message has the text.
 THEIRS = """
 SELECT m.number, h.content::text, h.variables::text, m.category, h.collapse, h.inbox::text,
     c.project_id, c.id AS contact_id, c.external_id, c.attributes::text, c.locale, c.timezone
@@ -29,12 +29,13 @@ WHERE m.run_id = %(run)s AND m.number = ANY(%(numbers)s) AND h.inbox IS NOT NULL
 ORDER BY m.number
 """
 
-# A push may say how many a person has not seen; each item speaks for itself.
+# A push may say how many items a person has not seen; an inbox item always counts as one.
 ALONE = {UNSEEN: 1}
 
 
 def keep(run_id: int, numbers: list[int]) -> None:
-    """In the transaction that takes them: each is taken once, and so is its item stored."""
+    """Store the items of messages, in the transaction that takes them: each message is taken once,
+    so its item is stored once."""
     with connection.cursor() as cursor:
         cursor.cursor.row_factory = namedtuple_row
         cursor.execute(THEIRS, {"run": run_id, "numbers": numbers})
@@ -46,7 +47,8 @@ def keep(run_id: int, numbers: list[int]) -> None:
 
 
 def withdraw(run_id: int, cancelled: list[tuple[int, int]]) -> None:
-    """The items of these messages, each with its person; in the transaction that cancels them."""
+    """Withdraw the items of these (number, contact) pairs, in the transaction that cancels the
+    messages."""
     people = [contact for _, contact in cancelled]
     storing.withdraw(people, [_reference(run_id, number) for number, _ in cancelled])
 

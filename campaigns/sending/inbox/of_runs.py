@@ -1,4 +1,4 @@
-"""What a run leaves in its people's inboxes, as their devices are settled."""
+"""Inbox items of runs: stored when the outcomes of people's devices are written."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from campaigns.sending.inbox.item import item_of
 from campaigns.sending.left import Left
 from notifications.inbox.storing import store, withdraw
 
-ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)  # they get nothing, wherever it is
+ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)  # they get nothing, not even an inbox item
 
 
 def keep(claim: Claim, people: Iterable[Left]) -> None:
-    """In the transaction that settles them. A person's second device, a second try and another
-    worker all come here again: the reference makes it one item. It has the newest text that was
-    written for them. A correction also withdraws the items that it replaces.
+    """Store the items of a run's people, in the transaction that settles them.
+
+    A person's second device, a second try and another worker all come here again: the reference
+    makes it one item. It has the newest text that was written for them. A correction also withdraws
+    the items that it replaces.
     """
     people = [left for left in people if left.out not in ON_PURPOSE]
     if wrong := claim.run.replaced_runs():
@@ -36,5 +38,6 @@ def keep(claim: Claim, people: Iterable[Left]) -> None:
 
 
 def reference_of(run_id: int) -> str:
-    """Under which a run's item is stored; rules on past runs find it by the same."""
+    """The reference under which a run's items are stored, and by which audience rules on past runs
+    find them."""
     return f"run {run_id}"

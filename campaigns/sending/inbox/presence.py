@@ -1,4 +1,4 @@
-"""Presence: what a message wants to know of its people at the moment it leaves."""
+"""Presence: who is online, and how many inbox items are unseen, at the moment a message leaves."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from notifications.inbox.reading import unseen_together
 
 
 def look(people: Iterable[Left]) -> None:
-    """Asked anew at each try. Messages that want to know nothing of it cost nothing here."""
+    """Skip people who are online, and set the number of unseen items, for messages that ask for it.
+
+    It is read again at each try. Other messages cost nothing here.
+    """
     _spare_who_is_online([left for left in people if left.terms.quiet_if_online and not left.out])
     _say_how_many([left for left in people if left.terms.says_how_many])
 
 
 def _spare_who_is_online(people: list[Left]) -> None:
-    """They have it on their screen. If the process dies here, the next try decides again: whoever
-    has left by then is rung."""
+    """Skip people who have their inbox on the screen. If the process dies here: the next try
+    decides again, and people who have left by then get the push."""
     for seconds in {left.terms.quiet_if_online for left in people}:
         ours = [left for left in people if left.terms.quiet_if_online == seconds]
         there = online_since({left.contact_id for left in ours}, seconds or 0)
@@ -30,7 +33,8 @@ def _spare_who_is_online(people: list[Left]) -> None:
 
 
 def _say_how_many(people: list[Left]) -> None:
-    """The item of this message is among them, unless the person was quicker."""
+    """Set the number of unseen items. It includes this message's item, unless the person has
+    already seen it."""
     if not people:
         return
     words = {left.terms.together for left in people}
