@@ -136,7 +136,7 @@ class Retry(models.Model):
     ambiguous = models.BooleanField(default=False)
     # The number of requests without an answer.
     copies = models.PositiveSmallIntegerField(default=0, db_default=0)
-    # The chunk's fence when a person said “send again” though the outcome was unknown.
+    # The chunk's fence when a person chose “send again” although the outcome was unknown.
     released = models.PositiveIntegerField(null=True)
 
     class Meta:

@@ -268,7 +268,7 @@ def in_words(row: Any, name: str) -> str:
     if name.endswith("_seconds"):
         return moments.in_words(value)
     if value == 0 and name == "control_percent":
-        return ""  # percent of nobody
+        return ""  # no control group
     if BY_FIELD[name].percent:
         return f"{value} %"
     return f"{value:,}" if isinstance(value, int) else str(value)

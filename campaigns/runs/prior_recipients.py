@@ -134,8 +134,8 @@ def lock_campaign(run: Run) -> None:
 
 
 def must_wait(run: Run) -> bool:
-    """Whether its recipients cannot be chosen yet: earlier runs of its campaign are being indexed,
-    choose recipients themselves, or are being cancelled."""
+    """Whether the run's recipients cannot be chosen yet: other runs of its campaign are being
+    indexed, choose recipients themselves, or are being cancelled."""
     others = Run.objects.filter(campaign=run.campaign_id, finished_at=None).exclude(pk=run.pk)
     earlier = others.filter(pk__lt=run.pk)
     return (

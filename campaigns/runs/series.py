@@ -100,7 +100,7 @@ def next_due(last: Run, now: datetime, *, without: Run) -> datetime | None:
 
 
 def goes_on(last: Run, now: datetime) -> bool:
-    """Whether anything of the series starts by itself from now on."""
+    """Whether a run of the series starts by itself from now on."""
     if stopped(last):
         return False
     return waiting(last.campaign_id).exists() or following(last, now) is not None

@@ -70,7 +70,7 @@ class Totals:
 
     @property
     def share(self) -> float:
-        """How much is done, 0 to 1."""
+        """The share of recipients that is settled, 0 to 1."""
         return self.settled / self.planned if self.planned else 1.0
 
     def as_dict(self) -> dict[str, int]:

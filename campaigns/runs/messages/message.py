@@ -92,7 +92,7 @@ class Message(models.Model):
 
     @property
     def collapse_id(self) -> str:
-        """The same for every copy to one phone, so that a second one replaces the first."""
+        """The id by which a second copy on a phone replaces the first."""
         return self.collapse or f"carillon-{self.id}"
 
 
