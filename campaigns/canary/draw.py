@@ -43,8 +43,7 @@ def place(run_id: int) -> str:
 
 
 def order_of(run: Run) -> str:
-    """SQL order by which recipients are numbered in freezing: candidates for the first part first.
-    """
+    """SQL order in which freezing numbers recipients: candidates for the first part come first."""
     return "device_id" if run.first_percent is None else f"{place(run.pk)}, device_id"
 
 

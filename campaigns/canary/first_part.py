@@ -109,6 +109,6 @@ def held(run: Run) -> FirstPart | None:
 
 
 def waited_since(run: Run, moment: datetime) -> bool:
-    """Whether the run's rest waits now or has waited since `moment`: then a pause is normal."""
+    """Whether the rest waits or has waited since `moment`: then a pause in sending is expected."""
     part = part_of(run)
     return part is not None and (part.went_on_at is None or part.went_on_at > moment)

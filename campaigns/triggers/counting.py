@@ -75,8 +75,7 @@ NOTHING = Counts(0, 0, {})
 
 
 def counts_of(automations: Iterable[int]) -> dict[int, Counts] | None:
-    """Counts by automation id, without those that have no event. None: too many to count in time.
-    """
+    """Counts by automation id, without those that have no events. None: counting takes too long."""
     found: dict[int, Counter[tuple[str, str]]] = {}
     try:
         with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
