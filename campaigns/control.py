@@ -231,7 +231,7 @@ CHANGED_THE_TEXT = gettext_noop("changed the text of")
 
 
 def move(run: Run, at: datetime, *, by: str, was: datetime | None = None) -> None:
-    """Move the start of a run. `was`: the start that the caller saw; it must still be that."""
+    """Move the start of a run. `was`: the start that the caller saw, which must still be true."""
     moving.move(run, to=at, was=was or run.scheduled_at, by=by, now=timezone.now())
 
 

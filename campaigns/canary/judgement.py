@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-ENOUGH = 20  # devices that can tell; a share of fewer is chance
+ENOUGH = 20  # devices that can report; the share of fewer devices is chance
 
 
 class Missed(StrEnum):
@@ -37,7 +37,7 @@ class Figures:
 
     sent: int  # devices for which a request was sent to FCM
     accepted: int
-    rejected: int  # for another reason than a dead address
+    rejected: int  # for reasons other than a dead address
     dead: int
     able: int | None  # devices that can report receipts; None: not counted yet
     received: int  # of the devices that can report

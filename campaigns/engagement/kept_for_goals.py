@@ -15,7 +15,7 @@ A_DAY = 86_400
 
 
 def longer_than(days: int) -> Q:
-    """Campaigns and runs that need events for longer than this."""
+    """A filter for campaigns and runs whose goal needs events for longer than this many days."""
     chosen = Q(
         winner_by=Run.WinnerBy.GOAL,
         first_percent__isnull=False,

@@ -15,7 +15,7 @@ def reported(project: Project, level: float) -> Load:
 
 
 def _plan(project: Project) -> float:
-    """Messages per second that its sending runs ask for together; without any, its full rate."""
+    """Messages per second planned by the project's sending runs, at most its full rate."""
     full = full_rate(project)
     asked = [run.own_rate or full for run in at_work(project.pk).only(*OWN_PACE)]
     return min(full, sum(asked)) if asked else full

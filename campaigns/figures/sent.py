@@ -120,7 +120,7 @@ class SoFar:
 
     accepted: int
     failed: int
-    usual: float | None  # None while there is no week to compare with
+    usual: float | None  # None if there is no week to compare with
     weeks: int = 0
 
 

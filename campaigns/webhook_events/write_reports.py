@@ -54,7 +54,7 @@ def _kinds(run: Run) -> list[Kind]:
         return [Kind.RUN_FINISHED]
     if run.state == Run.State.SENDING and _begins(run):
         return [Kind.RUN_STARTED]
-    if run.state == Run.State.OPEN and run.cause:  # none of a day's messages leaves
+    if run.state == Run.State.OPEN and run.cause:  # none of a day's messages is sent
         return [Kind.RUN_NEEDS_A_PERSON]
     return []
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from math import lgamma, log, sqrt
 
-FALSE_ALARMS = 0.05  # at most, over all looks
+FALSE_ALARMS = 0.05  # the highest rate, over all looks
 # How far apart the mixture expects the groups to be: a share of the openers that differs by a
 # tenth of itself, such as 4.4 % against 3.6 %. Another value is just as valid, but slower.
 EXPECTED = 100.0
@@ -70,5 +70,5 @@ def _beta(a: float, b: float) -> float:
 
 
 def _drawn(cards: float, taken: float) -> float:
-    """The logarithm of cards · (cards - 1) · … for so many taken."""
+    """The logarithm of cards · (cards - 1) · …, with as many factors as `taken`."""
     return lgamma(cards + 1) - lgamma(cards - taken + 1)
