@@ -41,7 +41,7 @@ class Verb:
     fits: Callable[[Run], bool]  # whether it makes sense in the run's present state
     # False: too late, or not possible for this run; the dialog says what to do instead.
     in_time: Callable[[Run, datetime], bool] = lambda run, now: True
-    scope: Scope = Scope.LAUNCH  # whoever may launch a run may control it
+    scope: Scope = Scope.LAUNCH  # the permission to launch runs
 
     label: Words
     question: Words
