@@ -1,6 +1,6 @@
-"""The verbs of a run, of a series and of an automation, for every door. Each leaves an audit entry.
+"""Control: what pages and API do with runs, series and automations. Each action is audited.
 
-The doors enqueue `tasks.advance` afterwards; nothing here knows of Celery.
+The callers enqueue `tasks.advance` afterwards; nothing here knows Celery.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from notifications.staff import audit
 
 
 def launch(campaign: Campaign, *, by: str, now: datetime) -> Run:
-    """Raises Campaign.NotReady or Campaign.AlreadyLaunched; then nothing was changed."""
+    """Launch a campaign. Raises Campaign.NotReady or AlreadyLaunched; then nothing has changed."""
     with transaction.atomic():
         run = campaign.launch(by=by, now=now)
         _record(run, by, gettext_noop("launched"))
@@ -50,7 +50,7 @@ def pause(run: Run, *, by: str) -> None:
 
 
 def resume(run: Run, *, by: str) -> None:
-    """Go on from the rows. Quarantined chunks get another five leases, held ones their turn."""
+    """Go on from the rows. Quarantined chunks get five more leases; held chunks are sent again."""
     with transaction.atomic():
         run.resume()
         requeue_stopped(run)
@@ -58,8 +58,11 @@ def resume(run: Run, *, by: str) -> None:
 
 
 def go_on(run: Run, *, by: str, variant: int | None = None) -> int:
-    """With the rest, without waiting for what comes of the first part; with that variant, where one
-    is chosen for it. Of a run that asks which, too."""
+    """Send to the rest without waiting for the result of the first part, and return how many.
+
+    If the rest needs a variant, it gets `variant`. A run that paused to ask for a winner is
+    resumed.
+    """
     with transaction.atomic():
         if run.asks_for_a_winner:
             run.resume()
@@ -71,7 +74,7 @@ def go_on(run: Run, *, by: str, variant: int | None = None) -> int:
 
 
 def cancel(run: Run, *, by: str) -> None:
-    """Of a series this one alone; the next takes its place, if that is not the end."""
+    """Cancel the run. In a series, only this run: the next one follows, unless the series ends."""
     with transaction.atomic():
         if run.occurrence == ONCE:
             run.cancel()
@@ -81,7 +84,7 @@ def cancel(run: Run, *, by: str) -> None:
 
 
 def stop(campaign: Campaign, *, by: str) -> Run:
-    """End its series, with the run it returns: what has not begun is cancelled, and none follows.
+    """End the campaign's series: cancel the runs that have not begun. Returns the last run.
 
     Raises Run.InvalidMove.
     """
@@ -100,7 +103,7 @@ def stop(campaign: Campaign, *, by: str) -> Run:
 
 
 def pause_series(campaign: Campaign, *, by: str) -> Campaign:
-    """From now on, what comes due of its series is left out. Raises Run.InvalidMove."""
+    """Pause the series: leave out its runs that come due from now on. Raises Run.InvalidMove."""
     with transaction.atomic():
         locked = Campaign.locked(campaign.pk)
         last = locked.series
@@ -113,7 +116,7 @@ def pause_series(campaign: Campaign, *, by: str) -> Campaign:
 
 
 def resume_series(campaign: Campaign, *, by: str) -> Campaign:
-    """It goes on with the next one that comes due. Raises Run.InvalidMove."""
+    """Resume the series with the next run that comes due. Raises Run.InvalidMove."""
     with transaction.atomic():
         locked = Campaign.locked(campaign.pk)
         if locked.series_paused_at is None:
@@ -129,7 +132,7 @@ def _pause_series(campaign: Campaign, at: Any, by: str, action: str) -> None:
 
 
 def correct(run: Run, *, text: str, by: str, **which: Any) -> Campaign:
-    """A draft that takes the place of what this run sent. Raises NotCorrectable."""
+    """Make a draft campaign that replaces what this run sent. Raises NotCorrectable."""
     with transaction.atomic():
         campaign = correcting.draft(run, text=text, by=by, **which)
         for made in (campaign.audience, campaign.template, campaign):
@@ -152,7 +155,7 @@ def _nothing_repeats(campaign: Campaign) -> str:
 def begin_text_check(
     campaign: Campaign, *, by: str, now: datetime, **asked: Any
 ) -> list[TextCheck]:
-    """Of each of its texts. Raises Refused; then nothing was written."""
+    """Begin a check of each text of the campaign. Raises Refused; then nothing was written."""
     with transaction.atomic():
         checks = checking.begin(campaign, by=by, now=now, **asked)
         detail = {"links": checks[0].tries_links, "days": checks[0].days}
@@ -161,7 +164,7 @@ def begin_text_check(
 
 
 def cancel_text_check(campaign: Campaign, *, by: str, now: datetime) -> bool:
-    """Whether there was one to cancel."""
+    """Cancel the campaign's text check. Returns False if there was none to cancel."""
     with transaction.atomic():
         cancelled = text_check.cancel(campaign, now=now)
         if cancelled:
@@ -174,8 +177,8 @@ def _record_check(campaign: Campaign, by: str, action: str, **detail: Any) -> No
 
 
 def change_rate(run: Run, rate_per_second: int | None, *, by: str) -> None:
-    """Faster or slower from now on; workers that are sending take it up within a second. It takes
-    the place of what spread the run over a time, or kept to so many opens a second."""
+    """Change the send rate; workers that are sending use it within a second. It replaces a spread
+    over a time and a limit of opens per second."""
     with transaction.atomic():
         before = run.change("rate_per_second", rate_per_second, gettext("change its rate"))
         changes = {"rate_per_second": [before, rate_per_second]}
@@ -186,8 +189,8 @@ def change_rate(run: Run, rate_per_second: int | None, *, by: str) -> None:
 
 
 def ignore_load(run: Run, *, by: str) -> bool:
-    """Send as planned though the project's servers do not say how busy they are, until they do.
-    False: they said it meanwhile."""
+    """Send as planned until the project's servers report their load again. Returns False if they
+    have reported meanwhile."""
     with transaction.atomic():
         ignored = load.forget_silent(run.project_id)
         if ignored:
@@ -196,8 +199,10 @@ def ignore_load(run: Run, *, by: str) -> bool:
 
 
 def change_text(run: Run, *, new: NewText, by: str) -> int:
-    """For whoever still waits; workers take it up with their next window. Returns the number of the
-    new revision. Raises Run.InvalidMove, or ValidationError by field; then nothing was changed.
+    """Change the text for recipients who still wait; workers use it from their next window on.
+
+    Returns the number of the new revision. Raises Run.InvalidMove, or ValidationError by field;
+    then nothing has changed.
     """
     before, after = texts_of(run), changing.checked(run, new)
     about = _what_changed(run, before, after)
@@ -226,25 +231,25 @@ CHANGED_THE_TEXT = gettext_noop("changed the text of")
 
 
 def move(run: Run, at: datetime, *, by: str, was: datetime | None = None) -> None:
-    """Start at another time. With the one that somebody saw: only if it is due then still."""
+    """Move the start of a run. `was`: the start that the caller saw, which must still be true."""
     moving.move(run, to=at, was=was or run.scheduled_at, by=by, now=timezone.now())
 
 
 def move_one(
     campaign: Campaign, at: datetime, *, to: datetime, by: str, was: datetime | None = None
 ) -> Campaign:
-    """Of its series, only the one that is due then. Raises Run.InvalidMove."""
+    """Move one occurrence of the series, the one that is due at `at`. Raises Run.InvalidMove."""
     moving.move_one(campaign, at, to=to, was=was, by=by, now=timezone.now())
     return campaign
 
 
 def leave_out_one(campaign: Campaign, at: datetime, *, by: str, was: datetime) -> None:
-    """Of its series, only the one that is due then. Raises Run.InvalidMove."""
+    """Leave out one occurrence of the series, the one due at `at`. Raises Run.InvalidMove."""
     moving.leave_out_one(campaign, at, was=was, by=by, now=timezone.now())
 
 
 def restore_devices(run: Run, *, by: str) -> int:
-    """Take back what this run retired: the evidence was FCM's, the decision is a person's."""
+    """Restore the devices that this run retired on FCM's evidence. Returns how many."""
     with transaction.atomic():
         restored = device.restore(run.reference, now=timezone.now())
         if restored:
@@ -253,7 +258,10 @@ def restore_devices(run: Run, *, by: str) -> int:
 
 
 def send_again(run: Run, *, by: str) -> int:
-    """To those of whom nobody knows whether their phone rang. Raises Run.InvalidMove."""
+    """Send again to recipients with an unknown outcome, and to those FCM refused temporarily.
+
+    Returns how many. Raises Run.InvalidMove.
+    """
     with transaction.atomic():
         count = unknowns.send_again(run)
         if count:
@@ -264,7 +272,7 @@ def send_again(run: Run, *, by: str) -> int:
 
 
 def keep_unknown(run: Run, *, by: str) -> int:
-    """Leave the unknown as they are; nobody is asked about them again."""
+    """Keep unknown outcomes as unknown, and ask nobody about them again. Returns how many."""
     with transaction.atomic():
         count = unknowns.keep_unknown(run)
         if count:
@@ -273,21 +281,21 @@ def keep_unknown(run: Run, *, by: str) -> int:
 
 
 def turn_on(automation: Automation, *, by: str) -> None:
-    """Raises Automation.NotReady or Automation.InvalidMove; then nothing was changed."""
+    """Turn an automation on. Raises NotReady or InvalidMove; then nothing has changed."""
     with transaction.atomic():
         automation.turn_on()
         _record_move(automation, by, gettext_noop("turned on"))
 
 
 def pause_automation(automation: Automation, *, by: str) -> None:
-    """Raises Automation.InvalidMove."""
+    """Pause an automation. Raises Automation.InvalidMove."""
     with transaction.atomic():
         automation.pause()
         _record_move(automation, by, gettext_noop("paused"))
 
 
 def archive_automation(automation: Automation, *, by: str) -> None:
-    """Raises Automation.InvalidMove."""
+    """Archive an automation for good. Raises Automation.InvalidMove."""
     with transaction.atomic():
         automation.archive()
         _record_move(automation, by, gettext_noop("archived"))

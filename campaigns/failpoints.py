@@ -1,6 +1,7 @@
-"""Places where a test may kill us: `CARILLON_FAILPOINT=after_claim:kill:0.1`, else nothing.
+"""Failpoints: places where a test may kill the process: `CARILLON_FAILPOINT=after_claim:kill:0.1`.
 
-Refused by the settings outside test. Each stands where dying hurts most: between two commits.
+Outside tests, the settings refuse that variable and failpoints do nothing. Each stands where a
+crash hurts most: between two commits.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ NAP_SECONDS = 2.0
 
 
 class Injected(Exception):
-    """The trouble that was asked for."""
+    """The error that a failpoint raises."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Failpoint:
 
 
 def parse(text: str) -> Failpoint | None:
-    """Raises ValueError in words."""
+    """Read `name:deed:probability`; None if empty. Raises ValueError with a readable message."""
     if not text:
         return None
     name, deed, probability = (*text.split(":"), "1", "1")[:3]
@@ -81,6 +82,6 @@ ARMED = parse(settings.FAILPOINT)
 
 
 def hit(name: str) -> None:
-    """Do nothing, unless a test armed this very point."""
+    """Trigger this failpoint if a test has armed it; else do nothing."""
     if ARMED is not None and ARMED.name == name:
         ARMED.strike()

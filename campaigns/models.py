@@ -1,4 +1,4 @@
-"""Where Django looks for models; each one lives in the file named after it, with its behaviour."""
+"""Models: imported here for Django. Each is defined, with its behaviour, in a file of its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a campaign's fields and rows are called on the pages, in the reader's language."""
+"""Naming: the translated names of campaign fields and rows on the admin pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All registrations: who is called when something happens in a place that cannot import them.
+"""Registrations: which listeners are called by code that cannot import them.
 
 Each registry is declared where it is called. `apps.py` imports this file once the models exist.
 """

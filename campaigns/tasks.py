@@ -1,6 +1,6 @@
-"""Celery tasks. They carry ids only: running one twice, late or never changes no result.
+"""Celery tasks of campaigns. They carry ids; running one twice, late or never changes no result.
 
-They ask PostgreSQL for the time and hand it in: the clock of one machine may jump.
+Each task reads the time from PostgreSQL and passes it on: a machine's own clock may jump.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ log = logging.getLogger(__name__)
 FILLING_SECONDS = 10.0
 READING_SECONDS = 10.0
 UNFOLDING_SECONDS = 5.0
-SENDING_SECONDS = 60.0  # of one task; then it is another's turn
-AT_LEAST = 0.02  # between two looks: what is ripe may be locked by who cancels it
+SENDING_SECONDS = 60.0  # of one task; then other tasks get a turn
+AT_LEAST = 0.02  # seconds between two reads: a cancel may hold the rows that are due
 DECIDING_SECONDS = 5.0
-# Keys as the previous release sets them: its processes may still run beside these.
+# The keys that the previous release sets: its processes may still run beside these.
 MESSAGES, TRIGGERS = Flag("messages-rung"), Flag("triggers-rung")
 
 
@@ -72,7 +72,7 @@ MESSAGES, TRIGGERS = Flag("messages-rung"), Flag("triggers-rung")
 
 @shared_task
 def sweep() -> None:
-    """Beat's tick: enqueue whatever is due, abandoned or unfinished. Raises NotEnqueued."""
+    """Beat's tick: enqueue all work that is due, abandoned or unfinished. Raises NotEnqueued."""
     now = patiently(clock.now, seconds=0)
     for run_id in if_free(lambda: engine.sweep(now)) or ():
         hit("sweep")
@@ -109,8 +109,8 @@ def _sweep_messages() -> None:
 
 @background_task()
 def tidy() -> None:
-    """Beat's other tick: delete expired data in parts, refresh outdated audience sizes and the
-    overview's figures, and once a day fetch FCM's figures and recount runs."""
+    """Beat's other tick: delete expired data in parts, and refresh audience sizes and the
+    overview's figures. Once a day, fetch FCM's figures and recount runs."""
     if patiently(lambda: retaining.go_on(now=clock.now()), seconds=0):
         publish(tidy)
     patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
@@ -128,8 +128,8 @@ def tidy() -> None:
 
 @background_task()
 def recount_echo() -> None:
-    """Compare the sums of one run's receipts and goal with the rows; then enqueue the next run, so
-    that other tasks have their turn."""
+    """Compare the receipt and goal sums of one run with its rows. Then enqueue the next run, so
+    that other tasks get a turn."""
     now = patiently(clock.now)
     run = patiently(lambda: recounting.due(now).first())
     if run is not None and recounting.recount(run, now=now) is not None:
@@ -140,7 +140,7 @@ def recount_echo() -> None:
 
 
 def send_messages_on_commit(at: datetime | None = None) -> None:
-    """Send what is due as soon as this transaction commits, or at a time before the next sweep.
+    """Send due messages as soon as this transaction commits, or at a time before the next sweep.
     One task serves all callers until it begins."""
     if at is None or at <= timezone.now() + NEXT_SWEEP:
         transaction.on_commit(lambda: enqueue_once(send_messages, MESSAGES, at=at))
@@ -148,10 +148,10 @@ def send_messages_on_commit(at: datetime | None = None) -> None:
 
 @background_task()
 def send_messages() -> None:
-    """Send what is due to single people, a chunk after the other.
+    """Send due messages to single people, chunk by chunk.
 
-    The flag stays set while this task is about to look again: callers that commit meanwhile need
-    not enqueue another. If another task has set it, that one sends what is not ripe yet.
+    The flag stays set while this task waits for its next round: callers that commit meanwhile need
+    not enqueue another task. If another task has set the flag, that task sends what is due later.
     """
     ends_at = time.monotonic() + SENDING_SECONDS
     while True:
@@ -173,7 +173,7 @@ def _let_gather(seconds: float) -> None:
 
 
 def _send_ripe(seconds: float) -> float | None:
-    """In how many seconds more is ripe; None: there is no more."""
+    """Send the chunks that are ready. Return the seconds until more are ready; None: no more."""
     due = messages.Due(seconds=seconds)
     for taken in due:
         hit("messages_taken")
@@ -186,8 +186,8 @@ def _send_ripe(seconds: float) -> float | None:
 
 @background_task()
 def unfold_messages() -> None:
-    """Write the messages of a call to a long list; then enqueue itself for the next of them, so
-    that campaigns have their turn."""
+    """Write a part of the messages of calls to long lists. Then enqueue itself for the next part,
+    so that campaigns get a turn."""
     more = messages.unfold(seconds=UNFOLDING_SECONDS)
     enqueue(send_to_many)
     if more:
@@ -196,8 +196,8 @@ def unfold_messages() -> None:
 
 @background_task()
 def send_to_many() -> None:
-    """Send one chunk of what goes to thousands. The next one is enqueued first: as many workers
-    send as are free."""
+    """Send one chunk of messages to many people. It enqueues the next task first, so that all free
+    workers send."""
     taken = messages.next_of_many()
     if taken is None:
         return
@@ -209,7 +209,7 @@ def send_to_many() -> None:
 
 
 def answer_events(project_id: int, written: Written) -> None:
-    """In the transaction that writes the events: see registrations.py."""
+    """Create the triggers of new events, in the transaction that writes them (registrations.py)."""
     due = create.make_triggers(project_id, written)
     if due is None or due > timezone.now() + NEXT_SWEEP:
         return
@@ -219,14 +219,14 @@ def answer_events(project_id: int, written: Written) -> None:
 
 @background_task()
 def decide_triggers() -> None:
-    """Decide what is due of events that automations answer, and send what that makes."""
+    """Decide the triggers of automations that are due, and send the messages they create."""
     TRIGGERS.clear()
     ends_at = time.monotonic() + DECIDING_SECONDS
     while (decided := patiently(lambda: deciding.decide(clock.now()))).triggers:
         hit("after_decided")
         if decided.sent:
             enqueue_once(send_messages, MESSAGES)
-        if time.monotonic() > ends_at:  # then other tasks have their turn
+        if time.monotonic() > ends_at:  # then other tasks get a turn
             enqueue_once(decide_triggers, TRIGGERS)
             return
 
@@ -240,7 +240,7 @@ def _give_up_list(audience_id: int, error: Exception) -> None:
 
 @background_task(on_error=_give_up_list)
 def fill_list(audience_id: int) -> None:
-    """Fill a slice of a list; then enqueue the next, so that runs have their turn."""
+    """Fill a slice of a list. Then enqueue the next slice, so that runs get a turn."""
     if filling.work(audience_id, seconds=FILLING_SECONDS):
         enqueue(fill_list, audience_id=audience_id)
 
@@ -251,8 +251,8 @@ def _give_up_text_check(check_id: int, error: Exception) -> None:
 
 @background_task(on_error=_give_up_text_check, in_slices=True)
 def check_texts(check_id: int) -> None:
-    """Read a slice of a text check; then enqueue the next, so that runs have their turn. When it is
-    over, the next text of the campaign has its turn."""
+    """Read a slice of a text check. Then enqueue the next slice, so that runs get a turn. After the
+    last slice, enqueue the campaign's next text."""
     more = text_checks.work(check_id, seconds=READING_SECONDS)
     coming = check_id if more else text_check.following(check_id)
     if coming is not None:
@@ -264,14 +264,14 @@ def check_texts(check_id: int) -> None:
 
 @background_task()
 def start() -> None:
-    """Start what is due at this moment, without waiting for the next sweep."""
+    """Start the runs that are due now, without waiting for the next sweep."""
     for run_id in patiently(lambda: schedule.plan_and_start(clock.now()), seconds=0):
         enqueue(advance, run_id=run_id)
 
 
 @background_task(on_error=engine.give_up)
 def advance(run_id: int) -> None:
-    """Move a run one step, and publish the wave that this released."""
+    """Move a run one step, and publish the wave of chunks that this step released."""
     released = patiently(lambda: engine.advance(run_id, now=clock.now()), seconds=0)
     if released:
         hit("advance")
@@ -282,8 +282,10 @@ def advance(run_id: int) -> None:
 
 
 def _foresee(run_id: int) -> None:
-    """Keep the forecast of a run that has just begun: its first messages are on their way. Not in a
-    task of its own, which an old worker would not know. If it fails, the run's page does without.
+    """Keep the forecast of a run that has just begun and already sends its first messages.
+
+    It has no task of its own: an old worker would not know it. If it fails, the run's page shows no
+    forecast.
     """
     try:
         foreseen.keep(run_id, clock.now())
@@ -294,9 +296,10 @@ def _foresee(run_id: int) -> None:
 
 
 def publish_wave(released: engine.Ring) -> None:
-    """The chord: every chunk of the wave, then the callback that sums up and releases the next.
+    """Publish a wave as a chord: every chunk, then the callback that releases the next wave.
 
-    If publishing fails half-way, the chunks stay queued, and are published again if no task comes.
+    If publishing fails half-way, the chunks stay queued. If no task takes them, they are published
+    again.
     """
     run_id, wave = released.run_id, released.wave
     chunks = group(
@@ -313,7 +316,7 @@ def publish_wave(released: engine.Ring) -> None:
 
 @shared_task(bind=True, ignore_result=False)
 def send_chunk(self: Task[Any, Any], run_id: int, number: int, epoch: int) -> dict[str, int]:
-    """Send one chunk; return what was settled. Never raises: that would break the wave's chord."""
+    """Send one chunk; return the counts by outcome. Never raises: that would break the chord."""
     try:
         settled = sending.send(run_id, number, epoch, task_id=self.request.id)
         hit("after_settle")
@@ -321,14 +324,14 @@ def send_chunk(self: Task[Any, Any], run_id: int, number: int, epoch: int) -> di
     except Fenced:
         log.warning("run=%s chunk=%s lost its lease and wrote nothing more", run_id, number)
     except Exception:
-        # Its lease lapses and another worker takes over; five times, and it is quarantined.
+        # The lease lapses and another worker takes over. After five lapses it is quarantined.
         log.exception("run=%s chunk=%s failed", run_id, number)
     return {}
 
 
 @shared_task
 def wave_done(results: list[dict[str, int]], run_id: int, wave: int) -> None:
-    """The chord's callback: sum what the wave's tasks returned, compare with the rows, go on."""
+    """The chord's callback: add up what the wave's tasks returned, keep it, and go on."""
     hit("wave_done")
     tally: Counter[str] = Counter()
     for settled in results:

@@ -1,8 +1,8 @@
-"""What can be done with a run, each verb once: who may, when it makes sense, in which words.
+"""Verbs: the actions on a run, each declared once, with its permission, condition and texts.
 
-The run's page draws its buttons and dialogs from here, the API its addresses, `config/doors.py`
-who may; `control.py` does it. What changes a campaign (launch, stop, duplicate) is not a verb of
-a run.
+The run's page takes its buttons and dialogs from here, the API its paths, `config/doors.py` the
+permissions. `control.py` does the work. Actions on a campaign (launch, stop, duplicate) are not
+verbs of a run.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ STATE = Run.State
 
 @dataclass(frozen=True, kw_only=True)
 class Verb:
-    """One thing that a person or a program does with a run."""
+    """One action on a run, for its page and for the API."""
 
-    name: str  # of its page; what it is called in the API has hyphens
-    does: Callable[..., object]  # with the run, `by` whom, and what it asks for
-    fits: Callable[[Run], bool]  # whether it makes sense as the run stands
-    # False: not any more, or not of this run, and its dialog says what to do instead.
+    name: str  # of its page; the API's name has hyphens
+    does: Callable[..., object]  # called with the run, `by`, and the values of the dialog or call
+    fits: Callable[[Run], bool]  # whether it makes sense in the run's present state
+    # False: too late, or not possible for this run; the dialog says what to do instead.
     in_time: Callable[[Run, datetime], bool] = lambda run, now: True
-    scope: Scope = Scope.LAUNCH  # who may launch a run may steer it
+    scope: Scope = Scope.LAUNCH  # the permission to launch runs
 
     label: Words
     question: Words
-    text: Words = ""  # empty: its dialog has more to say than a sentence
+    text: Words = ""  # empty: the dialog needs more than a sentence
     button: Words
     danger: bool = False
-    said: Words  # afterwards
-    cancelled: Words = ""  # why not, of a cancelled run; empty: that is no reason
-    nobody: Words = ""  # where `does` counts whom it does it to: there was nobody
-    # What has to be done first, of a run that it would fit then.
+    said: Words  # the message afterwards
+    cancelled: Words = ""  # the refusal for a cancelled run; empty: it is allowed
+    nobody: Words = ""  # the refusal if there is nothing to act on: `does` returned 0 or False
+    # What to do first, if the verb would fit after that.
     first: Callable[[Run], Words] = lambda run: ""
-    reference: str  # what the API's reference says of it
+    reference: str  # its text in the API's reference
 
     @property
     def path(self) -> str:
@@ -68,13 +68,13 @@ class Verb:
         return ROLE_OF_SCOPE[self.scope]
 
     def do(self, run: Run, *, by: str, **asked: object) -> object:
-        """What came of it. Raises Run.InvalidMove; then nothing was changed."""
+        """Run the verb and return its result. Raises Run.InvalidMove; then nothing has changed."""
         if self.cancelled and run.state == STATE.CANCELLED:
             raise Run.InvalidMove(str(self.cancelled))
         if self.nobody and not self.fits(run):
             raise Run.InvalidMove(str(self.first(run) or self.nobody))
         came_of = self.does(run, by=by, **asked)
-        if self.nobody and not came_of:  # somebody else was faster
+        if self.nobody and not came_of:  # another call was faster
             raise Run.InvalidMove(str(self.nobody))
         return came_of
 
@@ -84,12 +84,12 @@ class Verb:
 
 
 def offered(run: Run) -> list[Verb]:
-    """What makes sense now; of one that would be refused, its dialog says what to do instead."""
+    """The verbs to show for a run. If one would be refused, its dialog says what to do instead."""
     return [verb for verb in VERBS if verb.fits(run)]
 
 
 def possible(run: Run, now: datetime) -> list[Verb]:
-    """What would be done if it was asked for now."""
+    """The verbs that would be accepted now."""
     return [verb for verb in offered(run) if verb.in_time(run, now)]
 
 
@@ -108,7 +108,7 @@ def _sends_again(run: Run) -> bool:
 
 
 def _holds_a_rest(run: Run) -> bool:
-    """That may go at once. A run that asks for something else is resumed instead."""
+    """Whether the rest may be sent at once. A run paused for another cause is resumed instead."""
     goes = run.state == STATE.SENDING or run.asks_for_a_winner
     return goes and first_part.held(run) is not None
 
@@ -122,7 +122,7 @@ def _resume_first(run: Run) -> Words:
 
 
 def _misses_reports(run: Run) -> bool:
-    """It may be slower than it need be: nobody knows how busy the project's servers are now."""
+    """Whether the run may be slower than needed, because load reports have stopped."""
     if run.state != STATE.SENDING or (reported := load.newest_report(run.project)) is None:
         return False
     return reported.is_silent(timezone.now())
@@ -284,7 +284,7 @@ KEEP_UNKNOWN = Verb(
     "sent to again.",
 )
 
-# In the order of the page's buttons.
+# In the order of the buttons on the page.
 VERBS = (
     *(PAUSE, RESUME, GO_ON, CHANGE_RATE, IGNORE_LOAD, CHANGE_TEXT, MOVE, CANCEL),
     *(RESTORE_DEVICES, SEND_AGAIN, KEEP_UNKNOWN),

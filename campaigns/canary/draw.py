@@ -1,5 +1,7 @@
-"""Who goes first? A person's place depends on their id and the run alone: all of their devices go
-together, another run draws others, and it is not those who were registered first.
+"""Draw: chooses at random the people of a run's first part (canary).
+
+A person's place depends only on their id and the run. So all devices of a person go together,
+another run draws other people, and the order of registration does not matter.
 """
 
 from __future__ import annotations
@@ -14,46 +16,46 @@ from campaigns.runs.run import Run
 
 
 class Piece(NamedTuple):
-    """Recipients that are cut into chunks together, by their numbers."""
+    """A range of recipient numbers that is cut into chunks together."""
 
     seqs: range
-    follows: bool  # the first part, once that did well
+    follows: bool  # True: belongs to the rest, which is sent after the first part
 
 
 def size_of(devices: int, percent: int | None, least: int) -> int:
-    """How many devices go first; 0: all go at once, as there are too few to draw some of them."""
+    """How many devices are in the first part; 0: all go at once, as there are too few to draw."""
     if percent is None or devices <= least:
         return 0
     return max(least, -(-devices * percent // 100))
 
 
 def wait_of(devices: int, settings: Any) -> int:
-    """For how many seconds the rest waits; `settings`: a campaign, or a run."""
+    """How many seconds the rest waits. `settings`: a campaign or a run."""
     first = size_of(devices, settings.first_percent, settings.first_least)
     return settings.first_wait_seconds if first else 0
 
 
 def place(run_id: int) -> str:
-    """SQL: of a recipient. Not the draw of an audience, nor that of another run."""
+    """SQL for a recipient's random place. It differs from audience draws and from other runs."""
     digest = hashlib.sha256(f"first part of run {run_id}".encode()).digest()
     seed = int.from_bytes(digest[:8]) >> 1
     return f"hashint8extended(contact_id, {seed})"
 
 
 def order_of(run: Run) -> str:
-    """SQL: how a part is numbered as it is frozen. Those who may go first come first in it."""
+    """SQL order in which freezing numbers recipients: candidates for the first part come first."""
     return "device_id" if run.first_percent is None else f"{place(run.pk)}, device_id"
 
 
 def drawn(run: Run, parts: Sequence[range], table: str) -> list[Piece]:
-    """Everybody, part by part as they were frozen, those who go first before the others."""
+    """Split the frozen parts into pieces: in each part, those who go first before the others."""
     everybody = [Piece(seqs, follows=False) for seqs in parts if seqs]
     first = size_of(sum(map(len, parts)), run.first_percent, run.first_least)
     if not first:
         return everybody
     last = _place_of_nth(run, first, table)
     pieces = [piece for seqs in parts for piece in _halves(run, seqs, last, table) if piece.seqs]
-    # One person may own every device.
+    # One person may own every device: then nothing is left for the rest.
     return pieces if any(piece.follows for piece in pieces) else everybody
 
 

@@ -1,4 +1,4 @@
-"""The figures of a first part, read from the rows: the sums of its chunks, and what phones told."""
+"""Canary figures: the results of a first part, from the sums of its chunks and phones' receipts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHERE run_id = %s AND NOT follows AND reason = ANY(%s)
 
 
 def figures_of(part: FirstPart) -> Figures:
-    """As they were decided on; until then, as they are. Costs the chunks, not the recipients."""
+    """The figures at the decision, or the present ones before it. Reads chunks, no recipients."""
     return Figures(**part.figures) if part.figures and part.went_on_at else _now(part)
 
 
@@ -27,7 +27,7 @@ def _now(part: FirstPart) -> Figures:
     names = ("accepted", "rejected", "unknown")
     sums = part.chunks.aggregate(**{name: Sum(name, default=0) for name in names})
     dead = _dead(part)
-    # Nobody of the rest has got anything yet, so what the run's phones told is told by these.
+    # The rest has got nothing yet, so all receipts of the run are of the first part.
     told = EchoSum.objects.filter(
         run_id=part.pk, by=EchoSum.By.ALL, value="", event=Event.RECEIVED
     ).first()
@@ -49,8 +49,10 @@ def _dead(part: FirstPart) -> int:
 
 
 def count_who_can_tell(run_id: int) -> None:
-    """Once all of the first part has an outcome; twice at once counts the same. If the process dies
-    here: the next call counts."""
+    """Count the devices of the first part that can report receipts, once all have an outcome.
+
+    Two calls at once count the same. If the process dies here: the next call counts.
+    """
     uncounted = FirstPart.objects.filter(
         run=run_id, sent_at__isnull=False, known=None, went_on_at=None
     )

@@ -1,7 +1,7 @@
-"""FirstPart: what came of those who went first, and may the rest go now?
+"""FirstPart: the state of a run's first part (canary) and the decision to send to the rest.
 
-The rest are chunks that are not due before HELD_UNTIL. Whoever lets them go moves that in one
-guarded UPDATE, beside `went_on_at`: of any number of processes that try, one does.
+The rest are chunks that are not due before HELD_UNTIL. One guarded UPDATE sets `went_on_at` and so
+releases them: of any number of processes that try, only one does.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
 
-# Never due: nothing rings a chunk before its time.
+# Never due: no chunk is enqueued before its time.
 HELD_UNTIL = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class FirstPart(models.Model):
-    """What came of those who went first, and may the rest go now?"""
+    """The first part (canary) of a run: its results, and whether the rest was released."""
 
     class Decision(models.TextChoices):
         GOOD = "good", _("good enough")
@@ -32,13 +32,13 @@ class FirstPart(models.Model):
         Run, on_delete=models.CASCADE, primary_key=True, related_name="first_part"
     )
     devices = models.PositiveIntegerField()
-    # When all of them had an outcome: the wait begins.
+    # When all its recipients had an outcome: the wait begins.
     sent_at = models.DateTimeField(null=True)
-    # How many were known to tell what they receive, before the run began. Counted once, after
-    # `sent_at`: a page that asks each second must not read so many rows.
+    # How many devices were known to report receipts before the run began. Counted once, after
+    # `sent_at`: a page that polls each second must not read so many rows.
     known = models.PositiveIntegerField(null=True)
     judged_at = models.DateTimeField(null=True)
-    # As they were when somebody decided: what comes later is of the whole run.
+    # The figures at the decision: what comes later belongs to the whole run.
     figures = models.JSONField(null=True)
     went_on_at = models.DateTimeField(null=True)
     decision = models.CharField(max_length=6, choices=Decision, blank=True)
@@ -67,8 +67,11 @@ class FirstPart(models.Model):
         return self.sent_at + wait if self.sent_at else None
 
     def let_go(self, decision: Decision, figures: dict[str, Any], now: datetime) -> int:
-        """To how many of the rest it goes now; 0: somebody was faster. In the caller's transaction,
-        which holds the run. If the process dies here: nothing was decided."""
+        """Release the rest; return to how many it goes, or 0 if another process was faster.
+
+        It works in the caller's transaction, which has locked the run. If the process dies here:
+        nothing was decided.
+        """
         mine = FirstPart.objects.filter(pk=self.pk, went_on_at=None)
         decided = {"decision": decision, "figures": figures, "went_on_at": now}
         if not mine.update(**decided):
@@ -82,7 +85,7 @@ class FirstPart(models.Model):
 
 
 def ranges_of(chunks: models.QuerySet[Chunk]) -> list[range]:
-    """Of the recipients' numbers; chunks that lie side by side are one."""
+    """The ranges of recipient numbers in these chunks; adjacent chunks are joined."""
     found: list[range] = []
     for first, last in chunks.order_by("first_seq").values_list("first_seq", "last_seq"):
         if found and found[-1].stop == first:
@@ -93,19 +96,19 @@ def ranges_of(chunks: models.QuerySet[Chunk]) -> list[range]:
 
 
 def part_of(run: Run) -> FirstPart | None:
-    """A run without one costs no question."""
+    """The run's first part, or None. A run without one costs no query."""
     if run.first_percent is None:
         return None
     return FirstPart.objects.select_related("run").filter(run=run.pk).first()
 
 
 def held(run: Run) -> FirstPart | None:
-    """Its first part, while the rest waits for it."""
+    """The run's first part, as long as the rest waits for it; else None."""
     part = part_of(run)
     return part if part and part.went_on_at is None else None
 
 
 def waited_since(run: Run, moment: datetime) -> bool:
-    """Whether its rest waits, or did at some time since then: that nothing left is right."""
+    """Whether the rest waits or has waited since `moment`: then a pause in sending is expected."""
     part = part_of(run)
     return part is not None and (part.went_on_at is None or part.went_on_at > moment)

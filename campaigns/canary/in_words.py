@@ -1,4 +1,4 @@
-"""A first part in words: before the launch, and why a run asks."""
+"""Canary texts: the first part in sentences, before the launch and when a run asks a person."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WITHOUT_A_WINNER = {
 
 
 def detail_of(devices: int, figures: Figures, terms: Terms, wrong: Sequence[Missed]) -> Detail:
-    """The figures beside their bounds, in the row of the run that asks."""
+    """Why a run asks a person: the figures and their limits, to keep in the run's row."""
     if Missed.ACCEPTED in wrong:
         return details.make("first_part_nobody", devices=devices)
     said: dict[str, Any] = {
@@ -47,7 +47,7 @@ def detail_of(devices: int, figures: Figures, terms: Terms, wrong: Sequence[Miss
 
 
 def foretold(devices: int | None, settings: Any) -> str:
-    """What a launch would do first; empty: all go at once, as nobody asked for anything else."""
+    """Says before the launch what is sent first; empty: the campaign has no first part."""
     if settings.first_percent is None or devices is None:
         return ""
     first = size_of(devices, settings.first_percent, settings.first_least)
@@ -60,7 +60,7 @@ def foretold(devices: int | None, settings: Any) -> str:
 
 
 def judged_by(settings: Any) -> str:
-    """The bounds, in a sentence."""
+    """The limits of the first part in a sentence, and how the variant is chosen."""
     text = _(
         "The rest goes if at most %(rejected)s %% are rejected and %(dead)s %% of the addresses "
         "dead. Else it asks you."
@@ -81,7 +81,7 @@ def judged_by(settings: Any) -> str:
 
 
 def chosen_by(settings: Any) -> str:
-    """Which variant the rest gets, and what happens without a clear winner."""
+    """Says which variant the rest gets, and what happens without a clear winner."""
     text = _("The rest gets the variant that clearly more people opened.")
     if settings.winner_by == Run.WinnerBy.GOAL:
         text = _("The rest gets the variant that clearly more people followed with “%(goal)s”.")

@@ -1,4 +1,4 @@
-"""Is it good enough for the rest to follow? Pure: figures and terms in, what is missed out."""
+"""Judgement: compares a first part's figures with the campaign's limits. Pure functions."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-ENOUGH = 20  # devices that can tell; a share of fewer is chance
+ENOUGH = 20  # devices that can report; the share of fewer devices is chance
 
 
 class Missed(StrEnum):
-    """Which of the terms was not kept."""
+    """A limit that the first part did not meet."""
 
-    ACCEPTED = "accepted"  # FCM took none at all: there is nothing to judge by
+    ACCEPTED = "accepted"  # FCM accepted none at all: there is nothing to judge by
     REJECTED = "rejected"
     DEAD = "dead"
     RECEIVED = "received"
@@ -20,7 +20,7 @@ class Missed(StrEnum):
 
 @dataclass(frozen=True)
 class Terms:
-    """In percent, as the launch froze them."""
+    """The limits in percent, frozen at the launch."""
 
     most_rejected: int
     most_dead: int
@@ -33,25 +33,28 @@ class Terms:
 
 @dataclass(frozen=True)
 class Figures:
-    """What came of the first part so far."""
+    """The results of the first part so far."""
 
-    sent: int  # devices that FCM was asked for
+    sent: int  # devices for which a request was sent to FCM
     accepted: int
-    rejected: int  # for another reason than a dead address
+    rejected: int  # for reasons other than a dead address
     dead: int
-    able: int | None  # devices that can tell what they received; None: nobody has counted them yet
-    received: int  # of these
+    able: int | None  # devices that can report receipts; None: not counted yet
+    received: int  # of the devices that can report
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     def tells(self, terms: Terms) -> bool:
-        """Whether what was received is judged."""
+        """Whether the share of received messages is judged: enough devices can report."""
         return bool(terms.least_received) and (self.able or 0) >= ENOUGH
 
 
 def missed(figures: Figures, terms: Terms) -> list[Missed]:
-    """Nothing: the rest may go. In whole numbers, so that a share on the bound is kept."""
+    """The limits that were not met; empty: the rest may go.
+
+    It computes in whole numbers, so that a share exactly at its limit is accepted.
+    """
     if not figures.accepted:
         return [Missed.ACCEPTED]
     found = {

@@ -1,4 +1,4 @@
-"""A first part as pages and programs are shown it: which phase, until when, the figures."""
+"""Canary progress: the phase, wait and figures of a first part, for pages and the API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from notifications.values.shares import share
 
 
 class Phase(TextChoices):
-    """Where it is."""
+    """How far the first part is."""
 
     SENDING = "sending", gettext_lazy("The first part is being sent")
     WAITING = "waiting", gettext_lazy("The rest waits for what comes of the first part")
@@ -32,7 +32,7 @@ class Phase(TextChoices):
 
 @dataclass(frozen=True)
 class Row:
-    """One figure beside its bound."""
+    """One figure and its limit."""
 
     name: str
     value: str  # in percent, or a number
@@ -54,24 +54,24 @@ class Shown:
 
     @property
     def missed(self) -> list[Missed]:
-        """So far; until anybody was asked for, nothing is."""
+        """The limits not met so far; empty until the first request was sent."""
         return missed(self.figures, self.terms) if self.figures.sent else []
 
     @property
     def chosen_by(self) -> str:
-        """While the rest waits for its variant; empty: each has one of their own."""
+        """How the variant is chosen, while the rest waits for it; else empty."""
         waits = self.part.run.tries_variants and self.part.went_on_at is None
         return chosen_by(self.part.run) if waits else ""
 
     @property
     def winner(self) -> str:
-        """The variant that the rest gets, once it is chosen."""
+        """The variant that the rest gets; empty until it is chosen."""
         number = self.part.run.winner
         return "" if number is None else group.in_words(number)
 
     @property
     def gets(self) -> str:
-        """Which text the rest gets, once that is decided; empty: nothing was tried."""
+        """Which text the rest gets, once decided; empty: the run tries no variants."""
         run = self.part.run
         if not run.tries_variants or self.part.went_on_at is None:
             return ""
@@ -139,7 +139,7 @@ class Shown:
 
 
 def shown(run: Run) -> Shown | None:
-    """None: it has no first part, or none was drawn."""
+    """The run's first part as it is shown; None: it has none, or none was drawn."""
     part = part_of(run)
     if part is None:
         return None
@@ -157,6 +157,6 @@ def phase_of(run: Run, part: FirstPart) -> Phase:
 
 
 def left(part: FirstPart, now: datetime) -> Any:
-    """Of the wait; None: it has not begun, or is over."""
+    """The time left of the wait; None: it has not begun or is over."""
     until = part.judges_at
     return until - now if until and until > now else None

@@ -1,7 +1,8 @@
-"""Which variant does the rest get? One that is clearly better than the main text, or the main text
-if it is clearly better than all others. The run's page asks for the same evidence: see `evidence`.
+"""Winner: chooses the variant that the rest of a run gets.
 
-Without a winner the campaign does what it said before its launch (`no_winner`).
+A variant wins if it is clearly better than the main text; the main text wins if it is clearly
+better than all others. The run's page asks for the same evidence: see `evidence`. Without a winner,
+the setting `no_winner` that the launch froze decides.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ from campaigns.engagement.certainty import evidence
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN, REST
 
-COUNTING_SECONDS = 30.0  # a choice is made once, and no page waits for it
+COUNTING_SECONDS = 30.0  # the choice is made once, and no page waits for it
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of one variant: so many of its people opened it, or did what the run is for."""
+    """The result of one variant: how many of its people opened it or reached the goal."""
 
     number: int
     people: int
     count: int
 
     def did_more_than(self, other: Tried) -> bool:
-        """In whole numbers: a larger share of its people."""
+        """Whether a larger share of its people did it, computed in whole numbers."""
         return self.count * other.people > other.count * self.people
 
     def is_clearly_better(self, other: Tried, *, comparisons: int) -> bool:
@@ -35,8 +36,8 @@ class Tried:
 
 
 def tried(run: Run, *, seconds: float | None = None) -> list[Tried] | None:
-    """Each variant, the main text first. None: it takes longer than this to count, or than a page
-    may wait."""
+    """The result of each variant, the main text first. None: counting takes longer than `seconds`,
+    or by default than a page may wait."""
     count = by_group.did if run.winner_by == Run.WinnerBy.GOAL else by_group.opened
     counts = count(run, seconds=seconds)
     if counts is None:
@@ -47,7 +48,7 @@ def tried(run: Run, *, seconds: float | None = None) -> list[Tried] | None:
 
 
 def best(variants: Sequence[Tried]) -> int:
-    """So far, whether or not that is sure; of equals the first."""
+    """The number of the best variant so far, sure or not; of equal ones the first."""
     leading = Tried(MAIN, 1, 0)
     for one in variants:
         if one.did_more_than(leading):
@@ -56,7 +57,7 @@ def best(variants: Sequence[Tried]) -> int:
 
 
 def find_winner(variants: Sequence[Tried] | None) -> int | None:
-    """None: there is no evidence, or nobody could count it."""
+    """The number of the winning variant. None: there is too little evidence, or no count."""
     if not variants or len(variants) < 2 or variants[0].number != MAIN:
         return None
     main, *others = variants

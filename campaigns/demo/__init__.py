@@ -1,1 +1,1 @@
-"""Synthetic people and campaigns for `manage.py demo`, and two demo phones."""
+"""Demo: synthetic people and campaigns for `manage.py demo`, and two demo phones."""

@@ -1,4 +1,4 @@
-"""Audiences, templates and campaigns to look at, launch and copy."""
+"""Demo content: audiences, templates and campaigns to look at, launch and copy."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CAMPAIGNS = {
 
 
 def make(project: Project) -> None:
-    """Make what is missing; a second `demo` adds people, not copies of these."""
+    """Create what is missing: a second `manage.py demo` adds people, but no copies of these."""
     for name, rules in AUDIENCES.items():
         Audience.objects.get_or_create(project=project, name=name, defaults={"rules": rules})
     for name, texts in TEMPLATES.items():

@@ -1,4 +1,4 @@
-"""The page with the demo phones, and what they ask for besides the API of a person's own app."""
+"""Demo pages: the page with the demo phones, and their requests besides the client API."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _of_one(method: Callable[..., Answer], answer: Answer) -> Callable[..., Http
 
 
 def turned_on(request: HttpRequest, project: Project, phone: Phone) -> HttpResponse:
-    """What its app then registers the phone with."""
+    """Return the token and address with which the phone's app registers."""
     try:
         return JsonResponse({"token": token_for(project, phone), "address": phone.address})
     except WrongKey as error:

@@ -1,6 +1,6 @@
-"""Invented people put into a project, with 1.3 devices each.
+"""Demo people: puts invented people into a project, with 1.3 devices each on average.
 
-Seeded, so that two machines show the same people.
+The random numbers are seeded, so that two machines show the same people.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COPY notifications_device
 
 
 def make(project: Project, count: int) -> int:
-    """COPY the people and their devices in; the number of devices."""
+    """Insert people and their devices by COPY. Returns the number of devices."""
     now = timezone.now()
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,4 +1,4 @@
-"""What the backend of the demo phones' app does."""
+"""Demo phones: the backend of their app: it issues tokens and sends chat messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from notifications.people.registry import Person, upsert
 
 ROOM = "demo-room"
 QUIET_SECONDS = 15
-LONGEST = 500  # characters of what is written
+LONGEST = 500  # characters of a message
 LASTING = timedelta(hours=12)
 TTL_SECONDS = 3_600
 
@@ -33,7 +33,7 @@ SAYS = Template(
 
 
 def token_for(project: Project, phone: Phone) -> str:
-    """What an app asks its backend for after the log-in. Raises WrongKey."""
+    """The inbox token that an app gets from its backend after the log-in. Raises WrongKey."""
     with transaction.atomic():
         _write_people(project)
         secret, _ = inbox_secret.first(project)
@@ -42,7 +42,7 @@ def token_for(project: Project, phone: Phone) -> str:
 
 
 def write(project: Project, phone: Phone, words: str) -> str:
-    """To the room, of which its writer is a member as well. The message's id."""
+    """Send a message to everybody in the room, its author included. Returns the message's id."""
     with transaction.atomic():
         people = _write_people(project)
         accepted = accept_many(project.pk, _message(phone, words), people)

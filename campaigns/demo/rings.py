@@ -1,4 +1,4 @@
-"""What rang on a demo phone: asked of the stand-in for FCM, which keeps what it accepted."""
+"""Demo rings: reads what rang on a demo phone from the FCM emulator, which keeps these records."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ REFERENCE = re.compile(r"([0-9]{1,18}):([0-9]{1,9})")
 
 
 class Silent(Exception):
-    """The stand-in does not answer, or is another one than ours."""
+    """The FCM emulator does not answer, or is not ours."""
 
 
 def rung(project: Project, phone: Phone, *, after: float) -> list[dict[str, Any]]:
-    """What rang since then, oldest first, each with the inbox item that a tap opens."""
+    """The pushes since `after`, oldest first, each with the inbox item that a tap opens."""
     owner = owner_of(project, phone)
     if owner is None:
         return []
@@ -53,7 +53,7 @@ def _accepted(project: Project, phone: Phone) -> list[dict[str, Any]]:
 
 
 def _ring(owner: Contact, record: dict[str, Any]) -> dict[str, Any]:
-    """One with the same tag takes the place of the one before it."""
+    """One push as the page shows it. A push replaces an earlier one with the same tag."""
     tag, reference = _known_as(owner, record["id"] or "")
     item = InboxItem.objects.filter(contact=owner, reference=reference)
     return {
@@ -66,7 +66,7 @@ def _ring(owner: Contact, record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _known_as(owner: Contact, name: str) -> tuple[str, str]:
-    """Its collapse key, and by what name its item is kept."""
+    """The push's collapse key and the reference of its inbox item."""
     read = REFERENCE.fullmatch(name)
     if read is None:
         return "", ""

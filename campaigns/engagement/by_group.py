@@ -1,8 +1,8 @@
-"""Counting people by group: who opened it, and who did what the run is for.
+"""Results by group: how many people of each variant or control group opened or reached the goal.
 
-By person, not by device: by person they were put into the groups, and two phones of one person are
-no two trials. What a person did counts whether or not they opened anything, or the control group,
-which has nothing to open, could not be compared.
+It counts people, not devices: people were put into the groups, and two phones of one person are not
+two trials. The goal counts whether or not a person opened anything: the control group has nothing
+to open, and could not be compared otherwise.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ WHERE e.project_id = %(project)s AND e.name = %(goal)s AND e.at >= %(began)s AND
     AND r.variant IS NOT NULL GROUP BY 1
 """
 
-People = dict[int, int]  # by group
+People = dict[int, int]  # counts by group
 
 
 def groups(run: Run) -> tuple[People, People]:
-    """How many people and devices are in each, once everybody is in one. The freeze counts
-    them at its end; until then they are counted here."""
+    """The number of people and of devices in each group. Freezing counts them at its end; until
+    then they are counted here."""
     kept: dict[str, Any] = run.split
     if "people" not in kept:
         with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
@@ -53,13 +53,14 @@ def _by_group(counts: dict[str, int]) -> People:
 
 
 def opened(run: Run, *, seconds: float | None = None) -> People | None:
-    """None: it takes longer than this, or than a page may wait."""
+    """People of each group who opened. None: counting takes longer than `seconds`, or by default
+    than a page may wait."""
     return _counted(OPENED, {"run": run.pk, "opened": int(Event.OPENED)}, seconds)
 
 
 def did(run: Run, *, seconds: float | None = None) -> People | None:
-    """Who brought the goal's event about, from the start of the run and for as long as the goal
-    counts."""
+    """People of each group who caused the goal's event, from the run's start for as long as the
+    goal counts."""
     if not run.goal_event or run.started_at is None:
         return {}
     ends = run.started_at + timedelta(seconds=run.goal_within_seconds)

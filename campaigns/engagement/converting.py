@@ -1,10 +1,12 @@
-"""Converting: events and receipts arrive in any order, and each event counts for one run, once.
+"""Converting: attributes each goal event to one run, in whatever order events and receipts arrive.
 
-Both ask the same: of which touch is this event? The answer depends on the rows alone. A receipt
-that comes late may move an event from one run to another, and the sums move with it.
+Both ask the same question: which touch (open or receipt) does this event belong to? The answer
+depends on the rows alone. A late receipt may move an event from one run to another, and the sums
+move with it.
 
-Two that write at once must not overlook each other. Events of a project are kept side by side, but
-while touches are added no events are, and the other way round. Whoever counts, counts alone.
+Concurrent writers must not miss each other's rows. Events of a project are written concurrently,
+but no event is written while touches are added, and the other way round. Only one transaction of a
+project counts at a time.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ GIVEN = """
 SELECT * FROM unnest(%s::bigint[], %s::timestamptz[], %s::text[], %s::jsonb[])
     AS e (contact_id, at, name, properties)
 """
-# The last touch before it, of the runs whose goal it is.
+# The last touch before the event, among the runs that have it as their goal.
 LAST_TOUCH = """
 SELECT t.run_id, t.seq, run.goal_value, run.started_at
 FROM campaigns_touch t JOIN campaigns_run run ON run.id = t.run_id AND run.goal_event = e.name
@@ -46,7 +48,7 @@ TOUCHED = f"SELECT e.ordinality - 1 FROM ({GIVEN}) e, LATERAL ({LAST_TOUCH}) las
     "AS e (contact_id, at, name, properties)",
     "WITH ORDINALITY AS e (contact_id, at, name, properties, ordinality)",
 )
-# What was moved, in the sums.
+# Adds what was moved to the sums.
 MOVES = """reached AS (
     SELECT run_id, seq, ((had.times + net > 0)::int - (had.times > 0)::int) AS recipients
     FROM (SELECT run_id, seq, sum(times) AS net FROM moved GROUP BY 1, 2) m, LATERAL (
@@ -78,7 +80,7 @@ SELECT run_id, by, value, recipients, times, amount FROM counted ORDER BY run_id
 ON CONFLICT (run_id, by, value) DO UPDATE SET recipients = kept.recipients + excluded.recipients,
     times = kept.times + excluded.times, amount = kept.amount + excluded.amount
 """
-# A value that no sum could hold is none.
+# A value too large for the sums counts as no value.
 CONVERT = f"""
 WITH told AS MATERIALIZED (
     SELECT DISTINCT ON (contact_id, at, what) * FROM (
@@ -111,12 +113,14 @@ WITH told AS MATERIALIZED (
 
 
 def count_events(project_id: int, written: Written) -> None:
-    """In the transaction that writes the events. If the process dies here: neither they nor what
-    they count for is there."""
+    """Count new events for the goals of runs, in the transaction that writes the events.
+
+    If the process dies here: neither the events nor their conversions are there.
+    """
     with connection.cursor() as cursor:
         cursor.execute(GOALS, [sorted({event.name for _, event in written}), project_id])
         if not (names := {name for (name,) in cursor.fetchall()}):
-            return  # for most calls all that goals cost
+            return  # for most calls, the query above is all that goals cost
         rows = [(person, event) for person, event in written if event.name in names]
         cursor.execute(SIDE_BY_SIDE, [project_id])
         cursor.execute(TOUCHED, _given(rows))
@@ -136,7 +140,7 @@ def _given(rows: Sequence[tuple[int, Any]]) -> list[Any]:
 
 
 def alone(cursor: Any, project_id: int) -> None:
-    """Until the transaction ends, nobody else tells of the project's goals."""
+    """Lock the project's goals: until the transaction ends, nobody else changes their counts."""
     cursor.execute(ALONE, [project_id])
 
 
@@ -158,8 +162,8 @@ GROUP BY run.id, told.seq, r.contact_id ORDER BY told.seq
 ON CONFLICT (run_id, seq) DO UPDATE SET at = excluded.at WHERE excluded.at < touch.at
 RETURNING seq
 """
-# What these people did that a touch may count for; and what counted for it before it was known to
-# be so early, which may be another's now.
+# The events of these people that a touch may count for. Also the events that counted for a touch
+# before it turned out to be earlier: they may belong to another touch now.
 AFTER_TOUCH = f"""
 SELECT e.contact_id, e.at, e.name, e.properties
 FROM campaigns_touch t
@@ -176,7 +180,7 @@ JOIN campaigns_conversion c ON c.run_id = t.run_id AND c.seq = t.seq
 JOIN {TABLE} e ON e.contact_id = c.contact_id AND e.at = c.at AND e.name = run.goal_event
 WHERE t.run_id = %(run)s AND t.seq = ANY(%(seqs)s::int[])
 """
-# After that: what is nobody's.
+# After that: removes conversions that belong to no touch any more.
 TOO_LATE = f"""
 WITH gone AS (
     DELETE FROM campaigns_conversion c USING campaigns_touch t, campaigns_run run
@@ -191,8 +195,8 @@ WITH gone AS (
 
 
 def count_touches(told: dict[int, Iterable[int]]) -> None:
-    """What runs were opened (or received) by which of their recipients, in the transaction that
-    keeps the receipts."""
+    """Count new opens (or receipts) for goals, in the transaction that keeps the receipts. `told`:
+    recipient numbers by run."""
     with connection.cursor() as cursor:
         cursor.execute(WITH_GOALS, [list(told)])
         for run_id, project_id, after in cursor.fetchall():
@@ -205,8 +209,8 @@ def count_touches(told: dict[int, Iterable[int]]) -> None:
 
 
 def count_again(run: Run, seqs: range) -> int:
-    """Of what was kept by a release that knew of no goals, in a transaction of its own: how many
-    touches were missing, and sums were moved."""
+    """Repair what a release without goals has kept, in a transaction of its own. Returns how many
+    touches were missing and sums changed."""
     given = list(seqs)
     params: dict[str, Any] = {"run": run.pk, "events": _told_by(run.goal_after), "seqs": given}
     with transaction.atomic(), connection.cursor() as cursor:
@@ -217,7 +221,7 @@ def count_again(run: Run, seqs: range) -> int:
 
 
 def _convert(cursor: Any, run_id: int, seqs: list[int]) -> int:
-    """How many sums moved."""
+    """Attribute the events of these touches anew. Returns how many sums changed."""
     touched = {"run": run_id, "seqs": seqs}
     cursor.execute(CONVERT.format(events=AFTER_TOUCH), touched)
     moved: int = cursor.rowcount

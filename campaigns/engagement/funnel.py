@@ -1,5 +1,5 @@
-"""Funnel: planned, accepted, received, displayed, opened, and the goal – each of those that can
-tell."""
+"""Funnel: a run's received, displayed and opened messages and its goal, as shares of the devices
+that can report them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ GoalSums = dict[tuple[str, str], GoalSum]
 
 @dataclass(frozen=True)
 class Told:
-    """How many devices told of an event, and of how many it would be known.
+    """How many devices reported an event, and how many would report it (`able`).
 
-    `able` is None until the recipients of a finished run are counted. A share of all of them would
-    be wrong: of a device that reports nothing, nobody knows whether it opened anything.
+    `able` is None until the recipients of a finished run are counted. A share of all devices would
+    be wrong: if a device reports nothing, nobody knows whether it opened anything.
     """
 
     event: Event
@@ -39,13 +39,13 @@ class Told:
         return share(self.count, self.able) if self.able else ""
 
     def coverage(self, asked: int) -> str:
-        """Of how many it would be known, in percent."""
+        """The share of devices that would report it, in percent."""
         return share(self.able, asked) if self.able is not None and asked else ""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Those with one platform, language, time zone or app version."""
+    """One step for the devices of one platform, language, time zone or app version."""
 
     value: str
     told: Told
@@ -53,9 +53,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Goal:
-    """How many devices reached it, of those that can tell of any step.
+    """How many devices reached the goal, out of those that can report any step.
 
-    Of whom nobody knows what they opened, nobody knows whether it was the push that brought them.
+    If nobody knows what a device opened, nobody knows whether the push led to the goal.
     """
 
     told: Told
@@ -65,7 +65,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class GoalGroup:
-    """Those with one platform, language, time zone or app version."""
+    """The goal for the devices of one platform, language, time zone or app version."""
 
     value: str
     goal: Goal
@@ -73,7 +73,7 @@ class GoalGroup:
 
 @dataclass(frozen=True)
 class OfGroup:
-    """All that is known of one group."""
+    """All steps and the goal of one group."""
 
     value: str
     may_have: int
@@ -84,11 +84,11 @@ class OfGroup:
 @dataclass(frozen=True)
 class Funnel:
     steps: list[Told]
-    beside: list[Told]  # what else they told of
-    groups: dict[str, list[Group]]  # of the last step that anybody told of, by what
+    beside: list[Told]  # other reported events: dismissals and buttons
+    groups: dict[str, list[Group]]  # of the last reported step, by platform, language and so on
     last: Event | None
-    may_have: int  # devices that may have got it: FCM took it, or nobody knows
-    goal: Goal | None  # None: the run has none
+    may_have: int  # devices that may have got it: accepted or unknown
+    goal: Goal | None  # None: the run has no goal
     goal_groups: dict[str, list[GoalGroup]]
 
     @property
@@ -97,7 +97,7 @@ class Funnel:
 
 
 def funnel(run: Run, totals: Totals, kept: Breakdown | None) -> Funnel:
-    """`kept`: what was counted of the finished run."""
+    """The funnel of a run. `kept`: the breakdown of the finished run; None: not counted yet."""
     sums = _sums(run.pk)
     steps = [_told(event, sums, kept) for event in STEPS]
     beside = [_told(event, sums, None) for event in BESIDE]
@@ -113,14 +113,14 @@ def funnel(run: Run, totals: Totals, kept: Breakdown | None) -> Funnel:
 
 
 def by_group(run: Run, kept: Breakdown, by: str) -> list[OfGroup]:
-    """All steps of each group, and the goal; the largest group first."""
+    """All steps and the goal of each group by platform, language and so on; the largest first."""
     counts = kept.counts.get(by, {}).items()
     largest_first = sorted(counts, key=lambda item: (-sum(item[1]), item[0]))
     return of_values(run, kept, by, [value for value, _ in largest_first])
 
 
 def of_values(run: Run, kept: Breakdown | None, by: str, values: Sequence[str]) -> list[OfGroup]:
-    """The same of these groups, in this order; before they are counted, without shares."""
+    """All steps and the goal of these groups, in this order; without shares until counted."""
     sums, reached = _sums(run.pk), _goal_sums(run)
     step = STEP_OF[Run.GoalAfter(run.goal_after)]
     counts = kept.counts.get(by, {}) if kept else {}
@@ -140,14 +140,14 @@ def of_values(run: Run, kept: Breakdown | None, by: str, values: Sequence[str]) 
 
 
 def over_time(run_id: int, event: Event) -> list[int]:
-    """How many told of it in each ten minutes since the run began; empty if nobody did."""
+    """How many devices reported the event in each ten minutes since the run began; may be empty."""
     rows = EchoSum.objects.filter(run_id=run_id, by=EchoSum.By.AFTER, event=event)
     counts = {int(value): count for value, count in rows.values_list("value", "count")}
     return [counts.get(slot, 0) for slot in range(max(counts) + 1)] if counts else []
 
 
 def goal_over_time(run_id: int) -> list[int]:
-    """The same of the goal, by the time of each event."""
+    """How often the goal was reached in each ten minutes since the run began, by event time."""
     rows = GoalSum.objects.filter(run_id=run_id, by=GoalSum.By.AFTER, times__gt=0)
     counts = {int(value): times for value, times in rows.values_list("value", "times")}
     return [counts.get(slot, 0) for slot in range(max(counts) + 1)] if counts else []
@@ -177,7 +177,7 @@ def _reached(
     value: str = "",
 ) -> Goal:
     row = reached.get((by, value)) or GoalSum(recipients=0, times=0, amount=Decimal())
-    # Whoever tells of any step: that it was received is told by each of them, and by the last.
+    # Devices that report any step: a device that reports an earlier step also reports the last.
     able = _able(STEPS[-1], sums, kept, by, value) if kept else None
     told = Told(step, row.recipients, able)
     return Goal(told, row.times, row.amount)
@@ -196,7 +196,7 @@ def _goal_groups(
 
 
 def opened(runs: Sequence[Run]) -> dict[int, Told]:
-    """How many opened each of these runs, and of how many it would be known. Two statements."""
+    """How many devices opened each of these runs, and how many would report it. Two SQL queries."""
     sums: dict[int, Sums] = defaultdict(dict)
     whole = EchoSum.objects.filter(run_id__in=[run.pk for run in runs], by=EchoSum.By.ALL)
     for row in whole:
@@ -222,7 +222,7 @@ def _told(event: Event, sums: Sums, kept: Breakdown | None, by: str = "", value:
 
 
 def _able(event: Event, sums: Sums, kept: Breakdown, by: str, value: str) -> int:
-    """Those known to tell of this step or an earlier one: before the run, and since."""
+    """How many devices are known to report this step or an earlier one, before the run or since."""
     of = kept.reporting.get(by, {})
     known: dict[str, int] = of.get(value, {}) if by else of
     steps = [step for step in STEPS if step <= event]
@@ -231,7 +231,7 @@ def _able(event: Event, sums: Sums, kept: Breakdown, by: str, value: str) -> int
 
 
 def _groups(sums: Sums, kept: Breakdown, event: Event) -> dict[str, list[Group]]:
-    """Those of whom somebody can tell; the largest first."""
+    """The groups with devices that can report this step; the largest first."""
     groups = {}
     for by in CUT_BY:
         told = {value: _told(event, sums, kept, by, value) for value in kept.counts.get(by, {})}

@@ -1,8 +1,8 @@
-"""Goal: what people are meant to do after a push. Who did, when, and of which run it counts.
+"""Goal: the event that people should cause after a push, and the models that count it.
 
-An event counts for the last run whose goal it is that its person opened (or received) before it, if
-that was no longer ago than the run's goal says. So it counts for one run only, and it does not
-matter in which order events and receipts arrive: `converting.py` looks at both.
+An event counts for the last run with this goal that its person opened (or received) before it, if
+the event came within the time that the goal allows. So it counts for one run only. The order in
+which events and receipts arrive does not matter: `converting.py` handles both.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from notifications.postgres.budget import TooSlow, within
 
 COUNTING_SECONDS = 0.3
 STEP_OF = {Run.GoalAfter.RECEIVED: Event.RECEIVED, Run.GoalAfter.OPENED: Event.OPENED}
-# A phone that tells anything of a message has received it, as in rules.
+# A phone that reports anything about a message has received it. Audience rules say the same.
 TOLD_BY = {Run.GoalAfter.RECEIVED: tuple(Event), Run.GoalAfter.OPENED: (Event.OPENED,)}
 
 
 class Touch(models.Model):
-    """When did this recipient open (or receive) a run that has a goal?
+    """When a recipient opened (or received) a run that has a goal.
 
-    As the phone says, if that can be: not before the run began, nor after we heard of it. A receipt
-    may wait on a phone that is offline, and what was bought meanwhile was bought after it. Of
-    several reports that say that it was received, by the earliest, whichever of them comes first.
+    The phone's time counts if it is plausible: not before the run began, nor after the report
+    arrived. A receipt may wait on an offline phone, and a purchase meanwhile came after it. Of
+    several reports, the earliest time counts, in whatever order they arrive.
     """
 
     pk = models.CompositePrimaryKey("run_id", "seq")
@@ -45,10 +45,10 @@ class Touch(models.Model):
 
 
 class Conversion(models.Model):
-    """Which event counts for which recipient of a run?
+    """An event that counts for a recipient of a run.
 
-    Events have no number: one is known by its person, its time and what it says. One that is sent
-    again is the same.
+    Events have no id: person, time and content identify one. An event that is sent again is the
+    same event.
     """
 
     pk = models.CompositePrimaryKey("contact_id", "at", "what")
@@ -67,8 +67,7 @@ class Conversion(models.Model):
 
 
 def without_value(run: Run) -> int:
-    """How many of its events count for it and had no number to sum up; 0 where that takes too
-    long."""
+    """How many counted events have no value to add up; 0 if the query takes too long."""
     if not run.goal_value:
         return 0
     with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
@@ -77,9 +76,9 @@ def without_value(run: Run) -> int:
 
 
 class GoalSum(models.Model):
-    """How many recipients of a run reached its goal, how often, and what was it worth?
+    """How many recipients of a run reached its goal, how often, and for what total value.
 
-    Moved in the transaction that keeps the events, or the receipts: it is exact at any time.
+    It changes in the transaction that keeps the events or receipts, so it is exact at any time.
     """
 
     class By(models.TextChoices):
@@ -89,13 +88,13 @@ class GoalSum(models.Model):
         TIMEZONE = "timezone"
         APP_VERSION = "app_version"
         VARIANT = "variant"  # the group, in runs that are split
-        AFTER = "after"  # so many times ten minutes since the run began: by each event's own time
+        AFTER = "after"  # which ten minutes since the run began, by each event's own time
 
     pk = models.CompositePrimaryKey("run_id", "by", "value")
     run_id = models.BigIntegerField()
     by = models.CharField(max_length=11, choices=By, blank=True)
     value = models.CharField(max_length=64, blank=True)
-    recipients = models.IntegerField()  # not counted by the time: one may do it again later
+    recipients = models.IntegerField()  # not counted for AFTER: a person may do it again later
     times = models.IntegerField()
     amount = models.DecimalField(max_digits=38, decimal_places=6)
 

@@ -1,4 +1,4 @@
-"""A goal in a sentence, of a campaign or of a run, which froze it."""
+"""Goal texts: the goal of a campaign or run as a sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAID = {
 
 
 def goal_in_words(row: Any) -> str:
-    """Empty: it has none."""
+    """The goal of a campaign or run as a sentence; empty if it has none."""
     if not row.goal_event:
         return ""
     words = {"event": row.goal_event, "time": in_words(row.goal_within_seconds)}

@@ -1,4 +1,4 @@
-"""Keeping: receipts of many phones become rows, and the sums move with them, in one commit."""
+"""Keeping: stores the receipts of many phones and updates the sums, in one transaction."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ KEPT = Count(
     {"project": PROJECTS, "event": NAMES.values()},
 )  # fmt: skip
 
-# One run at a time: its part of the recipients is then known to the planner. In the order of their
-# keys: two processes that keep the same ones must not wait for each other in a circle. Receipts of
-# a run whose recipients were forgotten are of nobody, and are not kept.
+# One run at a time, so that PostgreSQL's planner knows its partition of recipients. In the order of
+# the keys, so that two processes with the same receipts do not deadlock. Receipts of a run whose
+# recipients were forgotten belong to nobody, and are not kept.
 #
-# `risen`: whose device was not known to tell of such a step, nor of an earlier one. They are added
-# to this step, and taken from the later one by which they were known.
+# `risen`: recipients whose device was not known to report this step or an earlier one. They are
+# added to this step, and subtracted from the later step by which they were known.
 KEEP = """
 WITH given AS (
     SELECT DISTINCT ON (seq, event) seq, event, phone_at
@@ -117,16 +117,16 @@ FROM new JOIN theirs USING (seq, event) CROSS JOIN LATERAL (SELECT event = %(ope
         ELSE statement_timestamp() END AS moment) its
 GROUP BY event
 """
-# What others of the same run are keeping is seen: two steps of one device would rise twice. Their
-# sums would make them wait for each other in any case.
-Open = tuple[int, str | None, datetime]  # of a person, with the zone and the moment
+Open = tuple[int, str | None, datetime]  # the person, their time zone, and the moment
+# One process keeps receipts of a run at a time, so that it sees all receipts of the others: else
+# two steps of one device would rise twice. The rows of the sums would make them wait in any case.
 ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('echo of run ' || %s, 0))"
 
 
 def keep(reports: Iterable[Report]) -> int:
-    """How many are new.
+    """Store receipts; return how many are new.
 
-    If the process dies here: all of them are there or none is, and no phone was told so.
+    If the process dies here: all of them are stored or none, and no phone has got an answer.
     """
     of_run: dict[int, list[Report]] = defaultdict(list)
     for report in reports:
@@ -134,7 +134,7 @@ def keep(reports: Iterable[Report]) -> int:
     opened: list[Open] = []
     with transaction.atomic(), connection.cursor() as cursor:
         kept = {run_id: _kept(cursor, run_id, of_run[run_id], opened) for run_id in sorted(of_run)}
-        # After all of them: whoever waits for a run holds no person, and no project's goals.
+        # After all runs: so a process that waits for a run's lock holds none on people or goals.
         best_hour.keep(opened)
         count_touches({run_id: [one.seq for one in rows] for run_id, rows in of_run.items()})
     _measure(kept)
@@ -142,14 +142,14 @@ def keep(reports: Iterable[Report]) -> int:
 
 
 def alone(cursor, run_id: int) -> None:  # type: ignore[no-untyped-def]
-    """Nobody else moves the sums of this run until the transaction ends."""
+    """Lock the receipt sums of this run until the transaction ends."""
     cursor.execute(ALONE, [run_id])
 
 
 def _kept(  # type: ignore[no-untyped-def]
     cursor, run_id: int, reports: list[Report], opened: list[Open]
 ) -> Counter[str]:
-    """How many are new, by event; who opened something is added to the others."""
+    """Store the receipts of one run. Returns the new ones by event, and adds opens to `opened`."""
     columns = {
         "seqs": [report.seq for report in reports],
         "events": [report.event for report in reports],

@@ -1,5 +1,5 @@
-"""How long a goal needs its events: until the winning variant is chosen, and as long as the goal
-counts. Event retention must not be shorter."""
+"""Event retention for goals: a goal needs its events until the winner is chosen, and as long as it
+counts. Retention must not be shorter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ A_DAY = 86_400
 
 
 def longer_than(days: int) -> Q:
-    """Campaigns and runs that need events for longer than this."""
+    """A filter for campaigns and runs whose goal needs events for longer than this many days."""
     chosen = Q(
         winner_by=Run.WinnerBy.GOAL,
         first_percent__isnull=False,
@@ -25,15 +25,17 @@ def longer_than(days: int) -> Q:
 
 
 def chooses_too_late(row: Any, days: int) -> bool:
-    """Whether retention removes the first events before the winner is chosen, for a campaign or a
-    run. The wait begins only when the first part is sent, so an equal wait is too long, too."""
+    """Whether retention deletes events of a campaign or run before its winner is chosen.
+
+    The wait begins only when the first part is sent, so a wait equal to the retention is too long.
+    """
     by_goal = row.winner_by == Run.WinnerBy.GOAL and row.first_percent is not None
     return bool(by_goal and row.first_wait_seconds >= days * A_DAY)
 
 
 def in_words_of(row: Any, days: int, *, chosen: bool = False) -> str:
-    """Say why it needs events older than `days`; empty if it does not. `chosen`: whether the winner
-    is chosen already."""
+    """Why a campaign or run needs events older than `days`; empty if it does not. `chosen`: the
+    winner is chosen already."""
     found = []
     if chooses_too_late(row, days) and not chosen:
         text = _("waits %(span)s, then chooses a variant by “%(event)s”")

@@ -1,10 +1,10 @@
-"""Opening: how many of those who get a message open it, and how soon, learned from what the project
-sent lately; and how fast one may send so that no more than so many a second are expected to.
+"""Opening: estimates open rates and delays from recent runs, and the send rate for an open limit.
 
-The rate assumes nothing of how soon they do. If a share p of those sent to opens it, sooner or
-later, the opens of any second are those of messages sent at r a second at most, each counted once:
-r · p, when all come equally late, and fewer when they are spread. So r = n / p keeps to n, whatever
-the length of the run; it is reached only by a run that is longer than its readers take.
+The rate assumes nothing about the delays. Let a share p of the recipients open the message at some
+time, and let at most r messages be sent per second. Each message is opened at most once. So at most
+r · p opens come in one second if all delays are equal, and fewer if they are spread. Hence
+r = n / p keeps to n opens per second, however long the run is. The limit is reached only if the
+run is longer than its readers take to open.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from campaigns.engagement.receipt import Event
 from campaigns.runs.run import Run
 
 LAST_RUNS, LOOKED_AT = 10, 30
-RIPE = timedelta(days=1)  # after the end: most who ever open it have
+RIPE = timedelta(days=1)  # after the end: most people who ever open it have done so
 LEAST_TOLD, LEAST_OPENED = 1_000, 20
-# How soon they open it is asked of so many recipients of a run at most, from all of its parts.
+# Delays are read from at most this many recipients of a run, spread over the whole run.
 PARTS, IN_A_PART = 10, 1_000
-KEPT = 1_000  # of how long each took; more would say no more
+KEPT = 1_000  # delays kept; more would not be more precise
 
 
 @dataclass(frozen=True)
 class Opening:
-    """So many opened it, of so many whose phones would have told; and in which runs, which reached
-    so many phones."""
+    """Opens of recent runs: devices that opened, devices that would report it, the runs, and the
+    devices they reached."""
 
     opened: int = 0
     able: int = 0
@@ -44,13 +44,15 @@ class Opening:
         return self.able >= LEAST_TOLD and self.opened >= LEAST_OPENED
 
     def rate(self, opens_per_second: float) -> float:
-        """Messages a second."""
+        """The messages per second that lead to this many opens per second."""
         return opens_per_second * self.able / self.opened
 
 
 def learned(project_id: int, now: datetime) -> Opening:
-    """From the last runs of campaigns that ended long enough ago and whose phones tell. Of a phone
-    that tells nothing it is taken that it opens as many as the others."""
+    """The opens of the project's last runs that ended long enough ago and whose phones report.
+
+    Phones that report nothing are assumed to open as often as the others.
+    """
     ended = Run.objects.filter(
         project=project_id, state=Run.State.FINISHED, finished_at__lt=now - RIPE
     )
@@ -64,7 +66,7 @@ def learned(project_id: int, now: datetime) -> Opening:
 
 
 def of_runs(told: Sequence[tuple[int, int, int, int]]) -> Opening:
-    """All of them together: (run, opened, able, reached)."""
+    """Add up runs, each given as (run, opened, able, reached)."""
     runs, *sums = [*zip(*told, strict=True)] or ((), (), (), ())
     opened, able, reached = map(sum, sums)
     return Opening(opened, able, [*runs], reached)
@@ -72,23 +74,25 @@ def of_runs(told: Sequence[tuple[int, int, int, int]]) -> Opening:
 
 @dataclass(frozen=True)
 class Soon:
-    """How long after their message those took who opened it: the quickest first, at even parts of
-    all of them. Empty: nobody knows."""
+    """How many seconds people took to open a message: evenly spaced quantiles, the shortest first.
+
+    Empty: unknown.
+    """
 
     seconds: Sequence[float] = ()
 
     def share(self, within: float) -> float:
-        """Of those who open it, who have by then."""
+        """The share of openers who have opened it within this many seconds."""
         return bisect_right(self.seconds, within) / len(self.seconds)
 
     def after(self, share: float) -> float:
-        """When so many have."""
+        """The seconds after which this share of openers have opened it."""
         return self.seconds[min(len(self.seconds) - 1, int(share * len(self.seconds)))]
 
 
-# One run at a time: its part of the rows is then known to the planner, which is kept by LIMIT and
-# OFFSET from reading all of them for these few. The moment is the phone's own where that can be
-# right, as for best hours.
+# One run at a time, so that PostgreSQL's planner knows its partitions. LIMIT and OFFSET keep the
+# planner from reading all rows for these few. The phone's own time counts where it is plausible, as
+# for best hours.
 TOOK = """
 SELECT extract(epoch FROM CASE WHEN told.phone_at BETWEEN d.at AND told.at THEN told.phone_at
     ELSE greatest(told.at, d.at) END - d.at)::float8
@@ -107,7 +111,7 @@ CROSS JOIN LATERAL (
 
 
 def soon(opening: Opening) -> Soon:
-    """In the same runs, as far as their recipients are still there."""
+    """The delays of openers in the same runs, as far as the recipients still exist."""
     planned = dict(Run.objects.filter(pk__in=opening.runs).values_list("pk", "planned"))
     took = sorted(chain.from_iterable(_took(run, planned[run] or 0) for run in opening.runs))
     if len(took) < LEAST_OPENED:
@@ -117,7 +121,8 @@ def soon(opening: Opening) -> Soon:
 
 
 def _took(run: int, planned: int) -> list[float]:
-    """Of a run of many, some of each part: they are not sent to at the same time."""
+    """The delays in one run. A large run is sampled in each part, as parts are sent at different
+    times."""
     stride = max(IN_A_PART, planned // PARTS)
     params = {"run": run, "parts": PARTS, "stride": stride, "each": IN_A_PART}
     with connection.cursor() as cursor:

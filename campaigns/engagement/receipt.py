@@ -1,4 +1,4 @@
-"""Receipt: one thing that became of one push, as its phone reports it. There is never a second."""
+"""Receipt: what a phone reports about one push. There is at most one per event."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ REFERENCE = re.compile(r"(\d{1,18}):(\d{1,9})")
 
 
 class Event(models.IntegerChoices):
-    """Each is counted by itself. The first three are steps, in their order: an app that tells of
-    one is taken to tell of the later ones; who tells what is opened may not know what arrived."""
+    """What a phone can report. Each event is counted on its own.
+
+    The first three are steps in this order. An app that reports one is assumed to report the later
+    ones too; an app that reports opens may not know what it received.
+    """
 
     RECEIVED = 1, _("Received")
     DISPLAYED = 2, _("Displayed")
@@ -33,7 +36,7 @@ NAMES = {event.value: name for name, event in BY_NAME.items()}
 
 
 class Receipt(models.Model):
-    """What became of number `seq` of this run, and when did we hear of it?"""
+    """What the phone of recipient `seq` of a run reported, and when the report arrived."""
 
     pk = models.CompositePrimaryKey("run_id", "seq", "event")
     # No foreign keys, as a recipient has none.
@@ -41,8 +44,7 @@ class Receipt(models.Model):
     seq = models.IntegerField()
     event = models.SmallIntegerField(choices=Event)
     at = models.DateTimeField(db_default=Now())
-    # By the phone's clock, which may be years off: only a goal goes by it, and only where it can be
-    # right.
+    # By the phone's clock, which may be years off: used only where it is plausible.
     phone_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
@@ -50,7 +52,7 @@ class Receipt(models.Model):
 
 
 def furthest(recipients: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Event]:
-    """The last step that the phones of these numbers of runs reported: one statement."""
+    """The last step reported for each of these (run, seq) recipients. One SQL query."""
     runs, seqs = [*zip(*recipients, strict=True)] or ((), ())
     params = {"runs": [*runs], "seqs": [*seqs], "steps": [*map(int, STEPS)]}
     with connection.cursor() as cursor:
@@ -67,9 +69,9 @@ WHERE t.event = ANY(%(steps)s::int[]) GROUP BY 1, 2
 
 
 class EchoSum(models.Model):
-    """How many receipts of a run are of one event, and of one kind of recipient or moment?
+    """How many receipts of one event a run has, in total and by platform, language and so on.
 
-    Moved in the transaction that keeps the receipts, so it is exact at any time.
+    It changes in the transaction that keeps the receipts, so it is exact at any time.
     """
 
     class By(models.TextChoices):
@@ -79,7 +81,7 @@ class EchoSum(models.Model):
         TIMEZONE = "timezone"
         APP_VERSION = "app_version"
         VARIANT = "variant"  # the group, in runs that are split
-        AFTER = "after"  # so many times ten minutes since the run began
+        AFTER = "after"  # which ten minutes since the run began
 
     pk = models.CompositePrimaryKey("run_id", "by", "value", "event")
     run_id = models.BigIntegerField()
@@ -87,8 +89,8 @@ class EchoSum(models.Model):
     value = models.CharField(max_length=64, blank=True)
     event = models.SmallIntegerField(choices=Event)
     count = models.IntegerField()
-    # Recipients whose device is known by this step to tell, and was not when the run began; less
-    # those who were known by it, and told of an earlier one since.
+    # Recipients whose device is known to report because of this step, and was not known when the
+    # run began. Minus those known by this step who have reported an earlier step since.
     first = models.IntegerField(db_default=0)
 
     def __str__(self) -> str:
@@ -96,9 +98,9 @@ class EchoSum(models.Model):
 
 
 class Reporter(models.Model):
-    """Since when does this device report such events?
+    """Since when a device reports an event.
 
-    A rate is told of these devices only: of the others nobody knows whether they opened anything.
+    Rates count these devices only: nobody knows whether the others opened anything.
     """
 
     pk = models.CompositePrimaryKey("device_id", "event")
@@ -112,7 +114,7 @@ class Reporter(models.Model):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a phone says, and may say: its id was signed by us."""
+    """A phone's report, before it is stored. It may report this: we signed the message's id."""
 
     run_id: int
     seq: int
@@ -121,6 +123,6 @@ class Report:
 
     @classmethod
     def of(cls, reference: str, event: int, phone_at: datetime | None) -> Report | None:
-        """None: the reference is of nothing that was sent."""
+        """Parse a report. None: the reference does not name a recipient of a run."""
         found = REFERENCE.fullmatch(reference)
         return cls(int(found[1]), int(found[2]), event, phone_at) if found else None

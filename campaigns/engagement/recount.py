@@ -1,4 +1,4 @@
-"""Recount: when were a run's sums last compared with its rows, and did they differ?"""
+"""Recount: the record of the last comparison of a run's sums with its rows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ A_DAY = timedelta(days=1)
 
 
 class Recount(models.Model):
-    """When was this run counted again, and how many of its sums were wrong, and put right?"""
+    """When a run was last counted again, and how many of its sums were wrong and corrected."""
 
     run_id = models.BigIntegerField(primary_key=True)
     at = models.DateTimeField()
     differences = models.IntegerField(default=0)
-    # Whether all of it was counted. A run that takes too long is tried again the next day.
+    # Whether the whole run was counted. If it takes too long, it is tried again the next day.
     whole = models.BooleanField(default=True)
-    # Some of them: [of, by, value, kept, counted].
+    # Some differences: the key (of, by, value), then what was added to each number.
     detail = models.JSONField(default=list)
 
     class Meta:
@@ -29,6 +29,6 @@ class Recount(models.Model):
 
 
 def differences_lately(now: datetime) -> int:
-    """In a day's recounts. Each was put right; there should be none."""
+    """The wrong sums found in the last day's recounts. Each was corrected; there should be none."""
     found = Recount.objects.filter(at__gt=now - A_DAY).aggregate(all=Sum("differences"))
     return found["all"] or 0

@@ -1,8 +1,8 @@
-"""Recounting: the sums of a run's receipts and goal, counted again from the rows, and put right.
+"""Recounting: counts a run's receipt and goal sums again from the rows, and corrects them.
 
-Sums move in the transaction that keeps the rows, so they always agree: unless a hand, a restored
-backup or a fault of ours changed some of them. Both are read in one snapshot, a part at a time:
-nobody is locked out meanwhile. What is wrong then is added to the sums, as they may have moved on.
+Sums change in the transaction that keeps the rows, so they always agree, unless a manual change, a
+restored backup or a bug altered some of them. Both are read in one snapshot, part by part: no
+writer waits meanwhile. The difference is then added to the sums, as they may have changed since.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from campaigns.runs.run import Run, messages_leave
 log = logging.getLogger(__name__)
 
 RECIPIENTS_AT_ONCE = 50_000  # half a second
-TOUCHES_AT_ONCE = 2_000  # nobody tells of a project's goals meanwhile: some ten milliseconds
-MOST_SECONDS = 100.0  # of one run: PostgreSQL keeps what is deleted meanwhile
+TOUCHES_AT_ONCE = 2_000  # locks the project's goals for some ten milliseconds
+MOST_SECONDS = 100.0  # for one run: PostgreSQL keeps rows that are deleted meanwhile
 LATELY = timedelta(days=8)
 EVERY = timedelta(hours=20)
 SHOWN = 20
 
-# The cuts of a row, as they are kept.
+# The values by which a row is counted, as in the stored sums.
 CUTS = """
 CROSS JOIN LATERAL (VALUES
     ('', ''), ('platform', platform), ('locale', locale), ('timezone', timezone),
@@ -88,17 +88,17 @@ SELECT cut.by, COALESCE(cut.value, ''),
 FROM theirs t {CUTS} WHERE {IN_A_GROUP} GROUP BY 1, 2, cut.by
 """
 
-Key = tuple[str, str, str]  # of a receipt's event or of the goal, by what, of which value
+Key = tuple[str, str, str]  # the receipt's event or GOAL, the column, its value
 Sums = dict[Key, tuple[Any, ...]]
 GOAL = "goal"
 
 
 class GaveWay(Exception):
-    """A campaign is being sent: it goes first. The next tick begins anew."""
+    """A campaign is being sent and goes first. The next tick starts the recount again."""
 
 
 def due(now: datetime) -> QuerySet[Run]:
-    """Runs of the last days of which phones told something, and that nobody counted today."""
+    """Runs of the last days that have receipts and were not recounted within EVERY."""
     told = Exists(EchoSum.objects.filter(run_id=OuterRef("pk")))
     today = Exists(Recount.objects.filter(run_id=OuterRef("pk"), at__gt=now - EVERY))
     lately = Run.every.filter(Q(started_at__gt=now - LATELY) | Q(launched_at__gt=now - LATELY))
@@ -106,9 +106,10 @@ def due(now: datetime) -> QuerySet[Run]:
 
 
 def recount(run: Run, *, now: datetime) -> int | None:
-    """How many sums differed, and are right now. None: somebody else counts, or it gave way.
+    """Recount one run and correct its sums. Returns how many sums were wrong.
 
-    If the process dies here: nothing was changed, or all of it, and the next tick counts again.
+    None: another process recounts it, or a campaign goes first. If the process dies here: either
+    nothing was changed or everything, and the next tick counts again.
     """
     before = Recount.objects.filter(pk=run.pk).values_list("at", flat=True).first()
     try:
@@ -130,11 +131,11 @@ def _some(wrong: Sums) -> list[list[str]]:
     return [[*key, *map(str, by)] for key, by in list(wrong.items())[:SHOWN]]
 
 
-# --- Goals: what a release without them wrote meanwhile -------------------------------------------
+# --- Goals: repair what a release without them has written ----------------------------------------
 
 
 def _mend(run: Run) -> int:
-    """Receipts without their touch, and events that count for none though they should."""
+    """Add missing touches, and count events that should count. Returns how many were missing."""
     found = 0
     if run.goal_event:
         for after in range(0, _last(run), TOUCHES_AT_ONCE):
@@ -157,7 +158,7 @@ def _give_way() -> None:
 
 
 def _wrong(run: Run) -> Sums | None:
-    """What has to be added to each sum that differs. None: it takes too long."""
+    """What must be added to each wrong sum. None: counting takes too long."""
     ends_at = time.monotonic() + MOST_SECONDS
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -228,7 +229,7 @@ ON CONFLICT (run_id, by, value) DO UPDATE SET recipients = kept.recipients + exc
 
 
 def _put_right(run: Run, row: Recount, before: datetime | None, wrong: Sums) -> bool:
-    """Of two who counted the same, one adds what is missing."""
+    """Correct the sums. Returns False if another process recounted the run meanwhile."""
     with transaction.atomic(), connection.cursor() as cursor:
         keeping.alone(cursor, run.pk)
         converting.alone(cursor, run.project_id)

@@ -1,7 +1,7 @@
-"""Reporting: how many of a run's recipients can tell what became of it?
+"""Reporting: counts the recipients of a run whose devices can report receipts.
 
-By the earliest step that their device had reported before the run began. Who begins with this very
-run is counted with the receipt (`EchoSum.first`).
+They are counted by the earliest step that the device had reported before the run began. Devices
+that start to report with this run are counted with the receipt (`EchoSum.first`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from django.db import connection
 
 from campaigns.engagement.receipt import STEPS
 
-# Whoever may have got it: FCM took it, or nobody knows. GROUPING bits: a row is about the column
+# Recipients who may have got it: accepted or unknown. GROUPING bits: a row is about the column
 # whose bit is not set.
 COUNT = """
 SELECT grouping(r.platform, r.locale, r.timezone, r.app_version),
@@ -27,7 +27,7 @@ WHERE e.event IS NOT NULL AND r.run_id = %(run)s AND r.seq > %(after)s AND r.seq
 GROUP BY GROUPING SETS ((e.event), (r.platform, e.event), (r.locale, e.event),
     (r.timezone, e.event), (r.app_version, e.event))
 """
-# The same of each group, in a run that is split.
+# The same for each group of a split run.
 OF_GROUPS = """
 SELECT r.variant::text, e.event, count(*)
 FROM campaigns_recipient r
@@ -54,7 +54,7 @@ ABOUT = {
 def reporting(
     run_id: int, *, after: int, through: int, groups: bool = False
 ) -> list[tuple[str, str, int, int]]:
-    """By what, its value, the step, and how many recipients of these numbers."""
+    """Rows of column, value, step and count, for recipients numbered `after` + 1 to `through`."""
     params = {"run": run_id, "after": after, "through": through, "last_step": STEPS[-1]}
     with connection.cursor() as cursor:
         cursor.execute(COUNT, params)

@@ -1,5 +1,6 @@
-"""Broken: can the rules and the text that a run keeps still be used? They say what is wrong with
-themselves, so the words are made anew for each reader.
+"""Broken runs: check whether the rules and texts that a run stored can still be used.
+
+The explanation is built anew for each reader, in that reader's language.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ LONGEST = 300
 
 
 def rules_of(run: Run) -> str:
-    """What is wrong with them, in the language of who asks; empty: nothing."""
+    """What is wrong with the run's rules, in the current language; empty: nothing."""
     found = rules.problems(run.rules, AS_KEPT)
     return str(found[0])[:LONGEST] if found else ""
 
 
 def text_of(run: Run) -> str:
-    """Which cap, younger than the run, one of its texts breaks: it could be sent to nobody."""
+    """Which limit one of its texts exceeds; empty: none. The limit may be newer than the run."""
     each = (source for content in texts_of(run).values() for source in sources(content))
     return next(filter(None, map(too_much, each)), "")
 
@@ -31,8 +32,8 @@ ASKED = {"rules_broken": rules_of, "text_broken": text_of}
 
 
 def detail_of(run: Run) -> str:
-    """A run's detail, with what is wrong in the reader's language too."""
+    """A run's detail in words, with the problem in the reader's language."""
     ask = ASKED.get(run.detail_code)
     problem = ask(run) if ask else ""
-    anew = {"problem": problem} if problem else {}  # a release may have lifted a cap since
+    anew = {"problem": problem} if problem else {}  # a release may have lifted the limit since
     return details.in_words(run.detail_code, run.detail_args, **anew)

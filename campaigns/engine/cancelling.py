@@ -1,5 +1,4 @@
-"""Cancelling: closing what is left of a run, or of a message, that was cancelled, each recipient
-with its row."""
+"""Cancelling: give every recipient that a cancelled run or message has left an outcome row."""
 
 from __future__ import annotations
 
@@ -21,13 +20,13 @@ from campaigns.runs.revisions.shares import key_of
 from campaigns.runs.run import Run
 from notifications.postgres import clock
 
-CHUNKS_AT_ONCE = 50  # chunks; a run of millions is closed in steps, not under one long lock
+CHUNKS_AT_ONCE = 50  # a run of millions is closed in steps, not under one long lock
 
 
 def close_the_rest(run: Run, now: datetime) -> None:
-    """Give every open recipient an outcome: skipped if no request was sent, otherwise unknown.
+    """Close the open recipients of a cancelled run: skipped if no request was sent, else unknown.
 
-    Chunks still leased are handed back within two seconds; a later call closes them.
+    Workers hand back leased chunks within two seconds; a later call closes these.
     """
     free_lapsed(run)
     for chunk in _closable(run)[:CHUNKS_AT_ONCE]:
@@ -40,7 +39,7 @@ def close_the_rest(run: Run, now: datetime) -> None:
 
 
 def goes_on(run_id: int) -> bool:
-    """Whether another step would close anything, and no other process is doing it."""
+    """Whether another step would close anything and no other process is doing it."""
     with transaction.atomic():
         cancelled = Run.driven.filter(pk=run_id, state=Run.State.CANCELLED, finished_at=None)
         run = cancelled.select_for_update(skip_locked=True, no_key=True).first()
@@ -48,7 +47,7 @@ def goes_on(run_id: int) -> bool:
 
 
 def _closable(run: Run) -> QuerySet[Chunk]:
-    """In order, and locked. A row that another process has locked is left for a later call."""
+    """The chunks to close, in order and locked. Rows locked elsewhere are left to a later call."""
     idle = run.chunks.exclude(state__in=(Chunk.State.CLOSED, Chunk.State.LEASED))
     return idle.select_for_update(skip_locked=True).order_by("number")
 
@@ -68,8 +67,8 @@ WHERE chunk_id {{of}} AND settled_at IS NULL
 UNION ALL
 SELECT seq, {copies()} FROM campaigns_retry WHERE chunk_id {{of}} AND ambiguous
 """
-# A request that was sent may have carried an older text: its window says which. The others would
-# have carried the newest.
+# The text revision of each outcome. A request that was sent may have carried an older text, as its
+# window says. The other requests would have carried the newest.
 SAID = """
 CASE WHEN %(revision)s = 1 OR i.seq IS NULL THEN %(revision)s ELSE (
     SELECT max(w.revision) FROM campaigns_window w
@@ -110,8 +109,8 @@ WITH left_behind AS (
 )
 """
 EVERYBODY = CLOSE.format(these="")
-# The recipients of one call that no request may have reached. If a worker holds the chunk, only
-# those whose next try is far off: no worker reads them before our commit.
+# The recipients of one call that no request can have reached. If a worker holds the chunk, only
+# those whose next try is far off: no worker reads them before this transaction commits.
 OF_CALL = CLOSE.format(
     these="""
         AND i.seq IS NULL AND EXISTS (
@@ -125,8 +124,8 @@ OF_CALL = CLOSE.format(
 )
 FAR_OFF = timedelta(minutes=10)  # longer than any transaction, as in `caps/counted.py`
 SUMS = "SELECT status, revision, count(*) FROM closed GROUP BY 1, 2"
-# Listeners hear of each message to a single person (see `endings.py`), but not of a campaign's
-# recipients, who may be millions.
+# Listeners get each message to a single person (see `endings.py`), but no recipients of campaigns:
+# there may be millions.
 EACH = """
 SELECT r.message, c.external_id, closed.status, closed.reason, d.address, r.platform, closed.resent
 FROM closed JOIN campaigns_recipient r ON r.run_id = %(run)s AND r.seq = closed.seq
@@ -137,15 +136,15 @@ ORDER BY closed.seq
 
 
 def close(run: Run, chunk: Chunk, now: datetime) -> None:
-    """Write the outcome of every recipient that has none."""
+    """Write an outcome for every recipient of the chunk that has none, and close the chunk."""
     why = {"skipped": Reason.CANCELLED, "unknown": Reason.CUT_SHORT}
     counts = _written(EVERYBODY + SUMS, run, chunk, now, why)
     _add_up(chunk, why, counts)
 
 
 def give_up(run: Run, chunk: Chunk, now: datetime) -> None:
-    """Close messages that crashed too many workers, in one statement: reading them may be what
-    crashes."""
+    """Close messages that crashed too many workers, in one SQL statement: reading them in Python
+    may be what crashes."""
     why = {"skipped": Reason.CRASHED_WORKERS, "unknown": Reason.INTERRUPTED}
     ended = [Ending(*row) for row in _written(EVERYBODY + EACH, run, chunk, now, why)]
     _add_up(chunk, why, [(one.status, FIRST, 1) for one in ended])
@@ -153,8 +152,11 @@ def give_up(run: Run, chunk: Chunk, now: datetime) -> None:
 
 
 def close_call(run: Run, chunk: Chunk, call: int, now: datetime) -> list[Ending]:
-    """Close the recipients of this call that were not sent to. The caller has locked the chunk's
-    row, so until the commit no worker claims the chunk or opens a window."""
+    """Close the recipients of this API call that were not sent to.
+
+    The caller has locked the chunk's row: until the commit no worker claims the chunk or opens a
+    window.
+    """
     why = {"skipped": Reason.CANCELLED, "unknown": Reason.CUT_SHORT}
     idle = chunk.state != Chunk.State.LEASED
     of_call = {"call": call, "idle": idle, "far_off": FAR_OFF}

@@ -1,6 +1,6 @@
-"""Counting: the results of a finished run on each platform, in each language, zone and version.
+"""Breakdown counting: a finished run's results by platform, language, time zone and app version.
 
-In steps, like freezing: nobody waits for the count of five million, and a crash costs one step.
+It works in steps, like freezing: five million recipients block nothing, and a crash costs one step.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from campaigns.runs.run import Run
 from campaigns.runs.sums import CUT_BY, STATUSES, Breakdown
 
 RECIPIENTS_AT_ONCE = 50_000  # recipients counted in one step: half a second
-MOST_VALUES = 1_000  # different values counted of each; an app may send any version
-SHOWN_VALUES = 50  # values kept of each, once all are counted
+MOST_VALUES = 1_000  # different values counted for each; an app may send any version
+SHOWN_VALUES = 50  # values kept for each, once all are counted
 
 COUNT = """
 SELECT grouping(r.platform, r.locale, r.timezone, r.app_version),
@@ -31,7 +31,7 @@ GROUP BY GROUPING SETS (
 )
 ORDER BY 4 DESC, 2
 """
-# The same of each group, in a run that is split.
+# The same for each group of a split run.
 COUNT_GROUPS = """
 SELECT r.variant::text, d.status, count(*)
 FROM campaigns_recipient r
@@ -45,7 +45,7 @@ ABOUT = {0b0111: "platform", 0b1011: "locale", 0b1101: "timezone", 0b1110: "app_
 
 
 def uncounted() -> QuerySet[Run]:
-    """Finished runs that are not completely counted, or not since they were sent again."""
+    """Finished runs that are not completely counted, or were sent again since the count."""
     ended = Run.objects.filter(finished_at__isnull=False, evaluated_at__isnull=False)
     missing = Q(breakdown=None) | Q(breakdown__counted_through__lt=F("planned"))
     before = ~Q(breakdown__finished_at=F("finished_at"))
@@ -115,7 +115,7 @@ def _add(kept: Breakdown, name: str, value: str, status: str, count: int) -> Non
 
 
 def _add_reporting(kept: Breakdown, through: int) -> None:
-    """Only of the values whose results are kept."""
+    """Add how many recipients can report, only for the values whose results are kept."""
     after = kept.counted_through
     groups = bool(kept.run.split)
     for by, value, event, count in reporting(
@@ -130,7 +130,7 @@ def _add_reporting(kept: Breakdown, through: int) -> None:
 
 
 def _shorten(kept: Breakdown) -> None:
-    """Keep the largest of each; the smaller ones become “others”."""
+    """Keep the largest values of each breakdown; add up the smaller ones as “others”."""
     for name, values in kept.counts.items():
         largest_first = sorted(values.items(), key=lambda item: (-sum(item[1]), item[0]))
         kept.counts[name] = dict(largest_first[:SHOWN_VALUES])

@@ -1,7 +1,8 @@
-"""The engine: moves a run one step, from what the rows say. Read this first, then `sending.py`.
+"""The engine: moves a run one step forward, from its rows alone. Read this, then `sending.py`.
 
-`advance` may be called 0, 1 or n times, by anyone, in any order: the end is the same. It returns
-what should be rung; only `tasks.py` rings.
+`advance` may be called 0, 1 or n times, by any process, in any order: the end is the same. It
+returns the chunks to enqueue; only `tasks.py` enqueues. Here a Celery task is a doorbell, and to
+ring is to enqueue it: the work itself stands in the rows.
 """
 
 from __future__ import annotations
@@ -38,15 +39,15 @@ from notifications.pacing import gate
 from notifications.postgres import clock
 
 WAVE = 500  # chunks of one chord: 0.4 s to publish, under 1 MB of Redis
-OUTSTANDING = 1_000  # chunks rung at once; a flushed Redis costs this many doorbells
-AHEAD_SECONDS = 10  # of the project's rate in the queue: others wait that long behind it
+OUTSTANDING = 1_000  # chunks enqueued at once; a flushed Redis loses this many tasks
+AHEAD_SECONDS = 10  # seconds of the project's rate in the queue: others wait that long behind it
 LOST_DOORBELL = timedelta(seconds=15)
 LONGEST_SILENCE = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
 class Ring:
-    """Chunks to be rung as one chord, in the epoch of this moment."""
+    """Chunks to enqueue as one chord, with the run's present epoch."""
 
     run_id: int
     epoch: int
@@ -55,15 +56,16 @@ class Ring:
 
 
 class Room(NamedTuple):
-    """How many chunks may be rung at once."""
+    """How many chunks may be enqueued or in work at once."""
 
     chunks: int
     fcm_fails: bool = False
 
 
 def sweep(now: datetime) -> list[int]:
-    """The runs that need a look: just due, not finished, or not counted. Safe to do twice, at
-    once, or late.
+    """Start due runs, and return all runs to advance: unfinished, not counted, or not indexed.
+
+    Safe to do twice, concurrently, or late.
     """
     plan_and_start(now)
     unfinished = Run.driven.filter(finished_at__isnull=True)
@@ -74,14 +76,15 @@ def sweep(now: datetime) -> list[int]:
 
 
 def advance(run_id: int, *, now: datetime) -> Ring | None:
-    """One step of the run. If the process dies here, the step is not committed, the next call acts.
+    """Move the run one step; return the chunks to enqueue, if any.
 
-    After the commit and before the ring: the chunks stay queued, and are rung again when stale.
+    If the process dies here: the step is not committed, and the next call does it. If it dies after
+    the commit and before the ring: the chunks stay queued, and are enqueued again once stale.
     """
     known = list(Run.driven.filter(pk=run_id).values_list("first_percent", flat=True))
     if not known:
-        return None  # a day of messages, which has no waves: an old doorbell may name one
-    room = _room(run_id, now)  # asks Redis, so before the run is locked
+        return None  # a day of messages, which has no waves: an old task may name one
+    room = _room(run_id, now)  # asks Redis, so it comes before the lock on the run
     if _waits_for_a_person(run_id, now) or _is_broken(run_id):
         return None
     freezing.go_on(run_id, now=now)
@@ -105,7 +108,7 @@ def _waits_for_a_person(run_id: int, now: datetime) -> bool:
 
 
 def _is_broken(run_id: int) -> bool:
-    """Whether its text is, and it was paused for that."""
+    """Pause the run if one of its texts can no longer be used. Returns whether it was paused."""
     with suppress(Run.InvalidMove), transaction.atomic():
         run = _locked(run_id)
         moves = run.state in (Run.State.PREPARING, *LEAVING)
@@ -116,12 +119,12 @@ def _is_broken(run_id: int) -> bool:
 
 
 def _locked(run_id: int) -> Run:
-    # `no_key`: workers write windows that refer to the run, and must not wait for us.
+    # `no_key`: workers write windows that refer to the run, and must not wait for this lock.
     return Run.driven.select_for_update(no_key=True).get(pk=run_id)
 
 
 def goes_on(run_id: int) -> bool:
-    """Whether there is more to freeze, to close or to count: worth another look at once."""
+    """Whether more can be frozen, closed, counted or indexed at once: then enqueue another step."""
     left = any(run.freezing for run in Run.driven.filter(pk=run_id))
     if (left and freezing.is_free(run_id)) or cancelling.goes_on(run_id):
         return True
@@ -129,7 +132,10 @@ def goes_on(run_id: int) -> bool:
 
 
 def give_up(run_id: int, error: Exception) -> None:
-    """An error that is not PostgreSQL's trouble would come again: a person has to look."""
+    """Pause the run: an error that PostgreSQL's trouble did not cause would come again.
+
+    A person has to look at it.
+    """
     detail = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     with suppress(Run.InvalidMove):
         Run.driven.get(pk=run_id).pause(Cause.BROKEN, detail)
@@ -143,7 +149,7 @@ def _send_on(run: Run, now: datetime, room: Room) -> Ring | None:
     _free_unheard(run, now)
     _free_held(run)
     open_chunks = run.chunks.exclude(state=Chunk.State.CLOSED)
-    if part := held(run):  # then the rest is not yet work to do
+    if part := held(run):  # then the rest is not due yet
         open_chunks = open_chunks.filter(follows=False)
     # Read once, before the sums: a chunk that closes in between must not count as stuck.
     states = set(open_chunks.values_list("state", flat=True).distinct())
@@ -168,7 +174,7 @@ STUCK = {Chunk.State.QUARANTINED, Chunk.State.HELD}
 
 
 def _ask_a_person(run: Run, stuck: QuerySet[Chunk]) -> None:
-    """Everything else is done; what is left cannot go on by itself."""
+    """Pause the run: only chunks are left that cannot go on without a person's decision."""
     held = stuck.filter(state=Chunk.State.HELD)
     if held.exists():
         waiting = sum(chunk.waiting for chunk in held)
@@ -179,21 +185,24 @@ def _ask_a_person(run: Run, stuck: QuerySet[Chunk]) -> None:
 
 
 def _free_unheard(run: Run, now: datetime) -> None:
-    """Chunks whose doorbell was lost: queued a while ago, and no living worker is on this run."""
+    """Free chunks whose task was lost: queued a while ago, with no living worker on this run."""
     if not worked_on(run):
         lost = run.chunks.filter(state=Chunk.State.QUEUED, queued_at__lt=now - _patience(run))
         run.chunks.filter(pk__in=unlocked(lost)).update(state=Chunk.State.WAITING)
 
 
 def _free_held(run: Run) -> None:
-    """A worker that had not heard of the resume may have handed its chunk back as held."""
+    """Free held chunks: a worker that had not noticed the resume may have handed one back."""
     if not run.held_platforms:
         run.chunks.filter(state=Chunk.State.HELD).update(state=Chunk.State.WAITING)
 
 
 def _patience(run: Run) -> timedelta:
-    """Doubled for each wave in a row that nobody answered: with all workers down, a doorbell each
-    15 s would fill Redis by the morning. The first worker back finds them, however old."""
+    """How long a chunk may stay queued before its task counts as lost.
+
+    The time doubles with each unanswered wave in a row: with all workers down, a new task every
+    15 s would fill Redis overnight. The first worker that is back finds the tasks, however old.
+    """
     answered = run.waves.filter(called_back_at__isnull=False).aggregate(last=Max("number"))
     silent = run.waves.filter(number__gt=answered["last"] or 0).count()
     doublings = max(0, min(silent, 10) - 1)
@@ -204,11 +213,11 @@ def _next_wave(run: Run, now: datetime, room: Room) -> Ring | None:
     busy = run.chunks.filter(state__in=(Chunk.State.QUEUED, Chunk.State.LEASED)).count()
     more = room.chunks - busy
     if more < busy:
-        return None  # refilled once half is done: a chord of one chunk costs as much as of fifty
+        return None  # refill once half is done: a chord of one chunk costs as much as one of fifty
     due = run.chunks.filter(
         Q(not_before__isnull=True) | Q(not_before__lte=now), state=Chunk.State.WAITING
     )
-    # A worker that vanished while it wrote a chunk holds up that chunk, not the wave.
+    # A worker that vanished while writing a chunk blocks only that chunk, not the wave.
     ordered = trying.freshest_first(due, now) if room.fcm_fails else due.order_by("number")
     free = ordered.select_for_update(skip_locked=True, no_key=True)
     chosen = list(free.values_list("number", flat=True)[: min(WAVE, more)])
@@ -223,9 +232,10 @@ def _next_wave(run: Run, now: datetime, room: Room) -> Ring | None:
 
 
 def _room(run_id: int, now: datetime) -> Room:
-    """A slow campaign takes as many workers as its rate can use, a slow project no long queue.
+    """How many chunks of this run may be enqueued or in work now.
 
-    While FCM is away, one chunk goes to try it, and only then: the others wait for what it finds.
+    A slow campaign gets only the workers that its rate can use; a slow project gets a short queue.
+    While FCM is down, one chunk goes when a try is due, and the others wait for its result.
     """
     run = Run.driven.select_related("project__load").get(pk=run_id)
     allowed = gate.pace_of(run.project, run.reference, run.own_rate, safe=run.safe_rate)
@@ -242,19 +252,19 @@ def _room(run_id: int, now: datetime) -> Room:
 
 def _size_of_chunks(run: Run) -> int:
     chunks = run.chunks.order_by("number")
-    if run.first_percent is not None:  # those of a first part are smaller
+    if run.first_percent is not None:  # chunks of a first part are smaller
         chunks = run.chunks.order_by(F("first_seq") - F("last_seq"))
     first = chunks.first()
     return first.size if first else SMALLEST
 
 
 def _others_leave(run: Run) -> bool:
-    """A rehearsal may take its time: while the project sends for real, one worker is at it."""
+    """Whether a campaign of the project is sending: then a rehearsal gets one worker only."""
     return Run.objects.filter(project=run.project_id, state=Run.State.SENDING).exists()
 
 
 def _look_after(run: Run, now: datetime) -> None:
-    """A paused run starts nothing, but a worker that died on it must not keep its chunks."""
+    """Free the chunks that dead workers hold in a paused run, and update its totals."""
     free_lapsed(run)
     Run.driven.filter(pk=run.pk).update(**sums.sums_of(run))
 

@@ -1,5 +1,7 @@
-"""The first part of a run: once all of it has an outcome, it is waited for, judged, and the rest
-goes, or a person is asked. Decided from the rows alone, so it may be asked 0, 1 or n times.
+"""First part (canary): wait, judge its results, then send to the rest or ask a person.
+
+The wait begins once the whole first part has an outcome. Every step is decided from the rows alone,
+so it may be called 0, 1 or n times.
 """
 
 from __future__ import annotations
@@ -26,9 +28,11 @@ Decision = FirstPart.Decision
 
 
 def step(run: Run, part: FirstPart, now: datetime, *, sent: bool) -> None:
-    """`sent`: all of it has an outcome. The caller holds the run; it may be paused afterwards.
+    """Take the next step of the first part: begin the wait, judge it, or release the rest.
 
-    If the process dies here: nothing of the step remains, and the next call decides the same.
+    `sent`: the whole first part has an outcome. The caller has locked the run; it may be paused
+    afterwards. If the process dies here: the step is rolled back, and the next call decides the
+    same.
     """
     if {Cause.FIRST_PART, Cause.NO_WINNER} & set(run.overruled):
         found = _tried(run)
@@ -41,7 +45,7 @@ def step(run: Run, part: FirstPart, now: datetime, *, sent: bool) -> None:
 
 
 def _is_over(part: FirstPart, now: datetime) -> bool:
-    """The wait; and it is counted who can tell."""
+    """Whether the wait has ended and the devices that can report are counted."""
     return part.judges_at is not None and part.judges_at <= now and part.known is not None
 
 
@@ -57,7 +61,10 @@ def _judge(run: Run, part: FirstPart, now: datetime) -> None:
 
 
 def _go_on(run: Run, part: FirstPart, now: datetime) -> None:
-    """It is good enough: with the winner, or as the campaign said for want of one."""
+    """Send to the rest, as the first part is good enough; or pause to ask for a winner.
+
+    The rest gets the winning variant. Without a winner, the campaign's `no_winner` decides.
+    """
     found, decision = _tried(run), Decision.GOOD
     variant = winner.find_winner(found)
     if run.tries_variants and run.winner is None and variant is None:
@@ -75,8 +82,10 @@ def _tried(run: Run) -> list[winner.Tried] | None:
 
 
 def _send_as_planned(run: Run, part: FirstPart, variant: int | None, so_far: int = MAIN) -> None:
-    """The winner to the rest; without one, what the campaign said. A person who was asked and
-    resumed without a choice sends the best one so far."""
+    """Set what the rest gets: the winner, or without one what the campaign's `no_winner` says.
+
+    If a person was asked and resumed without a choice, the rest gets the best variant so far.
+    """
     if variant is None and run.no_winner == Run.NoWinner.SPLIT:
         _share_out(run, part)
     elif variant is None and run.no_winner == Run.NoWinner.ASK:
@@ -86,7 +95,7 @@ def _send_as_planned(run: Run, part: FirstPart, variant: int | None, so_far: int
 
 
 def _share_out(run: Run, part: FirstPart) -> None:
-    """Each of the rest gets a variant of their own, by chance, as those who tried them did."""
+    """Give each person of the rest a random variant, as in the first part."""
     groups = split.split_of_run(run)
     if not run.tries_variants or run.winner is not None or groups is None:
         return
@@ -98,27 +107,36 @@ def _share_out(run: Run, part: FirstPart) -> None:
 
 
 def _choose(run: Run, variant: int | None) -> None:
-    """For the rest, once and for good: a person may have been faster. The caller holds the run, and
-    lets the rest go in the same transaction, or nobody chose anything."""
+    """Set the variant for the rest, once and for good: a person may have been faster.
+
+    The caller has locked the run, and releases the rest in the same transaction; if that rolls
+    back, nothing was chosen.
+    """
     if run.tries_variants and run.winner is None:
         Run.objects.filter(pk=run.pk, winner=None).update(winner=variant)
         run.winner = variant
 
 
 def _best_so_far(run: Run) -> int | None:
-    """For a person who names none. Raises Run.InvalidMove: nobody can say which is best."""
+    """The best variant so far, for a person who names none.
+
+    Raises Run.InvalidMove if the variants cannot be counted in time.
+    """
     if not run.tries_variants or run.winner is not None:
         return None
-    found = winner.tried(run)  # within a page's time
+    found = winner.tried(run)  # within the time limit of a page
     if found is None:
         raise Run.InvalidMove(gettext("The variants could not be counted in time. Name one."))
     return winner.best(found)
 
 
 def go_on(run: Run, variant: int | None = None) -> int:
-    """A person does not wait for it: to how many of the rest it goes now, with that variant or the
-    best one so far; 0 if the run does not send, or nobody waits. Raises Run.InvalidMove: it has no
-    trial, or none was named and they cannot be counted; ValidationError: it has no such variant."""
+    """Send to the rest without waiting for the first part's result; return to how many.
+
+    They get `variant`, or the best one so far. Returns 0 if the run does not send or nobody waits.
+    Raises Run.InvalidMove if the run tries no variants, or if none is named and they cannot be
+    counted in time; ValidationError if it has no such variant.
+    """
     with transaction.atomic():
         locked = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if variant is not None:

@@ -1,8 +1,8 @@
-"""Forgetting: the recipients of an old run can be removed; its totals stay.
+"""Forgetting: removes the recipients of an old run; its totals stay.
 
-A run's recipients and deliveries are one partition each, so a million rows are removed by one DROP.
-What FCM said without accepting, and what phones reported of them, goes with them, row by row; its
-sums stay. What was said of one person goes with the person.
+Recipients and deliveries of a run are one partition each, so one DROP removes a million rows.
+FCM's answers other than acceptances and the phones' reports are deleted row by row; their sums
+stay. If a person is erased, FCM's answers about that person are deleted too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from campaigns.runs.ledger import Answer, drop_partition
 from campaigns.runs.run import Run
 from notifications.staff import audit
 
-# What is kept of recipients beside their partitions.
+# Tables with rows of recipients, besides their partitions.
 OF_RECIPIENTS = (
     "campaigns_window",
     "campaigns_answer",
@@ -43,9 +43,12 @@ def forgettable(finished_before: datetime, **narrower: Any) -> Any:
 
 
 def needed(project_id: int) -> set[int]:
-    """The runs whose recipients are still needed: unfinished runs, the last one of each series, and
-    those that rules cover, including rules of a list that is being filled. Without its recipients,
-    “was not reached by run 7” would be everybody."""
+    """The runs whose recipients are still needed.
+
+    These are unfinished runs, the last run of each series that goes on, and runs that rules refer
+    to, including rules of a list that is being filled. Without its recipients, “was not reached by
+    run 7” would match everybody.
+    """
     going_on = series.going_on(project_id)
     trees = [*_trees(project_id), *(run.rules for run in going_on)]
     named = {pk for tree in trees for sort, pk in rules.named_in(tree) if sort == "run"}
@@ -63,10 +66,9 @@ def _trees(project_id: int) -> list[Any]:
 
 
 def forget(run: Run, *, by: str, now: datetime) -> None:
-    """Remove a run's recipients. Totals, reasons and chunks stay, and so do the pages of the
-    result. Raises InvalidMove.
+    """Remove a run's recipients. Totals, reasons, chunks and result pages stay.
 
-    If the process dies here: nothing was removed, or all of it.
+    Raises InvalidMove. If the process dies here: either nothing was removed, or everything.
     """
     with transaction.atomic():
         if run.pk in needed(run.project_id):
@@ -83,7 +85,7 @@ def forget(run: Run, *, by: str, now: datetime) -> None:
         with connection.cursor() as cursor:
             for table in OF_RECIPIENTS:
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = %s", [run.pk])
-        # A rehearsal has no page of a run to lead to.
+        # A rehearsal has no run page to link to.
         of_it: dict[str, Any] = {"rehearsal": run.pk} if run.is_rehearsal else {}
         audit.record(
             by, gettext_noop("removed the recipients of"), run.campaign if of_it else run,
@@ -92,5 +94,6 @@ def forget(run: Run, *, by: str, now: datetime) -> None:
 
 
 def forget_answers(contact_ids: Sequence[int]) -> None:
-    """Of people who are erased. A delivery stays, for the totals; it is no longer anybody's."""
+    """Delete FCM's answers about erased people. Their deliveries stay for the totals, without a
+    person."""
     Answer.objects.filter(contact_id__in=contact_ids).delete()

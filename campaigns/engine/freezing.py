@@ -1,8 +1,8 @@
-"""Freezing: who is in this run? The audience as numbered Recipients, cut into Chunks.
+"""Freezing: writes the audience of a run as numbered Recipients, and cuts them into Chunks.
 
-In parts, by device: the first wave leaves while millions are still being frozen, and a crash costs
-one part. The parts follow the devices' ids, which stay the same when a device moves to another
-person: each is looked at once, whoever it belongs to by then.
+It works in parts, by device: the first wave leaves while millions are still being frozen, and a
+crash costs one part. The parts follow the ids of devices. An id stays when the device moves to
+another person, so each device is read once, for its owner at that time.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.variants import split
 
-DEVICES_AT_ONCE = 100_000  # looked at for one part: half a second
-CLOSE = 4  # times as many ids as devices are still close together
+DEVICES_AT_ONCE = 100_000  # read for one part: half a second
+CLOSE = 4  # people's ids that span up to 4 times the part's devices count as close together
 RECIPIENTS = "campaigns_recipient"
 TABLES = (RECIPIENTS, "campaigns_delivery")
 NO_BEST_HOUR = """CROSS JOIN (
@@ -50,20 +50,20 @@ NO_BEST_HOUR = """CROSS JOIN (
 
 @dataclass(frozen=True)
 class Part:
-    """What one part added, and where the next one begins; None when there is nobody left."""
+    """What one part added, and the id where the next part begins; None: nobody is left."""
 
     recipients: int
     people: int
     next: int | None
-    hash: str = ""  # of everybody, once they are whole
-    groups: dict[str, Any] = field(default_factory=dict)  # how many are in each, then
+    hash: str = ""  # of all recipients, once everybody is frozen
+    groups: dict[str, Any] = field(default_factory=dict)  # counts by group, once all are frozen
 
 
 def go_on(run_id: int, *, now: datetime) -> None:
-    """Freeze the next part, or the first, unless another process is at it.
+    """Freeze the first or next part, unless another process is freezing this run.
 
-    The run's row is not held meanwhile: a pause or a cancel does not wait for a part. If the
-    process dies here: nothing of the part remains, and the next call freezes it.
+    The run's row is not locked meanwhile, so a pause or a cancel does not wait. If the process dies
+    here: nothing of the part remains, and the next call freezes it.
     """
     with suppress(Run.InvalidMove), transaction.atomic():
         if not is_free(run_id):
@@ -85,7 +85,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
 
 
 def is_free(run_id: int) -> bool:
-    """Whether nobody is just freezing this run; in a transaction, it is ours until that ends."""
+    """Take the run's freezing lock until the transaction ends; False: another process holds it."""
     with connection.cursor() as cursor:
         key = f"freezing run {run_id}"
         cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [key])
@@ -94,9 +94,9 @@ def is_free(run_id: int) -> bool:
 
 
 def _begin(run: Run, now: datetime) -> None:
-    """Freeze the first part, which is everybody of all but the largest projects; start sending."""
+    """Freeze the first part and start sending. For all but the largest projects it is everybody."""
     if gone := hold_lists(run.project_id, run.rules):
-        # Nobody is on a deleted list: the people it was meant to leave out would get the message.
+        # A deleted list has no members: people it should leave out would get the message.
         run.pause(Cause.BROKEN, details.make("list_gone", lists=sorted(gone)))
         return
     try:
@@ -122,15 +122,18 @@ def _begin(run: Run, now: datetime) -> None:
 
 
 def _started_at(now: datetime) -> Greatest:
-    """Not before a pause that came while its people were chosen, nor before its end: a run that is
-    paused by now begins when it is resumed."""
+    """When the run began: now, or later if it was paused while its people were chosen.
+
+    It never begins before such a pause or before the resume. If the run is still paused, it begins
+    when it is resumed.
+    """
     paused_at = F("paused_at") + timedelta(microseconds=1)
     return Greatest(Value(now), paused_at, F("resumed_at"))
 
 
 def _reckon_by_opens(run: Run, now: datetime) -> bool:
-    """The rate that keeps to its opens. Without one to reckon by it must not go as fast as it
-    may."""
+    """Set the send rate from the limit of opens per second. Returns False if nothing is known of
+    opens: the run must not send at full speed then."""
     if run.opens_per_second is None:
         return True
     opening = learned(run.project_id, now)
@@ -150,9 +153,9 @@ def _rest(part: Part, ids: range) -> Range[int] | None:
 
 
 def _keep(run: Run, part: Part, **values: object) -> None:
-    """One guarded UPDATE, and the last thing of a part. A pause meanwhile stays a pause.
+    """Save the part in the run's row, by one guarded UPDATE at its end. A pause stays a pause.
 
-    Raises InvalidMove if it was cancelled meanwhile: nothing of the part shall remain.
+    Raises InvalidMove if the run was cancelled meanwhile: nothing of the part may remain.
     """
     sends = When(state=Run.State.PREPARING, then=Value(run.leaves_as))
     planned = Coalesce("planned", 0) + part.recipients
@@ -184,10 +187,10 @@ def _freeze_devices(run: Run, ids: range) -> Part:
 
 def _freeze(run: Run, ids: range) -> Part:
     known = run.planned or 0
-    # A sample is drawn from everybody at once.
+    # A sample is drawn from everybody in one part.
     following = None if sampling.of_run(run) else _begin_of_next(run, ids)
     recipients = _write_recipients(run, range(ids.start, following or ids.stop))
-    if run.first_percent is None:  # else of all parts at once
+    if run.first_percent is None:  # else it is done for all parts together
         _keep_places(run, known)
         _cut(run, range(known + 1, known + recipients + 1))
     people = _people_of(run, whole=following is None)
@@ -198,8 +201,11 @@ def _freeze(run: Run, ids: range) -> Part:
 
 
 def _keep_places(run: Run, known: int) -> None:
-    """For those of the part whom a run of higher precedence is to reach; and for this run, if a
-    lower one is under way."""
+    """Reserve frequency-cap places for the part's people.
+
+    Runs of higher precedence get places for the people they will reach. This run gets places if a
+    run of lower precedence is under way.
+    """
     ours = f"SELECT contact_id FROM {ledger.partition(RECIPIENTS, run.pk)} WHERE seq > %s"
     now, last = timezone.now(), run.local_time.last if run.local_time else None
     above = reserved_places.above(run.project_id, run.precedence, run.caps, now, last=last)
@@ -215,7 +221,7 @@ def _keep_places(run: Run, known: int) -> None:
 
 
 def _freeze_whole(run: Run, ids: range) -> Part:
-    """All parts at once: who goes first is drawn from everybody."""
+    """Freeze all parts in one transaction: the first part (canary) is drawn from everybody."""
     parts: list[range] = []
     while True:
         part = _freeze_devices(run, ids)
@@ -259,7 +265,8 @@ def _cut(run: Run, seqs: range, *, follows: bool = False) -> None:
 
 
 def _end_of_devices(run: Run) -> int:
-    """Devices registered later are not in: somebody erased who comes back would be in twice."""
+    """The id after the newest device. Devices registered later are left out: an erased person who
+    registers again would be in the run twice."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT 1 + COALESCE(max(id), 0) FROM notifications_device WHERE project_id = %s",
@@ -292,7 +299,7 @@ def _write_recipients(run: Run, ids: range) -> int:
     by_best_hour = run.local_time is not None and run.local_time.best_hour
     best = best_hour.join("found.contact_id") if by_best_hour else NO_BEST_HOUR
     with connection.cursor() as cursor:
-        # The part's people by their index: of many millions PostgreSQL would read all, each time.
+        # Makes PostgreSQL read the part's people by index, not all the millions for each part.
         cursor.execute("SET LOCAL random_page_cost = 1.1")
         cursor.execute(
             f"INSERT INTO {table}"
@@ -308,7 +315,8 @@ def _write_recipients(run: Run, ids: range) -> int:
 
 
 def _found(run: Run, ids: range) -> Sql:
-    """The devices of the part whose people fit, and their place when only so many may be in."""
+    """SQL for the part's devices whose people match, with their place if the audience is limited
+    to a number of people."""
     where, new = compile_tree(_of_part(run, ids)), _have_not_had_it(run)
     cut = at_most.only(run.rules)
     place = at_most.place_of(cut) if cut else Sql("NULL")
@@ -329,8 +337,10 @@ def _have_not_had_it(run: Run) -> Sql:
 
 
 def _of_part(run: Run, ids: range) -> dict[str, Any]:
-    """The rules, those on past runs answered for the part's people, if these lie close together, as
-    they do when they were written with their devices."""
+    """The run's rules, with rules on past runs already answered for the part's people.
+
+    Only if the people's ids lie close together, as they do if they were written with their devices.
+    """
     rules: dict[str, Any] = run.rules
     if not names_runs(rules):
         return rules
@@ -347,7 +357,8 @@ def _of_part(run: Run, ids: range) -> dict[str, Any]:
 
 
 def _people_of(run: Run, *, whole: bool) -> int:
-    """Counted anew once everybody is frozen: one person's devices may be in several parts."""
+    """Count the people so far. Once everybody is frozen, count all anew: a person's devices may be
+    in several parts."""
     recipients = ledger.partition(RECIPIENTS, run.pk)
     known = 0 if whole else run.planned or 0
     with connection.cursor() as cursor:
@@ -364,7 +375,7 @@ def _groups_of(run: Run) -> dict[str, Any]:
 
 
 def _hash_of(run: Run) -> str:
-    """Of who is in it: two sums of 64 bits over all rows, whatever their order."""
+    """A hash of the recipients: two 64-bit sums over all rows, independent of their order."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT COALESCE(sum(hashint8extended(contact_id, device_id)), 0),"

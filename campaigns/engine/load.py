@@ -1,4 +1,4 @@
-"""Load: what a project's own servers report of theirs, between its floor and what its runs plan."""
+"""Load: turns a load report of a project's servers into a rate between its floor and its plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def reported(project: Project, level: float) -> Load:
 
 
 def _plan(project: Project) -> float:
-    """Messages a second that its runs would send together; while none sends, what may be sent."""
+    """Messages per second planned by the project's sending runs, at most its full rate."""
     full = full_rate(project)
     asked = [run.own_rate or full for run in at_work(project.pk).only(*OWN_PACE)]
     return min(full, sum(asked)) if asked else full

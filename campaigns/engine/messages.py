@@ -1,5 +1,7 @@
-"""Messages: what a day's run needs that no campaign's does. It is never advanced: whoever sends
-takes what is due by itself, and the sweep looks after what was left behind.
+"""Messages to single people: taking, cancelling and cleaning up in the run of a day.
+
+Such a run is never advanced like a campaign's. Workers take due messages themselves, and the sweep
+picks up what dead workers left behind.
 """
 
 from __future__ import annotations
@@ -29,15 +31,16 @@ from notifications.postgres.outage import if_free, patiently
 from notifications.postgres.row_lock import wait_for_locks
 
 MOST_TIMERS = 20
-LOOK_EVERY = 0.5  # seconds: at the projects, as people change their settings meanwhile
+LOOK_EVERY = 0.5  # seconds between two reads of the projects: their settings may change
 
 
 class Due:
-    """Chunk after chunk of what is ripe, a project after the other, as long as there is any."""
+    """Iterates over chunks of messages to send now, one project after another, until none is left
+    or the time is over."""
 
     def __init__(self, *, seconds: float) -> None:
         self.ends_at = time.monotonic() + seconds
-        # In how many seconds more may be taken of what is due already; None: there is no more.
+        # Seconds until more of the due messages may be taken; None: there are no more.
         self.ripens_in: float | None = None
         self._days: dict[int, Run] = {}
         self._looked_at = time.monotonic()
@@ -56,7 +59,7 @@ class Due:
                 return
 
     def _of(self, ripe: list[int]) -> list[Run]:
-        """The days with these ids, as they are, or were a moment ago."""
+        """The runs of the day with these ids, at most LOOK_EVERY old."""
         is_old = time.monotonic() > self._looked_at + LOOK_EVERY
         if is_old or not self._days.keys() >= set(ripe):
             self._looked_at = time.monotonic()
@@ -65,7 +68,7 @@ class Due:
 
 
 def next_of_many() -> Claim | None:
-    """A chunk of what goes to thousands: of another project as often as not."""
+    """Claim a chunk of messages to many people, from a random project; None: there is none."""
     days = _days()
     random.shuffle(days)
     return next((taken for run in days if (taken := _taken(run, bulk=True))), None)
@@ -80,13 +83,13 @@ def _taken(run: Run, *, bulk: bool = False) -> Claim | None:
 
 
 def many_wait() -> bool:
-    """Whether any of these are due, or to be tried again."""
+    """Whether messages to many people are due or must be tried again."""
     due = Message.objects.filter(state=Message.State.WAITING, bulk=True, at__lte=Now())
     return due.exists() or _open_chunks(bulk=True).exists()
 
 
 def unfold(*, seconds: float) -> bool:
-    """Give the members of long lists their messages, for a while. Whether there is more to do."""
+    """Write message rows for members of long lists, for this long. Returns whether more remain."""
     ends_at = time.monotonic() + seconds
     for run_id, number in many.unfolding():
         while many.unfold(run_id, number):
@@ -96,8 +99,7 @@ def unfold(*, seconds: float) -> bool:
 
 
 def due_soon() -> list[float]:
-    """In how many seconds messages come due for which the next sweep would be late; 0 for what is
-    due already."""
+    """The seconds until messages come due before the next sweep; 0 for those already due."""
     waits = ExpressionWrapper(F("at") - Now(), output_field=fields.DurationField())
     waiting = Message.objects.filter(
         state=Message.State.WAITING, bulk=False, at__lt=Now() + NEXT_SWEEP
@@ -109,7 +111,7 @@ def due_soon() -> list[float]:
 
 
 def _open_chunks(*, bulk: bool) -> QuerySet[Chunk]:
-    """Not those of people who sleep: nobody rings for them the whole night."""
+    """Open chunks due before the next sweep: not those that wait for quiet hours to end."""
     due = Q(not_before=None) | Q(not_before__lte=Now() + NEXT_SWEEP)
     waiting = (Chunk.State.WAITING, Chunk.State.QUEUED)
     return Chunk.objects.filter(due, run__in=day.open_runs(), bulk=bulk, state__in=waiting)
@@ -117,7 +119,7 @@ def _open_chunks(*, bulk: bool) -> QuerySet[Chunk]:
 
 # --- Cancelling -----------------------------------------------------------------------------------
 
-# Those of which nothing has left: all their devices are cancelled, or were surely not reached.
+# Messages of which nothing was sent: all their devices are cancelled, or were surely not reached.
 MARK = """
 UPDATE campaigns_message m SET state = 'cancelled'
 WHERE m.run_id = %(run)s AND m.number = ANY(%(numbers)s) AND NOT EXISTS (
@@ -131,11 +133,11 @@ RETURNING m.number, m.contact_id
 
 
 def cancel(head: Message) -> bool:
-    """Whether anything of the call had not left: it was not taken yet, or waits for people to wake,
-    or for another try.
+    """Cancel what an API call has not sent yet. Returns whether there was anything to cancel.
 
-    Chunk by chunk: if the process dies here, those before it are cancelled, and a second call goes
-    on.
+    Unsent messages were not taken yet, or wait for quiet hours to end, or for another try. It works
+    chunk by chunk: if the process dies here, the chunks before are cancelled, and a second call
+    goes on.
     """
     stopped = many.cancel(head)
     taken = many.of_call(head).filter(state=Message.State.TAKEN)
@@ -171,7 +173,7 @@ def _cancel_in(run: Run, chunk: Chunk, head: Message) -> bool:
 
 
 def look_after(now: datetime) -> None:
-    """What workers that died left behind is to be sent again; a day that is over ends."""
+    """Free what dead workers left behind, so that it is sent, and close days that are over."""
     for run in patiently(lambda: list(day.open_runs()), seconds=0):
         if_free(partial(_look_after, run, now))
     if_free(forget_keys)
@@ -186,8 +188,8 @@ def _look_after(run: Run, now: datetime) -> None:
 
 
 def _give_up_quarantined(run: Run, now: datetime) -> None:
-    """Five workers died over it, and nobody is asked about single messages: who is left is
-    skipped, or unknown where a request may have left."""
+    """Close quarantined chunks, over which five workers died: no person decides about single
+    messages. Open recipients are skipped, or unknown if a request may have been sent."""
     with transaction.atomic():
         stuck = run.chunks.filter(state=Chunk.State.QUARANTINED)
         for chunk in stuck.select_for_update(skip_locked=True):

@@ -1,6 +1,6 @@
-"""Old data is removed after the days its project keeps it: one table of kinds, and one pass.
+"""Retention: deletes data older than its project keeps it. One table of kinds, one pass over all.
 
-No state is kept between passes: what is too old is found in the rows themselves, so a pass that was
+It keeps no state between passes: the rows themselves show what is too old. So a pass that was
 missed, ended early or ran beside another one only delays the removal.
 """
 
@@ -26,11 +26,11 @@ from notifications.webhooks import retention as outgoing
 
 log = logging.getLogger(__name__)
 
-SECONDS = 5.0  # seconds of one pass; runs wait meanwhile
+SECONDS = 5.0  # of one pass; runs wait meanwhile
 
 
 def _look(project_id: int, before: datetime | None) -> Kept:
-    """How many recipients would be removed, as counted by the runs."""
+    """How many recipients exist and would be removed, by the totals of their runs."""
     there = Run.kept.filter(project=project_id, planned__isnull=False, forgotten_at=None)
     ended = (
         there.filter(finished_at__isnull=False)
@@ -47,8 +47,7 @@ def _look(project_id: int, before: datetime | None) -> Kept:
 
 
 def _remove(ends: dict[int, datetime | None]) -> Iterator[int]:
-    """Forget runs one at a time. A run that is being read for longer than we wait is left to the
-    next pass."""
+    """Forget runs one at a time. A run that is locked for too long is left to the next pass."""
     for project_id, end in ends.items():
         if end is None:
             continue
@@ -67,11 +66,10 @@ KINDS = {kind.name: kind for kind in ALL}
 
 
 def go_on(*, now: datetime, seconds: float = SECONDS) -> bool:
-    """Remove what is too old, for this long. Returns whether there is more.
+    """Delete what is too old, for this many seconds. Returns whether more is left.
 
-    Of two at the same time only one works: the other would find the same rows.
-
-    If the process dies here: each step is whole or not there, and the next pass does the rest.
+    Only one process works at a time: a second one would find the same rows. If the process dies
+    here: each step is done completely or not at all, and the next pass does the rest.
     """
     with _alone() as alone:
         return alone and _pass(now, seconds)
@@ -79,7 +77,10 @@ def go_on(*, now: datetime, seconds: float = SECONDS) -> bool:
 
 @contextmanager
 def _alone() -> Iterator[bool]:
-    """If the process dies here: PostgreSQL frees the lock with its connection."""
+    """Hold the lock of the pass; yields False if another process has it.
+
+    If the process dies here: PostgreSQL frees the lock with its connection.
+    """
     key = "hashtextextended('tidy', 0)"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT pg_try_advisory_lock({key})")
@@ -99,8 +100,8 @@ def _pass(now: datetime, seconds: float) -> bool:
         removed = 0
         for count in kind.remove(ends_of_life(kind.name, now=now)):
             removed += count
-            # Each pass begins at the front: a pass that ended before it reached anything old would
-            # end there again.
+            # Each pass begins with the first kind. A pass that ended before it had removed anything
+            # would end at the same place again.
             if removed and time.monotonic() > ends_at:
                 log.info("kind=%s removed=%s, and there is more", kind.name, removed)
                 return True

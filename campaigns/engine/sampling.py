@@ -1,9 +1,9 @@
-"""Sampling: of everybody who would be in a run, so many, in the proportions of platforms and
-languages. A rehearsal asks FCM about them, and what it says holds for the others.
+"""Sampling: draws a stratified sample of a run's devices for a rehearsal, which asks FCM about it.
 
-Every k-th device of a list that is sorted by platform, then by language, then by chance: each
-device is as likely to be drawn as any other, and each stratum has its share, give or take one. The
-same seed draws the same devices.
+The sample has the audience's shares of platforms and languages, so FCM's answers hold for the rest.
+It takes every k-th device of a list sorted by platform, then by language, then by chance. Each
+device is equally likely to be drawn, and each stratum has its share, plus or minus one. The same
+seed draws the same devices.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split
 
-SHOWN_STRATA = 20  # values of each that are kept, the largest first
+SHOWN_STRATA = 20  # values kept of platform and of language, the largest first
 
-# One statement: who is counted is who was drawn from. By chance too is where the list begins.
+# One statement, so that the counted people are those drawn from. The list's start is random too.
 DRAW = """
 WITH found AS MATERIALIZED (
     SELECT contact_id, device_id, platform, locale, timezone, app_version FROM ({found}) anybody
@@ -55,13 +55,13 @@ SELECT (SELECT count(*) FROM written), (SELECT count(*) FROM found),
 
 
 def of_run(run: Run) -> Rehearsal | None:
-    """What is to be drawn of whoever fits; None: everybody is in."""
+    """The run's rehearsal if it draws a sample; None: everybody is in the run."""
     rehearsal = run.rehearsal if run.is_rehearsal else None
     return rehearsal if rehearsal and rehearsal.sample is not None else None
 
 
 def write(run: Run, rehearsal: Rehearsal, found: Sql) -> int:
-    """Draw the recipients, and keep of how many; returns how many are drawn."""
+    """Draw and write the recipients, and keep the size of the whole. Returns how many are drawn."""
     seed, size = rehearsal.seed, rehearsal.sample
     table = ledger.partition("campaigns_recipient", run.pk)
     groups = split.split_of_run(run)

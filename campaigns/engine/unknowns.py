@@ -1,7 +1,7 @@
-"""Unknown outcomes: nobody can know whether the phone rang. A person sends again, or keeps them so.
+"""Unknown outcomes: nobody knows whether the phone rang. A person sends again or keeps them.
 
-The only place where a delivery is taken back or relabelled: an unknown outcome is no outcome yet,
-and a refusal of the moment need not be the last.
+This is the only place that removes or relabels a delivery: an unknown outcome is not final, and a
+temporary refusal by FCM need not be.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from campaigns.runs.run import Run
 
 
 def undecided(run: Run) -> int:
-    """Recipients whose outcome is unknown and whom no person has looked at.
+    """Count recipients with an unknown outcome that no person has decided on.
 
-    A cancelled run asks nobody: to cancel was the decision.
+    A cancelled run has none: to cancel was the decision.
     """
     if run.state == Run.State.CANCELLED:
         return 0
@@ -36,15 +36,17 @@ def undecided(run: Run) -> int:
 
 
 def refused_for_the_moment(run: Run) -> int:
-    """Recipients whose phones surely did not ring, for a reason that has passed. Not once a later
-    run may have reached them that goes to those who have not had it."""
+    """Count recipients that FCM refused for a temporary reason; their phones surely did not ring.
+
+    Returns 0 if the campaign sends once per person and a later run of it may have reached them.
+    """
     if prior_recipients.later_run_started(run):
         return 0
     return sum(_sum(run, _because_of(reason)) for reason in OF_THE_MOMENT)
 
 
 def _sum(run: Run, of: Any) -> int:
-    """Over its chunks, of which a run of millions has thousands."""
+    """Add up over the run's chunks: a run of millions has only thousands."""
     return int(run.chunks.aggregate(all=Sum(of))["all"] or 0)
 
 
@@ -54,9 +56,9 @@ def _because_of(reason: Reason) -> Any:
 
 
 def send_again(run: Run) -> int:
-    """Put them back among the waiting, marked: what they get now may be the phone's second copy.
+    """Make these recipients wait again, marked: the phone may get a second copy. Returns how many.
 
-    Raises Run.InvalidMove. A finished run goes on sending until it balances again.
+    A finished run sends again until all of them have an outcome. Raises Run.InvalidMove.
     """
     if run.forgotten_at:
         raise Run.InvalidMove(gettext("Its recipients were removed and cannot be sent to again."))
@@ -67,18 +69,18 @@ def send_again(run: Run) -> int:
     with transaction.atomic():
         prior_recipients.lock_campaign(run)
         run.reopen()
-        # Whoever surely did not get it may be in a later run by now.
+        # People who surely did not get it may be in a later run by now.
         refused = [] if prior_recipients.later_run_started(run) else OF_THE_MOMENT
         locked = _chunks(run).select_for_update(no_key=True)
         count = sum(_take_back(chunk, refused) for chunk in locked)
-        transaction.set_rollback(not count)  # a run that has ended stays so
+        transaction.set_rollback(not count)  # without any, a finished run stays finished
     if not count:
         run.refresh_from_db()
     return count
 
 
 def keep_unknown(run: Run) -> int:
-    """Keep them as unknown, in every total, and ask nobody again."""
+    """Keep the outcomes as unknown in every total, and ask nobody again. Returns how many."""
     with transaction.atomic():
         return sum(_keep(chunk) for chunk in _chunks(run).select_for_update(no_key=True))
 
@@ -88,8 +90,8 @@ def _chunks(run: Run) -> Any:
     return run.chunks.filter(worth_it).order_by("number")
 
 
-# Somebody who may have got it is released for one more request; no other follows if a worker dies
-# over that one.
+# A recipient that may have got it is released for one more request. If a worker dies during that
+# request, no other follows.
 TAKE_BACK = """
 WITH taken AS (
     DELETE FROM campaigns_delivery

@@ -1,7 +1,7 @@
-"""The last of a correction: wherever it replaced no wrong item in an inbox, it removes it.
+"""Wrong inbox items: the last step of a correction removes those that no push has replaced.
 
-A push takes the wrong item away from each of its recipients. This is for people of its audience who
-are no recipients: they have no phone that can be reached.
+A correction's push already removes the wrong item of each recipient. This step is for people of the
+audience who are not recipients, because they have no device that can be reached.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WHERE c.project_id = %s AND c.id > %s AND {fits} ORDER BY c.id LIMIT %s
 
 
 def go_on(run_id: int) -> None:
-    """Remove them, once all chunks are closed, in parts.
+    """Remove the wrong items in parts, once all chunks of the correction are closed.
 
     If the process dies here: the run is not finished, and the next call removes the rest.
     """

@@ -1,1 +1,1 @@
-"""How much was sent, by day: computed by beat for past days, counted for today."""
+"""Figures: how much was sent by day. Beat computes past days; today is counted live."""

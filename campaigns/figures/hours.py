@@ -1,7 +1,7 @@
-"""Hours: of what a Firebase project's quota allows in each hour, how much was sent and how much is
-planned. One reckoning for the planner, the calendar and the API.
+"""Hours: sent and planned messages per hour against a Firebase project's quota.
 
-What was sent is known by levels that beat's other tick writes: an hour's may be ten minutes late.
+The planner, the calendar and the API share this computation. Sent messages come from levels that
+beat's other tick writes, so an hour's number may be ten minutes late.
 """
 
 from __future__ import annotations
@@ -34,20 +34,21 @@ class Hour:
 
     @property
     def share(self) -> float:
-        """Of what the quota allows, 0 to 1; more where others had raised or lowered it since."""
+        """The used share of the quota, 0 to 1; more if the quota was changed since."""
         return self.used / self.allows if self.allows else 0.0
 
 
 @dataclass(frozen=True)
 class Hours:
     hours: list[Hour]
-    as_of: datetime  # until when it is known what was sent
+    as_of: datetime  # the sent messages are known up to this time
 
 
 def hours_of(
     there: Firebase, found: Iterable[Planned], begins: Sequence[datetime], now: datetime
 ) -> Hours:
-    """Of these hours, the earliest first. What was sent is kept for `KNOWN`; before, it is none."""
+    """Sent and planned messages in these hours, the earliest first. Sent ones are kept for `KNOWN`;
+    older hours show 0."""
     went, as_of = _sent(there, [at for at in begins if now - KNOWN <= at <= now], now)
     comes = _planned(found)
     allows = round(there.rate * HOUR.total_seconds())
@@ -60,7 +61,7 @@ def hours_of(
 
 
 def of_day(midnight: datetime, until: datetime) -> list[datetime]:
-    """Its hours: 24, or one more or less where the clocks are changed."""
+    """The beginnings of a day's hours: 24, or one more or less if the clocks change."""
     first, last = midnight.astimezone(UTC), until.astimezone(UTC)
     return [first + n * HOUR for n in range((last - first) // HOUR)]
 
@@ -74,7 +75,7 @@ def _sent(
     for project in there.projects:
         stand = sent.stand_of(project, now)
         as_of = min(as_of, stand.at or now)
-        # The last of these goes on until now, or ends an hour later.
+        # The last hour goes on until now, or ends an hour later.
         moments = [*past, past[-1] + HOUR] if past[-1] + HOUR <= now else past
         found = sent.stretches(project, stand, moments)
         for at, came in zip(past, found, strict=False):

@@ -1,4 +1,4 @@
-"""Keeping: what the overview shows and must not count itself, written by beat's other tick."""
+"""Keeping: stores the figures that the overview is too slow to count, by beat's other tick."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from notifications.people.project import Project
 
 
 def keep_figures(*, now: datetime) -> None:
-    """If the process dies here: each number is there or is not, and the next tick writes it."""
+    """Store the overview's figures, and delete old ones.
+
+    If the process dies here: each number is there or is not, and the next tick writes it.
+    """
     sent.keep_levels(now)
     quota.keep_busiest(now)
     prune([quota.BUSIEST], now - DATED_KEPT)

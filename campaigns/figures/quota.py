@@ -1,6 +1,6 @@
-"""How much of a project's FCM quota is in use, and was in the busiest minute of a day.
+"""Quota: how much of a project's FCM quota is used now, and in the busiest minute of a day.
 
-Requests are counted by the windows, which are committed before they leave.
+Requests are counted by windows, which are committed before their requests leave.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ MINUTE = timedelta(minutes=1)
 PROJECTS_SHOWN = 6
 BUSIEST = "busiest_minute"
 LOOKED_BACK = timedelta(minutes=30)  # three ticks: one may come late
-# The newest windows come last. So many a minute are three times the largest quota, in windows of
-# one message; a table of a year's windows costs no more than a table of these.
+# Windows read per minute, the newest first: three times the largest quota, in windows of one
+# message. With this limit, a table of a year's windows costs no more than a table of these.
 MOST_A_MINUTE = 20_000
 
 
 @dataclass(frozen=True)
 class Quota:
-    """One project's minute."""
+    """The quota that one project used in one minute."""
 
     project: Project
     used: int
@@ -46,26 +46,26 @@ WHERE w.opened_at > %(since)s AND w.opened_at <= %(until)s GROUP BY 1, 2
 
 
 def quotas(projects: Iterable[Project], now: datetime) -> list[Quota]:
-    """Of the last minute."""
+    """What each project used of its quota in the last minute, the busiest first."""
     counts = used(now)
     found = [_quota(project, counts.get(project.pk, 0)) for project in projects]
     return sorted(found, key=lambda quota: -quota.used)[:PROJECTS_SHOWN]
 
 
 def used(now: datetime) -> dict[int, int]:
-    """Requests of the last minute, by project."""
+    """The number of requests in the last minute, by project."""
     return {project: count for project, _, count in _requests("NULL", now, MINUTE)}
 
 
 def busiest(project: Project, midnight: datetime) -> Quota | None:
-    """The minute since then that used most, as far as the ticks have looked."""
+    """The busiest minute since midnight, up to the last tick; None: none is known."""
     minutes = since(project.pk, BUSIEST, midnight)
     most: Figure | None = max(minutes, key=lambda minute: minute.count, default=None)
     return _quota(project, most.count, most.at) if most else None
 
 
 def keep_busiest(now: datetime) -> None:
-    """Of the minutes that have passed, each project's busiest."""
+    """Store each project's busiest minute of the last LOOKED_BACK."""
     minutes: dict[int, dict[datetime, int]] = defaultdict(dict)
     for project, minute, count in _requests("date_trunc('minute', opened_at)", now, LOOKED_BACK):
         minutes[project][minute] = count

@@ -1,7 +1,7 @@
-"""Sent: how many FCM has accepted so far of a project, ever; and from that, in any stretch of time.
+"""Sent: how many messages of a project FCM has accepted in total, and so in any stretch of time.
 
-A level that only grows is right however often it is counted, and whichever tick was missed: then
-the stretches are known less finely, and none is counted twice.
+The total only grows. So it is right however often it is counted, and even if a tick is missed: the
+stretches are then known less finely, and nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from notifications.postgres.budget import TooSlow, within
 CAMPAIGNS, MESSAGES = Run.Kind.CAMPAIGN.value, Run.Kind.MESSAGES.value
 OUTCOMES = ACCEPTED, FAILED = "accepted", "failed"
 WHATS = [f"{kind}:{outcome}" for kind in (CAMPAIGNS, MESSAGES) for outcome in OUTCOMES]
-COUNTING_SECONDS = 0.15  # of a page: a day's messages may be a hundred thousand chunks
+COUNTING_SECONDS = 0.15  # time limit of a page: a day's messages may be 100,000 chunks
 WEEK, WEEKS = timedelta(days=7), 4
 
-# What has ended keeps its sums on its row; of the few that have not, their chunks are added up.
+# A run that has ended has its sums in its row; for the few others, their chunks are added up.
 STAND = """
 SELECT run.project_id, run.kind,
     sum(CASE WHEN ended THEN run.accepted ELSE chunks.accepted END),
@@ -55,7 +55,7 @@ FROM ({EACH.format(stand=STAND.format(whose="TRUE"))}) now
 WHERE level IS DISTINCT FROM COALESCE(({LAST}), 0)
 ON CONFLICT (project_id, what, at) DO NOTHING
 """
-# Before the first count: what the runs still know. A day's messages are all of its end.
+# Levels before the first count, from the rows of ended runs. A day's messages count at its end.
 BEFORE = """
 INSERT INTO notifications_figure (project_id, what, at, count, counted_at)
 SELECT project_id, what, at, sum(sum(ended)) OVER (PARTITION BY project_id, what ORDER BY at),
@@ -80,14 +80,17 @@ ON CONFLICT (project_id, what, at) DO NOTHING
 
 @dataclass(frozen=True)
 class Stand:
-    """What it has come to; `at`, if it could not be counted now."""
+    """A project's totals. `at`: when they were counted, if they could not be counted now."""
 
     counts: dict[str, int]
     at: datetime | None = None
 
 
 def keep_levels(now: datetime) -> None:
-    """If the process dies here: the next tick writes what this one would have."""
+    """Store the totals of all projects, and delete old ones.
+
+    If the process dies here: the next tick writes what this one would have.
+    """
     with connection.cursor() as cursor:
         cursor.execute(BEFORE, {"now": now})
         cursor.execute(KEEP, {"now": now})
@@ -95,7 +98,7 @@ def keep_levels(now: datetime) -> None:
 
 
 def stand_of(project: Project, now: datetime) -> Stand:
-    """Now; if that takes too long, as the last tick has counted it."""
+    """A project's totals now; if counting takes too long, those of the last tick."""
     nothing = dict.fromkeys(WHATS, 0)
     each = EACH.format(stand=STAND.format(whose="run.project_id = %(project)s"))
     try:
@@ -113,19 +116,19 @@ def stand_of(project: Project, now: datetime) -> Stand:
 
 @dataclass(frozen=True)
 class SoFar:
-    """One kind's part of a day; `usual`: by this time, on this day of the week."""
+    """What one kind of run has sent today. `usual`: the average by this time on this weekday."""
 
     accepted: int
     failed: int
-    usual: float | None  # None while there is no week to compare with
+    usual: float | None  # None if there is no week to compare with
     weeks: int = 0
 
 
 def so_far(project: Project, stand: Stand, now: datetime) -> dict[str, SoFar]:
-    """Today up to now, beside the same hours of the same day in the weeks before."""
+    """What was sent today, compared with the same time and weekday in the weeks before."""
     zone = ZoneInfo(project.timezone)
     today, here = midnight(project.timezone, now), now.astimezone(zone)
-    # On the clock of the zone: nine in the morning stays nine, summer and winter.
+    # By the clock of the time zone: nine in the morning stays nine, summer and winter.
     then = [(here - WEEK * ago).astimezone(UTC) for ago in range(1, WEEKS + 1)]
     past = [(midnight(project.timezone, at), at) for at in then]
     moments = [today, *(moment for pair in past for moment in pair)]
@@ -150,7 +153,7 @@ def so_far(project: Project, stand: Stand, now: datetime) -> dict[str, SoFar]:
 
 
 def stretches(project: Project, stand: Stand, moments: list[datetime]) -> list[dict[str, int]]:
-    """What came from each of these moments to the next, by `WHATS`; the last goes on until now."""
+    """What was sent from each of these moments to the next, by `WHATS`; the last goes until now."""
     known = _known(project, moments)
     at_ends = [{what: known[what, at] for what in WHATS} for at in moments[1:]]
     begins = [{what: known[what, at] for what in WHATS} for at in moments]
@@ -161,7 +164,7 @@ def stretches(project: Project, stand: Stand, moments: list[datetime]) -> list[d
 
 
 def _known(project: Project, moments: list[datetime]) -> Levels:
-    """How far it was then. Until the first tick: what the runs know that had ended by then."""
+    """The totals at these moments. Before the first tick, they come from runs ended by then."""
     if Figure.objects.filter(project=project, what__in=WHATS).exists():
         return levels(project.pk, WHATS, moments)
     known = Counter({(what, at): 0 for what in WHATS for at in moments})
@@ -176,7 +179,7 @@ def _known(project: Project, moments: list[datetime]) -> Levels:
 
 
 def _first(project: Project) -> datetime | None:
-    """When anything is known of first."""
+    """The earliest moment of which anything is known."""
     mine = Figure.objects.filter(project=project, what__in=WHATS)
     first: datetime | None = mine.aggregate(at=Min("at"))["at"]
     return first or _ended(project).aggregate(at=Min("finished_at"))["at"]

@@ -1,1 +1,1 @@
-"""What an operator types. Only Django enters: it finds the commands by their names."""
+"""Management commands for operators. Django finds them by name; nothing else imports them."""

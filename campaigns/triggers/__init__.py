@@ -1,4 +1,4 @@
-"""Automations: messages that are sent because of something a person did.
+"""Automations: messages that are sent after something a person did.
 
-Writing events creates triggers (see `registrations.py`), and each trigger is decided once.
+Writing an event creates its triggers (see `registrations.py`). Each trigger is decided once.
 """

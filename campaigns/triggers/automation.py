@@ -1,4 +1,4 @@
-"""Automation: to whom does something happen that we answer, with what, and when?"""
+"""Automation: the model of a message that is sent to a person after an event of theirs."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from notifications.people.retention import days_of
 A_DAY = 86_400
 LONGEST_DELAY = 28 * A_DAY
 LONGEST_WINDOW = 365 * A_DAY
-# After the moment at which it would have been answered. A file of last year's events must not ring
-# anybody; a phone that was out of reach for a while may.
+# How late after its due time an event is still answered. An import of last year's events must send
+# nothing; a phone that was offline for a while may still cause a message.
 TOO_OLD_SECONDS = 3_600
-MOST_LISTENING = 50  # of a project: each adds to the cost of an event
-# What it does, as against its name and its state.
+MOST_LISTENING = 50  # per project: each adds to the cost of an event
+# The fields that define what it does, unlike its name and state.
 MEANT = ("event_name", "where", "template_id", "category_id", "delay_seconds", "once_in_seconds",
          "unless_name", "unless_where")  # fmt: skip
 
 
 class Automation(OfProject):
-    """Who is sent what, how long after what they did?"""
+    """A template to send, the event that causes it, and the delay between them."""
 
     class State(models.TextChoices):
         DRAFT = "draft", gettext_lazy("Draft")
@@ -54,7 +54,7 @@ class Automation(OfProject):
     delay_seconds = models.PositiveIntegerField(
         default=0, blank=True, validators=[MaxValueValidator(LONGEST_DELAY)]
     )
-    # 0: after every event.
+    # 0: a message after every event.
     once_in_seconds = models.PositiveIntegerField(
         default=A_DAY, blank=True, validators=[MaxValueValidator(LONGEST_WINDOW)]
     )
@@ -87,10 +87,10 @@ class Automation(OfProject):
         ]
 
     class InvalidMove(Exception):
-        """It is not in a state from which this can be done; in words."""
+        """This is not possible in the automation's state; the message says why."""
 
     class NotReady(Exception):
-        """It cannot be turned on as it stands; `problems` says per field why and what to do."""
+        """It cannot be turned on yet; `problems` says by field why, and what to do."""
 
         def __init__(self, problems: dict[str, str]) -> None:
             super().__init__(" ".join(problems.values()))
@@ -129,7 +129,7 @@ class Automation(OfProject):
             raise ValidationError(held)
 
     def _strangers(self) -> dict[str, str]:
-        """Chosen rows of another project."""
+        """Problems, by field, of chosen rows that belong to another project."""
         words = {
             "template": _("There is no such template in this project."),
             "category": _("There is no such category in this project."),
@@ -140,8 +140,10 @@ class Automation(OfProject):
         }
 
     def unless_unseen(self, days: int | None = None) -> str:
-        """Why it could not see the other event that ends the wait; empty if it can. `days`: of
-        events, if not as many as the project keeps."""
+        """Why the “unless” event could be deleted before the delay ends; empty if it cannot.
+
+        `days`: how long events are kept, if not as long as the project's setting says.
+        """
         days = days or days_of(self.project_id, "events")
         longest = self.delay_seconds + TOO_OLD_SECONDS
         if not self.unless_name or days is None or longest <= days * A_DAY:
@@ -156,9 +158,9 @@ class Automation(OfProject):
         return text % {"days": f"{days:,}"}
 
     def held(self) -> str:
-        """Why what it does may not change now; empty if it did not, or may.
+        """Why what it does may not change now; empty if it has not changed, or may change.
 
-        Who may turn it on has seen what it does; who may only edit does not change that.
+        The person who turned it on has approved what it does: an editor must not change that.
         """
         stored = Automation.objects.filter(pk=self.pk).values("state", *MEANT).first()
         if stored is None or stored["state"] in (self.State.DRAFT, self.State.PAUSED):
@@ -169,29 +171,29 @@ class Automation(OfProject):
         return _("It is on. Pause it, then change it.") if on else _("It is archived.")
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """But for its state: a row that was read a while ago must not turn it on or off."""
+        """Save all but its state: a row that was read a while ago must not turn it on or off."""
         if not self._state.adding and kwargs.get("update_fields") is None:
             fields = (each.name for each in self._meta.concrete_fields if not each.primary_key)
             kwargs["update_fields"] = [name for name in fields if name not in ("state", "on_since")]
         super().save(*args, **kwargs)
 
-    # --- Its moves, each one guarded UPDATE -------------------------------------------------------
+    # --- State changes, each one guarded UPDATE ---------------------------------------------------
 
     def turn_on(self) -> None:
-        """From now on its events make triggers. Raises NotReady or InvalidMove."""
+        """Turn it on: from now on, its events create triggers. Raises NotReady or InvalidMove."""
         with transaction.atomic():
-            one_at_a_time(self.project_id)  # the limit is of all of them
+            one_at_a_time(self.project_id)  # the limit counts all automations of the project
             locked = Automation.objects.select_for_update(no_key=True).get(pk=self.pk)
             if locked.may_change and (problems := locked.problems()):
                 raise Automation.NotReady(problems)
             self._move(self.State.ON, on_since=Now())
 
     def pause(self) -> None:
-        """What comes due meanwhile is never sent. Raises InvalidMove."""
+        """Pause it. Messages that come due meanwhile are never sent. Raises InvalidMove."""
         self._move(self.State.PAUSED)
 
     def archive(self) -> None:
-        """For good. Raises InvalidMove."""
+        """Archive it for good. Raises InvalidMove."""
         self._move(self.State.ARCHIVED)
 
     def _move(self, new: State, **more: Any) -> None:
@@ -202,7 +204,7 @@ class Automation(OfProject):
             raise Automation.InvalidMove(str(REFUSED[new]))
 
     def problems(self) -> dict[str, str]:
-        """What keeps it from being turned on, by field."""
+        """The problems that prevent turning it on, by field."""
         problems: dict[str, str] = {}
         try:
             self.template.clean()
@@ -225,7 +227,7 @@ class Automation(OfProject):
 
 
 def one_at_a_time(project_id: int) -> None:
-    """Until the transaction ends, no automation of the project is turned on elsewhere."""
+    """Lock the project's automations: until the transaction ends, no other can be turned on."""
     with connection.cursor() as cursor:
         key = f"automations of project {project_id}"
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])

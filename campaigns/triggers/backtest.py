@@ -1,4 +1,4 @@
-"""Lately: what an automation would have done in the last days, had it been on."""
+"""Backtest: what an automation would have done in the last seven days if it had been on."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ EXISTS (
 
 @dataclass(frozen=True)
 class Lately:
-    """How many of the events would have led to a message."""
+    """How many events of the last days would have led to a message."""
 
     events: int
     people: int
     unless_came: int
     within_window: int
-    more: bool  # there were more events: these are the newest
+    more: bool  # there were more events: only the newest are counted
 
     @property
     def sent(self) -> int:
@@ -52,7 +52,7 @@ class Lately:
 
 
 def look(automation: Automation, *, now: datetime) -> Lately | None:
-    """None: too many events to be gone through in time."""
+    """Run the backtest. None: there are too many events to read in time."""
     with suppress(TooSlow):
         rows = _rows(automation, now)
         return _judged(automation, rows[-MOST_EVENTS:], more=len(rows) > MOST_EVENTS)

@@ -1,4 +1,4 @@
-"""Counting: what became of the events that an automation heard, and of the messages it sent."""
+"""Automation counts: the results of an automation's events and of the messages it sent."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from campaigns.triggers.trigger import Trigger
 from notifications.postgres.budget import TooSlow, within
 
 COUNTING_SECONDS = 2.0
-NEWEST = 1_000  # messages whose outcomes are read
+NEWEST = 1_000  # newest messages whose outcomes are read
 NO_DEVICE, CANCELLED, WAITING = "no_device", "cancelled", "waiting"
-ENDS = {  # beside those of a delivery
+ENDS = {  # in addition to the statuses of a delivery
     WAITING: gettext_lazy("Waiting"),
     NO_DEVICE: gettext_lazy("The person has no device"),
     CANCELLED: gettext_lazy("Cancelled"),
@@ -29,7 +29,7 @@ COUNT = """
 SELECT automation_id, state, reason, count(*) FROM campaigns_trigger
 WHERE automation_id = ANY(%s) GROUP BY automation_id, state, reason
 """
-# The runs are named three times, so that PostgreSQL reads the parts of these days and no other.
+# The runs are named three times, so that PostgreSQL reads only the partitions of these days.
 DEVICES = """
 SELECT t.trigger, CASE WHEN m.state = 'cancelled' THEN 'cancelled'
         WHEN m.state = 'waiting' THEN 'waiting' WHEN m.first_seq IS NULL THEN 'no_device'
@@ -51,7 +51,7 @@ WHERE (%(status)s = '' OR status = %(status)s) AND (%(reason)s = '' OR reason = 
 
 @dataclass(frozen=True)
 class Counts:
-    """Every event is waiting, sent, or not sent for a reason."""
+    """Counts of an automation's events: each is waiting, sent, or not sent for a reason."""
 
     waiting: int
     sent: int
@@ -64,7 +64,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What became of the newest messages, device by device."""
+    """Outcomes of an automation's newest messages, counted by device."""
 
     messages: int
     statuses: dict[str, int]
@@ -75,7 +75,7 @@ NOTHING = Counts(0, 0, {})
 
 
 def counts_of(automations: Iterable[int]) -> dict[int, Counts] | None:
-    """By automation; those without an event are missing. None: too many to count in time."""
+    """Counts by automation id, without those that have no events. None: counting takes too long."""
     found: dict[int, Counter[tuple[str, str]]] = {}
     try:
         with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
@@ -96,7 +96,10 @@ def _counts(found: Counter[tuple[str, str]]) -> Counts:
 
 
 def outcomes_of(automation_id: int) -> Outcomes | None:
-    """None: it takes too long. Of days whose messages were removed nothing is known."""
+    """Outcomes of an automation's newest messages, except of days whose messages were removed.
+
+    None: counting takes too long.
+    """
     with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
         return _outcomes(automation_id)
     return None
@@ -120,8 +123,8 @@ def _outcomes(automation_id: int) -> Outcomes:
 
 
 def that_came_to(automation_id: int, *, status: str = "", reason: str = "") -> list[int]:
-    """The triggers of those of the newest messages that came to this on some device; none, if it
-    takes too long."""
+    """The trigger ids of newest messages with this outcome on some device; empty if the query takes
+    too long."""
     params = {"status": status, "reason": reason}
     with suppress(TooSlow), within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
         cursor.execute(CAME_TO, {**_newest(automation_id), **params})

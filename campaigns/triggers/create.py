@@ -1,6 +1,6 @@
-"""Arriving: events become triggers, in the transaction that writes them.
+"""Create: turns events into triggers, in the transaction that writes the events.
 
-So an event and its triggers are there, or neither is. If the process dies here: the same.
+So an event and its triggers exist together or not at all. If the process dies here: the same.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FROM given e WHERE e.name = %s AND {matches}
 
 
 def make_triggers(project_id: int, written: Written) -> datetime | None:
-    """When the first of them is due; None: there is none to be decided."""
+    """Create the triggers of new events. Returns when the first is due; None: none waits."""
     listening = _listening(project_id, {event.name for _, event in written})
     if not listening:
         return None
@@ -61,8 +61,9 @@ def make_triggers(project_id: int, written: Written) -> datetime | None:
 
 
 def _listening(project_id: int, names: set[str]) -> list[Automation]:
-    """A paused one listens too: that it did not answer is a decision."""
-    with connection.cursor() as cursor:  # for most calls all that automations cost
+    """The automations for these events. Paused ones too: their triggers record why nothing was
+    sent."""
+    with connection.cursor() as cursor:  # for most calls, this query is all that automations cost
         cursor.execute(LISTENING, [project_id, list(names)])
         ids = [pk for (pk,) in cursor.fetchall()]
     return list(Automation.objects.filter(pk__in=ids)) if ids else []

@@ -1,7 +1,8 @@
-"""Deciding: what is due becomes a message, or a reason why not; some hundreds in one transaction.
+"""Deciding: turns due triggers into messages or reasons not to send, hundreds per transaction.
 
-If the process dies here: none of them is decided, and no message of them is there. Any number of
-workers may decide at once: each takes what no other holds, and `LastSent` lets one of them send.
+If the process dies here: none of these triggers is decided, and none of their messages exists. Any
+number of workers may decide at once: each takes triggers that no other has locked, and `LastSent`
+lets only one of them send to a person.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from campaigns.triggers.unless_event import since
 from notifications.values import exact
 
 AT_ONCE = 500
-TTL_SECONDS = A_DAY  # what nobody could send for a day is skipped as expired
+TTL_SECONDS = A_DAY  # a message that could not be sent for a day is skipped as expired
 MOST_TIMERS = 20
 Place = tuple[int, int]  # an automation and a person
 
 
 @dataclass(frozen=True)
 class Due:
-    """A trigger that this transaction holds."""
+    """A due trigger that this transaction has locked."""
 
     id: int
     automation_id: int
@@ -53,13 +54,13 @@ class Due:
 
 @dataclass(frozen=True)
 class Decided:
-    """How many were, and how many of them are sent."""
+    """How many triggers were decided, and how many of them send a message."""
 
     triggers: int
     sent: int
 
 
-Answer = NotSent | tuple[int, int]  # or the message's run and number
+Answer = NotSent | tuple[int, int]  # a reason, or the run and number of the message
 
 TAKE = """
 SELECT t.id, t.automation_id, t.contact_id, c.external_id, t.happened_at, t.due_at,
@@ -68,7 +69,7 @@ FROM campaigns_trigger t LEFT JOIN notifications_contact c ON c.id = t.contact_i
 WHERE t.state = 'waiting' AND t.due_at <= %s
 ORDER BY t.due_at, t.id LIMIT %s FOR UPDATE OF t SKIP LOCKED
 """
-# They are not paused until we have committed: once a pause is answered, nothing more is sent.
+# Locks the automations until the commit: once a pause returns, nothing more is sent.
 HOLD = "SELECT FROM campaigns_automation WHERE id = ANY(%s) ORDER BY id FOR SHARE"
 CAME = """
 SELECT did.id
@@ -80,7 +81,7 @@ WHERE EXISTS (
         AND e.at >= %s AND {since} AND {matches}
 )
 """
-# In one order, so that no two workers wait for each other. Who waited sees the other's time.
+# In one order, so that no two workers deadlock. A worker that waited sees the other's time.
 MAY_SEND = """
 INSERT INTO campaigns_lastsent AS last (automation_id, contact_id, sent_at)
 SELECT given.automation, given.contact_id, %s
@@ -104,7 +105,7 @@ WHERE t.id = given.id
 
 
 def decide(now: datetime) -> Decided:
-    """Some of what is due."""
+    """Decide up to AT_ONCE due triggers."""
     _open_days(now)
     with transaction.atomic():
         due = _take(now)
@@ -117,8 +118,7 @@ def decide(now: datetime) -> Decided:
 
 
 def due_soon() -> list[float]:
-    """In how many seconds triggers come due for which the next sweep would be late; 0 for what is
-    due already."""
+    """The seconds until triggers come due before the next sweep; 0 for those already due."""
     waits = ExpressionWrapper(F("due_at") - Now(), output_field=fields.DurationField())
     waiting = Trigger.objects.filter(state=Trigger.State.WAITING, due_at__lt=Now() + NEXT_SWEEP)
     soon = waiting.order_by("due_at").values_list(waits, flat=True)[:MOST_TIMERS]
@@ -126,7 +126,7 @@ def due_soon() -> list[float]:
 
 
 def _open_days(now: datetime) -> None:
-    """The first message of a day makes its tables: not in the transaction that holds triggers."""
+    """Create the day's run and tables beforehand, not in the transaction that locks triggers."""
     due = Trigger.objects.filter(state=Trigger.State.WAITING, due_at__lte=now).order_by("due_at")
     theirs = due.values_list("automation__project", flat=True)[:AT_ONCE]
     for project_id in set(theirs):
@@ -150,7 +150,7 @@ def _held(due: list[Due]) -> dict[int, Automation]:
 def _answers(
     due: list[Due], automations: dict[int, Automation], now: datetime
 ) -> dict[int, Answer]:
-    """By the trigger's id."""
+    """The decisions by trigger id: the reason not to send, or the message."""
     answers: dict[int, Answer] = {}
     for one in due:
         if reason := _ended(one, automations[one.automation_id]):
@@ -170,7 +170,7 @@ def _ended(one: Due, automation: Automation) -> NotSent | None:
         return NotSent.ENDED
     if automation.state != Automation.State.ON:
         return NotSent.PAUSED
-    # It waited and came due in a pause: nothing is sent in a heap once that ends.
+    # It waited and came due during a pause: the end of a pause must not send a heap of messages.
     if automation.on_since and max(one.due_at, one.created_at) < automation.on_since:
         return NotSent.PAUSED
     return NotSent.PERSON_GONE if one.contact is None else None
@@ -184,7 +184,7 @@ def _by_automation(due: Iterable[Due]) -> dict[int, list[Due]]:
 
 
 def _unless_came(automation: Automation, due: list[Due]) -> list[int]:
-    """The triggers whose person did the other thing since."""
+    """The ids of triggers whose person caused the “unless” event since."""
     if not automation.unless_name:
         return []
     matches = matching(automation.unless_where)
@@ -206,7 +206,7 @@ def _unless_came(automation: Automation, due: list[Due]) -> list[int]:
 
 
 def _may_send(due: list[Due], automations: dict[int, Automation], now: datetime) -> set[int]:
-    """Of those of one person within the window the first; without a window, all."""
+    """The ids of triggers that may send: a person's first within the window; without one, all."""
     first: dict[Place, int] = {}
     for one in due:
         first.setdefault(one.place, one.id)
@@ -220,7 +220,7 @@ def _may_send(due: list[Due], automations: dict[int, Automation], now: datetime)
 
 
 def _free(places: list[Place], now: datetime) -> set[Place]:
-    """Where nothing was sent within the window; from now on something was."""
+    """The automation and person pairs without a message within the window; marks them as sent."""
     with connection.cursor() as cursor:
         cursor.execute(MAY_SEND, [now, *map(list, zip(*places, strict=True))])
         return set(cursor.fetchall())
@@ -231,7 +231,7 @@ def _sent(due: list[Due], automations: dict[int, Automation]) -> dict[int, Answe
     by_project: dict[int, list[Due]] = defaultdict(list)
     for one in due:
         by_project[automations[one.automation_id].project_id].append(one)
-    # Once each: a text may have to look its snippets up.
+    # Once per automation: freezing a text may look up its snippets.
     content = {pk: automations[pk].template.frozen() for pk in {one.automation_id for one in due}}
     for project_id, theirs in sorted(by_project.items()):
         asked = [
@@ -246,7 +246,8 @@ def _sent(due: list[Due], automations: dict[int, Automation]) -> dict[int, Answe
 
 
 def _asked(automation: Automation, content: dict[str, Any], one: Due) -> dict[str, Any]:
-    """As a program would ask for it: the event's properties win over the person's attributes."""
+    """The message as an API call would ask for it. The event's properties win over the person's
+    attributes."""
     return {
         "to": {"contact": one.contact},
         "content": content,

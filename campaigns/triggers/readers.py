@@ -1,4 +1,4 @@
-"""Readers: who did it lately, what its text says to them, and which of its values they lack."""
+"""Automation readers: a person who recently caused the event, and the values that people lack."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 from notifications.values import exact
 
-NEWEST = 1_000  # events looked at
+NEWEST = 1_000  # newest events that are read
 
 DID = """
 WITH did AS (
@@ -29,22 +29,25 @@ WITH did AS (
 SELECT {asked} FROM did JOIN notifications_contact c ON c.id = did.contact_id
 """
 LAST = "c.id, did.properties::text"
-# A property wins over the attribute of its name, also one that is null.
+# A property of the event wins over the attribute of the same name, even if it is null.
 VALUE = "CASE WHEN did.properties ? %s THEN did.properties ->> %s ELSE c.attributes ->> %s END"
 
 
 @dataclass(frozen=True)
 class Readers:
-    """`person` has what the event brings among their attributes; `did`: somebody did it lately."""
+    """An example person, and how many people lack a value that the text needs.
+
+    `person` has the event's properties among their attributes. `did`: the event happened lately.
+    """
 
     person: Contact | None
     did: bool
-    of: int  # events, or else people
+    of: int  # events if `did`, else people
     lacking: dict[str, int]
 
     @property
     def warnings(self) -> list[str]:
-        """Whose message would not be sent, for want of which value."""
+        """Sentences that say how many messages would not be sent, for lack of which value."""
         text = (
             _(
                 "Of the newest {of} events, {n} have no “{name}”, and their people have none "

@@ -1,6 +1,6 @@
-"""Going: what a person may be told of their triggers, and when the old ones are removed.
+"""Trigger retention: deletes old triggers, and exports a person's triggers.
 
-Those of a person who is erased PostgreSQL removes itself (see the migration).
+If a person is erased, PostgreSQL deletes their triggers itself (see the migration).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DELETE FROM campaigns_trigger WHERE id = ANY(ARRAY(
 
 
 def remove_old(ends: dict[int, datetime | None]) -> Iterator[int]:
-    """As long as the events they are of are kept. One that waits stays until it is decided.
+    """Delete triggers whose events are no longer kept. A waiting one stays until it is decided.
 
     If the process dies here: what was removed is gone, and the next tick removes the rest.
     """
@@ -45,7 +45,7 @@ def remove_old(ends: dict[int, datetime | None]) -> Iterator[int]:
 
 
 def automations_of(contact: Contact) -> Iterator[dict[str, Any]]:
-    """What automations made of the things a person did."""
+    """A person's triggers, for the export of their data."""
     theirs = Trigger.objects.filter(contact_id=contact.pk).select_related("automation")
     return (
         {

@@ -12,7 +12,7 @@ from campaigns.triggers.automation import Automation
 
 
 class NotSent(models.TextChoices):
-    """Why an event was not answered with a message: the closed list."""
+    """Why an event led to no message: all reasons there are."""
 
     UNLESS_CAME = "unless_came", _("The other event came meanwhile")
     WITHIN_WINDOW = "within_window", _("Already sent to this person within the time")
@@ -23,27 +23,27 @@ class NotSent(models.TextChoices):
 
 
 class Trigger(models.Model):
-    """What did this event lead to?"""
+    """An event that an automation answers, and the decision about it."""
 
     class State(models.TextChoices):
         WAITING = "waiting", _("Waiting")
         SENT = "sent", _("Sent")
         NOT_SENT = "not_sent", _("Not sent")
 
-    # Only drafts are deleted, and they have none.
+    # Only drafts are deleted, and drafts have no triggers.
     automation = models.ForeignKey(
         Automation, on_delete=models.CASCADE, related_name="triggers", db_index=False
     )
-    # No foreign key, as with events: PostgreSQL removes them with their person (see the migration).
+    # No foreign key, as with events: PostgreSQL deletes them with the person (see the migration).
     contact_id = models.BigIntegerField()
     happened_at = models.DateTimeField()
     due_at = models.DateTimeField()
     state = models.CharField(max_length=8, choices=State)
     reason = models.CharField(max_length=13, choices=NotSent, blank=True)
-    properties = models.JSONField(default=dict)  # for the text; empty once it is decided
+    properties = models.JSONField(default=dict)  # of the event, for the text; empty once decided
     created_at = models.DateTimeField(db_default=Now())
     decided_at = models.DateTimeField(null=True)
-    # Of the message.
+    # The run and number of the message.
     run_id = models.BigIntegerField(null=True)
     number = models.BigIntegerField(null=True)
 
@@ -79,13 +79,16 @@ class Trigger(models.Model):
 
     @property
     def message(self) -> str:
-        """Its id; empty when nothing was sent."""
+        """The message's id; empty if nothing was sent."""
         return id_of(self.run_id, self.number) if self.run_id and self.number else ""
 
 
 class LastSent(models.Model):
-    """When did this automation last send to this person? Of two workers at once, the row lets one
-    send; it outlives the triggers, which go with the events."""
+    """When an automation last sent to a person.
+
+    The row lets only one of two concurrent workers send. It outlives the triggers, which are
+    deleted with the events.
+    """
 
     automation = models.ForeignKey(
         Automation, on_delete=models.CASCADE, related_name="+", db_index=False

@@ -1,9 +1,9 @@
-"""Whether an event `e` happened since `did`, although the clocks of phones tell their times.
+"""Unless event: SQL that tells whether event `e` happened since event `did`, by phones' clocks.
 
-A time that was ahead of our clock counts as when the event came. If both were, the phone tells
-which was first. A clock that is behind looks like an event that came late: its time counts as it
-is. At the same moment counts: phones tell times to the second. But an event is not another one of
-its own name.
+If a phone's time was ahead of the server's, the time of arrival counts. If both times were ahead,
+the phone's times decide the order. A clock that is behind looks like an event that arrived late:
+its time counts as it is. An equal time counts as “since”, as phones report whole seconds; but for
+events of the same name it does not: it would be the event itself.
 """
 
 from __future__ import annotations
@@ -18,5 +18,5 @@ SINCE = f"""
 
 
 def since(*, own: bool) -> str:
-    """`own`: both have the same name."""
+    """The SQL condition. `own`: both events have the same name."""
     return f"{SINCE} AND e.at <> did.at" if own else SINCE

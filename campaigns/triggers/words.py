@@ -1,4 +1,4 @@
-"""An automation as a sentence, in the reader's language."""
+"""Automation texts: an automation as a sentence, in the reader's language."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is reported of runs, messages, devices and people: the events and their texts."""
+"""Webhook events: what is reported of runs, messages, devices and people, and the texts."""

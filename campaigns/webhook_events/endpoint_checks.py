@@ -1,4 +1,4 @@
-"""What an endpoint is made of: judged once, for the page and for programs."""
+"""Endpoint checks: validates the settings of a webhook endpoint, for pages and the API."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MOST_ADDRESSES = 20
 
 
 def take_place(endpoint: Endpoint, where: str) -> str:
-    """Where it goes, put on a row; the secret of a webhook that is new, else nothing. Raises
+    """Set the endpoint's target. Returns the secret of a new webhook, else an empty string. Raises
     ValidationError."""
     where = where.strip()
-    if where == endpoint.target:  # as it is shown: of Slack's URL only the end
+    if where == endpoint.target:  # unchanged, as the page shows it: only the end of Slack's URL
         return ""
     if endpoint.via == Endpoint.Via.EMAIL:
         endpoint.target = _emails(where)

@@ -1,4 +1,4 @@
-"""Words: what a run's events say to people, in the language of whoever reads them."""
+"""Texts: what e-mails and Slack messages say about a run's events, in the reader's language."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def paused(data: dict[str, Any]) -> Said:
 
 
 def needs_a_person(data: dict[str, Any]) -> Said:
-    """What happened, and what to do about it."""
+    """Says what happened, and what to do about it."""
     if not data["campaign"]:
         said = Said(_("No message to single people leaves"), f"{why(data)}\n{GOES_ON_BY_ITSELF}")
         said.link, said.label = data["url"] or "", _("Open the messages")

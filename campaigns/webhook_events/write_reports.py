@@ -1,6 +1,6 @@
-"""Telling: what became true is put in the outbox, in the transaction that makes it true.
+"""Write reports: puts webhook events into the outbox, in the transaction that makes them true.
 
-`registrations.py` says what calls each. Without an endpoint that wants to hear, nothing is read.
+`registrations.py` says what calls each function. If no endpoint wants an event, nothing is read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OF_OUTCOME = {
 
 
 def report_run(run: Run) -> None:
-    """A run has moved, or all messages of a day are held up."""
+    """Report that a run has changed its state, or that none of a day's messages leaves."""
     kinds = _kinds(run)
     if kinds and wanted(run.project, kinds):
         now, data = timezone.now(), _run(run)
@@ -54,14 +54,14 @@ def _kinds(run: Run) -> list[Kind]:
         return [Kind.RUN_FINISHED]
     if run.state == Run.State.SENDING and _begins(run):
         return [Kind.RUN_STARTED]
-    if run.state == Run.State.OPEN and run.cause:  # none of a day's messages leaves
+    if run.state == Run.State.OPEN and run.cause:  # none of a day's messages is sent
         return [Kind.RUN_NEEDS_A_PERSON]
     return []
 
 
 def _begins(run: Run) -> bool:
-    """And is not resumed in the middle, or opened again. It is not in the middle yet if it was
-    paused before it had begun, while its people were chosen."""
+    """Whether the run begins now: it was not reopened, nor resumed after a pause in the middle. A
+    pause before its start, while its people were chosen, does not count."""
     began, paused_at, resumed_at = run.started_at, run.paused_at, run.resumed_at
     if began is None or paused_at is None or resumed_at is None:
         return run.reopened_at is None
@@ -69,8 +69,8 @@ def _begins(run: Run) -> bool:
 
 
 def _run(run: Run) -> dict[str, Any]:
-    """The same facts at each move. Codes, as the API has them; the detail in English beside its
-    code and arguments, of which other words can be made."""
+    """The data of a run's event, the same facts for each state. Codes are the API's; the detail is
+    in English, with its code and arguments for other languages."""
     totals = sums.totals_of(run)
     # A day of messages has an end written from the beginning; see day.py.
     finished = None if run.state == Run.State.OPEN else run.finished_at
@@ -97,7 +97,7 @@ def _campaign(run: Run) -> dict[str, Any] | None:
 
 
 def _page(run: Run) -> str:
-    """The workers, which show no pages, do not know where they are."""
+    """The path of the run's page. Written out: workers serve no pages and know no URL names."""
     of = f"run/{run.pk}/change" if run.campaign_id else "message"
     return f"/admin/campaigns/{of}/"
 
@@ -106,7 +106,7 @@ def _page(run: Run) -> str:
 
 
 def report_outcomes(run: Run, ended: Sequence[Ended], at: datetime) -> None:
-    """What became of messages to single people, a window at once."""
+    """Report the outcomes of messages to single people, a window at a time."""
     if run.kind != Run.Kind.MESSAGES or not wanted(run.project, OF_OUTCOME.values()):
         return
     events = [Event(OF_OUTCOME[str(one.status)], at, _outcome(run, one)) for one in ended]
@@ -129,11 +129,11 @@ def _outcome(run: Run, one: Ended) -> dict[str, Any]:
 # --- Devices and people ---------------------------------------------------------------------------
 
 
-MOST_AT_ONCE = 1_000  # in a row: an import may bring a million
+MOST_AT_ONCE = 1_000  # per outbox row: an import may bring a million
 
 
 def report_retired_devices(device_ids: list[int]) -> None:
-    """By whose sending met them, by hand, or by whose they are."""
+    """Report retired devices, whether by sending, by hand or by the person's own app."""
     rows = Device.objects.filter(pk__in=device_ids).select_related("contact").order_by("pk")
     by_project: dict[int, list[Event]] = {}
     for device in rows:
@@ -162,5 +162,5 @@ def _put(project_id: int, events: list[Event]) -> None:
 
 
 def _no(no: No) -> dict[str, Any]:
-    """Without a category: to all marketing."""
+    """The data of an opt-out; without a category, it is from all marketing."""
     return {"contact": no.external_id, "category": no.category or None, "source": no.source}

@@ -1,26 +1,26 @@
-"""Evidence: how much speaks for a difference between two groups, however often one looks.
+"""Evidence: how strong the evidence is that two groups differ, valid at any number of looks.
 
-People were put into the groups by chance. If the text made no difference, those who open it would
-come from both in a random order, like cards drawn from a shuffled pack of n cards of one group and
-m of the other. The evidence is how many times more likely that order is when one group opens more:
-a mixture of all such rates, by a Beta distribution, against the shuffled pack. It is a martingale
-under the pack, so by Ville's inequality it reaches 20 in at most one of 20 such comparisons, ever:
-looking each minute, and stopping when one likes what one sees, fools nobody. See docs/variants.md.
+People were put into the groups at random. If the text made no difference, openers would come from
+both groups in a random order, like cards from a shuffled pack of n cards of one group and m of the
+other. The evidence says how many times more likely that order is if one group opens more: a mixture
+of all such rates, by a Beta distribution, against the shuffled pack. Under the pack it is a
+martingale. So by Ville's inequality it ever reaches 20 in at most one of 20 such comparisons:
+looking each minute, and stopping at a good moment, adds no false alarms. See docs/variants.md.
 """
 
 from __future__ import annotations
 
 from math import lgamma, log, sqrt
 
-FALSE_ALARMS = 0.05  # at most, over all looks
+FALSE_ALARMS = 0.05  # the highest rate, over all looks
 # How far apart the mixture expects the groups to be: a share of the openers that differs by a
-# tenth of itself, such as 4.4 % against 3.6 %. It is as right with another, and slower.
+# tenth of itself, such as 4.4 % against 3.6 %. Another value is just as valid, but slower.
 EXPECTED = 100.0
-POWER_Z = 0.841621  # to be surprised in four of five trials
+POWER_Z = 0.841621  # to find the difference in four of five trials
 
 
 def strength(one: float, of_one: float, other: float, of_other: float) -> float:
-    """The logarithm of the evidence: so many of so many in each group. Counts may be fractions."""
+    """The logarithm of the evidence, from counts and sizes of two groups; fractions are allowed."""
     together, everybody = one + other, of_one + of_other
     if not together or one > of_one or other > of_other or min(of_one, of_other) <= 0:
         return 0.0
@@ -32,14 +32,14 @@ def strength(one: float, of_one: float, other: float, of_other: float) -> float:
 
 
 def is_sure(strength: float, *, comparisons: int = 1) -> bool:
-    """Of several comparisons each has to show more, so that all of them together are as rarely
-    wrong as one (Bonferroni)."""
+    """Whether the evidence is strong enough. With several comparisons each needs more, so that all
+    together are wrong as rarely as one (Bonferroni)."""
     return strength >= log(max(1, comparisons) / FALSE_ALARMS)
 
 
 def needed(share: float, other: float, *, comparisons: int = 1) -> int:
-    """How many people each of two groups needs, so that such a difference is sure in four of five
-    trials. Zero where there is none to see."""
+    """How many people each of two groups needs to make this difference sure in four of five trials.
+    Zero if there is no difference."""
     if not 0 < share < 1 or not 0 < other < 1 or share == other:
         return 0
     low, high = 1, 2
@@ -55,7 +55,7 @@ def needed(share: float, other: float, *, comparisons: int = 1) -> int:
 
 
 def _would_show(people: int, share: float, other: float, comparisons: int) -> bool:
-    """Also where chance hides a part of the difference."""
+    """Whether the difference would be sure, even if chance hides a part of it."""
     noise = sqrt(people * (share * (1 - share) + other * (1 - other)))
     seen = people * abs(other - share) - POWER_Z * noise
     both = people * (share + other)
@@ -70,5 +70,5 @@ def _beta(a: float, b: float) -> float:
 
 
 def _drawn(cards: float, taken: float) -> float:
-    """The logarithm of cards · (cards - 1) · … for so many taken."""
+    """The logarithm of cards · (cards - 1) · …, with as many factors as `taken`."""
     return lgamma(cards + 1) - lgamma(cards - taken + 1)

@@ -1,4 +1,4 @@
-"""Wilson: between which shares does the true one lie, when so many of so many were counted?
+"""Wilson: the 95 % confidence interval of a share.
 
 E. B. Wilson, “Probable inference, the law of succession, and statistical inference”, Journal of the
 American Statistical Association 22 (1927). Unlike the plain ± it is right for small shares too.
@@ -12,7 +12,7 @@ Z = 1.959964  # 95 %
 
 
 def interval(count: int, of: int) -> tuple[float, float]:
-    """From 0 to 1. Of nobody, anything may be true."""
+    """The lower and upper bound of count / of, from 0 to 1. Of nobody, any share may be true."""
     if of <= 0:
         return 0.0, 1.0
     share = min(count, of) / of

@@ -1,1 +1,1 @@
-"""One command a file: `manage.py` and its name. Only Django enters, by that name."""
+"""One `manage.py` command per file. Django finds each by its name; nothing else imports them."""

@@ -40,7 +40,7 @@ class Command(BaseCommand):
             project = demo_project()
             devices = people.make(project, contacts)
             content.make(project)
-        keeping.keep_figures(now=clock.now())  # its overview shall not wait for beat's tick
+        keeping.keep_figures(now=clock.now())  # so that the overview need not wait for beat's tick
         self.stdout.write(
             f"Project “{project.name}”: {contacts:,} people with {devices:,} devices added."
         )
@@ -52,7 +52,7 @@ class Command(BaseCommand):
 
 
 def make_first_user(say: Any) -> None:
-    """Without anybody, nobody could log in. The password comes from the launcher."""
+    """Create the user “admin” if there is no user yet. The launcher sets the password."""
     users = get_user_model().objects
     password = os.environ.get("ADMIN_PASSWORD")
     if password and not users.exists():
@@ -65,14 +65,14 @@ def make_first_user(say: Any) -> None:
 
 
 def demo_project() -> Project:
-    """With the key of the stand-in for FCM, if there is one, and as the project it is for."""
+    """Get or create the demo project. It gets the FCM emulator's key and project id, if given."""
     key = key_of_the_stand_in()
     project, _ = Project.objects.get_or_create(
         slug="demo",
         defaults={
             "name": "Demo",
             "firebase_project_id": key.get("project_id", "carillon-demo"),
-            "ramp_seconds": 0,  # a demo should not begin with a minute of patience
+            "ramp_seconds": 0,  # a demo should send at full speed at once
             "timezone": "Asia/Seoul",
             "asks_receipts": True,
         },

@@ -1,4 +1,4 @@
-"""`manage.py empty_redis`: after a restore, what rings in Redis belongs to a life that is gone."""
+"""`manage.py empty_redis`: empties Redis after a restore: its tasks belong to the lost database."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
 
 def _emptied(name: str) -> int:
-    """How many keys there were."""
+    """Empty this Redis database. Returns how many keys there were."""
     address = settings.REDIS_DATABASES[name]
     try:
         with redis.Redis.from_url(address, socket_connect_timeout=5) as client:
@@ -41,6 +41,6 @@ def _emptied(name: str) -> int:
 
 
 def _shown(name: str) -> str:
-    """Without the password."""
+    """The database's name and address, without the password."""
     parts = urlsplit(settings.REDIS_DATABASES[name])
     return f"{name} ({parts.netloc.rpartition('@')[2]}{parts.path})"

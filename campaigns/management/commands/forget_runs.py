@@ -1,4 +1,4 @@
-"""`manage.py forget_runs --finished-before DATE`: who got an old push; what came of it stays."""
+"""`manage.py forget_runs --finished-before DATE`: removes old runs' recipients; totals stay."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Command(BaseCommand):
     def _forget(self, run: Any) -> None:
         try:
             forget(run, by="command:forget_runs", now=timezone.now())
-        except OperationalError as error:  # somebody reads the tables for longer than we wait
+        except OperationalError as error:  # another query locks the tables for too long
             raise CommandError(f"{run} is in use. Run this again: it goes on here.") from error
 
 

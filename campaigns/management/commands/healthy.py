@@ -1,7 +1,7 @@
-"""`manage.py healthy`: is this worker, beat or feed at work? For Kubernetes, Compose, systemd.
+"""`manage.py healthy`: checks that a worker, beat or feed works. For Kubernetes, Compose, systemd.
 
-It is asked of the process alone. What its neighbours lack, `/readyz` says: a restart of the process
-would not heal them, so a Redis that is away or full leaves a worker healthy.
+It checks only the process itself. `/readyz` checks the services around it. A restart of the process
+would not repair these, so a worker stays healthy if Redis is down or full.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from kombu.exceptions import OperationalError
 
-ANSWER_WITHIN = 5.0  # seconds a worker has to say that it is there
-SILENT = 60  # seconds; beat notes down each tick, one in 5 s
+ANSWER_WITHIN = 5.0  # seconds a worker has to answer
+SILENT = 60  # seconds; beat writes down each tick, one every 5 s
 
 
 class Command(BaseCommand):
@@ -67,7 +67,7 @@ def _feed(port: int) -> str:
 
 
 def _beat(schedule: Path) -> str:
-    # What stands behind the name depends on the machine's dbm: one file, or some with endings.
+    # The file's name depends on the machine's dbm: one file, or several with suffixes.
     files = schedule.parent.glob(f"{schedule.name}*")
     written = max((file.stat().st_mtime for file in files), default=None)
     if written is None:

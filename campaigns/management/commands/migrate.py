@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's, which first makes a database from before 0.1.0 fit that release.
+"""`manage.py migrate`: Django's command; first it upgrades a database from before 0.1.0.
 
 The release after 0.1.0 deletes this file and `from_before_0_1_0.sql`.
 """

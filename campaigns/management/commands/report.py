@@ -1,4 +1,4 @@
-"""`manage.py report RUN`: what a run has come to, counted again from its deliveries."""
+"""`manage.py report RUN`: shows a run's outcome, counted again from its deliveries."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         return [*lines, self._balance(run, shown["totals"])]
 
     def _balance(self, run: Run, totals: dict[str, int]) -> str:
-        """Totals are sums of chunks; the deliveries themselves are what they must agree with."""
+        """Says whether the totals, which are sums of chunks, agree with the deliveries."""
         if run.forgotten_at:
             return f"Its rows were removed on {run.forgotten_at:%Y-%m-%d}; the totals stay."
         if reports.recount(run).as_dict() == totals:

@@ -1,4 +1,4 @@
-"""`manage.py sweep`: beat's tick by hand, for a machine without beat or a look by an operator."""
+"""`manage.py sweep`: runs beat's tick by hand, for a machine without beat or a check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py worker`: sends, on this machine beside others, whatever is rung for its queue."""
+"""`manage.py worker`: starts a Celery worker for one queue on this machine, beside others."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ class Command(BaseCommand):
         if count < 1:
             raise CommandError("--processes must be at least 1.")
         work = ("worker", "-n", f"{queue}@%h", "-Q", queue, "-c", str(count), *FLAGS)
-        # In this process: whoever started us signals the worker itself.
+        # In this process, so that signals from the parent process reach the worker itself.
         os.execv(sys.executable, (sys.executable, "-m", "celery", "-A", "config", *work))
