@@ -31,7 +31,7 @@ from campaigns.texts.template import Template
 from notifications.postgres.budget import TooSlow, within
 
 LOOKING_SECONDS = 2.0
-EVERY = "every"  # text; the main one has an empty tag
+EVERY = "every"  # all texts; the main one has an empty tag
 MAIN = "main"
 
 Tree = dict[str, Any]
