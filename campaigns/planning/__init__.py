@@ -1,1 +1,1 @@
-"""Campaigns, their schedules, and what to know before a launch."""
+"""Campaigns, their schedules, and the checks before a launch."""

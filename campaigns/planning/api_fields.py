@@ -1,4 +1,4 @@
-"""What the API calls the fields of a campaign."""
+"""API fields: the names that the API uses for a campaign's fields."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ API_FIELDS = {name: f"schedule.{name.removeprefix('schedule_')}" for name in TIM
 
 
 def by_api_field(problems: Mapping[str, Value]) -> dict[str, Value]:
-    """A campaign's problems, under the names that an API client wrote."""
+    """Return a campaign's problems, keyed by the API's field names."""
     return {API_FIELDS.get(name, name): problem for name, problem in problems.items()}

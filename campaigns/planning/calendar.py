@@ -1,4 +1,4 @@
-"""Calendar: what went out and what will, in a span of time. Reads only."""
+"""Calendar: the runs, expected runs and dated drafts of a time range. Reads only."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from campaigns.runs import series
 from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE, instant_of
 
-MOST = 500  # series or drafts in one view; a page of more could not be read
+MOST = 500  # series or drafts in one view; nobody could read a page of more
 MOST_RUNS = 2_000  # in one view
-MOST_EXPECTED = 20_000  # times of all series together, the earliest first
-MOST_SHOWN = 5_000  # of those, in one view: computing a thousand takes 50 ms
+MOST_EXPECTED = 20_000  # expected runs of all series together, the earliest first
+MOST_SHOWN = 5_000  # of those, in one view: computing 1,000 takes 50 ms
 EXPECTED = "expected"
 DRAFT = "draft"
-RESTING = "resting"  # of a series that is paused: it will be left out
+RESTING = "resting"  # a scheduled run of a paused series: it will be left out
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing at one instant: a run, or what is expected to become one."""
+    """One calendar entry: a run, an expected run of a series, or a draft."""
 
     campaign: Campaign
     at: datetime
     state: str
     run: Run | None = None
-    follows: Run | None = None  # what is expected is sent as this one was launched
-    instant: datetime | None = None  # its own, of what is expected, wherever it was moved
+    follows: Run | None = None  # an expected run copies this last run of its series
+    instant: datetime | None = None  # of an expected run: its time by the rhythm, even if moved
 
     @property
     def wall(self) -> datetime | None:
-        """What the clock of each of its readers shows then; its run begins earlier, in the first
-        zone of all. None: it goes to all at once."""
+        """The local time at which each person gets it; None if all get it at once. The run begins
+        earlier, when the first time zone on earth reaches that time."""
         if self.run is not None:
             return self.run.local_time.wall if self.run.local_time else None
         own = self.instant or self.at
@@ -49,9 +49,9 @@ class Entry:
 
     @property
     def moved_from(self) -> datetime | None:
-        """When it was to be by the rhythm of its series; None: that is when it is."""
+        """The time that the rhythm of its series gives, if it was moved; otherwise None."""
         if self.wall is not None:
-            return None  # none of those is moved
+            return None  # local-time runs cannot be moved
         if self.run is None:
             return self.instant if self.instant != self.at else None
         return series.moved_from(self.run)
@@ -64,11 +64,11 @@ class Entry:
 
 
 class Entries(list[Entry]):
-    """The earliest first. `ends`: from then on what is expected of series is left out, as there is
-    too much of it; None: nothing is."""
+    """Calendar entries, the earliest first. `ends`: expected runs from then on are left out,
+    because there are too many; None: none is left out."""
 
     ends: datetime | None = None
-    runs_end: datetime | None = None  # the same of runs
+    runs_end: datetime | None = None  # the same for runs
 
 
 def entries(
@@ -80,7 +80,7 @@ def entries(
     most: int | None = None,
     only: Callable[[Entry], bool] | None = None,
 ) -> Entries:
-    """Everything of these campaigns from `since` to before `until`, or only some of it."""
+    """Return the entries of these campaigns from `since` to before `until`; `only` filters them."""
     runs = [*filter(only, _runs(campaigns, since, until))]
     others = [*runs[:MOST_RUNS], *filter(only, _drafts(campaigns, since, until))]
     expected = _expected(campaigns, max(since, now), until)
@@ -98,8 +98,8 @@ def coming(
     *,
     series_since: Callable[[Run], datetime] | None = None,
 ) -> Entries:
-    """What was launched and has not begun: scheduled runs, and the next ones of series, of which
-    each may begin later than `since`. What is due already counts, however late."""
+    """Return what was launched and has not begun: scheduled runs, and expected runs of series.
+    Runs that are due already count, however late. `series_since`: a later start for each series."""
     waiting = Run.objects.filter(
         state=Run.State.SCHEDULED, campaign__in=campaigns.values("pk"), scheduled_at__lt=until
     )
@@ -126,8 +126,8 @@ def _by_time(entry: Entry) -> tuple[datetime, int]:
 
 
 def _runs(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
-    """The earliest first; of very many, more than are shown, as not all of them are asked for."""
-    # When it left, once it has: a late run stands where people got it, not where it was due.
+    """Yield runs, the earliest first; more than are shown, because a filter may drop some."""
+    # A run that has started stands at its start: where people got it, not where it was due.
     when = Coalesce("started_at", "scheduled_at")
     runs = Run.objects.filter(campaign__in=campaigns.values("pk")).alias(when=when)
     within = runs.filter(when__gte=since, when__lt=until).order_by("when")
@@ -147,8 +147,8 @@ def _expected(
     until: datetime,
     series_since: Callable[[Run], datetime] | None = None,
 ) -> Iterator[Entry]:
-    """The occurrences of running series of which no run exists yet: only the next one does. The
-    earliest first."""
+    """Yield the occurrences of running series that have no run yet, the earliest first. Only the
+    next run of a series exists as a row."""
     nexts = Run.objects.filter(WAITS, campaign__in=campaigns.values("pk")).exclude(occurrence=ONCE)
     recurring = nexts.filter(
         campaign__schedule_kind=Campaign.Schedule.RECURRING, campaign__series_paused_at=None
@@ -160,7 +160,7 @@ def _expected(
 
 
 def _following(run: Run, since: datetime, until: datetime) -> Iterator[Entry]:
-    """A run that was moved is still its own occurrence."""
+    """Yield the occurrences after this run. A moved run still counts as its own occurrence."""
     own = max(since - timedelta.resolution, instant_of(run), run.scheduled_at)
     for one in takewhile(
         lambda one: one.begins < until, moved_occurrences.after(run.campaign, own, run)
@@ -170,7 +170,7 @@ def _following(run: Run, since: datetime, until: datetime) -> Iterator[Entry]:
 
 
 def _drafts(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
-    """Campaigns with a time that nobody has launched: at that time nothing would happen."""
+    """Yield campaigns that have a time but were never launched: nothing is sent at that time."""
     once = Q(schedule_kind=Campaign.Schedule.AT, at__gte=since)
     repeats = Q(schedule_kind=Campaign.Schedule.RECURRING)
     timed = campaigns.filter(once | repeats, at__lt=until)

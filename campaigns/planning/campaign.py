@@ -1,4 +1,4 @@
-"""Campaign: what do we intend? Edited freely; launching freezes it into a Run."""
+"""Campaign: the editable plan of a push. A launch freezes it into a Run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from notifications.values.zones import validate_zone
 
 MOST_EVERY = 365
 MOST_WITHIN = 30 * 86_400
-MOST_FIRST = 50  # percent: more is no part to try it on
+MOST_FIRST = 50  # percent: a larger first part is no trial
 MAX_LEAST = 1_000_000
 PERCENT = [MinValueValidator(0), MaxValueValidator(100)]
 MOST_CONTROL = 90
@@ -49,7 +49,7 @@ LEAST_SPREAD, MOST_SPREAD = 60, 7 * 86_400
 
 
 class Campaign(OfProject):
-    """What do we intend: who, what, when, and how fast?"""
+    """A planned push: its audience, text, schedule and speed."""
 
     class Schedule(models.TextChoices):
         NOW = "now", gettext_lazy("As soon as it is launched")
@@ -67,13 +67,13 @@ class Campaign(OfProject):
         WORKDAYS = rhythm.WORKDAYS, gettext_lazy("Only Monday to Friday")
         LAST_DAY = rhythm.LAST_DAY, gettext_lazy("On the month's last day")
 
-    keeps_several: ClassVar = {"weekdays": weekdays.CHOICES}  # as the audit trail says them
+    keeps_several: ClassVar = {"weekdays": weekdays.CHOICES}  # the audit trail shows these labels
 
     name = models.CharField(max_length=100)
     audience = models.ForeignKey(Audience, on_delete=models.PROTECT, related_name="campaigns")
     template = models.ForeignKey(Template, on_delete=models.PROTECT, related_name="campaigns")
-    # How it is sent: policy.py has the words that people read. Those of these columns stand in the
-    # migrations, and nothing shows them.
+    # How it is sent. People read the labels in policy.py. The labels of these columns appear only
+    # in the migrations.
     schedule_kind = models.CharField("when", max_length=9, choices=Schedule, default=Schedule.NOW)
     at = models.DateTimeField(null=True, blank=True)
     repeat = models.CharField(max_length=7, choices=Repeat, blank=True)
@@ -83,8 +83,8 @@ class Campaign(OfProject):
     )
     on_days = models.CharField(max_length=8, choices=OnDays, default="", db_default="", blank=True)
     weekdays = models.CharField(max_length=weekdays.LONGEST, default="", db_default="", blank=True)
-    days_off = models.TextField(default="", db_default="", blank=True)  # a date a line
-    holiday_names = models.JSONField(default=dict, db_default={}, blank=True)  # by the date
+    days_off = models.TextField(default="", db_default="", blank=True)  # one date per line
+    holiday_names = models.JSONField(default=dict, db_default={}, blank=True)  # keyed by date
     until = models.DateTimeField("ends", null=True, blank=True)
     local_time = models.BooleanField(default=False, db_default=False)
     best_hour = models.BooleanField(default=False, db_default=False)
@@ -143,7 +143,7 @@ class Campaign(OfProject):
         related_name="campaigns",
     )
     inbox = models.BooleanField(default=False, db_default=False)
-    # Of the main text, beside those of its variants.
+    # The weight of the main text; each variant has its own.
     weight = models.PositiveSmallIntegerField(
         default=variant.EVEN, db_default=variant.EVEN, validators=variant.IN_RANGE
     )
@@ -159,7 +159,7 @@ class Campaign(OfProject):
         default=Run.Precedence.NORMAL,
         db_default=Run.Precedence.NORMAL.value,
     )
-    # The run whose messages its own take the place of; see `correcting.py`.
+    # The run whose messages this campaign replaces; see `correcting.py`.
     corrects = models.ForeignKey(
         Run, null=True, editable=False, on_delete=models.PROTECT, related_name="corrections"
     )
@@ -207,9 +207,9 @@ class Campaign(OfProject):
     no_winner = models.CharField(
         max_length=5, choices=Run.NoWinner, default=Run.NoWinner.ASK, db_default="ask"
     )
-    # While it is, runs of its series that come due are left out.
+    # While this is set, runs of its series that come due are left out.
     series_paused_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # Occurrences that go at another time, by name: see `repeats/moved_occurrences.py`.
+    # Moved occurrences, by name; see `repeats/moved_occurrences.py`.
     moved: models.JSONField[Any, Any] = models.JSONField(
         default=dict, db_default={}, blank=True, editable=False
     )
@@ -249,14 +249,14 @@ class Campaign(OfProject):
         indexes = [models.Index(fields=["project", "-id"], name="campaign_of_project")]
 
     class NotReady(Exception):
-        """It cannot be launched as it stands; `problems` says per field why and what to do."""
+        """The campaign cannot be launched now; `problems` says per field why and what to do."""
 
         def __init__(self, problems: dict[str, str]) -> None:
             super().__init__(" ".join(problems.values()))
             self.problems = problems
 
     class AlreadyLaunched(Exception):
-        """Somebody, or an earlier click, launched it; `run` is that run."""
+        """Another person or an earlier click launched the campaign; `run` is that run."""
 
         def __init__(self, run: Run) -> None:
             text = _(
@@ -271,64 +271,64 @@ class Campaign(OfProject):
 
     @staticmethod
     def locked(pk: int) -> Campaign:
-        """As it is now; until the transaction ends its series is nobody else's to change, and
-        nobody deletes it. Raises DoesNotExist when somebody did."""
+        """Load and lock the campaign: until the transaction ends, nobody else can change its
+        series or delete it. Raises DoesNotExist if it was deleted."""
         return Campaign.objects.select_for_update(no_key=True).get(pk=pk)
 
     def clean(self) -> None:
-        self.control_percent = self.control_percent or 0  # an empty field is nobody
+        self.control_percent = self.control_percent or 0  # an empty field: no control group
         if problems := form_problems.problems(self):
             raise ValidationError(problems)
         if self.pk and form_problems.when_changed(self):
-            self.moved = {}  # of other times than these
+            self.moved = {}  # they belong to the old times
 
     @property
     def tries_variants(self) -> bool:
-        """The first part does, and the rest gets the one that did best."""
+        """Whether the first part tries the variants, and the rest gets the best one."""
         return self.winner_by != Run.WinnerBy.OWN
 
     @property
     def label(self) -> str:
-        """What Firebase's reports call it."""
+        """The analytics label under which Firebase's reports show it."""
         return self.analytics_label or labels.made_from(self.name, self.pk)
 
     @property
     def zone(self) -> str:
-        """In which its times are told. One chosen for a time that is asked for no more is void."""
+        """The time zone of its times. Sent now, it uses the project's: its own is a leftover."""
         return self.project.timezone if self.schedule_kind == self.Schedule.NOW else self.timezone
 
     @property
     def policy(self) -> dict[str, Any]:
-        """What a launch at this moment would freeze of how it is sent."""
+        """The send settings that a launch now would freeze."""
         said = {name: getattr(self, name) for name in POLICY}
         return said | {"analytics_label": self.label, "category_kind": self.kind}
 
     @property
     def kind(self) -> str:
-        """Of its category: what a run that is launched now goes by. Empty: marketing."""
+        """The kind of its category, which a run launched now would use. Empty: marketing."""
         return self.category.kind if self.category else ""
 
     @property
     def asks(self) -> dict[str, Any]:
-        """What standing.py must know of its category to say who would be out."""
+        """What standing.py must know of its category to say who is unsubscribed or suppressed."""
         return standing.asked_of(self.kind, self.category.slug if self.category else "")
 
     @property
     def quiet_hours(self) -> QuietHours | None:
-        """Those it keeps to; None: it may leave at any hour."""
+        """The quiet hours that it keeps to; None if it may be sent at any hour."""
         return quiet_hours.for_category(
             self.project, self.kind, self.category.slug if self.category else ""
         )
 
     @property
     def caps(self) -> Caps | None:
-        """Those it would keep to, or count for; None: neither."""
+        """The frequency caps that it would keep to or count towards; None if neither."""
         slug = self.category.slug if self.category else ""
         return caps.for_category(self.project, self.kind, slug, past=self.past_caps)
 
     @property
     def series(self) -> Run | None:
-        """The last run of a campaign that was launched to repeat, unless somebody stopped it."""
+        """The last run of its launched series; None if there is none or it was stopped."""
         last = series.last_run(self.pk)
         return None if last is None or series.stopped(last) else last
 
@@ -338,7 +338,7 @@ class Campaign(OfProject):
 
     @property
     def first(self) -> datetime | None:
-        """The first of its times: what is typed as that may be none of its days."""
+        """The first of its times. In a series, the typed time may fall on none of its days."""
         if self.at is None or self.schedule_kind != self.Schedule.RECURRING:
             return self.at
         return self.rhythm.next_after(self.at - moved_occurrences.INSTANT)
@@ -352,11 +352,11 @@ class Campaign(OfProject):
         return repeating.with_days_off(self.how_often, self)
 
     def coming(self, after: datetime, most: int) -> list[datetime]:
-        """When the next ones are due that no run holds."""
+        """Return when the next occurrences without a run are due."""
         return [one.due for one in self.next_ones(after, most)]
 
     def following(self, after: datetime) -> Occurrence | None:
-        """The next one that no run holds."""
+        """Return the next occurrence that has no run."""
         return next(iter(self.next_ones(after, 1)), None)
 
     def next_ones(self, after: datetime, most: int) -> list[Occurrence]:
@@ -364,7 +364,7 @@ class Campaign(OfProject):
         return list(islice(self.occurrences(after, last), most))
 
     def goes_at(self, now: datetime) -> datetime | None:
-        """The time for which a launch at this moment would make its run; None: at once."""
+        """Return the time for which a launch now would make its run; None if it sends at once."""
         if self.schedule_kind == self.Schedule.NOW or self.at is None:
             return None
         if self.schedule_kind == self.Schedule.AT:
@@ -373,17 +373,17 @@ class Campaign(OfProject):
         return one.due if one else None
 
     def starts_at(self, now: datetime) -> datetime:
-        """Of that run; what has passed, or has no time, goes now."""
+        """Return when that run would start: now, if its time has passed or it has none."""
         at = self.goes_at(now)
         return max(self.begins(at), now) if at else now
 
     def begins(self, at: datetime) -> datetime:
-        """A run for that time: by each reader's clock before it, in the first zone of all."""
+        """Return when a run for that time begins: with local time earlier, in the first zone."""
         return local.begins(self, at)
 
     def occurrences(self, after: datetime, last: Run | None) -> Iterator[Occurrence]:
-        """Those that no run holds: one that was moved ahead may have been sent. Launched again, a
-        series goes on behind the run that is still on its way around the earth."""
+        """Yield the occurrences that have no run; one that was moved ahead may have been sent.
+        A series that is launched again goes on after its run that still goes around the earth."""
         if last is None and self.local_time and (way := series.on_their_way(self.pk)):
             after = max(after, way)
         return (
@@ -397,22 +397,22 @@ class Campaign(OfProject):
         return held.exists()
 
     def current_run(self) -> Run | None:
-        """The run that holds this campaign's occurrence, if it was launched."""
+        """Return the run of this campaign's occurrence; of a series, its last run."""
         if self.schedule_kind == self.Schedule.RECURRING:
             return self.series
         return self.runs.filter(HOLDS).order_by("-id").first()
 
     def launch(self, *, by: str, now: datetime) -> Run:
-        """Freeze content and policy into a Run. Of any number of clicks, one makes it."""
+        """Freeze content and policy into a Run. However many clicks arrive, one makes it."""
         return launch.launch(self, by=by, now=now)
 
     def problems(self, now: datetime) -> dict[str, str]:
-        """What keeps it from being launched at this moment."""
+        """Return what keeps the campaign from being launched now, by field."""
         return ready.problems(self, now)
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Its rehearsals go with it: nobody got anything of them. Raises ProtectedError while one
-        goes on, and once it was launched."""
+        """Delete it with its rehearsals, from which nobody got anything. Raises ProtectedError
+        while a rehearsal goes on, and once the campaign was launched."""
         with transaction.atomic():
             rehearsal.remove_all_of(self.pk)
             gone = super().delete(*args, **kwargs)
@@ -434,15 +434,15 @@ class Campaign(OfProject):
     def duplicate_for(
         self, audience: Audience, *, named: str, corrects: Run | None = None
     ) -> Campaign:
-        """A draft of the same for others, to be launched by hand: its own time has passed."""
+        """Create a copy for another audience. A person launches it: its own time has passed."""
         copy = self.duplicate()
         copy.corrects = corrects
         copy.name = named % {"name": self.name[:80]}
         copy.audience = audience
-        copy.control_percent = 0  # who was to get nothing is not among them
+        copy.control_percent = 0  # the control group is not among these people
         if corrects:
-            copy.past_holdout = True  # they got the wrong text: each gets the right one
-            variant.choose(copy, [])  # one text takes the place of all
+            copy.past_holdout = True  # all who got the wrong text get the right one
+            variant.choose(copy, [])  # one text replaces them all
             copy.winner_by = Run.WinnerBy.OWN
         times = {**NEVER, "schedule_kind": self.Schedule.NOW, "timezone": self.project.timezone}
         for name, value in times.items():
@@ -453,6 +453,6 @@ class Campaign(OfProject):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What a launch at this moment would freeze of what it says."""
+        """The text that a launch now would freeze."""
         content = self.template.frozen()
         return in_place_of(self.corrects.content, content) if self.corrects else content

@@ -1,7 +1,7 @@
-"""A correction: the text of a run once more, to be put right, for those who got the wrong one.
+"""Correction: a draft that replaces the wrong text of a run for the people who got it.
 
-FCM takes nothing back. What a correction sends carries the tag of the run that it corrects, so that
-a phone puts it in the place of what it still shows.
+FCM cannot recall a message. A correction carries the tag of the run that it corrects, so a phone
+replaces the notification that it still shows.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from campaigns.texts.template import Template
 from notifications.postgres.budget import TooSlow, within
 
 LOOKING_SECONDS = 2.0
-EVERY = "every"  # text; the main one has an empty tag
+EVERY = "every"  # all texts; the main one has an empty tag
 MAIN = "main"
 
 Tree = dict[str, Any]
-Sent = tuple[int, int]  # a variant, and a revision: one text that left
-Languages = tuple[str, tuple[str, ...]]  # those of people: which, or which not
+Sent = tuple[int, int]  # variant and revision: one text that was sent
+Languages = tuple[str, tuple[str, ...]]  # an operator and locales: a condition on people's locale
 ANY: Languages = ("not_in", ())
 
 
 class NotCorrectable(Exception):
-    """Nothing of it is to be corrected, or not yet; the words say what to do."""
+    """The run cannot be corrected, or not yet; the message says what to do."""
 
 
 def problem(run: Run) -> str:
-    """Why it cannot be corrected now."""
+    """Return why the run cannot be corrected now, or an empty string."""
     if run.finished_at is None:
         text = _(
             "Run %(number)d has not ended. Change its text for those who still wait; once it has "
@@ -68,7 +68,7 @@ def _is_in_inboxes(run: Run) -> bool:
 
 
 def corrections_of(run: Run) -> list[Campaign]:
-    """Each that was made of it, launched or not: its text was wrong."""
+    """Return the campaigns that correct this run, launched or not."""
     return list(Campaign.objects.filter(corrects=run).order_by("pk"))
 
 
@@ -81,12 +81,13 @@ def draft(
     outdated: bool = False,
     by: str,
 ) -> Campaign:
-    """Create a draft for the recipients of this text. `revisions`: only of these. `variant`: only
-    its readers. `outdated`: only those whose own variant was changed after they got it. The draft
-    has the newest text of the first variant among them. The sweep fills its list. Raises
-    NotCorrectable.
+    """Create a draft for the recipients of this text.
 
-    If the process dies here: all three rows are there, or none is.
+    `revisions`: only recipients of these. `variant`: only its readers. `outdated`: only people
+    whose variant was changed after they got it. The draft has the newest text of the first variant
+    among them. The sweep fills its list. Raises NotCorrectable.
+
+    If the process dies here: all three rows exist, or none does.
     """
     if why := problem(run):
         raise NotCorrectable(why)
@@ -114,7 +115,7 @@ def draft(
 
 def texts_of(run: Run, revisions: Sequence[int] = (), variant: int | None = None) -> list[str]:
     """List the texts that recipients got, of these revisions and this variant: MAIN or a language.
-    Empty: that takes too long to say."""
+    Empty if that takes too long."""
     read, sent = _reading(run), _sent(run, revisions, variant)
     return [*dict.fromkeys(text for one in sent for text in read[one])]
 
@@ -125,7 +126,7 @@ def _sent(run: Run, revisions: Sequence[int], variant: int | None) -> list[Sent]
 
 
 def _outdated(run: Run, variant: int | None) -> list[Sent]:
-    """Those that were changed since. Raises NotCorrectable if none was."""
+    """Return the texts that were changed after they left. Raises NotCorrectable if none was."""
     newest = dict(run.revisions.order_by().values_list("variant").annotate(Max("number")))
     changed = newest.keys() if variant is None else newest.keys() & {variant}
     if not changed:
@@ -172,10 +173,10 @@ def _languages(run: Run, text: str, sent: list[Sent]) -> dict[Sent, Languages]:
 
 
 def _tree(run: Run, languages: dict[Sent, Languages]) -> Tree:
-    """Rules for who got one of these, or may have, and has such a language today.
+    """Build rules for people who got one of these texts, or may have, and whose language fits now.
 
-    Few rules: a person has one variant on all devices, so each outcome is asked once for all
-    variants of which the same revisions are meant.
+    The rules stay few: a person has one variant on all devices, so variants with the same
+    revisions share one rule per outcome.
     """
     every = frozenset(range(FIRST, run.revision + 1))
     revisions: dict[tuple[int, Languages], set[int]] = defaultdict(set)
@@ -201,7 +202,7 @@ def _got(run: Run, revisions: list[int]) -> Tree:
 
 
 def _given(run: Run, variants: list[int]) -> Tree:
-    """A rule for recipients of one of these variants, including the rest of a trial."""
+    """Build a rule for recipients of one of these variants, including the rest of a trial."""
     every = as_launched(run)
     if len(variants) == len(every):
         return everyone()
@@ -239,7 +240,7 @@ def _locales(run: Run) -> list[str]:
 
 
 def _as_sent(run: Run, variant: int, *, named: str, by: str) -> Template:
-    """A text of its own with what the run said last: its template may say something else by now."""
+    """Create a template with the run's last text: its own template may have changed since."""
     newest = content_of(run, variant=variant)
     content = {name: newest[name] for name in (*TEXTS, "data", "locales")}
     made = Template.objects.create(

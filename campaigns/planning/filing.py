@@ -1,4 +1,4 @@
-"""Filing: tags that sort campaigns, and the archive for those nobody needs to see any more."""
+"""Filing: tags on campaigns, and the archive for campaigns that nobody needs to see any more."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ OFFERED = 50
 
 @dataclass(frozen=True)
 class Filed:
-    """What was done, and what was left as it was."""
+    """The campaigns that were changed, and those that stayed as they were."""
 
     done: list[Campaign]
     kept: list[Campaign]
 
 
 def tags_in(text: str) -> list[str]:
-    """“Shop, news, shop” → Shop, news: in the order given, each once, however it is spelt."""
+    """Parse “Shop, news, shop” to Shop, news: in the order given, each once, ignoring case."""
     found: dict[str, str] = {}
     for tag in text.split(","):
         if tidy := " ".join(tag.split()):
@@ -45,7 +45,7 @@ def tags_in(text: str) -> list[str]:
 
 
 def known_tags(project_ids: Iterable[int]) -> list[str]:
-    """Those in use, by name; of campaigns that are not archived."""
+    """Return the tags of campaigns that are not archived, by name."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT DISTINCT unnest(tags) AS tag FROM campaigns_campaign"
@@ -66,7 +66,7 @@ def set_tags(campaign: Campaign, tags: list[str], *, by: str) -> None:
 
 
 def add_tags(campaigns: Iterable[Campaign], tags: list[str], *, by: str) -> None:
-    """Raises ValidationError when one would have too many; then none was changed."""
+    """Add tags to each campaign. Raises ValidationError, and changes none, if one has too many."""
     with transaction.atomic():
         for campaign in campaigns:
             set_tags(campaign, tags_in(",".join([*campaign.tags, *tags])), by=by)
@@ -81,7 +81,7 @@ def _check(campaign: Campaign, tags: list[str]) -> None:
 
 
 def archive(campaigns: QuerySet[Campaign], *, by: str, now: datetime) -> Filed:
-    """Out of the list; nothing is deleted. What still has something to send is kept in it."""
+    """Hide campaigns from the list; nothing is deleted. Those with unfinished runs stay in it."""
     with transaction.atomic():
         rows = list(campaigns.filter(archived_at=None).select_for_update(of=("self",), no_key=True))
         going = unfinished(Campaign.objects.filter(pk__in=[row.pk for row in rows]))
@@ -99,7 +99,7 @@ def bring_back(campaigns: QuerySet[Campaign], *, by: str) -> Filed:
 
 
 def unfinished(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
-    """Those with a run that waits, sends or is paused."""
+    """Return the campaigns with a run that waits, sends or is paused."""
     runs = Run.objects.filter(campaign=OuterRef("pk"), finished_at=None)
     return campaigns.filter(Exists(runs))
 

@@ -1,8 +1,7 @@
-"""Foreseen: how many of a run's messages would leave when, and be opened when? Kept once, as it
-begins, and drawn under what came of it.
+"""Kept forecast: when a run's messages leave and are opened, as expected at its start. Charts draw
+it under the real result.
 
-It is reckoned when its first messages are on their way already: asked is how things stood at its
-start.
+It is computed once, when the first messages are already on their way, but as of the run's start.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.launch_check.warnings import edited_since
 from campaigns.runs.run import Run
 
-# After its start. Later, other people are in the audience than were then.
+# After the start. Later, the audience has other people than it had then.
 AT_LATEST = timedelta(minutes=5)
 
 
 class Foreseen(models.Model):
-    """Empty until it is reckoned, and for good where its people could not be counted in time."""
+    """The forecast of one run. Empty until computed, and for good if counting took too long."""
 
     run = models.OneToOneField(
         Run, primary_key=True, on_delete=models.CASCADE, related_name="foreseen"
@@ -37,12 +36,12 @@ class Foreseen(models.Model):
     starts_at = models.DateTimeField()
     ends_at = models.DateTimeField(null=True)  # when the last message leaves
     sent = models.PositiveIntegerField(default=0)
-    skipped = models.JSONField(default=dict)  # who is too late, by the reason
+    skipped = models.JSONField(default=dict)  # how many are too late, by reason
     step_seconds = models.PositiveIntegerField(default=1)
-    # Of messages, in each step from the start on.
+    # Messages in each step from the start on.
     counts = ArrayField(models.PositiveIntegerField(), default=list)
     exact = models.BooleanField(default=False)
-    # As `opens.Opens` has it; None: nobody knew how many open anything.
+    # The fields of `opens.Opens`; None: nobody knew how many people open a message.
     opens = models.JSONField(null=True)
 
     def __str__(self) -> str:
@@ -76,7 +75,10 @@ def _kept(run: Run) -> Foreseen | None:
 
 
 def keep(run_id: int, now: datetime) -> None:
-    """Once, whoever is asked to. If the process dies here, it stays empty: nothing waits for it."""
+    """Compute and keep the forecast of a run that has just begun, only once.
+
+    If the process dies here: it stays empty; nothing waits for it.
+    """
     run = (
         _just_begun(now)
         .select_related("campaign__project", "campaign__audience", "campaign__template")
@@ -113,8 +115,8 @@ def _just_begun(now: datetime) -> models.QuerySet[Run]:
 
 
 def in_steps(counts: Sequence[int], step: int, to: int) -> list[float]:
-    """The same messages, counted in steps of another length: what lies in two of them is divided as
-    its time is."""
+    """Regroup the counts into steps of another length. A count that spans two steps is divided in
+    proportion to its time."""
     slots = [0.0] * -(-len(counts) * step // to)
     for number, count in enumerate(counts):
         begin, end = number * step, (number + 1) * step

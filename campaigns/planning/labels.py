@@ -1,6 +1,6 @@
-"""Analytics labels: under which name Firebase's reports count a campaign.
+"""Analytics labels: the names under which Firebase's reports count campaigns.
 
-Firebase reports 100 distinct labels a project and day and is silent about the rest. So a label
+Firebase reports 100 distinct labels per project and day, and is silent about the rest. So a label
 belongs to a campaign, never to a recipient, and the day's labels are counted before a launch.
 """
 
@@ -20,7 +20,7 @@ WARNED_FROM = 90
 
 
 def made_from(name: str, number: int) -> str:
-    """“Été à Séoul” as ete-a-seoul-12; of a name in another script only the number is left."""
+    """Return “Été à Séoul” as ete-a-seoul-12; a name in another script becomes campaign-12."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
     room = LONGEST_LABEL - len(f"-{number}")
@@ -28,12 +28,12 @@ def made_from(name: str, number: int) -> str:
 
 
 def is_made(label: str, number: int) -> bool:
-    """Whether it may have been made from a name that the campaign of this number had."""
+    """Whether the label may have been made from a name of the campaign with this number."""
     return label.endswith(f"-{number}")
 
 
 def warning(project_id: int, label: str, *, at: datetime) -> str:
-    """What one more label on that day would do to the reports; nothing while there is room."""
+    """Warn if this label brings the day near or over Firebase's limit; empty if there is room."""
     # Google does not say when its day begins: any 24 hours may be one.
     day = Run.objects.filter(
         project=project_id, scheduled_at__gt=at - timedelta(days=1), scheduled_at__lte=at

@@ -1,4 +1,4 @@
-"""Local time: what a campaign that goes by each reader's clock asks of its launch."""
+"""Local time: settings and start times of campaigns that follow each person's own clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from notifications.values.moments import in_zone
 
 
 class Passed(TextChoices):
-    """What becomes of readers whose clock shows a later time when it begins."""
+    """What happens to people whose local time has already passed when the run begins."""
 
     NEXT_DAY = local_time.NEXT_DAY, gettext_lazy("They get it the next day, at that time")
     NOW = local_time.AT_ONCE, gettext_lazy("They get it at once")
@@ -26,7 +26,7 @@ class Passed(TextChoices):
 
 
 class Zoneless(TextChoices):
-    """By which clock people go whose zone nobody knows."""
+    """The clock that counts for people whose time zone is unknown."""
 
     PROJECT = "project", gettext_lazy("They go by the project's time zone")
     CAMPAIGN = "campaign", gettext_lazy("They go by the time zone above")
@@ -34,7 +34,7 @@ class Zoneless(TextChoices):
 
 
 def problems(campaign: Any) -> dict[str, str]:
-    """Why it cannot go by each reader's clock, by field."""
+    """Return why the campaign cannot be sent by local time, by field."""
     if not campaign.local_time:
         return {}
     if campaign.schedule_kind == "now":
@@ -55,7 +55,7 @@ def problems(campaign: Any) -> dict[str, str]:
 
 
 def is_over(campaign: Any, now: datetime) -> bool:
-    """Whether its time has passed; by each reader's clock, for everybody on earth."""
+    """Whether its time has passed; with local time, whether it has passed everywhere on earth."""
     if campaign.at is None:
         return False
     if not campaign.local_time:
@@ -65,8 +65,8 @@ def is_over(campaign: Any, now: datetime) -> bool:
 
 
 def begins(campaign: Any, at: datetime) -> datetime:
-    """When a run for that time does: then; by each reader's clock when it is that time, or by best
-    hours that day, in the first zone of all."""
+    """Return when a run for that time begins. With local time, it begins when the first time zone
+    on earth reaches that time; with best hours, when it reaches that day."""
     if not campaign.local_time:
         return at
     earliest, _latest = _span(campaign, at)
@@ -74,7 +74,7 @@ def begins(campaign: Any, at: datetime) -> datetime:
 
 
 def hour_of(campaign: Any, at: datetime | None) -> dict[str, Any] | None:
-    """As its run for that time keeps it; None: it goes to all at once."""
+    """Return the local-time settings that its run for that time keeps; None: all get it at once."""
     if not campaign.local_time or at is None:
         return None
     zones = {
@@ -83,7 +83,7 @@ def hour_of(campaign: Any, at: datetime | None) -> dict[str, Any] | None:
         Zoneless.SKIP: "",
     }
     otherwise = zones[Zoneless(campaign.zoneless)]
-    # A series reaches them the next time; a day later they would get that one beside this.
+    # A series reaches these people the next time. A day later they would get both messages.
     passed = Passed.SKIP if campaign.schedule_kind == "recurring" else campaign.passed
     return local_time.written(
         wall(campaign, at), otherwise=otherwise, passed=passed, best_hour=campaign.best_hour
@@ -91,7 +91,7 @@ def hour_of(campaign: Any, at: datetime | None) -> dict[str, Any] | None:
 
 
 def launched_at(campaign: Any, at: datetime | None, begins: datetime) -> LocalTime | None:
-    """What a run for that time, which begins then, would go by."""
+    """Return the LocalTime of a run for time `at` that begins at `begins`; None: not local."""
     hour = hour_of(campaign, at)
     if hour is None:
         return None
@@ -104,13 +104,13 @@ def _span(campaign: Any, at: datetime) -> tuple[datetime, datetime]:
 
 
 def in_words(campaign: Any, at: datetime, zone: str) -> str:
-    """When its run for that time is due: by its readers' clocks, or in this zone."""
+    """Return in words when its run for that time is due: by local time, or in this zone."""
     return on_every_clock(wall(campaign, at)) if campaign.local_time else in_zone(at, zone)
 
 
 def wall(campaign: Any, at: datetime) -> datetime:
-    """What every reader's clock shows then. Where it is left out in the campaign's zone alone, the
-    others have it all the same."""
+    """Return what each person's clock shows then. If a clock change skips that time only in the
+    campaign's zone, it still counts in all others."""
     shown = at.astimezone(ZoneInfo(campaign.timezone)).replace(tzinfo=None)
     if campaign.schedule_kind != "recurring":
         return shown

@@ -1,4 +1,6 @@
-"""Moving: a scheduled run gets another time. What it sends stays as it was launched."""
+"""Moving: gives a scheduled run, or one occurrence of a series, another time. What is sent stays as
+it was launched.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +34,19 @@ A_DAY = timedelta(days=1)
 
 
 class NotMoved(Run.InvalidMove):
-    """It stays where it was; the message says why and what to do."""
+    """The run stays where it was; the message says why and what to do."""
 
 
 class WrongTime(NotMoved):
-    """It may be moved, but not there."""
+    """The run may be moved, but not to this time."""
 
 
 class NoSuchOne(NotMoved):
-    """None of the series is due then."""
+    """No occurrence of the series is due at this time."""
 
 
 class MovedMeanwhile(NotMoved):
-    """Somebody else was faster; the words are a dialog's, and the run is as it is now."""
+    """The run was moved or started in the meantime. The message is meant for a dialog."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -53,7 +55,7 @@ class MovedMeanwhile(NotMoved):
 
 
 def fixed(run: Run) -> str:
-    """Why it cannot go anywhere, or nothing."""
+    """Return why the run cannot be moved at all, or an empty string."""
     if run.state != Run.State.SCHEDULED:
         state = run.get_state_display().lower()
         return _("Only a scheduled run can be moved; this one is %(state)s.") % {"state": state}
@@ -63,7 +65,7 @@ def fixed(run: Run) -> str:
 
 
 def problem(run: Run, to: datetime, now: datetime) -> str:
-    """Why it cannot go there, or nothing."""
+    """Return why the run cannot be moved to `to`, or an empty string."""
     if why := fixed(run):
         return why
     if to <= now:
@@ -92,10 +94,12 @@ def _repeats(run: Run) -> bool:
 
 
 def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> None:
-    """One guarded UPDATE: of two people who move it at once, or beat that starts it, one wins."""
+    """Move the run with one guarded UPDATE: of two people who move it at once, or beat that starts
+    it, one wins."""
     with transaction.atomic():
         if run.occurrence != ONCE:
-            # Whoever moves the next one meanwhile would else let both pass, and one is never made.
+            # Without this lock, another person may move the next one at the same time. Both moves
+            # would pass the check, and one run would never be made.
             run.campaign = Campaign.locked(run.campaign.pk)
         if why := problem(run, to, now):
             raise (NotMoved if fixed(run) else WrongTime)(why)
@@ -113,7 +117,7 @@ def move(run: Run, *, to: datetime, was: datetime, by: str, now: datetime) -> No
             campaign=run.campaign.name,
         )
         if run.occurrence == ONCE and _keep_time(run, to):
-            # Whoever edits it meanwhile is told who did.
+            # A person who edits the campaign meanwhile learns who changed it.
             campaign = run.campaign
             audit.record(
                 by, gettext_noop("changed"), campaign, project=run.project, changes={"at": changes}
@@ -130,8 +134,8 @@ def move_one(
     by: str,
     now: datetime,
 ) -> None:
-    """Of a series that goes on, one that has no run yet; the others stay. Raises NotMoved. `was`:
-    when it was due as whoever moves it saw it."""
+    """Move one occurrence of a running series that has no run yet; the others stay. `was`: when it
+    was due as the caller saw it. Raises NotMoved."""
     to = to.replace(microsecond=0)  # the calendar names it by its second
     with transaction.atomic():
         locked = Campaign.locked(campaign.pk)
@@ -156,8 +160,8 @@ def move_one(
 def leave_out_one(
     campaign: Campaign, at: datetime, *, was: datetime | None, by: str, now: datetime
 ) -> None:
-    """Of a series that goes on, one that has no run yet: its day becomes a day off, as people set
-    them. Raises NotMoved."""
+    """Leave out one occurrence of a running series that has no run yet: its day becomes a day off,
+    like those that people set. Raises NotMoved."""
     with transaction.atomic():
         locked = Campaign.locked(campaign.pk)
         one = occurrence(locked, at, now)
@@ -179,7 +183,7 @@ def leave_out_one(
 
 
 def alone_problem(campaign: Campaign, one: Occurrence, now: datetime) -> str:
-    """Why it cannot be left out alone, or nothing."""
+    """Return why the occurrence cannot be left out alone, or an empty string."""
     last, day = campaign.series, _day_of(campaign, one.instant)
     if last is None:
         return ""
@@ -191,12 +195,12 @@ def alone_problem(campaign: Campaign, one: Occurrence, now: datetime) -> str:
 
 
 def _day_of(campaign: Campaign, instant: datetime) -> date:
-    """By the clock of its series."""
+    """Return the date of this instant on the clock of the campaign's series."""
     return instant.astimezone(ZoneInfo(campaign.timezone)).date()
 
 
 def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:
-    """The one of its series that is due then, and has no run yet. Raises NotMoved."""
+    """Return the occurrence that is due at this time and has no run yet. Raises NotMoved."""
     last = campaign.series
     if last is None or campaign.archived_at or not series.goes_on(last, now):
         raise NotMoved(_("“%(campaign)s” does not repeat.") % {"campaign": campaign})
@@ -211,7 +215,7 @@ def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:
 
 
 def problem_of_one(campaign: Campaign, one: Occurrence, to: datetime, now: datetime) -> str:
-    """Why it cannot go there, or nothing."""
+    """Return why the occurrence cannot be moved to `to`, or an empty string."""
     last = campaign.series
     if last is None:
         return ""

@@ -1,4 +1,4 @@
-"""How would a launch end? Rendered for real people whose messages are likely to be the longest."""
+"""Outlook: renders a text for the real people whose messages are likely to be the longest."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from notifications.values import exact
 
 LOOKING_SECONDS = 2.0
 DEVICES_TRIED = 200  # devices of the people with the longest values
-AMONG = 10_000  # of the newest people: bounded, and many enough to hold what is unusual
+AMONG = 10_000  # of the newest people: bounded, and enough to include unusual values
 
 
 @dataclass(frozen=True)
 class Refused:
-    """One of them whose message cannot go, and why."""
+    """A person whose message cannot be sent, and why."""
 
     external_id: str
     reason: Reason
     detail: str
-    why: str  # the same, for who wrote the text
+    why: str  # the same, for the author of the text
     rejected: bool
 
 
@@ -46,7 +46,7 @@ class Look:
 
     @property
     def hopeless(self) -> bool:
-        """FCM would take none of them."""
+        """Whether FCM would reject the message for all of them."""
         return bool(self.devices) and sum(r.rejected for r in self.refused) == self.devices
 
 
@@ -64,7 +64,7 @@ NEWEST = "(SELECT * FROM notifications_contact WHERE project_id = %s ORDER BY id
 
 
 def look(project_id: int, rules: dict[str, Any], renderer: Renderer) -> Look:
-    """Render for those whose message is likely to be the longest; send nothing."""
+    """Render for the people whose message is likely to be the longest; send nothing."""
     found = Look(longest(project_id, rules))
     for reader in found.readers:
         try:
@@ -79,8 +79,8 @@ def _refused(reader: Reader, error: Unrenderable) -> Refused:
 
 
 def longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
-    """The devices of the people with the longest values; none when looking takes too long, or the
-    rules are broken, which others say."""
+    """Return the devices of the people with the longest values. Empty if looking takes too long, or
+    if the rules are broken, which other checks report."""
     with suppress(TooSlow, ValidationError), within(seconds=LOOKING_SECONDS):
         return _longest(project_id, rules)
     return []

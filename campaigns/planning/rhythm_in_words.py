@@ -1,4 +1,4 @@
-"""How a campaign repeats, in a sentence: on which days, on whose clock, and until when."""
+"""Rhythm in words: a sentence that says on which days, on whose clock and until when it repeats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from notifications.values.moments import CLOCK, DAY, local
 
 
 def of_campaign(campaign: Campaign) -> str:
-    """Empty unless it was launched to repeat, and nobody stopped it."""
+    """Describe how its launched series repeats; empty if there is none or it was stopped."""
     if campaign.at is None or not campaign.repeat or campaign.series is None:
         return ""
     said = repeating.with_days_off(_each(campaign), campaign)
@@ -75,7 +75,8 @@ def _by_whose_clock(campaign: Campaign, clock: str) -> str:
 
 
 def of_run(run: Run) -> str:
-    """Of the series that it belongs to; of one that was stopped, the campaign may say another."""
+    """Describe how the run's series repeats. Empty if the series was stopped: the campaign may have
+    another rhythm since."""
     later = Run.objects.filter(campaign=run.campaign_id, pk__gte=run.pk)
     if run.occurrence == ONCE or later.filter(series_stopped_at__isnull=False).exists():
         return ""

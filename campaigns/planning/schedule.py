@@ -1,4 +1,4 @@
-"""Schedule: which runs are due, which too late to start without asking, and what repeats."""
+"""Schedule: starts due runs, pauses runs that are too late, and makes the next run of a series."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ COUNTED = 1_000  # missed occurrences; nobody wants a larger number
 
 
 def due_soon(now: datetime) -> list[datetime]:
-    """When something starts before the next sweeps come by: worth a doorbell of its own."""
+    """Return when runs start before the next sweeps: each time is worth a doorbell of its own."""
     soon = Run.objects.filter(scheduled_at__gt=now, scheduled_at__lte=now + SOON)
     times = soon.filter(state=Run.State.SCHEDULED).values_list("scheduled_at", flat=True)
     return list(times.order_by("scheduled_at").distinct()[:RUNS_AT_ONCE])
 
 
 def plan_and_start(now: datetime) -> list[int]:
-    """Make the next run of every series, then start what is due. In this order: of two that were
-    missed, the newer leaves the older out before that asks a person."""
+    """Make the next run of every series, then start what is due. In this order: if two runs were
+    missed, the newer one leaves out the older one before that asks a person."""
     plan_series(now)
     return start_due(now)
 
 
 def start_due(now: datetime) -> list[int]:
-    """Move due runs to preparing; two sweeps at once share them, none starts twice.
+    """Move due runs to preparing. Two sweeps at once share them; none starts twice.
 
-    If the process dies here: nothing is committed, the next sweep starts them.
+    If the process dies here: nothing is committed, and the next sweep starts them.
     """
     due = Run.objects.filter(state=Run.State.SCHEDULED, scheduled_at__lte=now)
     with transaction.atomic():
@@ -65,7 +65,7 @@ def start_due(now: datetime) -> list[int]:
 
 def _start(run: Run, now: datetime) -> bool:
     if run.occurrence != ONCE and run.campaign.series_paused_at is not None:
-        # Nothing is made up for: when the series goes on, the next one is that after this moment.
+        # Missed runs are not sent later: a resumed series goes on with its next occurrence.
         why = details.columns(details.make("series_paused"))
         run.move_to(Run.State.CANCELLED, finished_at=now, **why)
         return False
@@ -85,9 +85,9 @@ def _start(run: Run, now: datetime) -> bool:
 
 
 def plan_series(now: datetime) -> list[Run]:
-    """The next run of every series whose last one is due. Two sweeps at once make one.
+    """Make the next run of every series whose last run is due. Two sweeps at once make one.
 
-    If the process dies here: what is committed stands, the next sweep makes the rest.
+    If the process dies here: what is committed stays, and the next sweep makes the rest.
     """
     planned = []
     for last in _due_series(now):
@@ -99,7 +99,7 @@ def plan_series(now: datetime) -> list[Run]:
 
 
 def _due_series(now: datetime) -> Iterator[Run]:
-    """The last run of each series that may go on, or ended while nobody was here."""
+    """Yield the last run of each series that may go on, or that ended while the system was down."""
     goes_on = Q(until=None) | Q(until__gt=now - JUST_ENDED)
     if away := Tick.away(now):
         goes_on |= Q(until__range=(away.since, away.until))
@@ -112,25 +112,25 @@ def _due_series(now: datetime) -> Iterator[Run]:
 
 
 def follow(last: Run, now: datetime) -> Run | None:
-    """Make the run after the series' last one, unless somebody was faster, or stopped it."""
+    """Make the run after the series' last one, unless one exists or the series was stopped."""
     if _next(last, now) is None:
         return None
     try:
         with transaction.atomic():
             campaign = Campaign.locked(last.campaign.pk)
-            last.campaign = campaign  # as it is now: somebody may just have moved the next one
+            last.campaign = campaign  # reloaded: the next one may just have been moved
             one = _next(last, now)
             if campaign.archived_at or campaign.series != last or one is None:
                 return None
-            # Not before the last one did, however early it is that time in the first zone of all:
-            # one that was launched while it was that time somewhere has begun after that.
+            # It never begins before the last one did, however early the first time zone reaches
+            # its time. The last one began late if it was launched when that had happened already.
             begins = max(one.begins, last.scheduled_at)
             hour = local.hour_of(campaign, one.instant)
             run = repeated(last, one.instant, begins=begins, hour=hour)
             if one.due <= now:
                 leave_to_newer(last, run, now)
             if missed := _missed(last, min(now, one.instant - INSTANT)):
-                # We were down. One late run asks a person; the others would only repeat it.
+                # The system was down. One late run asks a person; the others would only repeat it.
                 audit.record(
                     "carillon",
                     gettext_noop("left out"),
@@ -145,8 +145,8 @@ def follow(last: Run, now: datetime) -> Run | None:
 
 
 def _next(last: Run, now: datetime) -> Occurrence | None:
-    """The one after this moment. Of a series that ended while we were down, the last that it
-    missed: nothing else would say that it was not sent."""
+    """Return the occurrence after this moment. If the series ended while the system was down,
+    return the last one missed: nothing else would show that it was not sent."""
     coming: Occurrence | None = following(last, now)
     if coming is not None or last.campaign.until is None:
         return coming
@@ -156,7 +156,7 @@ def _next(last: Run, now: datetime) -> Occurrence | None:
 
 
 def leave_out(run: Run, *, by: str, now: datetime) -> None:
-    """Cancel this one of its series, which goes on with the next; in their transaction."""
+    """Cancel this run; its series goes on with the next one. Uses the caller's transaction."""
     last = Campaign.locked(run.campaign.pk).series
     goes_on = last is not None and next_due(last, now, without=run) is not None
     run.cancel(left_out=details.by("left_out_by", by) if goes_on else None)

@@ -1,4 +1,4 @@
-"""Who says a snippet: templates, and the campaigns and automations that send these."""
+"""Snippet users: templates with a snippet, and the campaigns and automations that send them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class User:
 
 @dataclass(frozen=True)
 class Users:
-    """The newest of each kind; `more` when a kind has others."""
+    """The newest users of a snippet, by kind; `more` if a kind has others."""
 
     templates: list[User]
-    campaigns: list[User]  # that have not ended: what one of them sent already stays as it was
+    campaigns: list[User]  # that have not ended; messages already sent stay as they were
     automations: list[User]
     more: bool
 
@@ -42,7 +42,7 @@ def find_users(snippet: Snippet) -> Users:
     rows = [
         templates.order_by("-pk").values_list("pk", "name"),
         _not_ended(_saying(templates)).values_list("pk", "name"),
-        # An automation is above us; a template knows its own.
+        # Automations are a layer above this one; a template knows its own.
         answering.order_by("-automations").values_list("automations", F("automations__name")),
     ]
     found = [[User(pk, name) for pk, name in some[: LISTED + 1]] for some in rows]
@@ -52,13 +52,13 @@ def find_users(snippet: Snippet) -> Users:
 
 
 def _saying(templates: QuerySet[Template]) -> QuerySet[Campaign]:
-    """As their main text, or as a variant."""
+    """Return the campaigns with one of these templates as their main text or as a variant."""
     as_variant = Variant.objects.filter(template__in=templates).values("campaign")
     return Campaign.objects.filter(Q(template__in=templates) | Q(pk__in=as_variant))
 
 
 def _not_ended(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
-    """Drafts, those with a run that has not ended, and series that go on; the newest first."""
+    """Keep drafts, campaigns with an unfinished run, and series that go on; the newest first."""
     runs = Run.objects.filter(campaign=OuterRef("pk"))
     last = runs.exclude(occurrence=ONCE).order_by("-pk")
     goes_on = Q(until=None) | Q(until__gt=Now())

@@ -1,1 +1,1 @@
-"""How many people would get more than one of the campaigns of a day."""
+"""Collisions: how many people would get more than one campaign on the same day."""

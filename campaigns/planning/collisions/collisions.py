@@ -1,4 +1,4 @@
-"""Two on one day: for each pair of campaigns that is planned for it, who would get both."""
+"""Collisions: for each pair of campaigns planned for one day, how many people would get both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from campaigns.runs.run import Run
 from notifications.postgres.budget import clock, until
 
 COUNTING_SECONDS = 2.0  # of one page, for all of its days
-MOST_PAIRS = 6  # of one day: of four campaigns each with each
+MOST_PAIRS = 6  # per day: every pair of four campaigns
 
 Launched = tuple[Campaign, Run]
 
@@ -30,12 +30,12 @@ class Collision:
 @dataclass(frozen=True)
 class OfDay:
     pairs: list[Collision]
-    left: int  # so many more pairs, of which nobody was counted
+    left: int  # how many more pairs there are that were not counted
 
 
 def collisions(days: Mapping[date, Sequence[Entry]]) -> dict[date, OfDay]:
-    """Of days with what is planned for them, the earliest first. A pair of which nobody gets both
-    is not told of."""
+    """Count the collisions on each day, the earliest day first. A pair without a common person is
+    left out."""
     ends = clock() + COUNTING_SECONDS
     with until(ends):
         found = {day: _of_day(entries) for day, entries in sorted(days.items())}
@@ -54,8 +54,8 @@ def _of_day(entries: Sequence[Entry]) -> OfDay:
 
 
 def _pairs(launched: Sequence[Launched]) -> list[tuple[Launched, Launched]]:
-    """Each campaign with each other, however often it is sent; then with itself, if people get it
-    more than once."""
+    """Pair each campaign with each other one, however often it is sent. A campaign that people get
+    more than once is also paired with itself."""
     times = Counter(campaign.pk for campaign, _run in launched)
     each = list({one[0].pk: one for one in launched}.values())
     again = [one for one in each if times[one[0].pk] > 1 and not one[1].once_each]

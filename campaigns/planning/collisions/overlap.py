@@ -1,4 +1,4 @@
-"""Both: how many people two rules select, on whatever devices of theirs."""
+"""Overlap: how many people match both of two rules, on any of their devices."""
 
 from __future__ import annotations
 
@@ -36,8 +36,11 @@ class Both:
 
 
 def both(project_id: int, one: Tree, other: Tree) -> Both | None:
-    """Estimated of a part of the people where counting all takes too long; None: that does, too,
-    or the rules are broken. Kept for some minutes: each day of two series asks for the same."""
+    """Count the people who match both rules, or estimate from a part if counting takes too long.
+
+    None if the estimate takes too long as well, or the rules are broken. The result is kept for
+    some minutes: each day of two series asks for the same.
+    """
     key = "-".join(["both", str(project_id), *sorted(map(seen.mark, (one, other)))])
     with suppress(redis.RedisError):
         if isinstance(kept := cache.get(key), list):

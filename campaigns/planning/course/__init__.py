@@ -1,1 +1,1 @@
-"""The forecast of a run: when its people would get it, by local time and capacity."""
+"""The forecast of a run: when people would get it, by local time and capacity."""

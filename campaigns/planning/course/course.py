@@ -1,7 +1,7 @@
-"""The course of a run before its launch: how many messages leave when, and who comes too late.
+"""Course: how many messages of a run would leave when, and how many would come too late.
 
-Whoever gets nothing for another reason is left out in equal parts of every kind. A very large
-audience is drawn in parts: each person then stands for several.
+People who get nothing for another reason are removed from every kind in proportion. A very large
+audience is sampled: each person then stands for several.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from campaigns.planning.solver.rules import Alike, People, Rules
 from campaigns.planning.solver.solving import solve
 
 MOST = 200_000  # people in a plan: a page waits a tenth of a second for it
-MOST_STEPS = 72  # wider than that a drawing tells no more
-FINE_STEPS = 2_000  # of one that is kept: of a day a part is drawn as well, from its beginning
+MOST_STEPS = 72  # more steps make a chart no clearer
+FINE_STEPS = 2_000  # of a kept course: charts also show only the first part of a day
 NOBODY = -1  # no reason has this number
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
 
@@ -28,14 +28,14 @@ class Course:
     starts_at: datetime
     ends_at: datetime | None  # when the last message leaves; None: none does
     sent: int
-    skipped: dict[str, int]  # by the reason
+    skipped: dict[str, int]  # by reason
     step: int  # seconds
-    counts: list[int]  # of the messages that leave in each step from the start on
+    counts: list[int]  # messages that leave in each step from the start on
     exact: bool  # False: some of its people were estimated, or stand for others
 
 
 def kinds(clocks: Mapping[tuple[str, int | None], int]) -> dict[Alike, int]:
-    """Devices by the time zone of their person and their best hour, as they are asked for here."""
+    """Return the device counts by kind: the person's time zone and best hour."""
     return {Alike(zone, best_hour=hour): count for (zone, hour), count in clocks.items()}
 
 
@@ -48,7 +48,7 @@ def foresee(
     exact: bool,
     steps: int = MOST_STEPS,
 ) -> Course:
-    """Of the devices of each kind so many get it, unless it is too late for them."""
+    """Compute the course. `gets_it`: how many of all devices get it, unless it is too late."""
     people, less, each = drawn(kinds, gets_it, rules, most=MOST)
     plan = solve(people, less, _slower(capacity, each))
     step = fitting((plan.last - plan.start).total_seconds() if plan.last else 0, steps)
@@ -66,8 +66,8 @@ def foresee(
 
 @dataclass(frozen=True)
 class Late:
-    """Of which kinds all get nothing, and of which only some: who that is follows from their turn,
-    which nobody knows before the launch."""
+    """Kinds of which everybody gets nothing, and kinds of which only some do. Who these are depends
+    on their turn, which nobody knows before the launch."""
 
     everybody: list[Alike]
     some: list[Alike]
@@ -90,24 +90,24 @@ def who_is_late(
 def drawn(
     kinds: Mapping[Alike, int], gets_it: int, rules: Rules, *, most: int
 ) -> tuple[People, Rules, int]:
-    """No more people than that, their rules, and how many each stands for."""
+    """Return at most `most` people, the rules for them, and how many devices each stands for."""
     each = max(1, -(-gets_it // most))
     people = People.mixed(shared_out(kinds, gets_it // each).items())
     return people, fewer(rules, each), each
 
 
 def fewer(rules: Rules, each: int) -> Rules:
-    """Where each person stands for so many."""
+    """Scale the rules down for people who each stand for `each` devices."""
     return replace(rules, first=-(-rules.first // each))
 
 
 def shared_out(kinds: Mapping[Alike, int], many: int) -> dict[Alike, int]:
-    """So many of them, of each kind its part."""
+    """Share `many` out among the kinds, in proportion to their counts."""
     return dict(zip(kinds, in_proportion(kinds.values(), many), strict=True))
 
 
 def in_proportion(counts: Collection[int], many: int) -> list[int]:
-    """Rounded so that together they are exactly so many."""
+    """Scale the counts and round them, so that together they are exactly `many`."""
     everybody = sum(counts) or 1
     until = [0, *(total * many // everybody for total in accumulate(counts))]
     return [after - before for before, after in pairwise(until)]
@@ -125,5 +125,5 @@ def _slower(capacity: Capacity, times: int) -> Capacity:
 
 
 def fitting(seconds: float, most: int) -> int:
-    """A step of which no more than so many last as long."""
+    """Return the shortest step of which fewer than `most` cover these seconds."""
     return next((step for step in STEPS if seconds < step * most), STEPS[-1])

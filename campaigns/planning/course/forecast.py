@@ -1,4 +1,4 @@
-"""How long would it take? The rate a launch may reach, which limit says so, and the climb to it."""
+"""Forecast: the rate that a launch may reach, the limit that sets it, and the climb to it."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from notifications.people.project import Project
 from notifications.values.moments import in_words
 from notifications.values.shares import share
 
-LAST_RUNS = 3  # the fastest of them: much makes a run slow that does not make the next one slow
+LAST_RUNS = 3  # the fastest of them counts: what slowed one run need not slow the next
 LOOKED_AT = 50
 MEASURABLE = 500  # messages; a run of fewer is over before it has a rate
-ALIKE = 10  # times larger or smaller; far from its size, a start and an end weigh differently
-STANDS_STILL = timedelta(minutes=1)  # without a request: then people slept, or FCM was away
-MOSTLY_SENT = 0.8  # of its people: it takes time as well to skip them
-HELD_BY_ITS_OWN = 0.8  # of the rate it was given: then that was its limit, and not ours
+ALIKE = 10  # times larger or smaller; at other sizes, start and end weigh differently
+STANDS_STILL = timedelta(minutes=1)  # without a request: people slept, or FCM was away
+MOSTLY_SENT = 0.8  # of its people: skipping people takes time, too
+HELD_BY_ITS_OWN = 0.8  # of its own rate: above this, that rate was the limit, not our speed
 
 
-Limited = tuple[float, Limit, str]  # a rate, by what, and the same in words
+Limited = tuple[float, Limit, str]  # a rate, its limit, and the limit in words
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """The lowest of three limits, which one it is, and the climb to it from a cold start."""
+    """The rate that the lowest limit allows, which limit it is, and the climb from a cold start."""
 
     rate: float
     by: Limit
     limit: str  # the same in words
     start: float = 0.0
     climb: float = 0.0  # messages a second, gained each second; 0: at once
-    measured: bool = False  # so fast it was; not: so fast it may be
+    measured: bool = False  # True: earlier runs were this fast; False: it may be this fast
 
     def seconds(self, devices: int) -> float:
         if not self._climbs:
@@ -67,7 +67,7 @@ class Forecast:
         return number(self.rate)
 
     def devices(self, seconds: float) -> int:
-        """How many it reaches in that time."""
+        """Return how many devices it reaches in that time."""
         if not self._climbs:
             return int(seconds * self.rate)
         if seconds > self._climbing:
@@ -96,9 +96,11 @@ def foretell(
     opens_per_second: int | None = None,
     load: Load | None = None,
 ) -> Forecast:
-    """Of one run alone, from a cold start: others of the project may take their part. For so many
-    devices, not faster than the last runs of that size really were; and as the project's servers
-    bear it, if they stay as busy as they say."""
+    """Forecast one run alone, from a cold start: other runs of the project may take a share.
+
+    With `devices`, it is no faster than the last runs of that size were. With `load`, it is no
+    faster than the project's servers bear, if they stay as busy as they report.
+    """
     limits = [
         (full_rate(project), Limit.QUOTA, _("80 %% of the project's FCM quota") % {}),
         (float(ONE_WORKER * settings.WORKERS), Limit.WORKERS, in_workers(settings.WORKERS)),
@@ -128,7 +130,7 @@ def _bearable(lowest: Limited, project: Project, load: Load | None) -> Limited:
 
 
 def _opened(opens_per_second: int, opening: Opening) -> str:
-    """With what it was learned from, so that one can look whether that is like this one."""
+    """Name the runs that the limit was learned from, so that people can judge if they are alike."""
     text = ngettext(
         "so that at most %(most)s a second open it, as %(share)s %% did of run %(runs)s",
         "so that at most %(most)s a second open it, as %(share)s %% did of runs %(runs)s",
@@ -149,7 +151,7 @@ def _from_a_cold_start(project: Project, rate: float, by: Limit, limit: str) -> 
 
 
 def _as_measured(project: Project, devices: int) -> Forecast | None:
-    """From the rows: how fast the last runs of that size were, from start to end."""
+    """Return how fast the last runs of that size were, from start to end, by their rows."""
     rates = list(islice(_measured(project, devices), LAST_RUNS))
     if not rates:
         return None
@@ -160,8 +162,8 @@ def _as_measured(project: Project, devices: int) -> Forecast | None:
 
 
 def _measured(project: Project, devices: int) -> Iterator[float]:
-    """Of runs that nobody and nothing held up: not paused, not sent again, without the wait for a
-    first part or for somebody's morning, and slower than the rate they were given, if any."""
+    """Yield the rates of runs that nothing held up: not paused, not sent again, without a wait for
+    a first part or for people's mornings, and slower than their own rate, if any."""
     straight = Run.objects.filter(
         project=project.pk, state=Run.State.FINISHED, resumed_at=None, reopened_at=None,
         started_at__isnull=False, first_percent=None, forgotten_at=None,
@@ -195,7 +197,7 @@ def _stood_still(run: Run) -> bool:
 
 
 def number(rate: float) -> str:
-    """Of messages a second, as precise as it is of use."""
+    """Format messages a second, as precisely as is useful."""
     if rate < 1:
         return f"{rate:.2g}"
     return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}".removesuffix(".0")

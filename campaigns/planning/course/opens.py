@@ -1,5 +1,5 @@
-"""How many would open it, and when: the course of the messages, and how soon the project's readers
-open what they get.
+"""Expected opens: how many people would open a message, and when. Computed from the course of the
+messages, and from how soon people of the project open what they get.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from campaigns.planning.course.forecast import number
 from notifications.values.moments import in_words
 from notifications.values.shares import share as percent
 
-MOSTLY = 0.9  # of those who open it: the last ones take for days
-# What lasts as long as its readers take keeps the steps of its messages.
+MOSTLY = 0.9  # of those who open it: the last ones take days
+# The opens keep the steps of the messages while they need fewer steps than this.
 STEPS = 2 * MOST_STEPS
 
 
 @dataclass(frozen=True)
 class Opens:
-    """Of the messages that leave."""
+    """The expected opens of the messages that leave."""
 
     expected: int  # sooner or later
-    told: int  # as many of them as phones will tell of
+    told: int  # how many of them phones will report
     share: float
-    runs: list[int]  # from which that was learned
+    runs: list[int]  # the runs from which this was learned
     half_after: float | None = None  # seconds: half of them take no longer. None: nobody knows when
     most_per_second: float | None = None
     step: int = 0  # seconds; the steps of the messages, or longer ones
@@ -41,7 +41,7 @@ class Opens:
 
 
 def expected(course: Course, opening: Opening, soon: Soon) -> Opens | None:
-    """None: nobody knows how many open a message."""
+    """Return the expected opens; None if nobody knows how many people open a message."""
     if not opening.known:
         return None
     share = opening.opened / opening.able
@@ -59,7 +59,7 @@ def expected(course: Course, opening: Opening, soon: Soon) -> Opens | None:
 
 
 def _counts(course: Course, soon: Soon, share: float, step: int, steps: int) -> list[float]:
-    """A message counts as sent in the middle of its step."""
+    """Return the opens in each step. A message counts as sent in the middle of its step."""
     sent = [
         ((number + 0.5) * course.step, count) for number, count in enumerate(course.counts) if count
     ]
@@ -71,7 +71,7 @@ def _counts(course: Course, soon: Soon, share: float, step: int, steps: int) -> 
 
 
 def _whole(counts: Sequence[float]) -> list[int]:
-    """Rounded so that by each moment there are as many."""
+    """Round the counts so that the running total stays right at every step."""
     sums, whole = 0.0, [0]
     for count in counts:
         sums += count
@@ -80,7 +80,7 @@ def _whole(counts: Sequence[float]) -> list[int]:
 
 
 def said(opens: Opens | None) -> str:
-    """In words, with what it was learned from."""
+    """Describe the opens in words, with the runs from which they were learned."""
     if opens is None:
         return _(
             "Nobody knows yet how many open a message of this project: that takes 1,000 sent a day "

@@ -1,4 +1,4 @@
-"""The waterfall: from the people of an audience to the messages that leave, loss by loss."""
+"""Waterfall: from the people of an audience to the messages that leave, loss by loss."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from campaigns.audiences.reach import Reach
 from campaigns.planning.course.course import Course
 from campaigns.runs.reasons import Reason
 
-TOO_LATE = (Reason.QUIET_HOURS, Reason.EXPIRED)  # the others are told with the audience
+TOO_LATE = (Reason.QUIET_HOURS, Reason.EXPIRED)  # the audience's losses have the other reasons
 
 
 class Lost(Protocol):
@@ -36,9 +36,9 @@ class Lost(Protocol):
 class Step:
     words: str
     count: int
-    is_sum: bool = False  # what is left, and not who is lost
+    is_sum: bool = False  # what is left, not a loss
     exact: bool = True
-    # Of a loss, whose people can be shown.
+    # Set for a loss whose people can be shown.
     reason: str = ""
     variable: str = ""
 
@@ -50,7 +50,7 @@ class Step:
 
 
 def steps(found: Reach, losses: Sequence[Lost], sent_to: int, course: Course) -> list[Step]:
-    """The last one is what is left of the people above it."""
+    """Return the steps of the waterfall; the last one is what is left of the others."""
     exact = found.exact
     told = [Step(_("People in the audience"), found.people, is_sum=True, exact=exact)]
     if found.unreachable_people:
@@ -85,7 +85,7 @@ def _too_late(course: Course) -> Iterator[Step]:
 
 
 def in_vain(course: Course | None) -> str:
-    """Of those whom it is sent to, who get nothing all the same; empty: nobody."""
+    """Describe devices that it is sent to but that still get nothing; empty if there are none."""
     return " ".join(_said(step) for step in _too_late(course)) if course else ""
 
 

@@ -1,1 +1,1 @@
-"""From a draft to a run: checking the form, checking for launch, launching."""
+"""From a draft to a run: form checks, launch checks, and the launch itself."""

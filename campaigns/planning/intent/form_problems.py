@@ -1,4 +1,4 @@
-"""Typed: what is wrong with a campaign as it stands in a form, by field."""
+"""Form problems: what is wrong with a campaign as it stands in a form, by field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from notifications.fcm import rules
 from notifications.people.retention import days_of
 from notifications.values.moments import in_words
 
-# What a launch froze is not moved by an edit; whoever may launch stops the series first.
+# An edit does not move what a launch froze. A person who may launch stops the series first.
 STANDS = gettext_lazy("It already repeats. Stop it first, then change its times.")
 MOVE_IT = gettext_lazy(
     "It was launched as run %(number)d. Move that run, or cancel it; then its time can be changed."
@@ -28,7 +28,7 @@ END_IT = gettext_lazy(
     "It was launched as run %(number)d. Cancel that run, or wait for its end; then its time can be "
     "changed."
 )
-# A later end would wake it up again, and nobody would have launched that.
+# A later end would restart the series, though nobody launched that.
 ENDED = gettext_lazy("Its series has ended. Duplicate the campaign to start another.")
 
 
@@ -46,7 +46,8 @@ def problems(campaign: Any) -> dict[str, str]:
 
 
 def when_changed(campaign: Any) -> set[str]:
-    """Since it was saved. One that goes at once has no time: what is left of another is void."""
+    """Return the time fields that changed since it was saved. While it is sent now, none counts:
+    its other time fields are leftovers."""
     saved = type(campaign).objects.values_list(*TIMES).get(pk=campaign.pk)
     times = zip(TIMES, saved, strict=True)
     changed = {name for name, was in times if getattr(campaign, name) != was}
@@ -55,8 +56,8 @@ def when_changed(campaign: Any) -> set[str]:
 
 
 def _when_is_held(campaign: Any) -> dict[str, str]:
-    """A series stands, and a run that has not ended rings at the time that it was launched for,
-    whatever we say."""
+    """Refuse a new time while a series or an unfinished run exists: these keep the time for which
+    they were launched, whatever the campaign says."""
     if not campaign.pk or not (changed := when_changed(campaign)):
         return {}
     if last := campaign.series:
@@ -70,7 +71,7 @@ def _when_is_held(campaign: Any) -> dict[str, str]:
 
 
 def _strangers(campaign: Any) -> dict[str, str]:
-    """Of another project."""
+    """Refuse an audience, template or category of another project."""
     words = {
         "audience": _("There is no such audience in this project."),
         "template": _("There is no such template in this project."),
@@ -82,12 +83,12 @@ def _strangers(campaign: Any) -> dict[str, str]:
 
 
 def of_pace(campaign: Any) -> dict[str, str]:
-    """What keeps it from being spread, or from a first part, as it is timed."""
+    """Return why its times allow no spread or no first part, by field."""
     return _too_late(campaign) | local.problems(campaign)
 
 
 def _too_late(campaign: Any) -> dict[str, str]:
-    """Who comes late must still find it worth showing."""
+    """Limit the wait and the spread: the last people must get it before it expires."""
     most, found = campaign.ttl_seconds // 2, {}
     words = {"most": in_words(most)}
     if campaign.first_percent is not None and campaign.first_wait_seconds > most:
@@ -108,7 +109,7 @@ def _of_the_winner(campaign: Any) -> dict[str, str]:
 
 
 def chosen_too_late(campaign: Any) -> dict[str, str]:
-    """Without the events that were removed meanwhile, another variant may win."""
+    """Refuse a wait that is longer than events are kept: without them, another variant may win."""
     days = days_of(campaign.project_id, "events")
     if days is None or not kept_for_goals.chooses_too_late(campaign, days):
         return {}

@@ -1,4 +1,4 @@
-"""Launch: an intent becomes a Run. Of any number of clicks, one makes it."""
+"""Launch: freezes a campaign into a Run. However many clicks arrive, one makes it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def launch(campaign: Any, *, by: str, now: datetime) -> Run:
 
 
 def make_run(campaign: Any, by: str, now: datetime) -> Run:
-    """Freeze content and policy."""
+    """Create the run with frozen content and policy."""
     repeats = campaign.schedule_kind == campaign.Schedule.RECURRING
     first = campaign.following(now) if repeats else None
     at = first.due if first else campaign.goes_at(now)
@@ -60,14 +60,15 @@ def make_run(campaign: Any, by: str, now: datetime) -> Run:
 
 
 def _refuse_what_changed_meanwhile(campaign: Any, locked: Any) -> None:
-    """What was looked at is what goes out: not what somebody else saved a moment later."""
+    """Raise NotReady if the campaign was changed since it was checked: what was checked is what
+    is sent."""
     if _meant(campaign) != _meant(locked):
         text = _("It was changed a moment ago. Check it again, then launch it.")
         raise campaign.NotReady({"campaign": text})
 
 
 def _meant(campaign: Any) -> tuple[Any, ...]:
-    """All that a launch goes by."""
+    """Return everything that a launch depends on."""
     when = [getattr(campaign, name) for name in TIMES]
     texts = [(one.weight, one.template.frozen()) for one in launching.wordings(campaign)]
     who_and_what = (campaign.audience.frozen_rules(), texts)
@@ -75,6 +76,7 @@ def _meant(campaign: Any) -> tuple[Any, ...]:
 
 
 def _refuse_a_second_series(campaign: Any) -> None:
-    """The unique key would let one through that begins with another occurrence."""
+    """Raise AlreadyLaunched if the series exists. The unique key would allow a second series that
+    begins with another occurrence."""
     if campaign.schedule_kind == campaign.Schedule.RECURRING and (run := campaign.series):
         raise campaign.AlreadyLaunched(run)

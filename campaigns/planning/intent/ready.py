@@ -1,4 +1,4 @@
-"""Ready: what keeps a campaign from being launched at this moment, by field."""
+"""Readiness: what keeps a campaign from being launched now, by field."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def problems(campaign: Any, now: datetime) -> dict[str, str]:
 
 
 def unready(campaign: Any, now: datetime) -> dict[str, str]:
-    """What can be said of it without a look at anybody."""
+    """Return the problems that can be found without a look at people, by field."""
     found: dict[str, str] = {}
     if campaign.archived_at is not None:
         found["campaign"] = _("It is archived. Bring it back first.")
@@ -51,7 +51,7 @@ def unready(campaign: Any, now: datetime) -> dict[str, str]:
         found["template"] = _("The text is empty: write a title and a text.")
     found |= form_problems.chosen_too_late(
         campaign
-    )  # events may be kept for shorter than when it was saved
+    )  # events may be kept for less time than when it was saved
     return found | launching.unready(campaign)
 
 
@@ -64,7 +64,7 @@ def hopeless(campaign: Any, look: Look, template: Template | None = None) -> dic
 
 
 def hopeless_variants(campaign: Any) -> dict[str, str]:
-    """Which of them FCM would take for nobody."""
+    """Return the first variant that FCM would reject for every person checked."""
     for one in launching.wordings(campaign)[1:]:
         if found := hopeless(campaign, look(campaign, one.template), one.template):
             return {"variants": f"{one.words}: {found['template']}"}
@@ -72,7 +72,7 @@ def hopeless_variants(campaign: Any) -> dict[str, str]:
 
 
 def look(campaign: Any, template: Template | None = None) -> Look:
-    """How it would end for those whose message is likely to be the longest."""
+    """Render the text for the people whose message is likely to be the longest."""
     renderer = Renderer(
         (template or campaign.template).frozen(),
         collapse_id="carillon-0",

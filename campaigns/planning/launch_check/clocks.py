@@ -1,4 +1,4 @@
-"""By each reader's clock: when do the first and the last get it, and who gets nothing?"""
+"""Clocks: when the first and the last person get a local-time run, and how many get nothing."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from notifications.values.zones import known_zones
 
 @dataclass(frozen=True)
 class Around:
-    """How a run goes around the earth, for the devices of an audience."""
+    """How a local-time run goes around the earth, for the devices of an audience."""
 
     by: LocalTime
-    first: datetime | None  # when anybody gets it; None: nobody does
+    first: datetime | None  # when the first person gets it; None: nobody does
     last: datetime | None
-    passed: int  # where it is later already
+    passed: int  # devices where that time has passed
     zoneless: int
-    best: int  # who get it at an hour of their own
-    waits: int  # until their quiet hours end
-    expires: int  # before their quiet hours end
-    devices: int  # of everybody
+    best: int  # devices that get it at their best hour
+    waits: int  # devices that wait until their quiet hours end
+    expires: int  # devices for which it expires before their quiet hours end
+    devices: int  # in all
     exact: bool
-    zone: str  # whose clock tells the first and the last
+    zone: str  # the time zone that `first` and `last` are shown in
     hours: QuietHours | None
-    again: bool  # it repeats: who gets nothing of this one gets the next
+    again: bool  # it repeats: people who miss this run get the next
 
     @property
     def plan(self) -> str:
@@ -50,7 +50,7 @@ class Around:
 
     @property
     def words(self) -> str:
-        """What is worth a second thought."""
+        """What people should consider before the launch, in words."""
         quiet_hours = (self._at_night(), self._waits(), self._expires())
         said = (*quiet_hours, self._passed(), self._zoneless())
         return " ".join(capfirst(one) for one in said if one)
@@ -120,7 +120,7 @@ class Around:
 def zones(
     campaign: Campaign, rules: dict[str, Any], by: LocalTime | None, *, seconds: float
 ) -> Zones:
-    """With people's best hours, where it goes by them. Raises reach.Uncountable."""
+    """Count devices by time zone, and by best hour if the run uses it. Raises reach.Uncountable."""
     best_hours = by is not None and by.best_hour
     return reach.zones(campaign.project_id, rules, seconds=seconds, best_hours=best_hours)
 
@@ -136,7 +136,7 @@ def judged(
 
 
 def ends(found: Asleep | Resting | Around | None, at: datetime) -> datetime:
-    """A run that would be over at this time is so when the last one's own time has come."""
+    """Return when a run ends: at `at`, or when the last person's own time comes, if later."""
     last = found.last if isinstance(found, Resting | Around) else None
     return max(at, last) if last else at
 

@@ -1,5 +1,5 @@
-"""When the messages of a campaign would leave: one computation for the step “When”, the review, the
-dialog that launches and the API.
+"""Departures: when the messages of a campaign would leave. The step “When”, the review, the launch
+dialog and the API share this computation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from campaigns.runs.hours.local_time import LocalTime
 
 
 def rules_of(campaign: Campaign, start: datetime, by: LocalTime | None, first: int) -> Rules:
-    """`first`: how many devices go first; 0: all go at once."""
+    """Return the solver's rules. `first`: how many devices go first; 0: all go at once."""
     return Rules(
         start=start,
         ttl=timedelta(seconds=campaign.ttl_seconds),
@@ -32,8 +32,8 @@ def rules_of(campaign: Campaign, start: datetime, by: LocalTime | None, first: i
 def asked(
     campaign: Campaign, rules: Rules, found: Zones, sent_to: int, pace: Forecast, now: datetime
 ) -> tuple[Asks, Beside]:
-    """What it asks of the gate, and what else is sent meanwhile."""
-    # Whom the clock leaves out is among the skipped already.
+    """Return what the campaign asks of the gate, and what else is sent meanwhile."""
+    # Kinds that the clock leaves out are among the skipped devices already.
     who = {kind: count for kind, count in kinds(found.clocks).items() if not never(rules, kind)}
     asks = Asks(who, min(sum(who.values()), sent_to), rules, pace.rate)
     return asks, beside(campaign, asks, pace.capacity, now)

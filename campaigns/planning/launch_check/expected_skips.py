@@ -1,4 +1,6 @@
-"""Whom would it not reach, and why: foretold with the reasons that the result will give."""
+"""Expected skips: devices that a launch would not reach, with the reasons that the result will
+give.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ ASLEEP = gettext_lazy(
 
 
 def refused(look: Look, found: Reach) -> list[Loss]:
-    """By reason: how many of those with the longest values, and one of them to look at."""
+    """Count refused devices by reason, among people with the longest values, with one example."""
     return [
         _refused(reason, look, found) for reason in dict.fromkeys(r.reason for r in look.refused)
     ]
@@ -67,7 +69,7 @@ def _refused_words(those: list[Refused], look: Look) -> str:
 def too_late(
     campaign: Campaign, found: Reach, devices: int, pace: Forecast, course: Course | None
 ) -> list[Loss]:
-    """Whose turn comes, or who wakes, when the message is not worth showing any more."""
+    """Count devices whose turn or morning comes after the message has expired."""
     wait = wait_of(found.devices, campaign)
     shown = in_words(campaign.ttl_seconds)
     if course is None:  # nobody could foresee it in time

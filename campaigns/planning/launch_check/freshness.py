@@ -1,4 +1,6 @@
-"""Is what one launches still what one looked at? The dialog carries a mark of each part."""
+"""Freshness: whether a launch still sends what the person checked. The dialog carries a mark of
+each part.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def marks(campaign: Campaign) -> str:
 
 
 def changed(campaign: Campaign, looked_at: str) -> list[str]:
-    """What is not any more as it was looked at, and who changed it, in sentences."""
+    """Return sentences that say which parts changed since the person looked, and who did it."""
     rows = {"audience": campaign.audience, "template": campaign.template, "campaign": campaign}
     found = seen.changed(seen.parse(looked_at), _parts(campaign))
     return [_said(name, rows[name]) for name in found]
@@ -38,13 +40,14 @@ def _parts(campaign: Campaign) -> dict[str, str]:
 
 
 def _kept(campaign: Campaign, name: str) -> Any:
-    """Of another row, its id."""
+    """Return the value of this field; of a foreign key, the id."""
     field: Any = Campaign._meta.get_field(name)
     return field.value_from_object(campaign)
 
 
 def _rules_of(audience: Audience) -> dict[str, Any]:
-    """Those of the audiences in it as well, unless they cannot be used: others say that."""
+    """Return its rules, with those of the audiences in it. If these cannot be used, return its own
+    rules: other checks report that."""
     try:
         return audience.frozen_rules()
     except ValidationError:

@@ -1,4 +1,4 @@
-"""What phones fetch from this very server once they are sent to: the image, each of them."""
+"""Image load: each phone that gets a message fetches its image from this server."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from campaigns.texts.template import Template
 from notifications.images.address import name_at_our_door
 from notifications.images.image import Image
 
-# What one web process was seen to give away while pages stay quick is some times this much.
-FETCHES, BYTES = 200, 20_000_000  # a second
-FEW = 2_000  # devices; theirs is over before anybody notices
+# One web process was seen to serve some times this much while pages stayed quick.
+FETCHES, BYTES = 200, 20_000_000  # per second
+FEW = 2_000  # devices; their fetches are over before anybody notices
 
 
 def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[Doubt]:
-    """A warning where so many phones would slow down what sends to them. `devices`: of the
-    audience; `seconds`: that sending takes, without what is waited for."""
+    """Warn if the phones' fetches would slow down the server that sends to them. `devices`: of the
+    audience. `seconds`: how long sending takes, without waits."""
     texts = _fetching(campaign, devices)
     phones = round(sum(texts.values()))
     if phones < FEW:
@@ -46,8 +46,8 @@ def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[Do
 
 
 def _fetching(campaign: Campaign, devices: int) -> dict[int, float]:
-    """By the size of the image, how many phones fetch one from here. The rest of a trial may get
-    any of the texts: the heaviest is reckoned with."""
+    """Return how many phones fetch an image from here, by its size. The rest of a trial may get any
+    of the texts, so it counts with the heaviest."""
     sizes = {one.number: _largest(campaign, one.template) for one in launching.wordings(campaign)}
     if not any(sizes.values()):
         return {}
@@ -61,7 +61,7 @@ def _fetching(campaign: Campaign, devices: int) -> dict[int, float]:
 
 
 def _largest(campaign: Campaign, template: Template) -> int:
-    """Of the images that phones fetch from here, in any language."""
+    """Return the size of the largest image that phones fetch from here, in any language."""
     said = [template.image, *(texts.get("image", "") for texts in template.locales.values())]
     names = {name for address in said if (name := name_at_our_door(address))}
     sizes = Image.objects.filter(project=campaign.project_id, name__in=names)

@@ -1,7 +1,7 @@
-"""The launch report: what a launch at this moment would do, and what to know before.
+"""The launch report: what a launch now would do, and what to know before.
 
-The campaign's last step, the dialog that launches and the API show this one. Each part is worked
-out when it is first asked for, within a budget of its own and what is left of the whole report's.
+The campaign's last step, the launch dialog and the API show it. Each part is computed when it is
+first needed, within its own time budget and what is left of the report's.
 """
 
 from __future__ import annotations
@@ -70,15 +70,15 @@ from notifications.pacing.gate import Limit
 from notifications.postgres.budget import TooSlow, clock, until, within
 
 REPORT_SECONDS = 5.0  # for all of its parts together
-SOON_SECONDS = 0.5  # of how soon they open it: how many do is said without it
-ZONES_SECONDS = 0.5  # a share of the people is as good from a part of them
+SOON_SECONDS = 0.5  # for how soon people open it; how many open it does not need it
+ZONES_SECONDS = 0.5  # a sample of the people is enough for a share
 COMING = 3
 
 Part = TypeVar("Part")
 
 
 def _in_time(ask: Callable[[LaunchReport], Part]) -> Callable[[LaunchReport], Part]:
-    """A part that reads many people."""
+    """Run a part that reads many people within the report's time budget."""
 
     @wraps(ask)
     def asked(report: LaunchReport) -> Part:
@@ -90,26 +90,26 @@ def _in_time(ask: Callable[[LaunchReport], Part]) -> Callable[[LaunchReport], Pa
 
 @dataclass(frozen=True)
 class LaunchReport:
-    """Of one campaign, at one moment."""
+    """The launch report of one campaign, at one moment."""
 
     campaign: Campaign
     now: datetime
-    begun: Run | None = None  # of this run, which has just begun
+    begun: Run | None = None  # set: the report is about this run, which has just begun
 
     def __post_init__(self) -> None:
-        # Its texts as they are at this moment: each part asks for them.
+        # Load its texts once, as they are now: each part needs them.
         prefetch_related_objects([self.campaign], "variants__template")
 
     @cached_property
     def ends(self) -> float:
-        """When nobody waits any more, by the clock of the budgets: counted from the first part."""
+        """When the time budget ends, on the budgets' clock. It begins with the first part."""
         return clock() + REPORT_SECONDS
 
     # --- May it be launched? ----------------------------------------------------------------------
 
     @cached_property
     def run(self) -> Run | None:
-        """That holds it already."""
+        """The run that the campaign already has."""
         return self.campaign.current_run()
 
     @cached_property
@@ -123,7 +123,7 @@ class LaunchReport:
 
     @cached_property
     def shares(self) -> list[sharing.Share]:
-        """Nothing where everybody gets the same text."""
+        """The share of each group; empty if everybody gets the same text."""
         texts = {one.number: str(one.template) for one in launching.wordings(self.campaign)}
         devices = self.reach.devices if self.reach else None
         return sharing.shares(launching.split_of(self.campaign, devices), texts, self.reach)
@@ -134,7 +134,7 @@ class LaunchReport:
 
     @cached_property
     def wordings(self) -> list[tuple[str, preview.Card]]:
-        """Each text as one and the same person would read it, where there are several."""
+        """Each text as the same person would read it; empty if there is only one text."""
         texts = launching.wordings(self.campaign)
         if len(texts) < 2 or not self._readable or not self.samples:
             return []
@@ -150,7 +150,7 @@ class LaunchReport:
 
     @property
     def obstacles(self) -> dict[str, str]:
-        """The same, of one that was launched already too."""
+        """The problems, or the fact that it was launched already."""
         return {"campaign": str(Campaign.AlreadyLaunched(self.run))} if self.run else self.problems
 
     @property
@@ -159,13 +159,13 @@ class LaunchReport:
 
     @property
     def possible(self) -> bool:
-        """Whether a page launches it: a person has seen then how many it reaches."""
+        """Whether a page may launch it: a person must first see how many devices it reaches."""
         return self.launchable and self.reach is not None and not self.nobody
 
     @property
     def nobody(self) -> str:
-        """Why it would be sent to nobody; empty where it reaches somebody, or may: an estimate
-        forbids nothing."""
+        """Why it would be sent to nobody. Empty if it reaches a device, or may: an estimate forbids
+        nothing."""
         if self.reach is None:
             return ""
         if not self.reach.devices:
@@ -179,19 +179,20 @@ class LaunchReport:
     @cached_property
     @_in_time
     def said(self) -> str:
-        """The audience in words; nothing of rules that are broken."""
+        """The audience in words; empty if its rules are broken."""
         if "audience" in self._unready:
             return ""
         return sentence(self._rules, project_id=self.campaign.project_id)
 
     @property
     def reach(self) -> Reach | None:
-        """None when nobody can be counted: by broken rules, or in any reasonable time."""
+        """How many people and devices it reaches. None if the rules are broken or counting takes
+        too long."""
         return self._counted[0]
 
     @property
     def uncounted(self) -> str:
-        """Why, when it takes too long."""
+        """Why they could not be counted, if that takes too long."""
         return self._counted[1]
 
     @cached_property
@@ -213,36 +214,37 @@ class LaunchReport:
     @cached_property
     @_in_time
     def skipped(self) -> Skipped:
-        """Of everybody, what PostgreSQL can judge: who is out, or lacks a value that the text
-        needs."""
+        """The skips that PostgreSQL can count for everybody: people who are out, or lack a value
+        that the text needs."""
         if self.reach is None or not self._readable:
             return Skipped()
         return sent_to.skips(self.campaign, self._rules, self.reach, self.causes)
 
     @property
     def causes(self) -> list[Cause]:
-        """Why some would be skipped: for what they said or lack, or with any text."""
+        """The causes of skips: what people said or lack, and those that hold with any text."""
         return sent_to.causes(self.campaign, self.starts_at, self.local_time, self.begun)
 
     @property
     def sent_to(self) -> int | None:
-        """The devices a launch would send to; None when nobody could count them."""
+        """How many devices a launch would send to; None if nobody could count them."""
         return sent_to.devices(self.reach, self.skipped) if self.reach else None
 
     @property
     def outcome(self) -> str:
-        """All of that in one sentence."""
+        """How many devices it reaches, skips and sends to, in one sentence."""
         return skipped.outcome(self.reach, self.skipped) if self.reach else ""
 
     @cached_property
     def others_lost(self) -> list[Loss]:
-        """Of those with the longest values, whose message cannot go; and who comes too late."""
+        """Other losses: messages with the longest values that cannot be sent, and people who come
+        too late."""
         if self.reach is None or not self._readable:
             return []
         asked, sent_to = self.campaign, self._sent_to(self.reach)
         late = expected_skips.too_late(asked, self.reach, sent_to, self.pace, self.course)
         refused = expected_skips.refused(self.look, self.reach)
-        if self.skipped.devices is not None:  # of everybody: of a few of them it says nothing more
+        if self.skipped.devices is not None:  # counted for everybody: a few examples add nothing
             refused = [one for one in refused if one.reason != Reason.MISSING_VALUE]
         return [*refused, *late]
 
@@ -263,7 +265,7 @@ class LaunchReport:
 
     @cached_property
     def coming(self) -> list[Occurrence]:
-        """Of a series: its next times, the first where its run was moved to."""
+        """The next occurrences of a series; the first stands where its run was moved to."""
         if self.campaign.schedule_kind != Campaign.Schedule.RECURRING:
             return []
         if self._waiting is None or self._waiting.occurrence == ONCE:
@@ -274,7 +276,7 @@ class LaunchReport:
 
     @cached_property
     def _waiting(self) -> Run | None:
-        """The run that will start next, of a campaign that was launched."""
+        """The run of a launched campaign that will start next."""
         if self.begun:
             return self.begun
         scheduled = Run.objects.filter(campaign=self.campaign.pk, state=Run.State.SCHEDULED)
@@ -288,14 +290,14 @@ class LaunchReport:
 
     @cached_property
     def local_time(self) -> LocalTime | None:
-        """By which each of its people would get it; None: all at once."""
+        """The local time at which each person would get it; None: all at once."""
         if self._waiting is not None:
             return self._waiting.local_time
         return local.launched_at(self.campaign, self.campaign.goes_at(self.now), self.starts_at)
 
     @property
     def around(self) -> str:
-        """When the first and the last would get it, by their own clocks."""
+        """When the first and the last person would get it by local time, in words."""
         return self._asleep.plan if isinstance(self._asleep, clocks.Around) else ""
 
     @cached_property
@@ -318,7 +320,7 @@ class LaunchReport:
         return self.pace.seconds(self._sent_to(self.reach)) + self.wait
 
     def _sent_to(self, found: Reach) -> int:
-        """How many take their time; all, where nobody could count who would be skipped."""
+        """How many devices take sending time: all, if nobody could count the skipped ones."""
         return found.devices if self.sent_to is None else self.sent_to
 
     @cached_property
@@ -326,7 +328,8 @@ class LaunchReport:
         return self.course_in(MOST_STEPS)
 
     def course_in(self, steps: int) -> Course | None:
-        """How many leave when, beside what else is planned; None where nobody could count them."""
+        """Return how many messages leave when, beside what else is planned. None if nobody could
+        count them."""
         if self._asked is None or self._zones is None:
             return None
         asks, others = self._asked
@@ -339,7 +342,7 @@ class LaunchReport:
 
     @cached_property
     def opens(self) -> Opens | None:
-        """How many open it when; None where nobody knows how many open anything."""
+        """How many open it when; None if nobody knows how many people open a message."""
         return self.opens_of(self.course) if self.course else None
 
     def opens_of(self, course: Course) -> Opens | None:
@@ -355,21 +358,21 @@ class LaunchReport:
         return found, Soon()
 
     def late(self, reason: str) -> Late:
-        """Whom the clock costs the message, as far as that can be known."""
+        """Return the kinds of people who come too late, as far as that can be known."""
         if self._asked is None or self.course is None or reason not in self.course.skipped:
             return Late([], [])
         asks, others = self._asked
         return who_is_late(asks.kinds, asks.gets_it, asks.rules, others.capacity, reason)
 
     def _is_sure(self, found: Course) -> bool:
-        """How many leave may follow from how fast: which nobody knows of servers that bear more or
-        less every minute, nor of the next run by what the last ones did."""
+        """Whether the course is sure. How many messages leave may depend on the rate. Nobody knows
+        the rate if it follows the servers' load, or if it is only measured in the last runs."""
         guessed = self.pace.measured and Reason.EXPIRED in found.skipped
         return self.pace.by != Limit.LOAD and not guessed
 
     @property
     def beside(self) -> list[Planned]:
-        """What else of the Firebase project is sent meanwhile, as far as it is planned."""
+        """The other planned runs of the Firebase project that are sent meanwhile."""
         return self._asked[1].others if self._asked else []
 
     @property
@@ -387,7 +390,7 @@ class LaunchReport:
         )
 
     def _surely_all(self, devices: int) -> bool:
-        """Nobody came or went between the two counts."""
+        """Whether both counts agree: nobody came or went between them."""
         return self.reach is not None and self.reach.exact and self.reach.devices == devices
 
     @property
@@ -405,7 +408,7 @@ class LaunchReport:
 
     @property
     def wait(self) -> int:
-        """For how many seconds the rest waits for them."""
+        """How many seconds the rest waits for the first devices."""
         return self.campaign.first_wait_seconds if self.first else 0
 
     @property
@@ -470,7 +473,7 @@ class LaunchReport:
     @cached_property
     @_in_time
     def _zones(self) -> Zones | None:
-        """Where its people live; None where nobody can count in time."""
+        """Its devices by time zone; None if nobody can count them in time."""
         if self.reach is None:
             return None
         limit = ZONES_SECONDS if self.reach.exact else 0.0
@@ -480,13 +483,13 @@ class LaunchReport:
 
     @property
     def warnings(self) -> list[Doubt | Loss]:
-        """What a page says above everything else, but for what it says in red."""
+        """What a page shows at the top, except what it shows in red."""
         red = (Code.UNCOUNTABLE, Code.NOBODY_REACHABLE)
         return [*(one for one in self.doubts if one.code not in red), *self.others_lost]
 
     @property
     def in_doubt(self) -> int:
-        """How many requests one process can have on the way at the moment it dies."""
+        """How many requests one process can have under way at the moment it dies."""
         return min(self.reach.devices if self.reach else 0, WINDOW * IN_FLIGHT)
 
     @property
@@ -502,13 +505,14 @@ class LaunchReport:
     @cached_property
     @_in_time
     def samples(self) -> list[preview.Card]:
-        """Not of those who do not want it; of these only if there is nobody else."""
+        """Cards of some people who want it; of other people only if there are none."""
         return self._cards(skipped.wants(self.campaign.asks)) or self._cards()
 
     @cached_property
     @_in_time
     def first_sample(self) -> preview.Card | None:
-        """Of somebody who does receive it, if there is anybody: the newest may all be skipped."""
+        """The card of a person who does receive it, if there is one: the newest people may all be
+        skipped."""
         shown = next((card for card in self.samples if card.message), None)
         if shown is None and self.samples and self._readable:
             reached = self._cards(skipped.receives(self.campaign))
@@ -522,7 +526,7 @@ class LaunchReport:
 
     @cached_property
     def texts(self) -> list[tuple[Wording, TextsChecked | None]]:
-        """Of each text what its last check found, read by a worker for everybody; None: it was
+        """Each text with its last text check, in which a worker read it for everybody. None: it was
         never checked."""
         devices = self.reach.devices if self.reach and self.reach.exact else None
         checked = texts_checked.check_texts(self.campaign, self.now, devices=devices)
@@ -530,5 +534,5 @@ class LaunchReport:
 
     @cached_property
     def longest(self) -> preview.Card | None:
-        """Among those with the longest values."""
+        """The largest message among the people with the longest values."""
         return samples.longest(self.campaign, self.look.readers)

@@ -1,5 +1,5 @@
-"""Who would read it at night, or wait until the morning? By the zones of the audience's people, at
-the moment it starts.
+"""Quiet: how many people would get it at night, or wait until their quiet hours end. Computed from
+the time zones of the audience, for the moment at which it starts.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from notifications.people.project import Project
 from notifications.values.moments import CLOCK, in_zone, local
 from notifications.values.zones import clock_of, known_zones
 
-NIGHT_FROM, NIGHT_TO = 22, 8  # hours on the reader's clock
-WORTH_SAYING = 0.05  # of the devices; of people all over the world somebody always sleeps
+NIGHT_FROM, NIGHT_TO = 22, 8  # hours of local time
+WORTH_SAYING = 0.05  # of the devices; among people all over the world, some always sleep
 NAMED = 2
 SMALL = 0.01  # less than that rounds to nothing
 
 
 @dataclass(frozen=True)
 class Asleep:
-    """Those whose clock says night, zone by zone, the most first."""
+    """Devices where it is night, by time zone, the most first."""
 
     zones: list[tuple[str, int]]
-    devices: int  # of everybody
+    devices: int  # in all
     exact: bool
     at: datetime
 
@@ -43,7 +43,7 @@ class Asleep:
 
     @property
     def words(self) -> str:
-        """Empty when it is not worth a word."""
+        """A warning, or empty if too few sleep to mention it."""
         if not self.devices or self.share < WORTH_SAYING:
             return ""
         text = _(
@@ -68,7 +68,7 @@ class Asleep:
 
 
 def asleep(project: Project, found: Zones, at: datetime) -> Asleep:
-    """Whoever's zone nobody knows counts by the project's."""
+    """Find devices where it is night. A person without a time zone counts with the project's."""
     by_zone = _by_known_zone(found.devices, project.timezone)
     there = {zone: at.astimezone(clock_of(zone)) for zone in by_zone}
     night = [(zone, count) for zone, count in by_zone.items() if is_night(there[zone])]
@@ -78,14 +78,14 @@ def asleep(project: Project, found: Zones, at: datetime) -> Asleep:
 
 @dataclass(frozen=True)
 class Resting:
-    """Those whose quiet hours are on: how many wait, until when, and for how many it is in vain."""
+    """Devices in quiet hours: how many wait, until when, and for how many it expires meanwhile."""
 
     waits: int
-    last: datetime | None  # of the ends of their quiet hours
+    last: datetime | None  # the last end of their quiet hours
     expires: int
-    devices: int  # of everybody
+    devices: int  # in all
     exact: bool
-    zone: str  # whose clock tells the last
+    zone: str  # the time zone that `last` is shown in
 
     @property
     def words(self) -> str:
@@ -132,8 +132,8 @@ def resting(hours: QuietHours, ttl: timedelta, found: Zones, at: datetime, zone:
 def look(
     sent: Campaign | Run, rules: dict[str, Any], at: datetime, zone: str, *, seconds: float
 ) -> Asleep | Resting | None:
-    """What to know before it starts then, told by the clock of this zone; None where nobody can
-    count in time."""
+    """Return how many sleep or rest at its start, shown in this time zone. None if nobody can count
+    them in time."""
     try:
         found = reach.zones(sent.project_id, rules, seconds=seconds)
     except reach.Uncountable:
@@ -167,7 +167,7 @@ def is_night(at: datetime) -> bool:
 
 
 def said_of(devices: int, everybody: int, *, exact: bool) -> str:
-    """As a share of everybody; within a sentence."""
+    """Return the share of everybody in words, for use within a sentence."""
     share = devices / everybody
     if exact or 0 < share < SMALL:
         return percent(share)
@@ -175,7 +175,7 @@ def said_of(devices: int, everybody: int, *, exact: bool) -> str:
 
 
 def percent(share: float) -> str:
-    """Nobody of whom there is one is “0 %”."""
+    """Format a share. A share above zero is never “0 %”."""
     if 0 < share < SMALL:
         return _("under %(percent)s %%") % {"percent": f"{100 * SMALL:.0f}"}
     return _("%s %%") % f"{100 * share:.0f}"

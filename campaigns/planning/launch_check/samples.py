@@ -1,4 +1,4 @@
-"""Samples: what some of the audience would read, as it looks on their phones."""
+"""Samples: what some people of the audience would read, as it looks on their phones."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SECONDS = 2.0
 
 
 def cards(campaign: Campaign, only: Sql | None = None) -> list[preview.Card]:
-    """Of the audience, or of those of it whom `only` describes; of nobody who could be found in
-    no reasonable time."""
+    """Return cards for some people of the audience, or only for people that `only` selects. Empty
+    if finding them takes too long."""
     people: list[Contact] = []
     with suppress(TooSlow), within(seconds=SECONDS):
         rules = campaign.audience.effective_rules
@@ -34,7 +34,7 @@ def cards(campaign: Campaign, only: Sql | None = None) -> list[preview.Card]:
 
 
 def longest(campaign: Campaign, readers: Iterable[Reader]) -> preview.Card | None:
-    """The largest message of theirs, as FCM counts it."""
+    """Return the card of the reader with the largest message, as FCM counts it."""
     content = campaign.template.frozen()
     each = (preview.card(content, _person(one), platform=one.platform) for one in readers)
     sent = (card for card in each if card.message)
@@ -42,7 +42,7 @@ def longest(campaign: Campaign, readers: Iterable[Reader]) -> preview.Card | Non
 
 
 def _different(people: list[Contact]) -> list[Contact]:
-    """Of other languages first: three equal samples show no more than one."""
+    """Choose people with different languages first: three equal samples show no more than one."""
     first_of = {person.locale: person for person in reversed(people)}
     chosen = list(first_of.values())[:MOST]
     rest = [person for person in people if person not in chosen]

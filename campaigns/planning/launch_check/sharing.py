@@ -1,5 +1,5 @@
-"""Sharing out: how many of the people each variant, the control group and the holdout will have,
-and how many it takes to see a difference.
+"""Sharing: how many people each variant, the control group and the holdout will have, and how many
+it takes to see a difference.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from campaigns.runs.variants.group import REST, gets_a_text, in_words, name_of
 from campaigns.runs.variants.split import Split
 from notifications.values.shares import share
 
-LATELY = 10  # runs whose openings say what is usual
-ENOUGH = 500  # devices that can tell, together
-COMMON = 0.04  # opened, where no run says what is usual
-A_QUARTER = 1.25  # more: the difference that is told
+LATELY = 10  # runs whose opens show what is usual
+ENOUGH = 500  # devices that can report opens, together
+COMMON = 0.04  # the share opened, if no run shows what is usual
+A_QUARTER = 1.25  # more: the difference that people should see
 
 
 @dataclass(frozen=True)
 class Share:
-    """One group of a launch at this moment, as it is to be expected."""
+    """One group of people, as a launch now is expected to have it."""
 
     group: int
     text: str
@@ -52,7 +52,7 @@ class Share:
 
 
 def shares(split: Split, texts: Mapping[int, str], found: Reach | None) -> list[Share]:
-    """Nothing where everybody gets the same text."""
+    """Return the share of each group; empty if everybody gets the same text."""
     parts = split.shares()
     if len(parts) == 1:
         return []
@@ -67,7 +67,7 @@ def shares(split: Split, texts: Mapping[int, str], found: Reach | None) -> list[
 
 
 def usual(project_id: int) -> float:
-    """Which share of a run is opened, of the devices that can tell, lately."""
+    """Return which share of recent runs is opened, among devices that can report it."""
     ended = Run.objects.filter(project=project_id, state=Run.State.FINISHED).order_by("-pk")
     told = opened(list(ended[:LATELY])).values()
     able = sum(one.able or 0 for one in told)
@@ -76,7 +76,7 @@ def usual(project_id: int) -> float:
 
 
 def enough(campaign: Campaign, found: list[Share]) -> str:
-    """How many people each variant needs before a difference of a quarter can be sure."""
+    """Say how many people each variant needs before a difference of a quarter can be sure."""
     texts = [one for one in found if gets_a_text(one.group) and one.group != REST]
     if len(texts) < 2:
         return ""
@@ -93,6 +93,6 @@ def enough(campaign: Campaign, found: list[Share]) -> str:
 
 
 def _rounded(number: int) -> int:
-    """To two digits: no more is known."""
+    """Round to two digits: more would suggest too much precision."""
     digits = max(0, len(str(number)) - 2)
     return round(number, -digits)

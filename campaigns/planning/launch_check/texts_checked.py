@@ -1,4 +1,4 @@
-"""The last whole text check beside a launch: what it found, and whether it still holds."""
+"""Texts checked: what the last complete text check found, and whether it still holds."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from notifications.people.device import Device
 
 @dataclass(frozen=True)
 class Longest:
-    """`size` of `most`; None: nobody gets it. `at_once`: how much of it a phone
-    shows before somebody opens the push; `shows_more`: and then, in words."""
+    """The longest text of its kind: `size` of at most `most`. None: nobody gets it. `at_once`: how
+    much a phone shows before a person opens the push; `shows_more`: what it shows then, in words.
+    """
 
     size: int | None
     most: int
@@ -42,7 +43,7 @@ class Longest:
 
 @dataclass(frozen=True)
 class Readers:
-    """Whoever reads one text, in devices: what happens to them."""
+    """The readers of one text, in devices, and what happens to them."""
 
     text: str
     languages: str
@@ -51,7 +52,7 @@ class Readers:
 
 @dataclass(frozen=True)
 class Line:
-    """One text on one platform: its readers, and its longest, each with whose it is."""
+    """One text on one platform: its readers, and its longest parts, each with the person."""
 
     text: str
     platform: str
@@ -64,7 +65,7 @@ class Line:
 
 @dataclass(frozen=True)
 class TextsChecked:
-    """A text check that is whole, as of now."""
+    """A complete text check, as of now."""
 
     check: TextCheck
     stale: list[Stale]
@@ -83,7 +84,8 @@ class TextsChecked:
 
     @property
     def exact(self) -> bool:
-        """False: a condition of the text decides for each person what it needs."""
+        """Whether the counts are exact. False if a condition in the text decides for each person
+        what it needs."""
         return bool(self._report["exact"])
 
     @property
@@ -100,7 +102,7 @@ class TextsChecked:
 
     @property
     def in_short(self) -> str:
-        """“2 to mend, 1 to look at”."""
+        """A short summary, such as “2 to mend, 1 to look at”."""
         count = Counter(one.level for one in self.found)
         parts = [
             (count[Level.WRONG], _("%(count)s to mend")),
@@ -167,8 +169,8 @@ def _longest(
 def check_texts(
     campaign: Campaign, now: datetime, *, devices: int | None = None
 ) -> dict[int, TextsChecked]:
-    """Of each text that was ever read to its end, by variant. `devices`: how many it would reach,
-    if counted."""
+    """Return the last complete check of each text that has one, by variant. `devices`: how many it
+    would reach, if counted."""
     return {
         number: TextsChecked(check, stale.reasons(check, campaign, now=now, devices=devices))
         for number, check in newest_whole(campaign).items()

@@ -1,4 +1,4 @@
-"""What is odd about a campaign that could be launched: worth a look, and no obstacle."""
+"""Warnings: what looks odd about a campaign that can be launched. None of them is an obstacle."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from notifications.values.moments import in_zone
 PREFIX = "attributes."
 # “www.shop.example”, “shop.example/sale”: a host as people write it.
 BARE = re.compile(r"\s*(www\.[\w.-]+|([a-z0-9-]+\.)+[a-z]{2,}/)", re.ASCII)
-SECONDS = 0.3  # of a page, for those of whom a rule asks
-# What these compare; a value of another type is simply never more, never before, never in it.
+SECONDS = 0.3  # per page, to count the people that a rule asks for
+# What these operators compare. A value of another type never matches.
 NEEDS = {
     **dict.fromkeys(("gt", "gte", "lt", "lte"), "number"),
     **dict.fromkeys(("before", "after", "within_last"), "time"),
@@ -51,39 +51,39 @@ NEEDS = {
 
 
 class Code(StrEnum):
-    """What programs call it."""
+    """The warning's name in the API."""
 
     NOBODY_KNOWN = "nobody_known"  # the project has no people at all
     NO_SUCH_ATTRIBUTE = "no_such_attribute"
     OTHER_TYPE = "other_type"
-    ASKS_DEVICES = "asks_devices"  # not seen lately: the device, and not its person
-    UNSEEN = "unseen"  # devices that fit, and are left out by the project's policy
+    ASKS_DEVICES = "asks_devices"  # a rule asks when the device, not the person, was last seen
+    UNSEEN = "unseen"  # devices that match but are left out by the project's policy
     FORGOTTEN_RUNS = "forgotten_runs"
     RUN_NOT_OVER = "run_not_over"
-    EVENTS_REMOVED = "events_removed"  # a rule without a time limit knows nothing of old ones
-    CANNOT_TELL = "cannot_tell"  # of some nobody knows whether they opened it
+    EVENTS_REMOVED = "events_removed"  # a rule without a time limit does not see old ones
+    CANNOT_TELL = "cannot_tell"  # for some people, nobody knows whether they opened it
     UNCOUNTABLE = "uncountable"
     NOBODY_REACHABLE = "nobody_reachable"
-    EDITED_SINCE = "edited_since"  # its launch, or its run was: they differ
-    HAD_UNKNOWN = "had_unknown"  # who had it in a run whose recipients were removed
+    EDITED_SINCE = "edited_since"  # the campaign or its run was edited: they differ
+    HAD_UNKNOWN = "had_unknown"  # nobody knows who got it in a run whose recipients were removed
     NO_CREDENTIALS = "no_credentials"
-    TEXT_WAS_WRONG = "text_was_wrong"  # a run said it, and is being corrected
+    TEXT_WAS_WRONG = "text_was_wrong"  # a run had this text, and is being corrected
     BARE_LINK = "bare_link"  # an address without https://
-    TEXT_UNCHANGED = "text_unchanged"  # of a correction
-    NO_SUCH_EVENT = "no_such_event"  # that the goal waits for
-    NO_SUCH_VALUE = "no_such_value"  # that the goal sums up, or none that is a number
-    NOBODY_TELLS = "nobody_tells"  # which of its variants is opened
-    NO_GOAL = "no_goal"  # to compare the control group by
+    TEXT_UNCHANGED = "text_unchanged"  # a correction still has the text that it corrects
+    NO_SUCH_EVENT = "no_such_event"  # the event that the goal waits for is unknown
+    NO_SUCH_VALUE = "no_such_value"  # the value that the goal sums up is unknown, or no number
+    NOBODY_TELLS = "nobody_tells"  # nothing reports which of its variants is opened
+    NO_GOAL = "no_goal"  # there is no goal to compare the control group by
     MANY_LABELS = "many_labels"
     SHARED_PACE = "shared_pace"
     AT_NIGHT = "at_night"
-    BY_THE_CLOCK = "by_the_clock"  # of each reader: of some the time has passed, or nobody knows it
+    BY_THE_CLOCK = "by_the_clock"  # local time: for some people it has passed, or is unknown
     HEAVY_IMAGE = "heavy_image"  # phones fetch it from this server, as fast as they are sent to
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """A code, and what to know and do in the reader's language."""
+    """A warning: its code, and what to know and do, in the reader's language."""
 
     code: Code
     words: str
@@ -93,11 +93,11 @@ class Doubt:
         return self.words
 
 
-# --- About the audience's rules: not of these people, or of none ----------------------------------
+# --- About the audience's rules -------------------------------------------------------------------
 
 
 def of_rules(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
-    """Rules that are in order but cannot mean what they say."""
+    """Warn of rules that are valid but hardly mean what they say."""
     if not Contact.objects.filter(project=project_id).exists():
         nobody = _(
             "This project has no people yet: import a file, or register people through the API."
@@ -114,7 +114,8 @@ def of_rules(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
 
 
 def of_removed_events(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
-    """In audiences that the rules name, too: their rules are a part of these."""
+    """Warn of rules without a time limit when old events are removed. The rules of audiences that
+    these rules name are included."""
     meant = launched(project_id, tree)
     asked = filter(events_kept.has_no_limit, leaves(meant))
     found = "; ".join(dict.fromkeys(map(events_kept.in_words, asked)))
@@ -227,7 +228,7 @@ def _other_type(name: str, op: str) -> Doubt:
 
 
 def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[Doubt]:
-    """How many devices fit and are left out, because nobody has seen them for long."""
+    """Warn how many matching devices are left out because they were not seen for long."""
     try:
         unseen = reach.unseen(project_id, tree, found)
     except reach.Uncountable:
@@ -249,7 +250,7 @@ def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[Doubt
 
 
 def of_text(campaign: Campaign) -> Iterator[Doubt]:
-    """What went out wrong goes out once more."""
+    """Warn if a text that was wrong before would be sent again."""
     if said := wrong_text.unchanged(campaign):
         yield Doubt(Code.TEXT_UNCHANGED, said)
     for run, corrections in wrong_text.said_again(campaign):
@@ -258,8 +259,8 @@ def of_text(campaign: Campaign) -> Iterator[Doubt]:
 
 
 def of_links(campaign: Campaign) -> Iterator[Doubt]:
-    """A page's address that a phone would take for a place in the app. It is no mistake: an app may
-    have such places."""
+    """Warn of a web address without https://, which a phone takes for a place in the app. This is
+    no error: an app may have such places."""
     texts = [one.template for one in launching.wordings(campaign)]
     links = [
         link
@@ -274,11 +275,11 @@ def of_links(campaign: Campaign) -> Iterator[Doubt]:
         yield Doubt(Code.BARE_LINK, message.format(link=link[:80]))
 
 
-# --- About what it is to bring about --------------------------------------------------------------
+# --- About its goal and its variants --------------------------------------------------------------
 
 
 def of_goal(campaign: Campaign, now: datetime) -> Iterator[Doubt]:
-    """A name that nobody's app has told so far: mistyped, or still to come."""
+    """Warn of a goal event or value that no app has reported: mistyped, or still to come."""
     if not campaign.goal_event:
         return
     if not reading.ever(campaign.project_id, campaign.goal_event):
@@ -288,7 +289,7 @@ def of_goal(campaign: Campaign, now: datetime) -> Iterator[Doubt]:
 
 
 def of_variants(campaign: Campaign) -> Iterator[Doubt]:
-    """People are shared out, and nothing would ever say what came of it."""
+    """Warn if variants or a control group could never show a result."""
     if campaign.variants.exists() and not (campaign.goal_event or _can_tell(campaign.project)):
         text = _(
             "It has variants, and nobody would hear which is opened more: the project asks for no "
@@ -336,7 +337,7 @@ def _with_the_like(said: str, name: str, known: Sequence[str]) -> str:
 
 
 def of_edits(campaign: Campaign, waiting: Run | None) -> Iterator[Doubt]:
-    """What the run that will start next was launched with, and the campaign says no more."""
+    """Warn if the next run was launched with other content than the campaign has now."""
     rules = campaign.audience.frozen_rules()
     if waiting is None or not edited_since(waiting, campaign, lambda: rules):
         return
@@ -348,8 +349,8 @@ def of_edits(campaign: Campaign, waiting: Run | None) -> Iterator[Doubt]:
 
 
 def edited_since(run: Run, campaign: Campaign, rules: Callable[[], Any]) -> bool:
-    """Whether its people, its text or a setting are not the campaign's any more; a new name changes
-    nothing. `rules`: those of the campaign, as the run would have them."""
+    """Whether the run's people, text or settings differ from the campaign's; a new name does not
+    count. `rules`: returns the campaign's rules, as the run would have them."""
     policy = campaign.policy | {"analytics_label": _label(run, campaign)}
     if any(getattr(run, name) != value for name, value in policy.items()):
         return True
@@ -360,13 +361,13 @@ def edited_since(run: Run, campaign: Campaign, rules: Callable[[], Any]) -> bool
 
 
 def _label(run: Run, campaign: Campaign) -> str:
-    """The campaign's, but that of the run where both were made from the name of then and now."""
+    """Return the campaign's label; the run's, if both were made from the name at their time."""
     made = labels.is_made(run.analytics_label, campaign.pk)
     return run.analytics_label if made and not campaign.analytics_label else campaign.label
 
 
 def _launched_at(run: Run, campaign: Campaign) -> datetime:
-    """Of a series: when its first run was; the later ones copy that."""
+    """Return when the run was launched. In a series, its first run counts: later ones copy it."""
     if run.occurrence == ONCE:
         return run.launched_at
     first = campaign.runs.exclude(occurrence=ONCE).order_by("pk").first()
@@ -374,7 +375,7 @@ def _launched_at(run: Run, campaign: Campaign) -> datetime:
 
 
 def of_had(campaign: Campaign) -> Iterator[Doubt]:
-    """Since when it is known who had it."""
+    """Warn if nobody knows who got an early run, because its recipients were removed."""
     until = prior_recipients.unknown_until(campaign.pk) if campaign.once_each else None
     if until is None:
         return

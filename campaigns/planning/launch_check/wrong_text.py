@@ -1,5 +1,5 @@
-"""A text that was wrong before: one that a run said and that is being corrected, and a correction
-that says still what it corrects."""
+"""Wrong text: a text that a run sent and that is being corrected, or a correction that still has
+the text that it corrects."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from campaigns.planning.correcting import MAIN
 from campaigns.runs.run import Run
 from campaigns.texts.content import TAGS, TEXTS, Content
 
-NEWEST = 100  # corrections of a project that are looked at
+NEWEST = 100  # corrections of a project that are checked
 
 
 def unchanged(campaign: Campaign) -> str:
-    """Of a correction: why it would put nothing right."""
+    """Say why a correction would change nothing; empty if it would, or is no correction."""
     wrong = campaign.corrects
     if wrong is None or _texts(campaign.template.frozen()) != _texts(wrong.content):
         return ""
@@ -30,7 +30,8 @@ def unchanged(campaign: Campaign) -> str:
 
 
 def said_again(campaign: Campaign) -> list[tuple[Run, list[Campaign]]]:
-    """Of which runs it says a text that was wrong; each with its corrections. Two statements."""
+    """Return the runs whose wrong text the campaign has, each with its corrections. Takes two
+    statements."""
     says = _texts(campaign.template.frozen())
     return [
         (run, corrections)
@@ -46,7 +47,7 @@ def in_words(run: Run, corrections: Iterable[Campaign]) -> str:
 
 
 def _corrected(campaign: Campaign) -> list[tuple[Run, list[Campaign]]]:
-    """But not the one that this corrects itself."""
+    """Return the corrected runs with their corrections, without the run that this one corrects."""
     corrections = (
         Campaign.objects.filter(project=campaign.project_id, corrects__isnull=False)
         .exclude(pk=campaign.pk)
@@ -62,7 +63,7 @@ def _corrected(campaign: Campaign) -> list[tuple[Run, list[Campaign]]]:
 
 
 def _wrong(run: Run, corrections: Iterable[Campaign]) -> dict[str, Any]:
-    """Those of its texts that a correction has put right; all, while none has."""
+    """Return the run's texts that a correction changed; all of them, while none has."""
     said = _texts(run.content)
     right = [_texts(one.template.frozen()) for one in corrections]
     changed = {tag: text for tag, text in said.items() if any(r.get(tag) != text for r in right)}
@@ -70,7 +71,8 @@ def _wrong(run: Run, corrections: Iterable[Campaign]) -> dict[str, Any]:
 
 
 def _texts(content: Content) -> dict[str, Any]:
-    """By language, with what goes along; not by what a phone knows it, which a correction keeps."""
+    """Return the texts by language, with options and snippets. The tag by which a phone knows the
+    message is left out: a correction keeps it."""
     options = {
         platform: {name: value for name, value in own.items() if name != TAGS.get(platform)}
         for platform, own in content.get("options", {}).items()

@@ -1,1 +1,1 @@
-"""The people whom a launch would leave out, one by one, with the reason."""
+"""The people that a launch would leave out, one by one, with the reason."""

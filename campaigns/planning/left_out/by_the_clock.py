@@ -1,4 +1,6 @@
-"""By the clock: whose time zone, and best hour, lets the message expire before it is their turn."""
+"""People who come too late: by their time zone and best hour, the message expires before their
+turn.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from campaigns.runs.hours.local_time import LocalTime
 
 
 def people(late: Late, by: LocalTime | None) -> Sql:
-    """Of `c`."""
+    """Return SQL that selects the contacts `c` of these kinds."""
     kinds = [*late.everybody, *late.some]
     if by is None or not by.best_hour:
         return Sql("c.timezone = ANY(%s::text[])", [[kind.zone for kind in kinds]])

@@ -1,4 +1,4 @@
-"""Left out: some of the people who would get nothing for one of the reasons, the newest first."""
+"""Left out: some of the people who would get nothing for a given reason, the newest first."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from notifications.postgres.budget import within
 
 SECONDS = 2.0
 SHOWN = 100
-# Who lacks a value is left out only where the text in their language needs it: so many more are
-# looked at.
+# A person who lacks a value is left out only if the text in their language needs it. So more people
+# are looked at than shown.
 LOOKED_AT = 5 * SHOWN
 
 
@@ -32,14 +32,14 @@ LOOKED_AT = 5 * SHOWN
 class LeftOut:
     why: str
     people: list[Contact]
-    older: int | None = None  # the person with whom the next page begins; None: there are no more
-    maybe: bool = False  # some of them get it: who that is follows from their turn
-    drawn: bool = False  # nobody knows of anybody: chance decides when the run starts
+    older: int | None = None  # the id of the person who begins the next page; None: no more
+    maybe: bool = False  # some of them get it, depending on their turn
+    drawn: bool = False  # nobody can be named: chance decides when the run starts
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """Whom to look for, and who of those that are found is lost."""
+    """Which people to look for, and which of the people found are left out."""
 
     why: str
     holds: Sql  # of `c`, `d` and `out`
@@ -50,7 +50,8 @@ class _Asked:
 def find_left_out(
     report: LaunchReport, reason: str, variable: str = "", *, start: int | None = None
 ) -> LeftOut | None:
-    """From the person `start` on. None: nobody is lost for such a reason. Raises TooSlow."""
+    """Find people left out for this reason, from the person `start` on. None if the reason leaves
+    out nobody. Raises TooSlow."""
     if reason in (Reason.CONTROL, Reason.HOLDOUT):
         asked = _on_purpose(report, reason)
     elif reason in TOO_LATE:
@@ -69,7 +70,7 @@ def _for_a_cause(report: LaunchReport, reason: str, variable: str) -> _Asked | N
 
 
 def _by_the_clock(report: LaunchReport, reason: str) -> _Asked | None:
-    """Who is left out for another reason anyway is not lost by the clock."""
+    """Look for people who come too late, without those left out for another reason anyway."""
     late = report.late(reason)
     if not (late.everybody or late.some):
         return None
@@ -109,7 +110,7 @@ def _found(campaign: Campaign, asked: _Asked, start: int | None) -> LeftOut:
 
 
 def _with_standing(holds: Sql, campaign: Campaign) -> Sql:
-    """Of `c` and `d` alone: why they are out is asked here."""
+    """Make the condition need only `c` and `d`: it looks up itself why people are out."""
     asks: dict[str, Any] = campaign.asks
     out = f"SELECT {standing.out('%s', '%s')} AS out FROM (SELECT 1) one {standing.JOIN}"
     return Sql(

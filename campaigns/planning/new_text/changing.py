@@ -1,5 +1,5 @@
-"""Another text for whoever still waits in a run. Whoever has got it keeps what they got: to write
-to them is a correction, see `correcting.py`.
+"""Changing the text of a run for the people who still wait. People who already got it keep that
+text; they can get a correction, see `correcting.py`.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ FROZEN = (*TEXTS, "buttons", "data", "options", "locales", "snippets")
 
 @dataclass(frozen=True)
 class NewText:
-    """What somebody asks for, who looked at that revision."""
+    """A requested change of texts, by a person who looked at that revision."""
 
     revision: int
     texts: Mapping[str, Any]  # only those that change; “locales” by tag
     accept_skips: bool = False
     next_runs: bool = False
     in_template: bool = False
-    others: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # the same of B, C …
+    others: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # the same for B, C …
 
     @property
     def by_variant(self) -> dict[int, Mapping[str, Any]]:
-        """Whose texts change; with nobody else's, those of the main one."""
+        """The changed texts by variant. If no other variant changes, the main one does."""
         main = {MAIN: self.texts} if self.texts or not self.others else {}
         return {**main, **self.others}
 
 
 class NotChanged(Run.InvalidMove):
-    """It says what it said; the words say why, and what to do."""
+    """The text stays as it was; the message says why and what to do."""
 
 
 class WouldSkip(NotChanged):
-    """Nobody has agreed yet that some who wait would get nothing."""
+    """Some waiting people would get nothing, and nobody has accepted that yet."""
 
     def __init__(self, skips: Skips) -> None:
         super().__init__(skips.words)
@@ -57,7 +57,7 @@ class WouldSkip(NotChanged):
 
 
 def problem(run: Run) -> str:
-    """Why its text cannot be changed now."""
+    """Return why the run's text cannot be changed now, or an empty string."""
     if not run.unfinished or run.state == Run.State.CANCELLED:
         return str(run.refused(_("change its text")))
     if run.planned is not None and not run.freezing and not sums.totals_of(run).waiting:
@@ -69,8 +69,8 @@ def problem(run: Run) -> str:
 
 
 def rewritten(run: Run, texts: Mapping[str, Any], variant: int = MAIN) -> dict[str, Any]:
-    """What it would say with these texts in, and with its snippets as they read now. What is not
-    named stays; of a language, too. Raises ValidationError, by field."""
+    """Return the content with these texts, and with its snippets as they read now. Texts that are
+    not named stay, also within a language. Raises ValidationError, by field."""
     now = content_of(run, variant=variant)
     locales = {tag: dict(own) for tag, own in now["locales"].items()}
     for tag, own in texts.get("locales", {}).items():
@@ -93,7 +93,7 @@ def rewritten(run: Run, texts: Mapping[str, Any], variant: int = MAIN) -> dict[s
 
 
 def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Which of the texts read differently, wherever they stand; a snippet's is one as well."""
+    """List the fields that read differently, in any language; a snippet's text counts, too."""
     found = [name for name in FROZEN if (before.get(name) or None) != (after.get(name) or None)]
     if "locales" not in found:
         return found
@@ -107,7 +107,8 @@ def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def hopeless(run: Run, content: dict[str, Any]) -> str:
-    """Why FCM would take it for nobody: of those the run is for, whose message is the longest."""
+    """Return why FCM would reject the content for every person checked, or an empty string. Those
+    people of the run are checked whose message is the longest."""
     renderer = Renderer(
         content,
         collapse_id=run.collapse_id,
@@ -123,7 +124,7 @@ def hopeless(run: Run, content: dict[str, Any]) -> str:
 
 
 def checked(run: Run, new: NewText) -> dict[int, dict[str, Any]]:
-    """What it is to say, by variant: of those that change. Raises NotChanged, ChangedMeanwhile, or
+    """Return the new content of each variant that changes. Raises NotChanged, ChangedMeanwhile, or
     ValidationError."""
     if why := problem(run):
         raise NotChanged(why)

@@ -1,5 +1,5 @@
-"""A text changed under way for next times, too: in the runs of its series that have not begun, and
-in its template.
+"""Handing on: applies a text changed under way to later runs of the series that have not begun, and
+to the template.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ WRITTEN = (*TEXTS, "data", "locales")
 
 
 def has_next_runs(run: Run) -> bool:
-    """Whether its series goes on: the next ones copy what this one says."""
+    """Whether its series goes on: the next runs copy this run's text."""
     return run.occurrence != ONCE and run.campaign.series is not None
 
 
 def template_of(run: Run, variant: int = MAIN) -> Template | None:
-    """That it was launched with, if it is still there."""
+    """Return the template that the run was launched with, if it still exists."""
     mine = Template.objects.filter(project=run.project_id)
     return mine.filter(pk=_number_of_template(run, variant)).first()
 
@@ -45,13 +45,13 @@ def _number_of_template(run: Run, variant: int) -> int:
 
 
 def to_next_runs(run: Run, before: Texts, after: Texts, *, by: str) -> list[Run]:
-    """Those that wait and said the same. One whose text somebody changed for itself keeps that."""
+    """Change the waiting runs that had the same text. A run with a text of its own keeps it."""
     changed = []
     for later in series.waiting(run.campaign_id).exclude(pk=run.pk):
         says = texts_of(later)
         same = {number: text for number, text in after.items() if says[number] == before[number]}
         if same:
-            with suppress(Run.InvalidMove):  # somebody was faster
+            with suppress(Run.InvalidMove):  # another change came first
                 revise(later, same, of=later.revision, by=by, next_runs=True)
                 changed.append(later)
     return changed
@@ -60,8 +60,9 @@ def to_next_runs(run: Run, before: Texts, after: Texts, *, by: str) -> list[Run]
 def to_template(
     run: Run, before: Mapping[str, Any], after: Mapping[str, Any], *, by: str, variant: int = MAIN
 ) -> Template | None:
-    """What changed, and nothing else: it may have been edited since the launch. None if it is gone,
-    or says this already. In the caller's transaction. Raises NotChanged.
+    """Apply only the changes to the template: it may have been edited since the launch.
+
+    None if it is gone, or says this already. Uses the caller's transaction. Raises NotChanged.
     """
     revision.open_for_change(Template, _number_of_template(run, variant))
     template = template_of(run, variant)

@@ -1,4 +1,4 @@
-"""Whom another text would skip, of those who still wait: for lack of a value that it asks for."""
+"""Skips by a new text: people who still wait and lack a value that the new text needs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 
 LOOKING_SECONDS = 2.0
-MOST = 50_000  # of those who wait are looked at, by their numbers; a third of a second
+MOST = 50_000  # waiting recipients looked at, by their numbers; a third of a second
 MOST_GROUPS = 10_000
 
-# Chunk by chunk: those of one that is done are not read.
+# Chunk by chunk: recipients of a closed chunk are not read.
 WAITING = """
 SELECT r.contact_id, r.device_id FROM campaigns_chunk k
 CROSS JOIN LATERAL (
@@ -57,7 +57,7 @@ GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT {MOST_GROUPS}
 
 @dataclass(frozen=True)
 class Skips:
-    """So many devices of those who wait would be skipped; by the text as it is now, so many are."""
+    """How many waiting devices the new text would skip, and how many the current text skips."""
 
     devices: int
     before: int
@@ -70,7 +70,7 @@ class Skips:
 
     @property
     def words(self) -> str:
-        """“1,200 of those waiting would be skipped: no “city”. As it reads now: 0.”"""
+        """A sentence: “1,200 of those waiting would be skipped …” for the new text and the old."""
         text = _("%(count)s of those waiting would be skipped for lack of %(names)s.")
         names = ", ".join(f"“{name}”" for name in self.names)
         counted = {"count": skipped.counted(self.devices, self.exact), "names": names}
@@ -80,7 +80,7 @@ class Skips:
 
 
 def foretold(run: Run, content: Mapping[str, Any], variant: int = MAIN) -> Skips | None:
-    """None: they could not be counted in any reasonable time."""
+    """Count the waiting devices that this content would skip; None if counting takes too long."""
     before = content_of(run, variant=variant)
     paths = sorted({*preview.needed(before), *preview.needed(content)}, key=str)
     if not paths:
@@ -102,7 +102,7 @@ def foretold(run: Run, content: Mapping[str, Any], variant: int = MAIN) -> Skips
 
 
 def somebody(run: Run, variant: int = MAIN) -> Contact | None:
-    """Who waits, to read the new text as they would."""
+    """Return a waiting person, to preview the new text as they would read it."""
     if run.planned is None:
         return preview.somebody(run.project)
     with suppress(TooSlow), within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
@@ -115,7 +115,7 @@ def somebody(run: Run, variant: int = MAIN) -> Contact | None:
 def _lost(
     content: Mapping[str, Any], paths: list[liquid.Path], groups: list[Alike]
 ) -> dict[frozenset[liquid.Path], int]:
-    """How many devices this text would skip, by what they lack of all that it asks them for."""
+    """Count the devices that this text would skip, by the needed values that they lack."""
     needed_by = cache(partial(preview.needed_by, content))
     found: dict[frozenset[liquid.Path], int] = {}
     for group in groups:
@@ -128,14 +128,14 @@ def _lost(
 
 
 def _waiting(run: Run, variant: int, most: int) -> list[Any]:
-    """The values of WAITING: of a run with variants, those who read that one, or may."""
+    """Return the parameters of WAITING: with variants, for people who read that one, or may."""
     rest = _open_trial(run) or variants.read_by(run, REST) == variant
     groups = [variant, REST] if rest else [variant]
     return [run.pk, groups, run.pk, run.pk, most]
 
 
 def _open_trial(run: Run) -> bool:
-    """Until a trial is decided, the rest may get any of its texts."""
+    """Whether a trial is undecided: until then, the rest may get any of its texts."""
     return run.tries_variants and run.winner is None
 
 
@@ -152,8 +152,8 @@ def _of_waiting(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
 
 
 def _of_audience(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
-    """Before its recipients are chosen: of those who would be chosen now, and of a run with
-    variants the share that is meant to read that one, or may."""
+    """Judge the people who would be chosen now: the run has no recipients yet. With variants, count
+    the share that is meant to read that variant, or may."""
     found = reach.quick(run.project_id, run.rules)
     lacks = [skipped.lacks(path) for path in paths]
     conditions = [Sql(f"(out = '' AND {one.sql})", one.params) for one in lacks]

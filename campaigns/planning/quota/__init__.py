@@ -1,1 +1,1 @@
-"""The quota of a Firebase project, hour by hour: what is planned, and what still fits."""
+"""The quota of a Firebase project: what is planned in each hour, and what still fits."""

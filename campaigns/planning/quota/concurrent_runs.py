@@ -1,4 +1,4 @@
-"""Beside: what else is planned while one run is sent, and how much of the gate that leaves it."""
+"""Concurrent runs: what else is planned while one run is sent, and the rate that this leaves it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ AN_HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Beside:
-    """How fast it may go, and who takes their part of it."""
+    """How fast a run may go beside other runs, and which runs take a share."""
 
     capacity: Capacity
     others: list[Planned]
 
 
 def beside(campaign: Campaign, asks: Asks, alone: Capacity, now: datetime) -> Beside:
-    """`alone`: as fast as it would go if nothing else were planned."""
+    """Return the run's capacity beside other runs. `alone`: its capacity without other runs."""
     there = firebase.for_project(campaign.project)
     [goes] = together([asks], there.gate)
     if goes.ends_at is None:
@@ -53,5 +53,5 @@ def _meet(one: Goes, other: Goes) -> bool:
 
 
 def named(others: Sequence[Planned], project_id: int) -> list[str]:
-    """Of this project; of those of another it is only said that there are some."""
+    """Return the names of this project's campaigns. Those of other projects stay unnamed."""
     return sorted({one.campaign.name for one in others if one.campaign.project_id == project_id})

@@ -1,4 +1,4 @@
-"""Pushing out: which of the planned runs would end later beside one more, and by how much."""
+"""Delays: which planned runs would end later because of one more run, and by how much."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from campaigns.planning.solver.rules import Alike, Rules
 MOST_MESSAGES = 1_000_000_000
 AN_HOUR = timedelta(hours=1)
 WORTH_SAYING = timedelta(seconds=5)
-TTL = timedelta(days=28)  # of messages that nobody has written yet: the longest that FCM takes
+TTL = timedelta(days=28)  # for messages that nobody has written yet: the longest that FCM takes
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """One that ends later, or for which it gets too late."""
+    """A planned run that ends later, or some of whose messages expire."""
 
     planned: Planned
-    ends_at: datetime  # then
+    ends_at: datetime  # with the additional run
     later: timedelta
-    fewer: int  # who would get nothing, as it expires before their turn
+    fewer: int  # how many get nothing, because it expires before their turn
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What another run would bring about."""
+    """The effect of one more run."""
 
     goes: Goes
     alone_ends_at: datetime | None  # if nothing else were planned
@@ -45,7 +45,7 @@ class Outcome:
 def with_another(
     asks: Asks, there: Firebase, now: datetime, *, of: Campaign | None = None
 ) -> Outcome:
-    """`of`: what is planned of this campaign already goes away."""
+    """Compute the effect of one more run. `of`: it replaces what is planned of this campaign."""
     start = asks.rules.start
     [alone] = together([asks], there.gate)
     lasts = (alone.ends_at or start) - start  # beside others, it takes longer
@@ -56,7 +56,7 @@ def with_another(
 
 
 def messages(count: int, at: datetime, there: Firebase) -> Asks:
-    """So many at once, as fast as a campaign without a rate of its own would go."""
+    """Return what `count` messages at once ask for, as a campaign without its own rate would."""
     rate = min(foretell(there.projects[0], None, count).rate, there.gate.full)
     return Asks({Alike(): count}, count, Rules(start=at, ttl=TTL), rate)
 
@@ -72,6 +72,6 @@ def _pushed(one: Planned, after: Goes) -> Pushed | None:
 
 
 def slower(before: Sequence[Planned], after: Sequence[Goes | None]) -> list[Pushed]:
-    """Of these, those that end later then; None: nobody could count them."""
+    """Return the runs that end later then. None in `after`: nobody could count that run."""
     found = [_pushed(one, goes) for one, goes in zip(before, after, strict=True) if goes]
     return [one for one in found if one]

@@ -1,4 +1,4 @@
-"""Firebase projects: FCM counts by them, however many of our projects send to one."""
+"""Firebase projects: FCM counts quota by them, however many of our projects send to one."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from notifications.people.project import Project
 
 @dataclass(frozen=True)
 class Firebase:
-    """One of them, and those of ours that send to it."""
+    """A Firebase project, and our projects that send to it."""
 
     name: str
     projects: list[Project]
 
     @property
     def per_minute(self) -> int:
-        """The quota: the lowest that was said of it."""
+        """The quota in messages a minute: the lowest that our projects state."""
         return self.projects[0].lowest_quota
 
     @property
     def rate(self) -> float:
-        """Messages a second that we let through."""
+        """The messages a second that we let through."""
         return full_rate(self.projects[0])
 
     def own(self, project_id: int) -> Project:
-        """The same row: it asks the database once who else is there."""
+        """Return the same project object: it asks the database only once which others share it."""
         return next(one for one in self.projects if one.pk == project_id)
 
     @property
     def gate(self) -> Gate:
-        """No wider than what all workers together surely send, as a forecast has it."""
+        """The gate, no wider than what all workers together surely send, as in a forecast."""
         ramp = self.projects[0].longest_ramp
         climb = self.rate / ramp if ramp else 0.0
         full = min(self.rate, float(ONE_WORKER * settings.WORKERS))
@@ -45,14 +45,14 @@ class Firebase:
 
 
 def for_project(project: Project) -> Firebase:
-    """That project comes first."""
+    """Return the Firebase project of this project, which comes first in it."""
     named = Project.objects.filter(firebase_project_id=project.firebase_project_id)
     others = [one for one in named.exclude(pk=project.pk) if one.endpoint == project.endpoint]
     return Firebase(project.firebase_project_id, [project, *others])
 
 
 def among(projects: Iterable[Project]) -> list[Firebase]:
-    """In the order in which their first ones come."""
+    """Group projects by Firebase project, in the order of their first ones."""
     found: defaultdict[tuple[str, str], list[Project]] = defaultdict(list)
     for project in projects:
         found[project.firebase_project_id, project.endpoint].append(project)

@@ -1,7 +1,7 @@
-"""Planned: what will be sent of a Firebase project, as far as anybody has launched it: scheduled
-runs, the next ones of series, and the rest of the runs that are under way.
+"""Planned runs: what a Firebase project will send, as far as it was launched: scheduled runs, the
+next runs of series, and the rest of the runs under way.
 
-Not messages to single people, nor what automations answer: nobody knows when they come.
+Messages to single people and by automations are not included: nobody knows when they come.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from campaigns.runs.sums import totals_of
 
 LASTS = timedelta(days=8)  # what began earlier is over: nothing is spread over more than a week
 A_DAY = timedelta(days=1)
-MOST = 200  # runs that are reckoned together: a page of more could not be read
+MOST = 200  # runs that are computed together; nobody could read a page of more
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One run, or what is expected to become one."""
+    """One run, or an expected run of a series."""
 
     campaign: Campaign
     run: Run | None
     at: datetime
     asks: Asks | None  # None: nobody could count its people in time
-    goes: Goes | None = None  # what comes of it beside the others
-    entry: Entry | None = None  # as it stands in the calendar, until it is under way
+    goes: Goes | None = None  # its result beside the others
+    entry: Entry | None = None  # its calendar entry, until it is under way
 
     @property
     def under_way(self) -> bool:
@@ -56,11 +56,11 @@ class Planned:
 @dataclass(frozen=True)
 class Reckoned:
     runs: list[Planned]
-    more: int  # so many others are planned, and nobody reckoned with them
+    more: int  # how many other runs are planned, which were not computed
 
 
 def reckoned(there: Firebase, since: datetime, until: datetime, now: datetime) -> Reckoned:
-    """Whatever may send between the two, each as it goes beside the others."""
+    """Compute each run that may send from `since` to `until`, beside all the others."""
     return reckoned_of(there, everything(there, since, until, now), since)
 
 
@@ -76,12 +76,13 @@ def beside(found: Sequence[Planned], there: Firebase) -> list[Planned]:
 
 
 def planned(there: Firebase, since: datetime, until: datetime, now: datetime) -> list[Planned]:
-    """Each by itself, the earliest first."""
+    """Return the planned runs, each by itself, the earliest first."""
     return _first(everything(there, since, until, now), since)
 
 
 def everything(there: Firebase, since: datetime, until: datetime, now: datetime) -> list[Planned]:
-    """However many: what begins between the two, or before and may last until then."""
+    """Return all planned runs, however many: those that begin from `since` to `until`, and earlier
+    ones that may last until then."""
     going = _under_way(there)
     campaigns = Campaign.objects.filter(project__in=there.projects)
     unfinished = Run.objects.filter(project__in=there.projects, finished_at=None)
@@ -99,7 +100,7 @@ def everything(there: Firebase, since: datetime, until: datetime, now: datetime)
 
 
 def _first(found: Sequence[Planned], since: datetime) -> list[Planned]:
-    """Of too many: those that begin from then on, then those before that last longest."""
+    """Return at most MOST: runs that begin from `since` on, then earlier ones that last longest."""
     begin = [one for one in found if one.at >= since]
     before = [one for one in found if one.at < since]
     before.sort(key=_ends, reverse=True)
@@ -108,7 +109,7 @@ def _first(found: Sequence[Planned], since: datetime) -> list[Planned]:
 
 
 def _from(asks: Asks, at: datetime) -> Asks:
-    """Those of a series ask for the same, each from its own time on."""
+    """Set the start. The runs of a series ask for the same, each from its own time on."""
     return replace(asks, rules=replace(asks.rules, start=at))
 
 
@@ -117,7 +118,8 @@ def _ends(one: Planned) -> datetime:
 
 
 def _lasts(asks: Asks | None) -> timedelta:
-    """At least; where some may sleep, a day longer, and by each reader's clock until the last."""
+    """Return how long it lasts at least: with quiet hours a day longer, and with local time until
+    the last time zone."""
     if asks is None:
         return timedelta()
     lasts = asks.rules.wait + timedelta(seconds=asks.gets_it / asks.rate)
@@ -136,7 +138,7 @@ def _under_way(there: Firebase) -> list[Run]:
 
 
 class _Asking:
-    """What each run asks for. Those of one series ask for the same, at other times."""
+    """Finds what each run asks for. The runs of one series ask for the same, at other times."""
 
     def __init__(self, there: Firebase, sizes: Sizes, now: datetime) -> None:
         self._there, self._sizes, self._now = there, sizes, now
@@ -149,11 +151,11 @@ class _Asking:
         return Planned(entry.campaign, None, at, self._on_its_day(entry), entry=entry)
 
     def lasts(self, run: Run) -> timedelta:
-        """Each of a series."""
+        """Return how long each run of this run's series lasts."""
         return _lasts(self._of_series(run, self._now))
 
     def _on_its_day(self, entry: Entry) -> Asks | None:
-        """By each reader's clock those of a series ask for other times."""
+        """Return what an expected run asks for. With local time, each has other times."""
         asks = self._of_series(entry.follows, entry.at) if entry.follows else None
         if asks is None or asks.rules.local_time is None:
             return asks
@@ -166,12 +168,14 @@ class _Asking:
         return self._expected[run.campaign.pk]
 
     def _of_later(self, run: Run, at: datetime) -> Asks | None:
-        """Of a series that everybody gets once, the next run has gone to all by then."""
+        """Return what later runs of a series ask for. If each person gets it only once, that is
+        nothing: the next run has reached everybody by then."""
         asks = self._of(run, at)
         return replace(asks, kinds={}, gets_it=0) if asks and run.once_each else asks
 
     def of_rest(self, run: Run) -> Planned:
-        """Who still waits, from now on. Of a run that is being prepared nobody knows them yet."""
+        """Return what the people who still wait ask for, from now on. While a run is being
+        prepared, nobody knows them yet."""
         rest = totals_of(run).waiting if run.planned and not run.freezing else None
         asks = self._of(run, self._now, rest=rest)
         if asks is not None:
@@ -200,8 +204,8 @@ def asks_for(
     there: Firebase,
     begun: bool = False,
 ) -> Asks:
-    """`sent`: a campaign, or a run; `begun`: a run whose people are known, and `size` is the rest
-    of them."""
+    """Return what a campaign or run, `sent`, asks for. `begun`: its people are known, and `size` is
+    the rest of them."""
     devices = sum(size.kinds.values())
     first = draw.size_of(devices, sent.first_percent, sent.first_least)
     rules = Rules(
@@ -232,8 +236,8 @@ def _pace(sent: Any, devices: int, there: Firebase, *, begun: bool) -> Forecast:
 def of_campaign(
     campaign: Campaign, at: datetime | None, there: Firebase, now: datetime
 ) -> Asks | None:
-    """What it would ask for if it were launched to go at that time; None: at its own. None if
-    nobody can count its people."""
+    """Return what the campaign would ask for if it were launched for `at`; None: for its own time.
+    The result is None if nobody can count its people."""
     by, begins = None, at or campaign.starts_at(now)
     size = Sizes([campaign.pk]).of(campaign, campaign.audience.effective_rules, begins)
     if size is None:

@@ -1,4 +1,4 @@
-"""Moved: how a scheduled run would go at another time, and whom it would slow down there."""
+"""Reschedule: how a scheduled run would go at another time, and which runs it would slow down."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ AN_HOUR = timedelta(hours=1)
 @dataclass(frozen=True)
 class Moved:
     goes: Goes
-    slower: list[Pushed]  # than where it stands now
+    slower: list[Pushed]  # slower than with its time now
 
 
 def moved(run: Run, to: datetime, now: datetime, *, one: datetime | None = None) -> Moved | None:
-    """`one`: not the run, but that of its series which is due then. None: nobody can count its
-    people in time."""
+    """Compute the effect of moving a run to `to`. `one`: move the occurrence of its series that is
+    due then, not the run. None if nobody can count its people in time."""
     there = firebase.for_project(run.project)
     size = Sizes([run.campaign.pk]).of(run, run.rules, to)
     if size is None:
         return None
     asks = asks_for(run, size, to, run.local_time, there=there)
-    if one is not None and run.once_each:  # all have had it by then
+    if one is not None and run.once_each:  # everybody has got it by then
         asks = replace(asks, kinds={}, gets_it=0)
     [alone] = together([asks], there.gate)
     lasts = (alone.ends_at or to) - to
@@ -47,7 +47,7 @@ def moved(run: Run, to: datetime, now: datetime, *, one: datetime | None = None)
 def _around(
     both: Sequence[datetime], width: timedelta, there: Firebase, now: datetime
 ) -> list[Planned]:
-    """What is planned around each of the two: years may lie between them."""
+    """Return what is planned around each of the two times: years may lie between them."""
     found = {_which(one): one for at in both for one in planned(there, at, at + width, now)}
     return sorted(found.values(), key=lambda one: one.at)
 

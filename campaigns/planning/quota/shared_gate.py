@@ -1,7 +1,7 @@
-"""Several runs at one gate: when does each of them end, and how many of its messages leave when?
+"""Shared gate: when each of several runs at one gate ends, and how many of its messages leave when.
 
-Each stands in a line of its own, as the solver knows it. Of what the gate lets through each has an
-equal part, or what the others leave: as `notifications/pacing/gate.lua` reckons. Pure.
+Each run has a line of its own in the solver. Each gets an equal part of what the gate lets through,
+or what the others leave, as in `notifications/pacing/gate.lua`. Pure.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from campaigns.planning.solver.plan import NEVER, Plan
 from campaigns.planning.solver.rules import Alike, People, Rules
 from campaigns.planning.solver.solving import Line
 
-MOST_PEOPLE = 10_000  # in equal parts of all runs: the others stand behind them
+MOST_PEOPLE = 10_000  # in equal parts from all runs; each stands for others
 MOST_OF_ONE, LEAST_OF_ONE = 1_000, 50
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-QUARTER = timedelta(minutes=15)  # hours of every zone on earth begin with one
+QUARTER = timedelta(minutes=15)  # in every time zone, each hour begins with a quarter
 MICROSECOND = timedelta(microseconds=1)
 
 
@@ -31,13 +31,13 @@ class Gate:
     """What one Firebase project lets through, in messages a second."""
 
     full: float
-    cold: float  # where it begins
-    climb: float = 0.0  # gained each second; 0: it is at once at its full rate
+    cold: float  # the rate at the start
+    climb: float = 0.0  # gained each second; 0: the full rate at once
 
 
 @dataclass(frozen=True)
 class Asks:
-    """One run: who gets it, by which rules, and how fast it would go if it could."""
+    """What one run asks for: who gets it, by which rules, and the rate that it would use alone."""
 
     kinds: Mapping[Alike, int]  # devices
     gets_it: int
@@ -48,11 +48,11 @@ class Asks:
 
 @dataclass(frozen=True)
 class Goes:
-    """What comes of it."""
+    """How one run goes beside the others: its plan and its losses."""
 
     asks: Asks
     plan: Plan
-    each: int  # so many stand behind one of the plan
+    each: int  # how many devices one person of the plan stands for
 
     @property
     def ends_at(self) -> datetime | None:
@@ -64,19 +64,19 @@ class Goes:
 
     @property
     def too_late(self) -> int:
-        """Who get nothing: it expires before their turn, or while they sleep."""
+        """How many get nothing: it expires before their turn, or while they sleep."""
         return sum(self.skipped.values())
 
     @cached_property
     def skipped(self) -> dict[str, int]:
-        """By reason, of all who get it."""
+        """How many get nothing, by reason, scaled to all of `gets_it`."""
         found = self.plan.skipped
         *counts, _sent = in_proportion([*found.values(), self.plan.sent], self.asks.gets_it)
         return dict(zip(found, counts, strict=True))
 
     @cached_property
     def quarters(self) -> dict[datetime, int]:
-        """How many leave in each quarter of an hour, by its beginning."""
+        """How many messages leave in each quarter of an hour, by its beginning."""
         start, width = _since(self.plan.start), QUARTER // MICROSECOND
         counted = Counter((start + at) // width for at in self.plan.at if at != NEVER)
         numbers = sorted(counted)
@@ -85,7 +85,7 @@ class Goes:
 
     @property
     def stretches(self) -> list[Other]:
-        """When it is at the gate: not while all who wait sleep."""
+        """When the run uses the gate: not while everybody who waits sleeps."""
         found: list[tuple[datetime, datetime]] = []
         for begins in self.quarters:
             since = found.pop()[0] if found and found[-1][1] == begins else begins
@@ -99,7 +99,7 @@ class Goes:
 
 
 def together(runs: Sequence[Asks], gate: Gate) -> list[Goes]:
-    """In the order in which they were given. The same runs go the same way, always."""
+    """Compute how the runs go, in the order given. The same runs always go the same way."""
     there = _There(gate)
     draw = _Drawing(max(LEAST_OF_ONE, min(MOST_OF_ONE, MOST_PEOPLE // max(1, len(runs)))))
     lines, eaches = [], []
@@ -113,7 +113,7 @@ def together(runs: Sequence[Asks], gate: Gate) -> list[Goes]:
 
 
 class _Drawing:
-    """The runs of a series have the same people: they are drawn once."""
+    """Samples the people of runs. The runs of a series share their people: these are drawn once."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -129,7 +129,7 @@ class _Drawing:
 
 
 def _let_go(lines: list[Line], starts: list[int], there: _There) -> None:
-    """Always the one whose next message is due first."""
+    """Advance the lines: always the one whose next message is due first."""
     ways: list[Iterator[None]] = [line.steps() for line in lines]
     due: list[tuple[float, int]] = [(start, number) for number, start in enumerate(starts)]
     heapify(due)
@@ -144,7 +144,7 @@ def _let_go(lines: list[Line], starts: list[int], there: _There) -> None:
 
 
 class _There:
-    """The gate as time passes: it climbs while anybody sends, and sinks as it rose."""
+    """The gate as time passes: its rate climbs while a run sends, and falls as fast as it rose."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
@@ -169,7 +169,7 @@ class _There:
 
 
 class _Place:
-    """One run's at the gate: what its line asks."""
+    """One run's place at the gate: its line asks it for the pace."""
 
     def __init__(self, there: _There, number: int, start: int, rate: float, each: int) -> None:
         self._there, self._number, self._start = there, number, start

@@ -1,7 +1,8 @@
-"""Sizes: how many devices a planned run will have, and in which time zones, without making a page
-wait: counted within a few tenths of a second, and kept for some minutes.
+"""Sizes: how many devices a planned run will have, and in which time zones. Pages do not wait for
+it: counting takes at most a few tenths of a second, and results are kept for some minutes.
 
-Of a series it is what its last run sent; else to how many it would be sent now, as its review says.
+A series has the size that its last run sent. Otherwise it is the number that would be sent to now,
+as in the review.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ from campaigns.runs.run import Run
 from notifications.postgres.budget import TooSlow, clock, until
 from notifications.values import seen
 
-COUNTING_SECONDS = 2.0  # of one page, for all whose size nobody knows yet
+COUNTING_SECONDS = 2.0  # per page, for all sizes that are not known yet
 KEPT = 600  # seconds
 
 
 @dataclass(frozen=True)
 class Size:
-    kinds: dict[Alike, int]  # devices; where the zone decides nothing, all without one
+    kinds: dict[Alike, int]  # devices; if time zones make no difference, all without one
     gets_it: int
-    exact: bool  # False: of a part of the people, or of an earlier run
+    exact: bool  # False: from a part of the people, or from an earlier run
 
 
 Counted = tuple[dict[Alike, int], bool]  # and whether it is exact
 
 
 class Sizes:
-    """For one page: what it asks is asked once."""
+    """The sizes for one page: each is looked up only once."""
 
     def __init__(self, campaign_ids: Collection[int]) -> None:
         self._last = last_sizes(campaign_ids)
@@ -53,8 +54,8 @@ class Sizes:
     def of(
         self, sent: Any, rules: dict[str, Any], at: datetime, *, rest: int | None = None
     ) -> Size | None:
-        """`sent`: a campaign, or a run, that starts at this time; `rest`: so many of its people
-        still wait. None: nobody could count them in time."""
+        """Return the size of a campaign or run, `sent`, that starts at this time. `rest`: how many
+        of its people still wait. None if nobody could count them in time."""
         campaign_id = sent.campaign.pk if isinstance(sent, Run) else sent.pk
         known = rest if rest is not None else self._last.get(campaign_id)
         if known is not None and not (sent.quiet_hours or sent.local_time):
@@ -70,8 +71,8 @@ class Sizes:
         return Size(who, min(known, everybody), exact=rest is not None)
 
     def _sent_to(self, campaign: Campaign, rules: dict[str, Any], at: datetime, all: Size) -> Size:
-        """Without those who are skipped for any reason but the clock, by which a plan goes anyway.
-        All of them, where nobody could count those in time."""
+        """Subtract devices that are skipped for any reason but the clock: a plan covers that one.
+        Subtract nothing if they could not be counted in time."""
         key = f"quota-skips-{campaign.pk}-{_mark(campaign, rules, at)}"
         if key not in self._known_skips:
             self._known_skips[key] = self._skips(key, campaign, rules, at, all)
@@ -126,10 +127,10 @@ class Sizes:
 
 
 def _mark(campaign: Campaign, rules: dict[str, Any], at: datetime) -> str:
-    """Of whatever decides who is skipped, but for what people do."""
+    """Return a cache mark of everything that decides who is skipped, except what people do."""
     texts = [[one.number, one.weight, one.template.updated_at] for one in wordings(campaign)]
     caps, by_chance = campaign.caps, split_of(campaign)
-    # By the hour: what people got leaves the caps' periods bit by bit.
+    # By the hour: what people got drops out of the caps' periods bit by bit.
     hour = at.replace(minute=0, second=0, microsecond=0) if caps and caps.holds else None
     chance = [by_chance.control, by_chance.holdout]
     decides = [rules, texts, campaign.asks, campaign.once_each, chance, repr(caps), hour]
@@ -143,7 +144,7 @@ def by_best_hours(sent: Any) -> bool:
 
 
 def last_sizes(campaign_ids: Iterable[int]) -> dict[int, int]:
-    """How many each campaign's last run was sent to."""
+    """Return how many devices each campaign's last run was sent to."""
     ended = Run.objects.filter(
         campaign__in=[*campaign_ids], state=Run.State.FINISHED, planned__gt=0
     )

@@ -1,4 +1,4 @@
-"""The rest of a run that is under way: who sleeps until when, as its rows say, and who is free."""
+"""The unsent rest of a run under way: how many people sleep until when, and how many do not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ WHERE t.run_id = %s AND r.run_id = %s AND t.reason = ANY(%s) GROUP BY 1, 2
 
 
 def rest_of(run: Run, kinds: Mapping[Alike, int], waiting: int) -> dict[Alike, int]:
-    """So many wait: those at whom no worker has looked yet live where all do."""
+    """Return the kinds of the people who wait. People that no worker has looked at yet are assumed
+    to be spread over the time zones as everybody is."""
     found = _asleep(run)
     free = max(0, waiting - sum(found.values()))
     return shared_out(kinds, min(free, sum(kinds.values()))) | found

@@ -1,6 +1,7 @@
-"""Cron: what repeats at times that five fields describe, as in crontab(5), by the clocks of a zone.
+"""Cron: occurrences that five fields describe, as in crontab(5), on the clocks of a time zone.
 
-cronsim reads the fields and walks the wall clock. What it calls only “Bad hour” is explained here.
+cronsim reads the fields and walks the wall clock. This module explains what cronsim only calls
+“Bad hour”.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Field:
     last: int
 
     def values(self, part: str) -> set[int]:
-        """What a part of this field stands for; nothing, if it cannot be read."""
+        """Return the numbers that a part of this field stands for; empty if it cannot be read."""
         alone = " ".join(part if field is self else "*" for field in FIELDS)
         try:
             found: set[int] = getattr(CronSim(alone, END), self.name)
@@ -51,7 +52,7 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Cron:
-    """From `first` on, at the times of an expression on the wall clock of `zone`, to `until`."""
+    """A rhythm: the times of an expression on the wall clock of `zone`, from `first` to `until`."""
 
     first: datetime
     zone: str
@@ -63,8 +64,8 @@ class Cron:
         return next(self.after(moment), None)
 
     def after(self, moment: datetime) -> Iterator[datetime]:
-        """Every occurrence later than `moment`. Where an hour is skipped, what falls into it is due
-        when the clocks are set; less than an hour after that nothing follows."""
+        """Yield every occurrence later than `moment`. One in an hour that the clocks skip is due
+        when they change; nothing follows less than an hour after it."""
         start = max(moment, self.first)
         if start >= END:
             return
@@ -82,7 +83,7 @@ class Cron:
                 yield instant
 
     def meant(self, shown: datetime) -> datetime:
-        """Its time on that day, whatever the clocks there show then: they may be set."""
+        """Return its time on that day, even if a clock change makes the clocks show another."""
         before = next(CronSim(self.expression, shown + A_SECOND, reverse=True), shown)
         return before if before.date() == shown.date() else shown
 
@@ -95,13 +96,13 @@ def parse(
     *,
     days_off: frozenset[date] = frozenset(),
 ) -> Cron:
-    """Raises ValueError; its words name the field."""
+    """Parse a cron expression. Raises ValueError; its message names the field."""
     check(text)
     return Cron(first, zone, text, until, days_off)
 
 
 def check(text: str) -> CronSim:
-    """Raises ValueError; its words name the field."""
+    """Check a cron expression. Raises ValueError; its message names the field."""
     written = text.lower().split() if len(text) <= LONGEST else []
     if len(written) != len(FIELDS):
         raise ValueError(
@@ -122,7 +123,7 @@ def check(text: str) -> CronSim:
 
 
 def _check_part(field: Field, part: str) -> None:
-    """“*”, “5”, “mon-fri”, “*/2” or “8-20/2”."""
+    """Check one part: “*”, “5”, “mon-fri”, “*/2” or “8-20/2”. Raises ValueError."""
     span, slash, step = part.partition("/")
     if span != "*":
         begin, dash, end = span.partition("-")

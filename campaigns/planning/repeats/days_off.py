@@ -1,4 +1,4 @@
-"""Days off: the dates on which what repeats is left out, and their names, as people write them."""
+"""Days off: the dates on which a series is left out, and their names, as people write them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 366
 LONGEST_NAME = 60
 LONGEST = (12 + LONGEST_NAME) * MOST
 DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-LIKE_A_DATE = re.compile(r"\d+[-./]\d|\d{5}")  # a slip of the pen is no name
+LIKE_A_DATE = re.compile(r"\d+[-./]\d|\d{5}")  # a mistyped date is not a name
 MARKS = " ,;"
 BETWEEN = re.compile(r"[\s,;]+")
 
@@ -23,8 +23,10 @@ def parse(text: str) -> frozenset[date]:
 
 
 def named(text: str) -> dict[date, str]:
-    """Each with its name, or with none: a date a line, or with blanks or commas between, and
-    behind the last one of a line what that day is called. Raises ValueError; its words say which.
+    """Parse the dates with their names; a date may have none.
+
+    A line has one date, or several with blanks or commas between. The name of the last one may
+    follow it. Raises ValueError; its message says what is wrong.
     """
     if len(text) > LONGEST:
         raise _too_many()
@@ -49,7 +51,7 @@ def _of_line(line: str) -> dict[date, str]:
 
 
 def beside(some: Mapping[date, str], others: Mapping[date, str]) -> dict[date, str]:
-    """All of both. A day of both is called what the first say, if they say anything."""
+    """Merge both. For a day in both, the name in `some` counts, if it has one."""
     return {day: some.get(day) or others.get(day, "") for day in sorted({*some, *others})}
 
 
@@ -67,24 +69,24 @@ def written(days: Iterable[date]) -> str:
 
 
 def in_lines(days: Mapping[date, str]) -> str:
-    """With their names, as a person types them."""
+    """Return the dates with their names, as a person types them."""
     return "\n".join(f"{day} {name}".rstrip() for day, name in sorted(days.items()))
 
 
 def kept(days: Mapping[date, str]) -> dict[str, str]:
-    """The names, as the database keeps them."""
+    """Return the names, as the database keeps them."""
     return {day.isoformat(): name for day, name in sorted(days.items()) if name}
 
 
 def days_off_of(campaign: Any) -> dict[date, str]:
-    """As they stand in its columns: what a form has put there, or what was kept."""
+    """Return the days off in the campaign's columns: what a form put there, or what was saved."""
     names = {date.fromisoformat(day): name for day, name in campaign.holiday_names.items()}
     days = named(campaign.days_off)
     return {day: name or names.get(day, "") for day, name in days.items()}
 
 
 def is_name(text: str) -> bool:
-    """Whether it is read as it was written."""
+    """Whether this is a valid name, which parsing would not change."""
     return text == tidy(text) and len(text) <= LONGEST_NAME and not LIKE_A_DATE.match(text)
 
 

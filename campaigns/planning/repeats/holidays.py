@@ -1,8 +1,9 @@
 """Holidays: the whole days that a calendar file (.ics) lists, as days off.
 
 RFC 5545, as far as calendars of holidays use it: whole days, several days, every year on its date.
-icalendar reads lines and values, not the whole file: it would keep a time zone that stands in it as
-long as the process lives, and search its rule from 1970 on, second by second if it says so.
+icalendar reads single lines and values, not the whole file. From a whole file, it would keep each
+time zone for as long as the process lives. It would also search the zone's rule from 1970 on,
+second by second if the rule says so.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ MOST_EVENTS = 2_000
 LONGEST_RULE = 200
 EARLIEST_YEAR = 1900  # each year of each event is looked at
 A_YEAR = 366  # days: no holiday lasts longer
-YEARS_AHEAD = 5  # what is further away is typed by nobody, and may be given anew
+YEARS_AHEAD = 5  # nobody types dates further away, and a file can be given again
 
 USED = "BEGIN|END|SUMMARY|STATUS|DTSTART|DTEND|DURATION|RRULE|RDATE|EXDATE|RECURRENCE-ID"
 IS_USED = re.compile(f"({USED})[;:]", re.IGNORECASE)
-# What else a rule may say: the event's own date once more, or nothing to a year.
+# The parts that a rule may have. Some only repeat the event's own date, or mean nothing for a year.
 OF_A_RULE = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYMONTHDAY"}
 
 
 @dataclass
 class Event:
-    """Its values by their names, as they are written."""
+    """One event of the file: its values by name, as they are written."""
 
     said: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
@@ -62,7 +63,7 @@ class Taken:
 
 
 class OddRepeat(ValueError):
-    """An entry repeats in a way that is not read."""
+    """An entry repeats in a way that is not supported."""
 
     def __init__(self, event: Event) -> None:
         self.name = event.name
@@ -74,7 +75,7 @@ class OddRepeat(ValueError):
 
 
 def parse_calendar(text: str, today: date) -> dict[date, str]:
-    """Whole files only: also raises ValueError for an entry whose repeats cannot be read."""
+    """Parse a file completely: raises ValueError also for an entry whose repeats cannot be read."""
     found = take(text, today)
     if found.left_out:
         raise ValueError(str(OddRepeat(Event({"SUMMARY": [found.left_out[0]]}))))
@@ -82,7 +83,7 @@ def parse_calendar(text: str, today: date) -> dict[date, str]:
 
 
 def take(text: str, today: date) -> Taken:
-    """The days from today on, five years ahead. Raises ValueError; its words say what is wrong."""
+    """Parse the days from today to five years ahead. Raises ValueError; its message says why."""
     if len(text) > LONGEST:
         raise ValueError(_("This file is too large: at most 1 MB."))
     whole = text.strip("\ufeff \t\r\n")
@@ -114,7 +115,7 @@ def _years_after(today: date) -> date:
 
 
 def _events(lines: Iterable[Contentline]) -> Iterator[Event]:
-    """With what each says itself: not what the alarms inside it say."""
+    """Yield the events with their own values, without those of the alarms inside them."""
     inside: list[str] = []
     event, number = Event(), 0
     for name, value in _values(lines):
@@ -131,7 +132,7 @@ def _events(lines: Iterable[Contentline]) -> Iterator[Event]:
 
 
 def _values(lines: Iterable[Contentline]) -> Iterator[tuple[str, str]]:
-    """Of the lines that matter here, and can be read."""
+    """Yield name and value of each line that matters here and can be read."""
     for line in filter(IS_USED.match, lines):
         with suppress(ValueError):
             name, _parameters, value = line.parts()
@@ -162,8 +163,8 @@ def _days(event: Event, first: date, last: date) -> Iterator[date]:
 
 
 def _is_from_midnight_to_midnight(event: Event) -> bool:
-    """Outlook writes whole days so, by the clock of a zone that it names. Midnight in UTC is not
-    midnight in that zone."""
+    """Whether the event lasts from midnight to midnight. Outlook writes whole days like this, in a
+    zone that it names. Midnight in UTC is not midnight in that zone."""
     begins, ends = _read(event.one("DTSTART")), _read(event.one("DTEND"))
     if not event.one("DTEND"):
         lasts = _read(event.one("DURATION"))
@@ -177,7 +178,7 @@ def _is_midnight(moment: Any) -> bool:
 
 
 def _read(value: str) -> Any:
-    """A date, a time, a duration, …; None: nothing of the kind."""
+    """Parse a date, a time, a duration, …; None if it is nothing of the kind."""
     with suppress(ValueError):
         return vDDDTypes.from_ical(value)
 
@@ -191,7 +192,7 @@ def _date(event: Event, value: str) -> date:
 
 
 def _length(event: Event, begins: date) -> int:
-    """In days; the day on which it ends is not one of them."""
+    """Return the length in days, without the day on which the event ends."""
     if end := event.one("DTEND"):
         days = (_date(event, end) - begins).days
         if days < 0:
@@ -207,7 +208,7 @@ def _length(event: Event, begins: date) -> int:
 
 
 def _starts(event: Event, begins: date, first: date, last: date) -> Iterator[date]:
-    """Each on which it begins; some of those before `first` are left out."""
+    """Yield each date on which the event begins; some of those before `first` are left out."""
     if event.said["RDATE"] or event.said["RECURRENCE-ID"] or len(event.said["RRULE"]) > 1:
         raise OddRepeat(event)
     if not event.said["RRULE"]:
@@ -228,7 +229,7 @@ def _starts(event: Event, begins: date, first: date, last: date) -> Iterator[dat
 
 
 def _rule(event: Event, begins: date) -> tuple[int, int | None, date]:
-    """Every so many years, so many times (None: any number), until that day."""
+    """Return the interval in years, the number of times (None: any number), and the last day."""
     text = event.one("RRULE").strip(";")
     try:
         rule = vRecur.from_ical(text) if len(text) <= LONGEST_RULE else {}

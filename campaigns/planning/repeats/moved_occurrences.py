@@ -1,7 +1,7 @@
-"""Moved: occurrences of a series that go at another time than its rhythm says, each for itself.
+"""Moved occurrences: single occurrences of a series with another time than its rhythm gives.
 
-Of one that has become a run already, the run is moved. A later one is only a time, and stands in
-the campaign until its run is made. None passes another: the order of a series stays as it is.
+If an occurrence already has a run, the run is moved. A later occurrence is only a time; the
+campaign holds it until its run is made. None passes another: the order of a series stays.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from django.utils.translation import gettext as _
 from campaigns.runs import series
 from notifications.values.moments import short
 
-MOST = 100  # moved ones that are still to come
-LOOKED_AT = 2_000  # occurrences to find one among
+MOST = 100  # moved occurrences that are still to come
+LOOKED_AT = 2_000  # occurrences searched for one
 INSTANT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """One of a series, and when it is due: mostly at its own instant. By each reader's clock its
-    run begins before that, in the first zone of all."""
+    """One occurrence of a series, and when it is due: mostly at its own instant. With local time,
+    its run begins earlier, in the first time zone on earth."""
 
     instant: datetime
     due: datetime
@@ -33,7 +33,7 @@ class Occurrence:
 
     @property
     def moved_from(self) -> datetime | None:
-        """None: it stands where its series has it."""
+        """Its own instant if it was moved; otherwise None."""
         return self.instant if self.due != self.instant else None
 
 
@@ -48,9 +48,9 @@ def occurrence(campaign: Any, instant: datetime) -> Occurrence:
 
 
 def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
-    """Those that are due later than it, in their order: of a series, those behind its last run's.
+    """Yield the occurrences due later than `moment`, in order: after a last run, only later ones.
 
-    What was moved before it had a run keeps that time here; the run goes where it was moved since.
+    An occurrence moved before it had a run keeps that time here; its run may be moved again since.
     """
     own = series.instant_of(last) if last is not None else moment
     if not campaign.moved:
@@ -70,7 +70,7 @@ def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
 def found(
     coming: Iterator[Occurrence], at: datetime, zone: str
 ) -> tuple[Occurrence, Occurrence | None]:
-    """The one of these that is due then, and the one after it. Raises ValueError."""
+    """Return the occurrence that is due then, and the one after it. Raises ValueError."""
     for number, one in enumerate(islice(coming, LOOKED_AT), start=1):
         if at in (one.due, one.instant):
             return one, next(coming, None)
@@ -91,7 +91,8 @@ def problem(
     following: Occurrence | None,
     now: datetime,
 ) -> str:
-    """Why it cannot go there, or nothing. `before`: when the one before it is over and done."""
+    """Return why the occurrence cannot be moved to `to`, or an empty string. `before`: when the one
+    before it is over."""
     zone = campaign.timezone
     if to <= now:
         return _("This time has passed. Choose a later one.")
@@ -110,7 +111,7 @@ def problem(
 
 
 def kept(campaign: Any, one: Occurrence, to: datetime, now: datetime) -> dict[str, str]:
-    """With this one moved; without those whose time has passed. Raises ValueError."""
+    """Return the moved times to save: with this one, without past ones. Raises ValueError."""
     coming = {name: at for name, at in campaign.moved.items() if datetime.fromisoformat(at) > now}
     coming.pop(series.name_of(one.instant), None)
     if to != one.instant:

@@ -1,6 +1,6 @@
-"""Public holidays: of a country, or of a part of it, as days off.
+"""Public holidays of a country, or of a part of it, as days off.
 
-What is known of each country stands in the library `holidays`.
+The library `holidays` knows them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def _countries() -> frozenset[str]:
 
 
 def countries() -> list[tuple[str, str]]:
-    """Code (ISO 3166) and name of each, in the reader's language, by name."""
+    """Return code (ISO 3166) and name of each country, in the reader's language, by name."""
     names = Locale.parse(to_locale(get_language() or "en")).territories
     return sorted(((code, names.get(code, code)) for code in _countries()), key=_by_name)
 
 
 def parts(country: str) -> list[tuple[str, str]]:
-    """Code and name of each part of a country that has holidays of its own, by name."""
+    """Return code and name of each part of a country that has its own holidays, by name."""
     from holidays import country_holidays  # 7 MB, and few processes ever ask
 
     if country not in _countries():
@@ -45,23 +45,23 @@ def parts(country: str) -> list[tuple[str, str]]:
 
 
 def _by_name(one: tuple[str, str]) -> str:
-    """Å beside A."""
+    """Sort by name without accents: Å stands beside A."""
     return "".join(letter for letter in normalize("NFKD", one[1]) if not combining(letter))
 
 
 def country_of(zone: str) -> str:
-    """Where the clocks of this zone are; empty: no country, or one of which nothing is known."""
+    """Return the country of this time zone; empty if it has none, or none with known holidays."""
     country = get_global("zone_territories").get(zone, "")
     return country if country in _countries() else ""
 
 
 def years(today: date) -> list[int]:
-    """Up to the end of which of these can be asked for."""
+    """Return the years up to whose end people can ask for holidays."""
     return [today.year + ahead for ahead in range(YEARS_AHEAD + 1)]
 
 
 def problems(country: str, part: str, until: int, today: date) -> dict[str, str]:
-    """Why they cannot be read, by what was chosen wrong."""
+    """Return why holidays cannot be found for these choices, by the wrong choice."""
     if country not in _countries():
         text = _("“%(country)s” is no country with known holidays. Use its code, such as KR.")
         return {"country": text % {"country": country[:40]}}
@@ -78,8 +78,8 @@ def problems(country: str, part: str, until: int, today: date) -> dict[str, str]
 def find_holidays(
     country: str, part: str, until: int, today: date, language: str
 ) -> dict[date, str]:
-    """With their names, from today to the end of a year; of choices without problems. The names are
-    English where they are not known in this language."""
+    """Return the holidays with their names, from today to the end of year `until`. The choices must
+    have no problems. Names that are not known in this language are English."""
     from holidays import country_holidays  # 7 MB, and few processes ever ask
 
     known = country_holidays(country).supported_languages

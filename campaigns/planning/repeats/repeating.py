@@ -1,5 +1,5 @@
 """Repeating: the rhythm that a campaign's settings describe, what is wrong with them, and how often
-that is in words.
+it repeats, in words.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def rhythm_of(campaign: Any) -> Rhythm | Cron:
 
 
 def problems(campaign: Any) -> dict[str, str]:
-    """By field. What is in order is put into one form: to the minute, its days in their order."""
+    """Return the problems by field. Valid settings are normalized: times to the minute, days in
+    order."""
     if campaign.at is None:
         return {"at": _("Choose the first time.")}
     campaign.at = campaign.at.replace(second=0, microsecond=0)
@@ -65,7 +66,7 @@ def problems(campaign: Any) -> dict[str, str]:
 
 
 def none_left(campaign: Any, now: datetime) -> dict[str, str]:
-    """Why none of its times is to come, by the field that leaves it none."""
+    """Return why no occurrence is left, by the field that causes it."""
     if campaign.until is not None and campaign.until <= now:
         return {"until": _("Its end has passed. Choose a later one, or none.")}
     with_days_off = rhythm_of(campaign)
@@ -97,13 +98,13 @@ def _weekdays_problems(repeat: str, days: str) -> dict[str, str]:
 
 
 def within_a_day(campaign: Any) -> bool:
-    """Whether it goes out more than once a day."""
+    """Whether it is sent more than once a day."""
     if campaign.schedule_kind != "recurring" or campaign.repeat != BY_CRON:
         return False
     try:
         return len(cron.check(campaign.cron).hours) > 1
     except ValueError:
-        return False  # said of the expression itself
+        return False  # the check of the expression says that
 
 
 def days_problems(repeat: str, every: int, on_days: str) -> dict[str, str]:
@@ -116,7 +117,7 @@ def days_problems(repeat: str, every: int, on_days: str) -> dict[str, str]:
 
 
 def how_often(campaign: Any) -> str:
-    """“Every 2 weeks, by each reader's clock”; empty where it does not repeat."""
+    """Return “Every 2 weeks, by each reader's clock”; empty if it does not repeat."""
     said = _days(campaign)
     if not (said and campaign.local_time):
         return said
@@ -126,7 +127,7 @@ def how_often(campaign: Any) -> str:
 
 
 def with_days_off(said: str, campaign: Any) -> str:
-    """And how many of its times fall on days off."""
+    """Add how many of its times fall on days off."""
     off = days_off.parse(campaign.days_off) if said else frozenset()
     if not off:
         return said

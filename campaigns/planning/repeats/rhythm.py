@@ -1,4 +1,4 @@
-"""Rhythm: at which instants is a day, week or month's time on the clocks of a zone?"""
+"""Rhythm: the instants of a daily, weekly or monthly time on the clocks of a time zone."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
 WORKDAYS, LAST_DAY = "workdays", "last_day"  # which of its days; empty: each
 SATURDAY = 5
 MINUTE = timedelta(minutes=1)
-END = datetime(2100, 12, 31, 23, 59, tzinfo=UTC)  # of every rhythm: dates themselves end
-MOST_LEFT_OUT = 1_000  # days in a row: such a rhythm has no day at all
+END = datetime(2100, 12, 31, 23, 59, tzinfo=UTC)  # the end of every rhythm: dates themselves end
+MOST_LEFT_OUT = 1_000  # days in a row: a rhythm with more has no day at all
 
 
 @dataclass(frozen=True)
 class Rhythm:
-    """From `first` on, at the same time on the wall clock of `zone`, to `until`."""
+    """A rhythm at the same time on the wall clock of `zone`, from `first` to `until`."""
 
     first: datetime
     repeat: str
@@ -35,7 +35,7 @@ class Rhythm:
         return next(self.after(moment), None)
 
     def after(self, moment: datetime) -> Iterator[datetime]:
-        """Every occurrence later than `moment`: at most one for each day of the calendar."""
+        """Yield every occurrence later than `moment`: at most one per calendar day."""
         if max(moment, self.first) >= END:
             return
         until, left_out = min(self.until or END, END), 0
@@ -52,12 +52,12 @@ class Rhythm:
                 yield instant
 
     def meant(self, shown: datetime) -> datetime:
-        """Its time on that day, whatever the clocks there show then: they may be set."""
+        """Return its time on that day, even if a clock change makes the clocks show another."""
         return datetime.combine(shown.date(), self._wall.time())
 
     def _is_on(self, day: date) -> bool:
         weekend = self.on_days == WORKDAYS and day.weekday() >= SATURDAY
-        too_early = day < self._wall.date()  # of the first week
+        too_early = day < self._wall.date()  # a day of the first week before the start
         return day not in self.days_off and not (weekend or too_early)
 
     @property
@@ -65,7 +65,7 @@ class Rhythm:
         return self.first.astimezone(ZoneInfo(self.zone))
 
     def _just_before(self, moment: datetime) -> int:
-        """The number of one that is surely not later."""
+        """Return the number of an occurrence that is surely not later."""
         today, start = moment.astimezone(ZoneInfo(self.zone)).date(), self._start
         months = 12 * (today.year - start.year) + today.month - start.month
         days = (today - start).days
@@ -75,7 +75,7 @@ class Rhythm:
 
     @property
     def _start(self) -> date:
-        """What it is counted from; of weeks, their Monday."""
+        """The date from which occurrences are counted; for weeks, their Monday."""
         first = self._wall.date()
         return first - timedelta(days=first.weekday()) if self.repeat == WEEKLY else first
 
@@ -89,7 +89,7 @@ class Rhythm:
         return first_showing(datetime.combine(day, self._wall.time()), self.zone)
 
     def _day(self, number: int) -> date:
-        """Of the 31st: the last day of a shorter month."""
+        """Return the date of this occurrence. For the 31st, a shorter month has its last day."""
         start = self._start
         if self.repeat == DAILY:
             return start + timedelta(days=number * self.every)
@@ -103,13 +103,13 @@ class Rhythm:
 
 
 def first_showing(wall: datetime, zone: str) -> datetime:
-    """When clocks there show it for the first time; if they skip it, the moment they are set."""
+    """Return when clocks there first show `wall`; if they skip it, the moment they change."""
     place = ZoneInfo(zone)
     first, second = (wall.replace(tzinfo=place, fold=fold).astimezone(UTC) for fold in (0, 1))
     if first <= second:
         return first
 
-    # Skipped: by the old offset it lies behind the change, by the new one before it.
+    # Skipped: with the old offset it is after the change, with the new one before it.
     def is_past(minute: int) -> bool:
         return (second + minute * MINUTE).astimezone(place).replace(tzinfo=None) > wall
 

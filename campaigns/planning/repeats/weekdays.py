@@ -1,4 +1,4 @@
-"""Weekdays: on which days of the week, as pages, programs and the database write them."""
+"""Weekdays: days of the week, as pages, programs and the database write them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = len(",".join(NAMES))
 
 
 def parse(text: str) -> tuple[int, ...]:
-    """Monday is 0. Raises ValueError."""
+    """Parse “mon,wed” to numbers; Monday is 0. Raises ValueError."""
     names = [name for name in text.split(",") if name]
     for name in names:
         if name not in NAMES:
@@ -29,5 +29,5 @@ def written(days: Iterable[int]) -> str:
 
 
 def in_words(text: str) -> str:
-    """“Monday, Wednesday”."""
+    """Return “Monday, Wednesday” for “mon,wed”."""
     return ", ".join(str(WEEKDAYS[day]) for day in parse(text))

@@ -13,7 +13,7 @@ from campaigns.runs.variants.group import CONTROL, HOLDOUT
 
 
 def losses(campaign: Campaign, found: Reach) -> list[Loss]:
-    """About how many devices the draw leaves out."""
+    """Return about how many devices the draw leaves out."""
     parts = split_of(campaign).shares()
     named = ((CONTROL, Reason.CONTROL), (HOLDOUT, Reason.HOLDOUT))
     return [

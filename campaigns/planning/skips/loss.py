@@ -1,4 +1,4 @@
-"""Loss: devices that would be skipped, for one reason, named as in the result."""
+"""Loss: devices that would be skipped for one reason, which has the same name in the result."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from notifications.values.zones import known_zones
 
 
 def causes(by: LocalTime | None, texts: Iterable[int]) -> Iterator[Cause]:
-    """Why some of an audience would be skipped, whatever the text."""
+    """Yield why local time would skip some of an audience, whatever the text."""
     if by is None:
         return
     texts, known = [*texts], [*known_zones()]

@@ -1,5 +1,5 @@
-"""How many devices a campaign is sent to: those it selects, less those that are known to be skipped
-before it starts.
+"""Sent to: how many devices a campaign selects, minus those that are known to be skipped before it
+starts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from campaigns.runs.run import Run
 def causes(
     campaign: Campaign, at: datetime, by: LocalTime | None, begun: Run | None = None
 ) -> list[Cause]:
-    """Why some would be skipped: for what a text needs, or whatever the text."""
+    """Return the causes of skips: those that depend on the text, and those that do not."""
     wordings = launching.wordings(campaign)
     texts = [one.number for one in wordings]
     with_any = (
@@ -57,5 +57,5 @@ def skips(
 
 
 def devices(found: Reach, lost: Skipped) -> int | None:
-    """None if the skipped devices could not be counted."""
+    """Return how many devices are sent to; None if the skipped ones could not be counted."""
     return None if lost.devices is None else max(0, found.devices - lost.devices)

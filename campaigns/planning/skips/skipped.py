@@ -1,4 +1,4 @@
-"""How many devices would be skipped, and how many sent to.
+"""Skipped: how many devices would be skipped, and how many sent to.
 
 One statement counts both: a device skipped for two reasons counts once.
 """
@@ -37,20 +37,20 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Cause:
-    """Why some of the audience would be skipped. One more reason is one more of these."""
+    """Why some of the audience would be skipped. A new reason needs only a new Cause."""
 
     reason: Reason
-    holds: Sql  # of `c`, `d` and `out`, why they are out; true or false, never NULL
+    holds: Sql  # on `c`, `d` and `out` (why they are out); true or false, never NULL
     short: str  # “no city”
     words: Callable[[int], str]  # a sentence about so many devices
-    applies: Callable[[Alike], Set[int]]  # to which texts, in this language on this platform
+    applies: Callable[[Alike], Set[int]]  # texts that skip them, by language and platform
     variable: str = ""
-    sure: bool = True  # False: it depends on more of the person than the condition asks
+    sure: bool = True  # False: it depends on more than the condition checks
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """Each loss, and together how many devices that is; None: nobody could count them."""
+    """All losses, and how many devices they are together; None: nobody could count them."""
 
     losses: list[Loss] = field(default_factory=list)
     devices: int | None = 0
@@ -63,7 +63,7 @@ class Skipped:
 
     @property
     def why(self) -> str:
-        """“no city”; of several reasons, each with its number."""
+        """The reason, such as “no city”; several reasons each with their number."""
         if len(self.losses) == 1:
             return self.losses[0].short
         return ", ".join(f"{counted(one.devices, one.exact)} {one.short}" for one in self.losses)
@@ -84,8 +84,8 @@ def foretold(
 
 
 def also(skipped: Skipped, others: list[Loss], found: Reach) -> Skipped:
-    """Those as well who get nothing on purpose. They are drawn by chance: who would be skipped for
-    another reason is among them as often as anybody."""
+    """Add the people who get nothing on purpose. They are drawn by chance, so people who would be
+    skipped for another reason are among them as often as others."""
     if not others:
         return skipped
     if skipped.devices is None:
@@ -97,8 +97,8 @@ def also(skipped: Skipped, others: list[Loss], found: Reach) -> Skipped:
 
 
 def out(project_id: int, rules: dict[str, Any], found: Reach, asks: Mapping[str, Any]) -> Skipped:
-    """Only who has unsubscribed or is suppressed: while somebody chooses whom it is for, nobody
-    waits."""
+    """Count only people who unsubscribed or are suppressed. This is quick: a person who chooses an
+    audience does not wait."""
     quick = partial(reach.judged, found=found, asks=asks, seconds=estimating.SAMPLE_SECONDS)
     everybody = {MAIN: 1.0}
     return _because(list(_out(everybody)), found, partial(quick, project_id, rules), everybody)
@@ -110,8 +110,11 @@ def _because(
     ask: Callable[..., reach.Judged],
     shares: Mapping[int, float],
 ) -> Skipped:
-    """`shares`: of everybody, who gets which text. Who that is is drawn when the run starts: of a
-    value that only some texts need, so many lack it as their share is."""
+    """Count the devices skipped for these causes. `shares`: the share of people who get each text.
+
+    Who gets which text is drawn when the run starts. So the count for a value that only some texts
+    need is multiplied by their share.
+    """
     try:
         judged = ask(conditions=[one.holds for one in causes])
     except reach.Uncountable:
@@ -128,11 +131,11 @@ def _because(
     return Skipped(sorted(losses, key=lambda one: -(one.devices or 0)), devices, exact)
 
 
-Lost = list[tuple[Alike, Set[int]]]  # whom, and with which texts
+Lost = list[tuple[Alike, Set[int]]]  # groups of devices, and the texts that skip them
 
 
 def _lost(groups: list[Alike], numbers: Iterable[int], causes: list[Cause]) -> Lost:
-    """By any of these causes."""
+    """Return the groups that any of these causes skips, with the texts."""
     each = [
         (one, set().union(*(causes[n].applies(one) for n in numbers if one.holds[n])))
         for one in groups
@@ -172,7 +175,8 @@ def causes_of(texts: list[Wording]) -> list[Cause]:
 
 
 def receives(campaign: Campaign) -> Sql:
-    """Whoever is not out, and lacks nothing that the text needs in any language."""
+    """Return SQL for people who are not out, and have all values that the text needs in any
+    language."""
     is_in = wants(campaign.asks)
     lacking = [lacks(path) for path in preview.needed(campaign.template.frozen())]
     params = [param for lack in lacking for param in lack.params]
@@ -181,13 +185,15 @@ def receives(campaign: Campaign) -> Sql:
 
 
 def wants(asks: dict[str, Any]) -> Sql:
-    """Whoever is not out, though a value may be missing: whom a page shows as a reader."""
+    """Return SQL for people who are not out, though a value may be missing. Pages show such people
+    as readers."""
     out = f"(SELECT {standing.out('%s', '%s')} FROM (SELECT 1) one {standing.JOIN})"
     return Sql(f"({out} = '')", [asks["marketing"], asks["category"]])
 
 
 def _out(texts: Iterable[int]) -> Iterator[Cause]:
-    """Who is out lacks nothing: they are skipped for that, whatever they have, and of any text."""
+    """Yield a cause for each way to be out. People who are out count only there: whatever values
+    they have, and with any text."""
     everything = {*texts}
     for reason in standing.REASONS:
         yield Cause(
@@ -200,8 +206,8 @@ def _out(texts: Iterable[int]) -> Iterator[Cause]:
 
 
 def of_caps(campaign: Campaign, at: datetime, texts: Iterable[int]) -> Iterator[Cause]:
-    """Who has had enough by then, with the places that are kept for others. What else is sent until
-    then, nobody knows."""
+    """Yield the cause for people who reach the frequency caps by then, with the places that are
+    kept for other runs. Nobody knows what else is sent until then."""
     caps = campaign.caps
     if caps is None or not caps.holds:
         return
@@ -210,7 +216,7 @@ def of_caps(campaign: Campaign, at: datetime, texts: Iterable[int]) -> Iterator[
     short = _("had enough messages")
     words = partial(_with_places, coming) if coming else _had_enough
     cause = with_any_text(Reason.CAPPED, enough, short, words, texts)
-    # Whoever waits for their own time, or for the morning, is judged when that comes.
+    # People who wait for their own time, or for the morning, are judged when that comes.
     waits = campaign.local_time or campaign.quiet_hours is not None
     yield replace(cause, sure=not waits)
 
@@ -221,14 +227,14 @@ def _coming(run: Run) -> Coming:
 
 
 def of_had(campaign: Campaign, begun: Run | None, texts: Iterable[int]) -> Iterator[Cause]:
-    """Who had it, by what is known now; not of the run that has just begun. A run leaves them out
-    when it chooses its people."""
+    """Yield the cause for people who got the campaign before, as far as is known now. The run that
+    has just begun does not count. A run leaves these people out when it chooses its people."""
     if holds := who_had_it(campaign, begun):
         yield with_any_text(Reason.HAD_IT, holds, _("had it already"), _had_it, texts)
 
 
 def who_had_it(campaign: Campaign, begun: Run | None = None) -> Sql | None:
-    """Of `c`; None: the campaign asks nobody for it."""
+    """Return SQL on `c` for people who got the campaign before; None if it may be sent again."""
     if not (campaign.once_each and campaign.pk):
         return None
     got = prior_recipients.received(campaign.pk, except_run=begun.pk if begun else 0)
@@ -248,7 +254,7 @@ def _had_it(devices: int) -> str:
 def with_any_text(
     reason: Reason, holds: Sql, short: str, words: Callable[[int], str], texts: Iterable[int]
 ) -> Cause:
-    """Of people who are not out anyway."""
+    """Return a cause that holds with any text, for people who are not out anyway."""
     everything = {*texts}
     only_then = Sql(f"(out = '' AND {holds.sql})", holds.params)
     return Cause(reason, only_then, short, words, applies=lambda _group: everything)
@@ -312,7 +318,7 @@ def _missing(
 
 
 def lacks(path: liquid.Path) -> Sql:
-    """Of `c`: whether the value is missing. True or false, never NULL."""
+    """Return SQL on `c`: whether the value is missing. True or false, never NULL."""
     value = _value(path)
     return Sql(f"COALESCE({value.sql}, '') = ''", value.params)
 
@@ -321,7 +327,7 @@ def _value(path: liquid.Path) -> Sql:
     own = preview.OWN.get(str(path[0]))
     if own or len(path) == 1:
         return Sql(own) if own else Sql("c.attributes ->> %s", [path[0]])
-    # What is empty inside a value is written as it stands, and missing only where it is not there.
+    # Inside another value, an empty value is rendered as it is. Only an absent one is missing.
     return Sql("(c.attributes #> %s::text[])::text", [[str(part) for part in path]])
 
 
@@ -335,8 +341,8 @@ def _without(name: str, devices: int) -> str:
 
 
 def outcome(found: Reach, skipped: Skipped, *, all_reasons: bool = True) -> str:
-    """“30,404 devices; 5,000 will be skipped: no city; 25,404 will be sent to.” Where other reasons
-    were not asked for, nobody knows yet to how many."""
+    """Return “30,404 devices; 5,000 will be skipped: no city; 25,404 will be sent to.” The last
+    part needs `all_reasons`: without them, nobody knows yet how many."""
     text = ngettext("%(count)s device", "%(count)s devices", found.devices)
     parts = [text % {"count": counted(found.devices, found.exact)}]
     if skipped.devices is None:

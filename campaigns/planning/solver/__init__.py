@@ -1,1 +1,1 @@
-"""The solver: when each message of a run would leave. Pure: no database and no clock."""
+"""The solver: computes when each message of a run would leave. Pure: no database and no clock."""

@@ -1,7 +1,7 @@
-"""May somebody of this kind be rung at this moment? What a worker asks of each person as their
-message is about to leave, in the same order.
+"""Asking: whether people of a kind may get a message at this moment. A worker makes the same checks
+for each person, in the same order, when their message is about to leave.
 
-The answer holds for a while, so that a million people cost no more than a few questions each hour.
+An answer holds for a while, so a million people cost only a few questions each hour.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ A_DAY, A_WEEK = timedelta(days=1), timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """They may, unless they wait or get nothing; the same until then."""
+    """Whether they may get it, wait, or get nothing. It holds until `holds_until`."""
 
     holds_until: datetime
     waits_until: datetime | None = None
@@ -46,7 +46,7 @@ def ask(rules: Rules, kind: Alike, now: datetime) -> Answer:
 
 
 def never(rules: Rules, kind: Alike) -> str:
-    """Why they get nothing whenever it is: by their zone."""
+    """Return why they get nothing at any time, because of their time zone."""
     local = rules.local_time
     if local is None or kind.wakes_at:
         return ""
@@ -62,8 +62,8 @@ def _hour(rules: Rules, kind: Alike) -> datetime | None:
 
 
 def _waits_until(rules: Rules, kind: Alike, hour: datetime) -> datetime | None:
-    """Their own time, or the end of the quiet hours that it is in. Whoever sleeps already keeps
-    the time that was said to them."""
+    """Return their own time, or the end of the quiet hours around it. People who already sleep keep
+    the time that they were given."""
     if kind.wakes_at:
         return kind.wakes_at
     asleep = rules.quiet.asleep_until(kind.zone, hour) if rules.quiet else None
@@ -73,7 +73,8 @@ def _waits_until(rules: Rules, kind: Alike, hour: datetime) -> datetime | None:
 def _has_enough(
     caps: Caps | None, counted: tuple[datetime, ...], now: datetime
 ) -> tuple[bool, datetime | None]:
-    """By what they got until now, and until when that is so; None: for ever."""
+    """Return whether they reach the caps with what they got so far, and until when that holds;
+    None: for ever."""
     if caps is None or not counted:
         return False, None
     got = [at for at in counted if now - A_WEEK < at <= now]

@@ -1,7 +1,7 @@
-"""How fast: what the gate of a project lets one run have, from a cold start and beside others.
+"""Capacity: the rate that a project's gate gives one run, from a cold start and beside other runs.
 
-It computes as `notifications/pacing/gate.lua` does: the rate climbs while messages are sent and
-falls as it rose. A run gets an equal part of it beside others, or what they leave.
+It computes as `notifications/pacing/gate.lua` does: the rate climbs while messages are sent, and
+falls as fast as it rose. Beside other runs, a run gets an equal part, or what they leave.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 SECOND = 1_000_000  # microseconds: all instants are whole ones, so that a bound is never rounded
-STEP = SECOND // 10  # for so long a rate that climbs counts as even
+STEP = SECOND // 10  # a climbing rate counts as constant for this long
 
 
 @dataclass(frozen=True)
 class Other:
-    """A run that is planned in the same time, and what it asks for."""
+    """Another run that is planned for the same time, and the rate that it asks for."""
 
     begins: datetime
     ends: datetime
@@ -24,11 +24,11 @@ class Other:
 
 @dataclass(frozen=True)
 class Capacity:
-    """Messages a second."""
+    """The rates that limit a run, in messages a second."""
 
-    full: float  # that the project may send, whoever asks
-    most: float | None = None  # the run's own rate, or what its workers can do; None: no less
-    cold: float | None = None  # where it begins; None: at once at the full rate
+    full: float  # what the project may send, for all its runs
+    most: float | None = None  # the run's own rate, or what its workers can do; None: no limit
+    cold: float | None = None  # the rate at the start; None: the full rate at once
     climb: float = 0.0  # gained each second
     others: tuple[Other, ...] = ()
 
@@ -40,7 +40,7 @@ class Capacity:
 
 
 class Pace:
-    """The same as time passes, which it only does forwards."""
+    """A capacity as time passes. Time only moves forward."""
 
     def __init__(self, capacity: Capacity, start: datetime) -> None:
         self._of = capacity
@@ -53,7 +53,8 @@ class Pace:
         self._turns = sorted({at for begins, ends, _ in self._others for at in (begins, ends)})
 
     def gap(self, now: float) -> tuple[float, float]:
-        """Between two messages, and until when that is so. In microseconds, as all here."""
+        """Return the gap between two messages, and until when it holds. In microseconds, as all
+        times here."""
         rate, until = self._share(now), self._next_turn(now)
         gap = SECOND / min(rate, self._of.most or rate)
         if self._level < self._of.full:
@@ -63,7 +64,7 @@ class Pace:
         return gap, until
 
     def rest(self, passed: float) -> None:
-        """Nobody sent for so long."""
+        """Let the rate fall, because nothing was sent for this long."""
         self._level = max(self._cold, self._level - self._of.climb * passed / SECOND)
 
     def _share(self, now: float) -> float:

@@ -1,4 +1,4 @@
-"""What comes of it: of each person an instant, or why they get nothing."""
+"""Plan: the solver's result. Each person has an instant, or a reason why they get nothing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ NEVER = -1
 class Plan:
     start: datetime
     at: array[int]  # in microseconds from the start; NEVER: they get nothing
-    why: array[int]  # then: which of the reasons
+    why: array[int]  # then: the number of the reason
     reasons: list[str]
 
     @cached_property
     def skipped(self) -> dict[str, int]:
-        """How many for which reason."""
+        """How many people get nothing, by reason."""
         counted = Counter(self.why)
         return {reason: counted[n] for n, reason in enumerate(self.reasons) if n and counted[n]}
 
@@ -46,7 +46,7 @@ class Plan:
         return self._instant(max(self.at)) if self.sent else None
 
     def curve(self, step: timedelta) -> list[int]:
-        """How many leave in each step from the start until the last one."""
+        """Return how many messages leave in each step, from the start to the last one."""
         width = round(step.total_seconds() * SECOND)
         counted = Counter(one // width for one in self.at if one != NEVER)
         return [counted[n] for n in range(max(counted, default=-1) + 1)]

@@ -1,4 +1,4 @@
-"""What a run keeps to, and whom it is for: people who are alike share everything that is asked."""
+"""Rules: what a run keeps to, and its people. People who are alike share every answer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Protocol
 
 from campaigns.runs.hours.local_time import LocalTime
 
-GOLDEN = 0.618  # of a row's length: steps of it come to all of its places, far from each other
+GOLDEN = 0.618  # share of a row's length: steps of it reach all places, far from each other
 
 
 class Skip(StrEnum):
-    """Why somebody gets nothing, by the names that their row would have."""
+    """Why a person gets nothing, by the names that their row would have."""
 
     NO_ZONE = "no_zone"
     LOCAL_TIME = "local_time"
@@ -26,7 +26,7 @@ class Skip(StrEnum):
 
 
 class Quiet(Protocol):
-    """Hours in which nobody is rung, by the clock where they are."""
+    """Quiet hours: people get no messages in them, by their local time."""
 
     def asleep_until(self, zone: str, now: datetime) -> datetime | None: ...
 
@@ -35,7 +35,7 @@ class Quiet(Protocol):
 
 @dataclass(frozen=True)
 class Caps:
-    """How many messages are enough, back from the moment; None: no limit of this kind."""
+    """Frequency caps, counted back from the moment; None: no limit of this kind."""
 
     per_day: int | None = None
     per_week: int | None = None
@@ -49,25 +49,25 @@ class Rules:
     local_time: LocalTime | None = None
     quiet: Quiet | None = None
     caps: Caps | None = None
-    first: int = 0  # so many people go first; 0: all go at once
-    wait: timedelta = timedelta()  # of the rest, from the last of those
+    first: int = 0  # how many people go first; 0: all go at once
+    wait: timedelta = timedelta()  # how long the rest waits after the last of those
 
 
 @dataclass(frozen=True)
 class Alike:
-    """What the rules ask of a person."""
+    """What the rules need to know of a person. People with equal values are one kind."""
 
     zone: str = ""
-    # When they were rung, or will be by what else is planned; of any order.
+    # When they got messages, or will get them from other planned runs; in any order.
     counted: tuple[datetime, ...] = ()
     out: str = ""  # why they get nothing in any case; empty: they may
-    best_hour: int | None = None  # of their day, where the run goes by it
-    wakes_at: datetime | None = None  # as a run that is under way has told them
+    best_hour: int | None = None  # of their day, if the run uses best hours
+    wakes_at: datetime | None = None  # as a run under way has set it
 
 
 @dataclass(frozen=True)
 class People:
-    """In the order in which they are sent to: of each, the number of their kind."""
+    """People in the order in which they are sent to: for each, the number of their kind."""
 
     kinds: Sequence[Alike]
     of: array[int]
@@ -77,7 +77,7 @@ class People:
 
     @classmethod
     def mixed(cls, groups: Iterable[tuple[Alike, int]]) -> People:
-        """So many of each kind, evenly among each other, as people are in a project."""
+        """Mix the groups evenly, as people are mixed in a project."""
         counts = list(groups)
         kinds = [kind for kind, _ in counts]
         size = sum(count for _, count in counts)
@@ -90,7 +90,7 @@ class People:
 
 
 def _step(size: int) -> int:
-    """It comes to each place once before it comes to one again."""
+    """Return a step that reaches every place once before it repeats one."""
     step = max(1, int(size * GOLDEN))
     while gcd(step, size) > 1:
         step += 1

@@ -1,8 +1,8 @@
-"""The line at the gate: people leave one after another, as fast as the capacity lets them, and are
-asked when it is their turn.
+"""Solving: people wait in line at the gate and leave one by one, as fast as the capacity allows.
+Each person is checked when it is their turn.
 
-Who may not be rung then costs no capacity: they get nothing, or come again when their hour does.
-Who came first leaves first, and of those who came together the first of the run.
+A person who may not get a message then costs no capacity: they get nothing, or return at their own
+time. First come, first served; people who come together leave in the order of the run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Turns(Protocol):
 
 
 def solve(people: People, rules: Rules, capacity: Capacity) -> Plan:
-    """The same people, rules and capacity have the same plan, always."""
+    """Compute the plan. The same people, rules and capacity always have the same plan."""
     line = Line(people, rules, Pace(capacity, rules.start))
     for _stop in line.steps():  # there is none: nobody shares the gate
         pass
@@ -38,21 +38,21 @@ def solve(people: People, rules: Rules, capacity: Capacity) -> Plan:
 
 
 class Line:
-    """All instants are microseconds from the start of the run."""
+    """The line of one run's people. All instants are microseconds from the start of the run."""
 
     def __init__(self, people: People, rules: Rules, pace: Turns) -> None:
         self._people, self._rules, self._pace = people, rules, pace
         self.now = 0.0
-        self.stops_at = float("inf")  # past it, another run at the same gate is first
+        self.stops_at = float("inf")  # after this, another run at the same gate goes first
         self._ended = 0.0  # when the last one left
         self._at = array("q", [NEVER]) * len(people)
         self._why = array("B", [0]) * len(people)
         self._reasons = {"": 0}
         kinds = len(people.kinds)
-        self._may_until = [-1.0] * kinds  # rung, without asking again
+        self._may_until = [-1.0] * kinds  # may leave, without asking again
         self._holds_until = [-1.0] * kinds
         self._answers: list[Answer | None] = [None] * kinds
-        self._coming: dict[int, list[int]] = {}  # who comes when
+        self._coming: dict[int, list[int]] = {}  # which people return when
         self._when: list[int] = []
 
     @property
@@ -60,7 +60,8 @@ class Line:
         return Plan(self._rules.start, self._at, self._why, [*self._reasons])
 
     def steps(self) -> Iterator[None]:
-        """Until everybody has left or been told why not. It stops where another is first."""
+        """Serve until everybody has left or has a reason why not. Yields when another run goes
+        first."""
         people, rules = len(self._people), self._rules
         first = rules.first if 0 < rules.first < people else 0
         if first:
@@ -69,7 +70,7 @@ class Line:
         yield from self._serve(range(first, people))
 
     def _serve(self, people: Iterable[int]) -> Iterator[None]:
-        """All of them, until nobody waits any more."""
+        """Serve all of these people, until nobody waits any more."""
         yield from self._leave(people)
         while self._when:
             at = heappop(self._when)
@@ -98,7 +99,7 @@ class Line:
         self.now = now
 
     def _may_leave(self, person: int, kind: int, now: float) -> bool:
-        """If not, they are told why, or come again."""
+        """Whether the person may leave now. If not, note the reason, or when they return."""
         answer = self._ask(kind, now)
         if answer.skip:
             self._why[person] = self._reasons.setdefault(answer.skip, len(self._reasons))

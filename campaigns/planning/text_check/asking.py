@@ -1,6 +1,7 @@
-"""Asking for a text check: what is read is frozen, so that all of it is one text for one audience.
+"""Asking for a text check. Its text and rules are frozen, so all of it reads one text for one
+audience.
 
-If the process dies here: all of it is there or none, and the sweep rings for what is.
+If the process dies here: all rows exist or none does, and the sweep starts those that exist.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ DAYS: int = TextCheck._meta.get_field("days").get_default()
 
 
 class Refused(Exception):
-    """Nothing is checked; its text says why, to who asked."""
+    """Nothing is checked; the message tells the caller why."""
 
 
 def begin(
     campaign: Campaign, *, tries_links: bool = False, days: int = DAYS, by: str, now: datetime
 ) -> list[TextCheck]:
-    """Write down what is to be read: each of its texts. Raises Refused, Campaign.DoesNotExist."""
+    """Create a check for each text of the campaign. Raises Refused, Campaign.DoesNotExist."""
     with transaction.atomic():
         held = Campaign.locked(campaign.pk)
         _refuse_what_cannot_be_read(held, now)

@@ -1,7 +1,7 @@
-"""Counting: a part of the audience judged by PostgreSQL in one pass, everybody once.
+"""Counting: PostgreSQL judges a part of the audience in one pass, each device once.
 
-Of each device: which values are missing or odd, whether it would be skipped for that, how much its
-values take up, and whether its person was told the same lately. What comes back is a few sums for
+For each device, it finds missing and odd values, whether they would skip it, and how much room the
+values take. It also finds whether the person got the same text lately. The result is a few sums for
 each language and platform, with the number of one person for each thing found.
 """
 
@@ -28,8 +28,8 @@ from campaigns.planning.text_check.sheets import (
 from notifications.fcm.options import PLATFORMS
 from notifications.people.consent import standing
 
-# What a value may be, by the letter that stands for it in a device's `codes`; one at a time, the
-# first that holds.
+# What may be odd about a value, by its letter in a device's `codes`. Only the first that holds
+# counts.
 ODD = {
     "m": "missing",
     "e": "empty",
@@ -45,10 +45,10 @@ LONG = 80  # letters of one value: no name, city or price is that long
 NOBODYS = ("null", "none", "undefined", "nan", "n/a", "nil", "(null)", "test", "unknown")
 MARKUP = "<[a-z/!][^<>]*>|&(amp|lt|gt|quot|nbsp|#[0-9]{1,6});"
 BLANK = "^[[:space:]\u00a0\u200b\u3000]*$"
-CLOSE = 4  # times as many people as devices are still close together
-PERSON_BITS = 40  # a person's number beside a size, in one number that can be compared
+CLOSE = 4  # times as many person ids as devices still count as close together
+PERSON_BITS = 40  # a size and a person's number are packed into one comparable number
 MOST_SIZE = 2**22
-# Devices of a language and platform; what a tally adds up, in this order.
+# Counts of devices by language and platform; a tally adds them up, in this order.
 SUMS = (
     "devices",
     "unsubscribed",
@@ -64,20 +64,20 @@ SUMS = (
 
 @dataclass(frozen=True)
 class Plan:
-    """What all parts must agree on."""
+    """The settings that all parts of a check must share."""
 
     project_id: int
     rules: dict[str, Any]
     seen_since: datetime | None
     asks: dict[str, Any]
-    same: Sequence[tuple[int, str]]  # runs that said the same, and in which language
+    same: Sequence[tuple[int, str]]  # runs with the same text, and in which language
 
 
 @dataclass(frozen=True)
 class Counted:
-    """One part. `sums`: language, platform, SUMS. `longest`: sheet, and of each of MEASURES the
-    size and the person, and who has the least. `odd`: variable, letter, language, platform,
-    devices, two people."""
+    """The result of one part. `sums`: language, platform, SUMS. `longest`: sheet, for each of
+    MEASURES the largest size with its person, and the person with the fewest bytes. `odd`:
+    variable, letter, language, platform, devices, two people."""
 
     sums: list[list[Any]]
     longest: list[list[Any]]
@@ -130,15 +130,15 @@ SELECT
 """
 
 
-# Other processes need the second core. To compile hundreds of expressions takes longer than to run
-# them, and what is judged of a part fits into so much memory.
+# Other processes need the second core. Compiling hundreds of expressions takes longer than running
+# them. The judged rows of a part fit into this much memory.
 GENTLY = """
 SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off; SET LOCAL work_mem = '48MB'
 """
 
 
 def count(plan: Plan, sheets: Sheets, ids: range) -> Counted:
-    """The devices of these ids. In a transaction."""
+    """Count the devices with these ids. Must run in a transaction."""
     found = _statement(plan, sheets, ids)
     with connection.cursor() as cursor:
         cursor.execute(GENTLY)
@@ -205,7 +205,8 @@ def _code(number: int, variable: Variable) -> Sql:
 
 
 def _is_skipped(number: int, variable: Variable) -> Sql:
-    """As rendering judges: an empty value is a missing one, but not inside another value."""
+    """Return SQL that skips as rendering does: an empty value counts as missing, except inside
+    another value."""
     value, void = f"v.v{number}", variable.is_void
     if len(variable.path) == 1:
         return Sql(f"(s.needed{number} AND COALESCE({value}, '') = '')")
@@ -213,7 +214,7 @@ def _is_skipped(number: int, variable: Variable) -> Sql:
 
 
 def _lengths(count: int) -> Sql:
-    """How wide each value is, and how many bytes it takes: on iOS as JSON, which escapes."""
+    """Return SQL for the width and the bytes of each value: on iOS as JSON, which escapes."""
     each = [part for n in range(count) for part in _lengths_of(n)]
     return Sql(", ".join(each) or "1")
 
@@ -229,7 +230,7 @@ def _lengths_of(number: int) -> Iterator[str]:
 
 
 def _sizes(count: int) -> Sql:
-    """What the values of a device take up of each measure."""
+    """Return SQL for how much of each measure a device's values take up."""
     unit = {"title": "wide", "body": "wide", "bytes": "size"}
     sums = {
         name: " + ".join(f"s.{name}{n} * COALESCE(w.{unit[name]}{n}, 0)" for n in range(count))
@@ -262,7 +263,7 @@ def _columns(count: int) -> Iterator[str]:
 
 
 def _row(sheets: Sheets, number: int) -> str:
-    """Numbers of ours, and nothing that anybody typed."""
+    """Return a sheet as SQL values: only our own numbers, nothing that a person typed."""
     sheet = sheets.all[number]
     cells = [str(int(number)), *(str(int(sheet.room[name])) for name in MEASURES)]
     for nth in range(len(sheets.variables)):
@@ -282,7 +283,7 @@ def _locales(sheets: Sheets) -> Sql:
 
 
 def _people_of(plan: Plan, ids: range) -> tuple[int, int]:
-    """The first and the last person of these devices."""
+    """Return the ids of the first and the last person of these devices."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT min(contact_id), max(contact_id) FROM notifications_device"
@@ -294,7 +295,7 @@ def _people_of(plan: Plan, ids: range) -> tuple[int, int]:
 
 
 def _of_part(rules: dict[str, Any], people: tuple[int, int], devices: int) -> dict[str, Any]:
-    """Those on past runs answered for the part's people at once, where these lie close together."""
+    """Answer rules on past runs for all people of the part at once, if their ids are close."""
     first, last = people
     if not names_runs(rules) or last - first >= CLOSE * max(devices, 1):
         return rules
@@ -312,7 +313,8 @@ TOLD = """LEFT JOIN (
 
 
 def _told(plan: Plan, people: tuple[int, int]) -> Sql:
-    """Who was sent the same. Joined: asked for one by one, millions are looked up one by one."""
+    """Return SQL for people who were sent the same text. It is a join: otherwise millions would be
+    looked up one by one."""
     if not plan.same:
         return Sql("")
     runs = sorted({run for run, _ in plan.same})

@@ -1,7 +1,7 @@
 """Links: which pages and images of the project's own hosts can still be opened.
 
-Only on request, only hosts that the project calls its own, and never an address with a person's
-value in it: to open one of those might do what only they may do.
+It runs only on request, and only for hosts that the project calls its own. It never opens an
+address with a person's value in it: that might do what only the person may do.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from notifications.people.project import Project
 from notifications.webhooks.transports import https_post
 
 MOST = 20  # requests of one check
-SECONDS = 45  # that one may take at most: two tries of a host that knows no heads
+SECONDS = 45  # at most for one link: two tries of a host that does not support HEAD
 GONE = (404, 410)
 KINDS = ("link", "image")
 
 
 def links_in(content: Content) -> list[str]:
-    """Every https address that is the same for all its readers."""
+    """Return every https address that is the same for all its readers."""
     found = [
         written[kind].strip()
         for tag in ("", *languages_of(content))
@@ -37,7 +37,7 @@ def to_try(content: Content, project: Project) -> list[str]:
 
 
 def untried(content: Content, project: Project) -> int:
-    """Addresses that nobody tries: of other hosts, or with values of a person in them."""
+    """Count the addresses that are not tried: of other hosts, or with values of a person."""
     personal = {
         written[kind]
         for tag in ("", *languages_of(content))
@@ -49,7 +49,7 @@ def untried(content: Content, project: Project) -> int:
 
 
 def tried(url: str) -> dict[str, Any]:
-    """What came of one, as it is kept."""
+    """Open one link and return the result, as it is kept."""
     answer = https_post.look(url.partition("#")[0])
     return {"url": url, "status": answer.status, "error": answer.error}
 
@@ -59,5 +59,6 @@ def is_dead(one: dict[str, Any]) -> bool:
 
 
 def is_in_trouble(one: dict[str, Any]) -> bool:
-    """It could not be opened, which may pass. Who must log in first finds a page that lives."""
+    """Whether the link could not be opened, which may pass. A page that requires a login counts as
+    working."""
     return bool(one["error"]) or (one["status"] or 0) >= 500

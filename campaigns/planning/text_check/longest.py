@@ -1,4 +1,4 @@
-"""The longest: the few people whose values take up the most, rendered as a launch would."""
+"""Longest: renders the text, as a launch would, for the few people with the longest values."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from campaigns.planning.text_check.tally import Tally
 from campaigns.texts.rendering import Unrenderable
 from notifications.people.contact import Contact
 
-REFUSED = 20  # kept; one of each reason, language and platform
+REFUSED = 20  # kept at most: one for each reason, language and platform
 
 
 def rendered(project_id: int, sheets: Sheets, tally: Tally) -> dict[str, Any]:
-    """By language and platform the longest title, body and message, each with its person; and
-    whose message cannot go at all."""
+    """Return the longest title, body and message by language and platform, each with its person,
+    and the people whose message cannot be sent."""
     wanted = list(tallies.longest(tally))
     mine = Contact.objects.filter(project=project_id)
     people = mine.in_bulk({person for _, person in wanted})

@@ -1,6 +1,7 @@
-"""The report: what a tally, the longest texts and the links say, as it is kept in the row.
+"""The report: the findings of a text check from its tally, longest texts and links, as the row
+keeps them.
 
-Codes, counts, and the numbers of a few people; words are made where they are read, see words.py.
+It has codes, counts, and the numbers of a few people. `words.py` puts it into words for its reader.
 """
 
 from __future__ import annotations
@@ -22,32 +23,32 @@ from campaigns.texts.content import languages_of, on_platform
 from notifications.fcm.options import PLATFORMS
 from notifications.fcm.payload import LINK_KEY
 
-LOCALES = 20  # named of a text; the rest is a number
+LOCALES = 20  # named for a text; the rest is only counted
 OUT = ("unsubscribed", "suppressed")
 APPLES = "aps"
 TEXTS = {"title", "body", "image"}
 
 
 class Level(StrEnum):
-    """How much it matters."""
+    """How much a finding matters."""
 
-    WRONG = "wrong"  # somebody gets nothing, or nothing useful
+    WRONG = "wrong"  # a person gets nothing, or nothing useful
     ODD = "odd"
     NOTE = "note"
 
 
 class Code(StrEnum):
-    """What programs call it."""
+    """The finding's name in the API."""
 
     MISSING = "missing"  # a value is not there
     EMPTY = "empty"
     BLANK = "blank"  # spaces only
-    OBJECT = "object"  # it holds several values, and the text asks for the whole
+    OBJECT = "object"  # it holds several values, and the text uses it as a whole
     MARKUP = "markup"
     PLACEHOLDER = "placeholder"  # “null”, “test”
     LONG = "long"
     PAST = "past"  # a date that has passed
-    NO_TEXT = "no_text"  # in their language
+    NO_TEXT = "no_text"  # there is no text in their language
     TITLE_CUT = "title_cut"
     BODY_CUT = "body_cut"
     TOO_LARGE = "too_large"
@@ -67,7 +68,7 @@ Finding = dict[str, Any]
 
 
 def made(check: TextCheck, sheets: Sheets, looked: dict[str, Any]) -> dict[str, Any]:
-    """Of a check whose devices are all counted."""
+    """Build the report of a check whose devices are all counted."""
     groups = list(tallies.groups(check.tally))
     texts = _texts(groups, sheets, looked["longest"])
     found = [
@@ -115,7 +116,7 @@ def _totals(groups: list[Group]) -> dict[str, int]:
 
 
 def _texts(groups: list[Group], sheets: Sheets, longest: dict[str, Any]) -> list[dict[str, Any]]:
-    """What each text of the template is to its readers, those with the most first."""
+    """Return the figures of each text of the template, those with the most readers first."""
     of_text: dict[str, list[Group]] = defaultdict(list)
     for group in groups:
         of_text[_sheet(group, sheets).text].append(group)
@@ -168,7 +169,7 @@ def _sheet(group: Group, sheets: Sheets) -> Sheet:
 
 
 def _of_values(check: TextCheck, sheets: Sheets) -> Iterator[Finding]:
-    """By variable and kind; what is missing also by what comes of it."""
+    """Yield findings by variable and kind; missing values also by whether they skip devices."""
     found: dict[tuple[int, str, bool], Finding] = {}
     for one in tallies.oddities(check.tally):
         sheet, code = sheets.of_reader(one.locale, one.platform), Code(ODD[one.letter])
@@ -186,7 +187,8 @@ def _of_values(check: TextCheck, sheets: Sheets) -> Iterator[Finding]:
 
 
 def _of_sizes(texts: list[dict[str, Any]]) -> Iterator[Finding]:
-    """What is cut off in one finding, with the worst of it: the rest stands in the texts."""
+    """Yield one finding for each part that is cut off, with its worst case; the texts have the
+    rest. Then yield messages that are too large."""
     each = [(text["text"], one) for text in texts for one in text["platforms"]]
     for code, name in CUTS:
         over = [(text, one) for text, one in each if _over(one, name) > 0]
@@ -210,14 +212,14 @@ def _of_sizes(texts: list[dict[str, Any]]) -> Iterator[Finding]:
 
 
 def _over(platform: dict[str, Any], name: str) -> int:
-    """By how much its longest is longer than what a phone shows."""
+    """Return by how much the longest text exceeds what a phone shows."""
     size, *_ = platform["longest"][name] or [0]
     return int(size) - int(platform["shows"][name])
 
 
 def _refused(refused: list[dict[str, Any]], texts: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Of the few that were rendered: whoever's text cannot be made, or FCM refuses. Those that are
-    too large stand above, where they could be counted."""
+    """Yield findings for the rendered people whose text cannot be rendered, or that FCM refuses.
+    Messages that are too large are left out where they were counted before."""
     counted = {
         (text["text"], one["platform"])
         for text in texts
@@ -234,8 +236,8 @@ def _refused(refused: list[dict[str, Any]], texts: list[dict[str, Any]]) -> Iter
 
 
 def _of_keys(check: TextCheck) -> Iterator[Finding]:
-    """Data that never arrives as it is written. What FCM itself reserves is refused when a
-    template is saved, and before a check."""
+    """Yield data keys whose values never arrive as written. Keys that FCM itself reserves are
+    refused when a template is saved, and before a check."""
     found: dict[tuple[str, str], Finding] = {}
     for tag in ("", *languages_of(check.content)):
         for platform in PLATFORMS:
@@ -247,7 +249,8 @@ def _of_keys(check: TextCheck) -> Iterator[Finding]:
 
 
 def _written_over(sheet: dict[str, Any], platform: str) -> set[str]:
-    """By the link of the template, by Apple's own values, or in place of a title or a body."""
+    """Return the keys that are overwritten: by the template's link, by Apple's own values, or by
+    title and body in a data-only message."""
     taken = {LINK_KEY} if sheet["link"] else set()
     taken |= {APPLES} if platform == "ios" else set()
     return taken | (TEXTS if sheet["options"].get("data_only") else set())
@@ -262,7 +265,7 @@ def _of_links(check: TextCheck) -> Iterator[Finding]:
 
 
 def _of_languages(groups: list[Group], sheets: Sheets) -> Iterator[Finding]:
-    """Who reads the main text, in a template that has texts for others."""
+    """Yield who reads the main text, if the template has texts for other languages."""
     if not any(sheet.text for sheet in sheets.all):
         return
     readers: Counter[str] = Counter()

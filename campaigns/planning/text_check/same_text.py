@@ -1,4 +1,4 @@
-"""The same text: which runs said it within the last days, and to readers of which languages."""
+"""Same text: which runs of the last days had the same text, and in which languages."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from campaigns.runs.run import Run
 from campaigns.texts.content import Content, in_language
 
 LOOKED_AT = 100  # runs, the newest
-MOST = 10  # of which said the same; each is looked through for everybody
+MOST = 10  # runs with the same text; each is looked through for everybody
 
 
 def runs_alike(check: TextCheck, locales: Sequence[str], now: datetime) -> list[tuple[int, str]]:
-    """Each with a language in which it said the same. The runs of its own series say the same by
-    design; nobody is to be told that."""
+    """Return runs with the same text, each with a language in which it is the same. Runs of its own
+    series are left out: they have the same text by design."""
     if not check.days:
         return []
     runs = Run.objects.filter(

@@ -1,7 +1,7 @@
-"""Sheets: what is written for one language on one platform, and what it asks of its readers.
+"""Sheets: the text for one language on one platform, and the values that it needs of its readers.
 
-A million people read a handful of sheets. What each of these asks for is worked out once here, as
-numbers by which PostgreSQL can judge everybody: how often a value stands in the title, in the body
+A million people read a handful of sheets. The needs of each are computed once here, as numbers with
+which PostgreSQL can judge everybody. They say how often a value occurs in the title, in the body
 and in the whole message, and how much room is left for values before something is cut off.
 """
 
@@ -30,7 +30,7 @@ from notifications.people.project import Project
 MOST_VARIABLES = 50  # each is looked at for everybody
 NO_LIMIT = 2**31 - 1
 ELSEWHERE = "*"  # stands for languages beyond those that are counted one by one
-# What is longer nobody sees, not even who opens the push: title and body.
+# Longer titles and bodies are cut off, even for people who open the push.
 CUT_OFF = {name: (room["title"].opened, room["body"].opened) for name, room in ROOMS.items()}
 # Letters as wide as two others: Korean, Chinese, Japanese, and emoji.
 WIDE = (
@@ -43,19 +43,19 @@ MEASURES = ("title", "body", "bytes")
 
 
 def width(text: str) -> int:
-    """In narrow letters."""
+    """Return the width of the text in narrow letters."""
     return len(text) + (0 if text.isascii() else len(_wide.findall(text)))
 
 
 def measured(message: Push) -> tuple[int, int, int]:
-    """The title and the body in narrow letters, the whole in bytes."""
+    """Return the size of title and body in narrow letters, and of the whole message in bytes."""
     size = max(sizes.measure(payload.as_fcm(message)).values())
     return width(message.title), width(message.body), size
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A value that a text asks for, and how PostgreSQL finds it of the person `c`."""
+    """A value that a text uses, and how PostgreSQL finds it for the person `c`."""
 
     path: Path
 
@@ -65,7 +65,7 @@ class Variable:
 
     @property
     def value(self) -> Sql:
-        """As text; NULL where it is not there."""
+        """SQL for the value as text; NULL if it is not there."""
         if own := preview.OWN.get(str(self.path[0])):
             return Sql(own)
         if len(self.path) == 1:
@@ -80,7 +80,7 @@ class Variable:
 
     @property
     def is_void(self) -> Sql:
-        """It is there, and says nothing: null inside another value is no missing one."""
+        """SQL for whether it is there but empty: null inside another value is not missing."""
         if len(self.path) == 1:
             return Sql("FALSE")
         return Sql("(c.attributes #> %s::text[]) IS NOT NULL", [self._steps])
@@ -92,8 +92,8 @@ class Variable:
 
 @dataclass(frozen=True)
 class Sheet:
-    """By variable, in their order: whether it is asked for, whether nothing leaves without it, and
-    how often it stands in each of MEASURES."""
+    """One text on one platform. For each variable, in order: whether the text uses it, whether the
+    message needs it, and how often it occurs in each of MEASURES."""
 
     number: int
     text: str  # the template's language whose text it is; empty: the main text
@@ -102,12 +102,12 @@ class Sheet:
     needed: tuple[bool, ...]
     often: Mapping[str, tuple[int, ...]]
     room: Mapping[str, int]  # for all values together, until it is cut off or too large
-    exact: bool  # False: a filter or a condition makes of a value what nobody counts beforehand
+    exact: bool  # False: a filter or a condition changes values unpredictably
 
 
 class Printer:
-    """Renders as a launch would: with what a project adds to each message, and the longest
-    reference that a device of it may have."""
+    """Renders messages as a launch would: with what the project adds to each, and the longest
+    reference that a device may have."""
 
     def __init__(self, content: Content, project: Project, *, label: str, run: int) -> None:
         self.counts_links = bool(project.counts_links)
@@ -121,7 +121,7 @@ class Printer:
         )
 
     def message(self, person: Contact, platform: str) -> Push:
-        """Raises Unrenderable."""
+        """Render the message for this person. Raises Unrenderable."""
         reader = Reader(
             reference=self._reference,
             external_id=person.external_id,
@@ -136,11 +136,11 @@ class Printer:
 
 
 class Sheets:
-    """All of one content, for so many languages."""
+    """All sheets of one content, for these languages."""
 
     def __init__(self, content: Content, locales: Sequence[str], printer: Printer) -> None:
         self._content, self.printer = content, printer
-        # Those of the main text are the numbers 0, 1 and 2, in the order of the platforms.
+        # The sheets of the main text have the numbers 0, 1 and 2, in the order of the platforms.
         pairs = [(locale, platform) for locale in ("", *locales) for platform in PLATFORMS]
         self._numbers: dict[str, int] = {}
         self._first: list[tuple[str, str]] = []
@@ -157,7 +157,8 @@ class Sheets:
         return self._numbers[mark]
 
     def number_of(self, locale: str, platform: str) -> int:
-        """Whose language is not counted by itself reads the main text."""
+        """Return the number of the sheet for these readers. A language that is not counted by
+        itself gets the main text."""
         return self.of.get((locale, platform), self.of["", platform])
 
     def of_reader(self, locale: str, platform: str) -> Sheet:
@@ -169,7 +170,7 @@ class Sheets:
 
     @property
     def left_out(self) -> list[str]:
-        """Variables beyond those that are looked at."""
+        """The names of the variables beyond those that are looked at."""
         return [liquid.written(path) for path in self._paths[MOST_VARIABLES:]]
 
     @cached_property
@@ -215,7 +216,7 @@ class Sheets:
     def _is_plain(self, written: Mapping[str, Any], platform: str) -> bool:
         """Whether a message is as long as its words and its values together, for everybody."""
         options = written["options"]
-        # Not on iOS: an image goes beside what Apple counts.
+        # On iOS, an image is not part of what Apple counts.
         elsewhere = is_personal(options) or (platform == "ios" and is_personal(written["image"]))
         led_through_us = self.printer.counts_links and is_personal(written["link"])
         sources = [one for one in texts_in(written) if is_personal(one)]
@@ -231,8 +232,8 @@ class Sheets:
     def _taken_by_itself(
         self, locale: str, platform: str, often: Mapping[str, tuple[int, ...]], asked: set[Path]
     ) -> dict[str, int]:
-        """By the words between the values: of somebody made up whose every value is one letter.
-        Empty where nobody can be made up for it."""
+        """Return how much room the words between the values take, measured with a made-up person
+        whose every value is one letter. Empty if no such person can be made up."""
         person = Contact(external_id="1", attributes=_made_up(asked), locale=locale, timezone="1")
         try:
             message = self.printer.message(person, platform)
@@ -249,7 +250,7 @@ class Sheets:
 
 
 def _made_up(asked: Iterable[Path]) -> dict[str, Any]:
-    """Whoever has each of these; a place in a list is nothing that is made up."""
+    """Return attributes of a made-up person with all these values, except places in a list."""
     person: dict[str, Any] = {}
     for path in sorted(asked, key=len):
         inside = person

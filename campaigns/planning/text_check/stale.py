@@ -1,4 +1,4 @@
-"""Stale: does a report still speak of what a launch would send, and of whom it would reach?"""
+"""Stale: whether a report still fits what a launch would send, and the people it would reach."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from campaigns.planning.text_check.text_check import TextCheck
 from campaigns.planning.variants import launching
 from notifications.people.importing.model import Import
 
-MUCH = 0.05  # of the devices: fewer change on any day
+MUCH = 0.05  # of the devices; smaller changes happen every day
 OLD = timedelta(days=7)
-WRITTEN = ("created", "updated", "removed")  # people, of an import
+WRITTEN = ("created", "updated", "removed")  # counts of people in an import
 
 
 class Why(StrEnum):
-    """What programs call it."""
+    """The reason's name in the API."""
 
     TEXT = "text"
     AUDIENCE = "audience"
@@ -44,8 +44,8 @@ class Stale:
 def reasons(
     check: TextCheck, campaign: Campaign, *, now: datetime, devices: int | None = None
 ) -> list[Stale]:
-    """Why it is stale; none: it is not. `devices`: how many a launch would reach, if that was
-    counted."""
+    """Return why the check is stale; empty if it is not. `devices`: how many a launch would reach,
+    if that was counted."""
     words = {
         Why.TEXT: _("The text has changed since."),
         Why.AUDIENCE: _("The audience has changed since."),
@@ -75,7 +75,7 @@ def _content_of(campaign: Campaign, variant: int) -> object:
 
 
 def _rules_of(campaign: Campaign) -> object:
-    """Broken ones are others than those that were read."""
+    """Return the campaign's rules; None if they are broken, which differs from those read."""
     try:
         return campaign.audience.frozen_rules()
     except ValidationError:
@@ -83,7 +83,7 @@ def _rules_of(campaign: Campaign) -> object:
 
 
 def _counted_since(check: TextCheck, campaign: Campaign) -> int | None:
-    """As the audience's last count has it, where that is newer."""
+    """Return the devices in the audience's last count, if that is newer than the check."""
     known = campaign.audience.known_size
     since = check.started_at or check.asked_at
     if known is None or not known["exact"] or datetime.fromisoformat(known["at"]) < since:
@@ -99,7 +99,7 @@ def _people_changed(check: TextCheck, devices: int | None) -> bool:
 
 
 def _imported_since(check: TextCheck) -> int:
-    """People whom imports have written since it began to read."""
+    """Count the people that imports have written since the check began to read."""
     since = check.started_at or check.asked_at
     sums = {
         name: Coalesce(Sum(Cast(KeyTextTransform(name, "counts"), IntegerField())), 0)

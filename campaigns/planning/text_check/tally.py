@@ -1,5 +1,5 @@
-"""The tally: what the parts counted, added up. It is kept in the row, so all of it is JSON, and as
-small with a million people as with a thousand.
+"""The tally: the counts of all parts, added up. The row keeps it, so it is JSON, and as small with
+a million people as with a thousand.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from campaigns.planning.text_check.counting import PERSON_BITS, SUMS, Counted
 from campaigns.planning.text_check.sheets import MEASURES
 
 EXAMPLES = 3  # people named for each thing found
-# The longest values make the longest texts, unless a filter cannot do with them: then others do.
+# The longest values make the longest texts, unless a filter fails on them: then other values do.
 TRIED = (*MEASURES, "least")
-LONGEST = 5  # tried of each sheet, where a filter may make the third longest value the longest text
+LONGEST = 5  # tried per sheet: a filter may make the longest text of the third longest value
 PERSON = 2**PERSON_BITS - 1
 
 Tally = dict[str, Any]
@@ -22,7 +22,7 @@ Tally = dict[str, Any]
 
 @dataclass(frozen=True)
 class Group:
-    """Devices of one language on one platform."""
+    """The counts of devices of one language on one platform."""
 
     locale: str
     platform: str
@@ -31,7 +31,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Oddity:
-    """Devices whose person's value is of this kind."""
+    """Devices of people with a value that is odd in this way."""
 
     variable: int
     letter: str
@@ -42,7 +42,7 @@ class Oddity:
 
 
 def added(tally: Tally, part: Counted) -> Tally:
-    """A new one: what is kept must not change before it is kept."""
+    """Return a new tally with this part added. The old one must not change before it is saved."""
     return {
         "seen": int(tally.get("seen", 0)) + sum(row[2] for row in part.sums),
         "sums": _sums(tally.get("sums", {}), part),
@@ -105,7 +105,7 @@ def oddities(tally: Tally) -> Iterator[Oddity]:
 
 
 def longest(tally: Tally) -> Iterator[tuple[int, int]]:
-    """Each sheet with a person whose values are among its longest, by any measure."""
+    """Yield each sheet with a person whose values are among its longest, by any measure."""
     for number, held in tally.get("longest", {}).items():
         people = dict.fromkeys(person for name in TRIED for _, person in held[name])
         yield from ((int(number), person) for person in people)

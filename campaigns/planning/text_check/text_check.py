@@ -1,8 +1,8 @@
-"""TextCheck: one reading of a campaign's text for everybody in its audience, and what came of it.
+"""TextCheck: one reading of a campaign's text for everybody in its audience, and its report.
 
-Each move is one guarded UPDATE. Of a text at most one is under way, and the last whole one is kept
-until the next is whole. A campaign with variants has one for each: who reads which is drawn at the
-start of the run, so each is read as if everybody got it.
+Each change of state is one guarded UPDATE. A text has at most one check under way. Its last
+complete check is kept until the next one is complete. A campaign with variants has a check for each
+variant. Who reads which is drawn at the start of the run, so each is read as if everybody got it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ UNDER_WAY = ("waiting", "reading")
 
 
 class Fenced(Exception):
-    """Another worker has taken it over, or it was cancelled: what we have must not be written."""
+    """Another worker has taken over the check, or it was cancelled: its results must not be written
+    here."""
 
 
 class TextCheck(OfProject):
-    """What does this text say to all these people?"""
+    """A check of one text of a campaign for everybody in its audience."""
 
     class State(models.TextChoices):
         WAITING = "waiting", _("Waiting")
@@ -42,8 +43,8 @@ class TextCheck(OfProject):
         CANCELLED = "cancelled", _("Cancelled")
         FAILED = "failed", _("Failed")
 
-    # PostgreSQL removes them with their campaign, for the sake of a release that does not know
-    # them: the migration has the key.
+    # PostgreSQL removes checks with their campaign, for an older release that does not know them.
+    # The migration has the key.
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="text_checks")
     variant = models.SmallIntegerField(default=MAIN, db_default=MAIN)  # whose text it reads
     state = models.CharField(max_length=9, choices=State, default=State.WAITING)
@@ -51,21 +52,21 @@ class TextCheck(OfProject):
     language = models.CharField(max_length=10, default="en")  # of `problem`
     problem = models.CharField(max_length=MOST_PROBLEM, blank=True)  # why it failed
     tries_links = models.BooleanField(default=False)
-    # Whether a run said the same to the same people within so many days. 0: not looked for.
+    # Look for runs of this many days that sent the same text to the same people. 0: do not look.
     days = models.PositiveSmallIntegerField(default=7, validators=[MaxValueValidator(MOST_DAYS)])
 
-    # What is read, as a launch at the moment of asking would freeze it.
+    # What is read, as a launch would have frozen it when the check was requested.
     content = models.JSONField()
     rules = models.JSONField()
     asks = models.JSONField()  # of people's consent, as standing.py wants it
 
-    # Settled by the first worker, so that all parts agree: see working.py. `position`: the first
-    # device that nobody has looked at.
+    # The first worker settles the plan, so that all parts agree: see working.py. `position`: the
+    # first device that has not been read.
     plan = models.JSONField(null=True)
     position = models.BigIntegerField(default=0)
     tally = models.JSONField(default=dict)
-    links = models.JSONField(default=list)  # what was tried, and what came of it
-    # Codes, counts, and the numbers of a few people; nothing of what these people are called.
+    links = models.JSONField(default=list)  # links tried, and their results
+    # Codes, counts, and the numbers of a few people; nothing about what these people are called.
     report = models.JSONField(null=True)
 
     # Who works on it: only the worker that knows the lease's number may write.
@@ -113,7 +114,7 @@ class TextCheck(OfProject):
 
     @property
     def percent(self) -> int:
-        """By the numbers of devices, which others of the project may share: about right."""
+        """The progress by device ids. Other projects may share the id range: about right."""
         if self.state == self.State.FINISHED:
             return 100
         if self.plan is None:
@@ -124,7 +125,7 @@ class TextCheck(OfProject):
 
 
 def newest(campaign: Campaign) -> dict[int, TextCheck]:
-    """Of each text that it has now, by variant; whatever came of it."""
+    """Return the newest check of each current text, by variant, in any state."""
     return _newest(campaign, TextCheck.objects.all())
 
 
@@ -139,20 +140,21 @@ def _newest(campaign: Campaign, checks: models.QuerySet[TextCheck]) -> dict[int,
 
 
 def unfinished() -> list[int]:
-    """For the sweep: nobody has begun them, or the worker that read has died."""
+    """Return checks for the sweep: not begun yet, or their worker has died."""
     idle = Q(leased_until=None) | Q(leased_until__lt=Now())
     found = TextCheck.objects.filter(idle, state__in=UNDER_WAY, pk=_its_turn()).order_by("pk")
     return list(found.values_list("pk", flat=True))
 
 
 def _its_turn() -> models.Subquery:
-    """The texts of one campaign are read one after the other: each holds a worker."""
+    """Select the check whose turn it is. The texts of one campaign are read one after the other:
+    each holds a worker."""
     going = TextCheck.objects.filter(campaign=OuterRef("campaign"), state__in=UNDER_WAY)
     return Subquery(going.order_by("variant").values("pk")[:1])
 
 
 def following(check_id: int) -> int | None:
-    """The next text of the same campaign, once this one is over."""
+    """Return the next check of the same campaign, once this one is over."""
     of_it = TextCheck.objects.filter(pk=check_id).values("campaign")
     going = TextCheck.objects.filter(campaign__in=of_it, state__in=UNDER_WAY)
     return going.order_by("variant").values_list("pk", flat=True).first()
@@ -173,9 +175,9 @@ def claim(check_id: int, *, now: datetime) -> TextCheck | None:
 
 
 def keep(check: TextCheck, *, now: datetime, lease: timedelta = LEASE, **values: Any) -> None:
-    """Progress, and all that was found on the way to it, in one guarded UPDATE. Raises Fenced.
+    """Save the progress and its findings in one guarded UPDATE. Raises Fenced.
 
-    Also if a crash of PostgreSQL undid the progress that this worker relies on.
+    It also raises Fenced if a crash of PostgreSQL undid the progress that this worker relies on.
     """
     mine = TextCheck.objects.filter(
         pk=check.pk, lease=check.lease, state="reading", position=check.position
@@ -187,12 +189,12 @@ def keep(check: TextCheck, *, now: datetime, lease: timedelta = LEASE, **values:
 
 
 def release(check: TextCheck) -> None:
-    """So that the next worker need not wait for the lease to end."""
+    """End the lease, so that the next worker need not wait for it."""
     TextCheck.objects.filter(pk=check.pk, lease=check.lease).update(leased_until=None)
 
 
 def finish(check: TextCheck, report: dict[str, Any], *, now: datetime) -> None:
-    """With it go those before. Raises Fenced."""
+    """Save the report and delete earlier checks of this text. Raises Fenced."""
     with transaction.atomic():
         ended: dict[str, Any] = {"state": "finished", "finished_at": now, "report": report}
         keep(check, now=now, **ended, plan=None, tally={})
@@ -201,13 +203,14 @@ def finish(check: TextCheck, report: dict[str, Any], *, now: datetime) -> None:
 
 
 def give_up(check_id: int, problem: str, *, now: datetime) -> None:
-    """Its page says why; nobody comes back to it by himself."""
+    """Mark the check as failed. Its page says why; it is not retried by itself."""
     going = TextCheck.objects.filter(pk=check_id, state__in=UNDER_WAY)
     said = problem.replace("\x00", "")[:MOST_PROBLEM] or "?"
     going.update(state="failed", problem=said, finished_at=now, lease=F("lease") + 1)
 
 
 def cancel(campaign: Campaign, *, now: datetime) -> bool:
-    """Whoever reads can write nothing more. Whether there was anything to cancel."""
+    """Cancel the campaign's checks: their worker can write nothing more. Return whether there was
+    anything to cancel."""
     going = TextCheck.objects.filter(campaign=campaign.pk, state__in=UNDER_WAY)
     return bool(going.update(state="cancelled", finished_at=now, lease=F("lease") + 1))

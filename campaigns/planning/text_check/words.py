@@ -1,4 +1,4 @@
-"""What was found, in the reader's language, with the names of a few of the people."""
+"""Words: the findings of a text check in the reader's language, with the ids of a few people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from notifications.webhooks.call import Call
 
 @dataclass(frozen=True)
 class Told:
-    """One thing that was found, ready for a page or the API."""
+    """One finding in words, ready for a page or the API."""
 
     code: str
     level: str
@@ -48,7 +48,8 @@ LEVELS = {
 
 
 def told(check: TextCheck) -> list[Told]:
-    """Nothing of a check that is not whole. A person who was erased meanwhile is not named."""
+    """Return the findings in words; none if the check is not complete. People who were erased
+    meanwhile are not named."""
     found: list[Finding] = (check.report or {}).get("findings", [])
     names = named(check)
     return [
@@ -68,7 +69,7 @@ def told(check: TextCheck) -> list[Told]:
 
 
 def named(check: TextCheck) -> dict[int, str]:
-    """By number, everybody whom the report names."""
+    """Return the external ids of all people in the report, by number."""
     report = check.report or {}
     numbers = {pk for one in report.get("findings", []) for pk in one["people"]}
     for text in report.get("texts", []):
@@ -93,7 +94,7 @@ def locale_named(locale: str) -> str:
 
 
 def languages(counted: list[list[Any]], more: int) -> str:
-    """“fr (1,200), de (30)”."""
+    """Return “fr (1,200), de (30)”, with a note if there are more."""
     named = ", ".join(f"{locale_named(tag)} ({count:,})" for tag, count in counted)
     if not more:
         return named

@@ -1,7 +1,7 @@
-"""Working: a worker settles what is to be read, reads it in parts, tries links, and reports.
+"""Working: a worker settles what to read, reads it in parts, tries links, and writes the report.
 
-A part and the progress after it are one guarded UPDATE. If the process dies here: the worker with
-the next lease reads the unfinished part again, and none is counted twice.
+One guarded UPDATE saves a part and its progress. If the process dies here: the worker with the next
+lease reads the unfinished part again, and no part is counted twice.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from notifications.postgres import clock
 from notifications.postgres.budget import TooSlow, within
 from notifications.postgres.outage import DATABASE_TROUBLE
 
-FIRST, LEAST, MOST = 20_000, 500, 200_000  # devices of a part
-PART_SECONDS = 2.0  # wanted: what a cancel, and a run beside it, waits for
-MOST_SECONDS = LEASE.total_seconds() * 2 / 3  # of a part; then it is tried with fewer
+FIRST, LEAST, MOST = 20_000, 500, 200_000  # devices per part
+PART_SECONDS = 2.0  # the aim: a cancel, or a run beside it, waits this long
+MOST_SECONDS = LEASE.total_seconds() * 2 / 3  # at most per part; then fewer are tried
 LINK_LEASE = timedelta(seconds=links.SECONDS)
 MOST_LOCALES = 2_000  # languages counted one by one
 
 
 def work(check_id: int, *, seconds: float) -> bool:
-    """Read for this long. Returns whether there is more to do for the next call."""
+    """Read for this long. Return whether there is more to do for the next call."""
     check = claim(check_id, now=clock.now())
     if check is None:
         return False
@@ -76,13 +76,13 @@ def _work(check: TextCheck, *, until: float) -> None:
 
 
 class Reading:
-    """Reads on from where the check had stopped."""
+    """Continues a check from where it stopped."""
 
     def __init__(self, check: TextCheck) -> None:
         self.check = check
 
     def step(self) -> None:
-        """Settle, or read one part, or try one link, or report."""
+        """Do the next step: settle the plan, read one part, try one link, or report."""
         if self.check.plan is None:
             self._settle()
         elif self.check.position < self.check.plan["end"]:
@@ -95,7 +95,7 @@ class Reading:
     # --- What is to be read -----------------------------------------------------------------------
 
     def _settle(self) -> None:
-        """Looked up once, as a run does before it freezes."""
+        """Settle the plan once: rules, devices and languages, as a run does before it freezes."""
         check, now = self.check, clock.now()
         with transaction.atomic():
             self._refuse_lists_that_are_gone()
@@ -138,7 +138,7 @@ class Reading:
     # --- Reading ----------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """One part, of about as many devices as two seconds allow."""
+        """Read one part, of about as many devices as two seconds allow."""
         check, began = self.check, time.monotonic()
         ids = range(check.position, self._end_of_part())
         try:
@@ -162,11 +162,12 @@ class Reading:
 
     @property
     def _devices(self) -> int:
-        """Of the next part."""
+        """How many devices the next part has."""
         return int(self.check.tally.get("part", FIRST))
 
     def _refuse_lists_that_are_gone(self) -> None:
-        """Nobody is on one of those: a part would count too few, or too many."""
+        """Refuse rules on a list that is gone: nobody is on it, so a part would count too few
+        devices, or too many."""
         if hold_lists(self.check.project_id, self.check.rules):
             raise ValidationError(gettext("A list that its rules ask about is gone."))
 
@@ -189,7 +190,7 @@ class Reading:
         return links.to_try(check.content, check.project) if check.tries_links else []
 
     def _try(self, url: str) -> None:
-        """Outside of any transaction: somebody else's server answers when it likes."""
+        """Try one link, outside of any transaction: another server answers when it likes."""
         keep(self.check, now=clock.now(), lease=LINK_LEASE)
         one = links.tried(url)
         keep(self.check, now=clock.now(), links=[*self.check.links, one])
@@ -201,7 +202,7 @@ class Reading:
 
 
 def _devices_of(project_id: int) -> tuple[int, int]:
-    """Those that are there now. One that is registered later is not read."""
+    """Return the range of the device ids that exist now. A device registered later is not read."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT COALESCE(min(id), 0), 1 + COALESCE(max(id), -1) FROM notifications_device"
@@ -213,7 +214,7 @@ def _devices_of(project_id: int) -> tuple[int, int]:
 
 
 def _locales_of(project_id: int) -> list[str]:
-    """The languages of its people, those of the most people first."""
+    """Return the languages of the project's people, the most common first."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT locale FROM notifications_contact WHERE project_id = %s"

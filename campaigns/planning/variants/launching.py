@@ -1,4 +1,4 @@
-"""Launching with variants: all texts of a campaign, what is wrong with them, and their freezing."""
+"""Launching with variants: lists all texts of a campaign, checks them, and freezes them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from campaigns.runs.variants.group import MAIN
 
 
 def wordings(campaign: Any) -> list[Wording]:
-    """The main text first."""
+    """Return all texts of the campaign, the main text first."""
     main = Wording(MAIN, campaign.template, campaign.weight)
     others = list(campaign.variants.all()) if campaign.pk else []
-    prefetch_related_objects(others, "template")  # nothing, where somebody has read them before
+    prefetch_related_objects(others, "template")  # no query if they were loaded before
     return [main, *(Wording(one.number, one.template, one.weight) for one in others)]
 
 
 def split_of(campaign: Any, devices: int | None = None) -> split.Split:
-    """How a launch at this moment would share out its people; the seed is any. Of so many devices,
-    where that is known: a first part of few is larger than its percent."""
+    """Return how a launch now would share out its people, with any seed. `devices`: how many there
+    are, if known: in a small audience, the first part is larger than its percent."""
     weights = tuple(one.weight for one in wordings(campaign))
     held = split.holdout_of(campaign.project_id, campaign.kind, past_holdout=campaign.past_holdout)
     tried = share_tried(campaign, devices) if campaign.tries_variants and len(weights) > 1 else 1.0
@@ -33,7 +33,7 @@ def split_of(campaign: Any, devices: int | None = None) -> split.Split:
 
 
 def share_tried(campaign: Any, devices: int | None) -> float:
-    """Of those who get a text, how many try the variants: of a campaign, or of its run."""
+    """Return which share of the people who get a text try the variants. Takes a campaign or run."""
     percent = campaign.first_percent
     if percent is None:
         return 1.0
@@ -44,7 +44,7 @@ def share_tried(campaign: Any, devices: int | None) -> float:
 
 
 def unready(campaign: Any) -> dict[str, str]:
-    """What is wrong with the first text beside the main one of which anything is."""
+    """Return what is wrong with the first variant that has a problem."""
     seen, others = {campaign.template_id}, wordings(campaign)[1:]
     if campaign.tries_variants and not others:
         text = _("There are no variants to choose from. Choose some under “What”.")

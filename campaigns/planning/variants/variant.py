@@ -14,12 +14,12 @@ from campaigns.runs.variants.group import LETTERS, MAIN, in_words
 from campaigns.texts.template import Template
 
 LEAST, MOST = 1, 100
-EVEN = 50  # of each, unless somebody says otherwise
+EVEN = 50  # the weight of each, by default
 IN_RANGE = [MinValueValidator(LEAST), MaxValueValidator(MOST)]
 
 
 class Variant(models.Model):
-    """What do some of them read instead?"""
+    """A text that some people of a campaign get instead of the main one."""
 
     # Typed loosely: the campaign reads its variants, and nothing here needs a campaign.
     campaign: models.ForeignKey[Any, Any] = models.ForeignKey(
@@ -46,13 +46,13 @@ class Variant(models.Model):
 
     @property
     def as_user(self) -> str:
-        """Of a template. Callers do not know its own number."""
+        """How a list of a template's users names it. Callers do not know its own number."""
         return f"variant {LETTERS[self.number]} of campaign {self.campaign_id}"
 
 
 @dataclass(frozen=True)
 class Wording:
-    """One text of a campaign: its template, and the part of the people who get it."""
+    """One text of a campaign: its template, and the weight of the people who get it."""
 
     number: int
     template: Template
@@ -64,9 +64,9 @@ class Wording:
 
 
 def choose(campaign: Any, chosen: Sequence[tuple[Template, int]]) -> bool:
-    """Its variants from now on, B first; whether that changes anything.
+    """Replace the campaign's variants, B first; return whether that changes anything.
 
-    If the process dies here: these, or those it had.
+    If the process dies here: it has the new variants, or still the old ones.
     """
     had = [(one.template_id, one.weight) for one in campaign.variants.all()]
     if had == [(template.pk, weight) for template, weight in chosen]:
