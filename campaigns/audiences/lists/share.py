@@ -41,7 +41,7 @@ def _is_share(rule: dict[str, Any]) -> bool:
 
 
 def is_there_anybody(project_id: int, others: dict[str, Any]) -> bool:
-    """Whether the rules find anybody with a device. True if that takes too long: the dialog says."""
+    """Whether the rules find anybody with a device. True if it takes too long: the dialog says."""
     try:
         with suppress(TooSlow), within(seconds=LOOKING_SECONDS):
             return bool(sample(project_id, others, size=1, only=Sql("d.id IS NOT NULL")))
