@@ -1,1 +1,1 @@
-"""Audiences: rules, their SQL, and why a person matches."""
+"""Audiences: their rules, the SQL of the rules, and why a person matches."""

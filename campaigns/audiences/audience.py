@@ -1,4 +1,4 @@
-"""Audience: who? Saved rules, or a static list of people."""
+"""Audiences: saved rules, or static lists of people."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Audience(OfProject):
         blank=True,
         help_text=_("A tree of all / any / not; the empty tree means everyone."),
     )
-    # The last count, and its rules: {people, devices, exact, at, of}. A list page never counts:
-    # that may take seconds for each row.
+    # The last count: {people, devices, exact, at, of}; `of` is a hash of the rules counted. Pages
+    # with many audiences show it, because counting may take seconds for each row.
     size = models.JSONField(null=True, editable=False)
     filling = models.JSONField(
         null=True,
@@ -80,8 +80,7 @@ class Audience(OfProject):
         return kept
 
     def keep_size(self, found: Reach, rules: dict[str, Any], now: datetime) -> None:
-        """Keep the count of these rules; it is no longer shown if the rules have changed in the
-        meantime."""
+        """Store the count of these rules. It is not shown if the audience's rules have changed."""
         counted = {"people": found.people, "devices": found.devices, "exact": found.exact}
         self.size = {**counted, "at": now.isoformat(), "of": seen.mark(rules)}
         Audience.objects.filter(pk=self.pk).update(size=self.size)
@@ -92,12 +91,14 @@ class Audience(OfProject):
         return self.size if fits else None
 
     def frozen_rules(self) -> dict[str, Any]:
-        """The rules a launch freezes, independent of later changes in other rows. Raises
-        ValidationError."""
+        """The rules that a launch freezes. Later changes in other rows have no effect on them.
+
+        Raises ValidationError.
+        """
         return launched(self.project_id, self.effective_rules, of=self.pk)
 
     def used_by(self) -> list[models.Model]:
-        """What uses it: campaigns, audiences whose rules name it, and for a list also runs."""
+        """What uses it: campaigns, audiences whose rules name it, and runs if it is a list."""
         return [*self.campaigns.all(), *self.named_by(), *self._filling(), *self._asked_by()]
 
     def named_by(self) -> list[Audience]:
@@ -107,15 +108,17 @@ class Audience(OfProject):
         return [other for other in others if me in rules.named_in(other.rules)]
 
     def _filling(self) -> list[Audience]:
-        """Lists that are being filled by rules that name this one."""
+        """Lists that are being filled from rules that name this audience."""
         others = Audience.objects.filter(project=self.project_id).exclude(filling=None)
         me = ("audience", self.pk)
         return [one for one in others if me in rules.named_in((one.filling or {}).get("rules"))]
 
     def _asked_by(self) -> list[Run]:
-        """Runs launched with this list in their rules, whatever the audience says now, and those of
-        messages to it that not all its people have yet. Audiences with rules are copied into the
-        run, so no run refers to them."""
+        """Runs that need this list; none for an audience with rules, which a run copies.
+
+        These are runs launched with the list in their rules, even if the audience's rules no longer
+        name it, and runs of messages to the list that some of its people have not been given yet.
+        """
         if self.kind != self.Kind.LIST:
             return []
         runs = series.going_on(self.project_id)
@@ -123,8 +126,11 @@ class Audience(OfProject):
         return [*asked, *runs_unfolding(self.pk)]
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Raises ProtectedError while anything needs it. No foreign key covers rules, and without
-        the list, everybody whom it excluded would be included."""
+        """Delete the audience. Raises ProtectedError while anything uses it.
+
+        Rules name lists without a foreign key. If a list were deleted, rules that exclude its
+        people would include them.
+        """
         with transaction.atomic():
             Audience.objects.select_for_update().filter(pk=self.pk).first()  # see `hold_lists`
             if users := self.used_by():
@@ -133,16 +139,16 @@ class Audience(OfProject):
             return super().delete(*args, **kwargs)
 
     def duplicate(self) -> Audience:
-        """With everybody on it, if it is a list."""
+        """Copy the audience; the copy of a list has the same people."""
         with transaction.atomic():
-            # Another copy at the same moment gets the next free name.
+            # The lock makes a concurrent copy wait, so that it gets the next free name.
             now = Audience.objects.select_for_update(no_key=True).get(pk=self.pk)
             copy = Audience.objects.create(
                 project_id=self.project_id,
                 name=self._free_name(),
                 kind=self.kind,
                 rules=self.rules,
-                filling=now.filling,  # the sweep has the copy filled to its end as well
+                filling=now.filling,  # the sweep finishes the copy too
             )
             with connection.cursor() as cursor:
                 cursor.execute(
@@ -160,7 +166,7 @@ class Audience(OfProject):
 
 
 class Member(models.Model):
-    """Who is on this static list?"""
+    """One person on a static list."""
 
     audience = models.ForeignKey(Audience, on_delete=models.CASCADE, related_name="members")
     contact = models.ForeignKey(Contact, on_delete=models.CASCADE)
@@ -175,7 +181,10 @@ class Member(models.Model):
 
 
 def validate_rules(tree: Any, *, project_id: int, of: int | None = None) -> None:
-    """`of`: the audience whose rules they are to be, if it is saved already."""
+    """Check rules against their project. Raises ValidationError.
+
+    `of`: the audience that gets the rules, if it is already saved.
+    """
     lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
     rules.validate(tree, lists=set(lists.values_list("pk", flat=True)))
     named = set(rules.named_in(tree))
@@ -188,14 +197,14 @@ def validate_rules(tree: Any, *, project_id: int, of: int | None = None) -> None
 
 
 def _refuse_too_far_back(project_id: int, tree: Any) -> None:
-    """Rules on events that look further back than these are kept, each at its place."""
+    """Refuse rules that look further back than events are kept, each at its place in the tree."""
     events = events_kept.kept(project_id, tree)
     if events and (found := rules.each_at_fault(tree, events.problem)):
         raise ValidationError({"rules": found})
 
 
 def _refuse_half_lists(tree: dict[str, Any]) -> None:
-    """A list that is not complete would exclude too few people."""
+    """Refuse rules on a list that is not complete: it would exclude too few people."""
     named = Audience.objects.filter(pk__in=rules.lists_named(tree)).exclude(filling=None)
     if half := named.first():
         text = gettext("the list “%(name)s” is still being filled. Try again in a moment.")
@@ -205,8 +214,11 @@ def _refuse_half_lists(tree: dict[str, Any]) -> None:
 
 
 def hold_lists(project_id: int, tree: dict[str, Any]) -> set[int]:
-    """The lists in the rules that are gone. Those that are there stay until the transaction ends;
-    whoever wants to delete one sees then what was done with it."""
+    """Lock the static lists in the rules, and return the ids of those that no longer exist.
+
+    Nobody can delete a locked list until the transaction ends. A deletion that waited then sees
+    what the transaction did, and refuses if the list is used.
+    """
     named = rules.lists_named(tree)
     with connection.cursor() as cursor:
         cursor.execute(

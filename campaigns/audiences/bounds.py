@@ -1,4 +1,4 @@
-"""How large a tree of rules may be, checked before its contents."""
+"""Limits on the size of a tree of rules. They are checked before its contents."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MAX_DEPTH = 6
 MAX_LEAVES = 100
 MAX_NODES = 500  # leaves, and the groups and “not”s around them
 MAX_TEXT_IN_ALL = 250_000
-MAX_COSTLY = 10  # rules on what happened: each is a look through tables of millions of rows
-FURTHER = 1_000  # nodes beyond those are counted, to say how many there are
+MAX_COSTLY = 10  # rules on what happened: each one searches tables of millions of rows
+FURTHER = 1_000  # nodes counted beyond the limit, so that the error can say how many there are
 
 
 class Bounds(NamedTuple):
@@ -27,13 +27,16 @@ class Bounds(NamedTuple):
 
 
 AS_WRITTEN = Bounds(MAX_DEPTH, MAX_LEAVES, MAX_NODES, MAX_TEXT_IN_ALL)
-# Migration 0012 put two rules, and a group around them, where one had stood; a launch puts the
-# rules of an audience where a rule had named it.
+# Stored trees may be larger. Migration 0012 replaced one rule by a group of two, and a launch
+# replaces a rule that names an audience by that audience's rules.
 AS_KEPT = Bounds(2 * MAX_DEPTH, 2 * MAX_LEAVES, 2 * MAX_NODES, 2 * MAX_TEXT_IN_ALL)
 
 
 def too_much(tree: Any, bounds: Bounds) -> list[Problem]:
-    """Reads only as much of the tree as it takes to refuse it."""
+    """The problem of a tree that is too large; empty if its size is fine.
+
+    It reads no more of the tree than it needs to refuse it.
+    """
     nodes = list(islice(walk(tree), bounds.nodes + FURTHER))
     asked = [node for node in nodes if is_leaf(node)]
     more = "+" if len(nodes) == bounds.nodes + FURTHER else ""
@@ -66,9 +69,9 @@ def _characters(leaf: dict[str, Any]) -> int:
 
 
 def walk(tree: Any) -> Iterator[Any]:
-    """Each node, in reading order. Of any tree: it neither recurses nor trusts what it meets.
+    """Yield each node in reading order. Safe for unchecked JSON of any shape and depth.
 
-    Nothing is copied, so stopping early saves the rest.
+    It does not recurse and copies nothing, so stopping early costs nothing for the rest.
     """
     way = [iter([tree])]
     while way:

@@ -1,6 +1,6 @@
 """ISO 8601 durations of a fixed length: weeks, days, hours, minutes, seconds.
 
-Months and years are refused on purpose: they have no length, and “within the last P1M” would mean
+Months and years are refused on purpose: their length varies, so “within the last P1M” would mean
 something else each month.
 """
 
@@ -21,7 +21,7 @@ DURATION = re.compile(
 LIKE_ONE = re.compile(
     r"P(?=.)(?:[0-9]+W)?(?:[0-9]+D)?(?:T(?=.)(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+S)?)?"
 )
-LONGEST = 100  # of the text, to be looked at
+LONGEST = 100  # characters; a longer text is refused without matching it
 
 
 def parse_duration(text: str) -> timedelta | None:
@@ -32,7 +32,7 @@ def parse_duration(text: str) -> timedelta | None:
 
 
 def written(seconds: int) -> str:
-    """“P1DT2H”; nothing is “PT0S”."""
+    """Write seconds as an ISO 8601 duration, e.g. “P1DT2H”; 0 is “PT0S”."""
     days, rest = divmod(seconds, 86_400)
     hours, rest = divmod(rest, 3_600)
     minutes, rest = divmod(rest, 60)
@@ -42,7 +42,7 @@ def written(seconds: int) -> str:
 
 
 def duration_problem(value: Any) -> str:
-    """What is wrong with it, as the end of a sentence; empty when it is in order."""
+    """What is wrong with a duration, as the end of a sentence; empty if it is valid."""
     if not isinstance(value, str):
         return gettext("must be an ISO 8601 duration, e.g. P30D or PT12H.")
     if parse_duration(value) is not None:

@@ -1,4 +1,4 @@
-"""A sample of the people to count, if counting all of them takes too long."""
+"""Sampling: count a part of the people when counting all of them takes too long."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from campaigns.audiences.last_seen import policy
 from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 
-# Counted exactly when that takes no longer. A page has half a second, and the part takes the rest.
+# The time for an exact count. A page has half a second; the sample takes the rest.
 SAMPLE_SECONDS = 0.2
-PART_SECONDS = 1.0  # after which not even the part is worth waiting for
-PEOPLE = 20_000  # looked at: a rule that one in a hundred fits is right to 7 %
+PART_SECONDS = 1.0  # the time for the sample; a longer wait is not worth it
+PEOPLE = 20_000  # in the sample; if 1 in 100 match a rule, the estimate is right to 7 %
 SEED = 1
 PAGE = "(c.ctid::text::point)[0]::bigint"
-ENOUGH_PAGES = 30  # with any of them, to say from how they differ how far an estimate may be off
-MOST = 20.0  # percent: of a small table most pages would be read anyway
+ENOUGH_PAGES = 30  # pages with a match; with fewer, their variance does not give a margin
+MOST = 20.0  # percent of the table; of a small table, most pages would be read anyway
 
 
 @dataclass(frozen=True)
 class Part:
-    """Where to count instead of everywhere, and how many people each one found stands for.
+    """A sample: the SQL to count from, and how many people each one found stands for.
 
-    `pages`: how many people of the project are on each page of the table that is looked at.
+    `pages`: how many people of the project are on each sampled page of the table.
     """
 
     source: str
@@ -39,23 +39,27 @@ class Part:
         return round(found * self.times)
 
     def margin(self, found: Mapping[int, int]) -> int:
-        """Of an estimate: the true number lies within it 95 times in 100. `found`: how many were
-        found on each page. Only of a part with people.
+        """The margin of an estimate: the true number lies within it 95 times in 100.
 
-        People on one page are alike, as they came together: so pages are compared, not people.
+        `found`: how many people match on each page. Call it only for a sample with people. People
+        on one page are alike, because they were created together. So the variance is computed
+        between pages, not between people.
         """
         pages, share = len(self.pages), sum(found.values()) / sum(self.pages.values())
         differs = sum((found.get(page, 0) - share * people) ** 2
                       for page, people in self.pages.items())  # fmt: skip
         per_page = differs / max(1, pages - 1)
-        unseen = max(0.0, 1 - 1 / self.times)  # there is no doubt about those who were looked at
+        unseen = max(0.0, 1 - 1 / self.times)  # people in the sample are counted exactly
         spread = _student(pages - 1) * sqrt(pages * per_page * unseen) * self.times
         others = {page: people - found.get(page, 0) for page, people in self.pages.items()}
         return ceil(max(spread, self._of_rare(found), self._of_rare(others)))
 
     def _of_rare(self, found: Mapping[int, int]) -> float:
-        """Where few pages have any, or none has, how they differ says little: as wide as for so
-        few of so many pages (Agresti and Coull)."""
+        """The margin if few pages, or none, have a match; 0 if enough pages have one.
+
+        The variance between pages says little then, so the margin is that of the share of pages
+        with a match (Agresti and Coull).
+        """
         held = [count for count in found.values() if count > 0]
         if len(held) >= ENOUGH_PAGES:
             return 0.0
@@ -67,10 +71,10 @@ class Part:
 
 
 def part(fewer: int = 1, seen_since: datetime | None = None, project_id: int | None = None) -> Part:
-    """Whole pages of the table, chosen at random; `fewer` times less where each costs more.
+    """Draw a sample of whole table pages; `fewer` times smaller if each person costs more.
 
-    A number that jumps while nothing changed would be doubted, so they are the same ones each time.
-    Their devices are looked up one by one: joined as a whole, all devices would be read for a few.
+    Each call draws the same pages: people would doubt a number that jumps while nothing changed.
+    Devices are looked up person by person, because a plain join would read all devices.
     """
     rows = _rows()
     percent = round(_percent(rows) / fewer, 4)
@@ -88,12 +92,12 @@ def part(fewer: int = 1, seen_since: datetime | None = None, project_id: int | N
     seen = sum(pages.values())
     if seen and (people := _people(project_id)):
         return Part(source, people / seen, pages)
-    # As many as PostgreSQL believes there are: how far that is off nobody knows.
+    # PostgreSQL's own estimate of the rows: nobody knows how far it is off, so there is no margin.
     return Part(source, rows / everybody if rows > 0 and everybody else 100 / percent)
 
 
 def _looked_at(table: str, project_id: int) -> tuple[dict[int, int], int]:
-    """How many people of the project are on each page, and how many of all projects there are."""
+    """The people of the project on each sampled page, and the people of all projects in total."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT {PAGE}, count(*) FILTER (WHERE project_id = %s), count(*) FROM {table}"
@@ -105,7 +109,7 @@ def _looked_at(table: str, project_id: int) -> tuple[dict[int, int], int]:
 
 
 def _people(project_id: int) -> int | None:
-    """None: counting takes too long."""
+    """Count the people of a project; None if counting takes too long."""
     with suppress(TooSlow), within(seconds=PART_SECONDS / 2), connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM notifications_contact WHERE project_id = %s", [project_id]
@@ -116,13 +120,13 @@ def _people(project_id: int) -> int | None:
 
 
 def _student(freedom: int) -> float:
-    """How many standard errors hold the truth 95 times in 100: 1.96, and more of few pages."""
+    """The standard errors of a 95 % interval (Student's t): 1.96, and more for few pages."""
     freedom = max(1, freedom)
     return 1.96 + 2.4 / freedom + 8.4 / freedom**3
 
 
 def _rows() -> float:
-    """Of the table, as of PostgreSQL's last ANALYZE; -1 if there was none."""
+    """The rows in the table of people, as of PostgreSQL's last ANALYZE; -1 if there was none."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT reltuples FROM pg_class WHERE oid = %s::regclass", [Contact._meta.db_table]

@@ -1,4 +1,7 @@
-"""Who is on a static list: ids pasted one per line; one unknown id, and nothing is changed."""
+"""Changing the people on a static list.
+
+A page takes one id per line. If one id is unknown, nothing is changed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from notifications.people.locking import stay
 
 MAX_LINES = 100_000
 IDS_AT_ONCE = 5_000
-LINES_NAMED = 20  # lines named in an error; the rest is a number
+LINES_NAMED = 20  # lines named in an error; it only counts the others
 
 
 class Mode(models.TextChoices):
@@ -42,7 +45,7 @@ class Change:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """The ids, each with its first line; blank lines and repetitions are ignored."""
+    """The ids in a text, each with its first line number; blank lines and repeats are ignored."""
     found: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if external_id := line.strip().strip(",;").strip():
@@ -54,7 +57,7 @@ def lines_of(text: str) -> dict[str, int]:
 
 
 def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
-    """The people's ids. Raises ValidationError naming the lines that are nobody."""
+    """The primary keys of the people. Raises ValidationError naming the lines of unknown ids."""
     ids = list(lines)
     known: dict[str, int] = {}
     for start in range(0, len(ids), IDS_AT_ONCE):
@@ -75,8 +78,10 @@ def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
 
 
 def change(audience: Audience, mode: str, people: list[int]) -> Change:
-    """Replace the members, completely or not at all. People erased since the look-up are left
-    out."""
+    """Add, remove or replace the people on a list, completely or not at all.
+
+    People erased since the look-up are left out.
+    """
     on_it = Member.objects.filter(audience=audience)
     removed = 0
     with transaction.atomic():
@@ -102,15 +107,17 @@ ON CONFLICT DO NOTHING
 
 
 def put_on(audience: Audience, people: Iterable[int]) -> Change:
-    """Who is there, in the transaction of the caller, who holds the list. It counts nobody else:
-    the list may hold millions."""
+    """Add the people who still exist. The caller has a transaction, and has locked the list.
+
+    It does not count the list, which may hold millions of people.
+    """
     with connection.cursor() as cursor:
         cursor.execute(PUT_ON, [audience.pk, list(stay(people))])
         return Change(added=cursor.rowcount, removed=0)
 
 
 def take_off(audience: Audience, people: Iterable[int]) -> Change:
-    """As `put_on`."""
+    """Remove people from the list, under the same conditions as `put_on`."""
     on_it = Member.objects.filter(audience=audience, contact__in=stay(people))
     return Change(added=0, removed=on_it.delete()[0])
 

@@ -1,4 +1,4 @@
-"""Planned: whom will a run that is to come reach, as its people are now?"""
+"""The people that a planned run would reach, as its audience is now."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from campaigns.runs import prior_recipients
 from campaigns.runs.run import Run
 from notifications.people.consent import standing
 
-# Of a recipient: not of the control group, nor of the holdout.
+# Leaves out recipients in the control group and in the holdout.
 GETS_IT = "COALESCE(variant, 0) >= 0"
-# Whose message did not surely fail.
+# The recipients of a frozen run, without those whose message was skipped or rejected.
 FROZEN = """
 SELECT r.contact_id FROM campaigns_recipient r
 JOIN notifications_contact c ON c.id = r.contact_id {join}
@@ -26,8 +26,11 @@ WHERE r.run_id = %s AND {gets_it} AND {out} = '' AND NOT EXISTS (
 
 
 def people_of(run: Run) -> Sql:
-    """A statement that finds their `contact_id`; nobody, where its rules do not work any more. Not
-    who gets nothing of it: who is out, or had it before, or is in no group that does."""
+    """A SELECT of the `contact_id` of each person who would get something from the run.
+
+    It leaves out people without consent, in the control group or the holdout, or who already had
+    the campaign if it is sent once per person. If the rules no longer work, it finds nobody.
+    """
     if run.planned is not None and not run.freezing:
         asks = run.asks
         return Sql(

@@ -1,16 +1,16 @@
-"""Problem: what is wrong with a tree of rules, and where. It can be shown without parsing it."""
+"""Problem: what is wrong with a tree of rules, and where. Pages show it without parsing text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# From the root, what is gone through: the word of a group and the index in it, or “not”.
+# The way from the root to a node: the key of a group and the index in it, or “not”.
 Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The words are for who asked, in their language."""
+    """One thing that is wrong with a tree of rules, in the language of the user."""
 
     said: str
     path: Path = ()
@@ -18,13 +18,13 @@ class Problem:
 
     @property
     def node(self) -> str:
-        """`rules.all[1].not`, as the API and the builder name it."""
+        """The node as the API and the rule builder name it, e.g. `rules.all[1].not`."""
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
         return f"rules{''.join(steps)}"
 
     @property
     def number(self) -> str:
-        """“2.1”, as a person counts the rules; empty for the whole tree."""
+        """The node's number as people count, e.g. “2.1”; empty for the whole tree."""
         return ".".join(str(step + 1) for step in self.path if isinstance(step, int))
 
     def __str__(self) -> str:

@@ -1,6 +1,7 @@
 """Reach: how many people rules select, and on how many devices they can be reached.
 
-The web server has few threads: rules over millions of people must not hold one for long.
+The web server has few threads, so rules over millions of people must not hold one for long. A
+count that takes too long is replaced by an estimate from a sample.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, left, within
 
-EXACT_SECONDS = 2.5  # of a web thread; a launch report has twice that for all it says
-# Of a report's time, for the sample if that is too slow, and for one of what is asked after it: a
-# count of everybody is worth less than a forecast.
+EXACT_SECONDS = 2.5  # of a web thread; a launch report has twice that in all
+# Seconds of a report that an exact count leaves free: for its sample if it is too slow, and for the
+# sample of a later part of the report. A forecast is worth more than a count of everybody.
 SPARED = 2 * estimating.PART_SECONDS
-LOOKS = 2  # into runs: as many as double what a person costs
+LOOKS = 2  # look-ups in runs that double the cost of a person
 
 Counted = TypeVar("Counted")
 
@@ -54,9 +55,9 @@ class Reach:
     people: int
     reachable_people: int
     devices: int
-    platforms: dict[str, int]  # only those that anybody has
+    platforms: dict[str, int]  # devices by platform; only platforms with a device
     exact: bool = True
-    # Of the devices, those of people who unsubscribed or are suppressed; None: nobody asked.
+    # Devices of people who unsubscribed or are suppressed; None if that was not counted.
     out: int | None = None
     margin: Margin | None = None  # of an estimate
 
@@ -71,12 +72,12 @@ class Reach:
 
     @property
     def by_platform(self) -> list[tuple[str, int]]:
-        """As a page calls them."""
+        """The platforms by the names that pages show."""
         return [(str(Device.Platform(name).label), n) for name, n in self.platforms.items()]
 
 
-# People first, then their sum: counting distinct people in one step sorts every device, and takes
-# twice as long (1.5 s instead of 0.8 s for a million people).
+# The inner SELECT groups by person, the outer one sums. Counting distinct people in one step sorts
+# every device and takes twice as long (1.5 s instead of 0.8 s for a million people).
 REACH = """
 SELECT {page}count(*), count(*) FILTER (WHERE devices > 0), {sums}
 FROM (
@@ -94,8 +95,10 @@ def count(
     part: estimating.Part | None = None,
     asks: Mapping[str, Any] | None = None,
 ) -> Reach:
-    """Counts everybody, or extrapolates from a sample. With what a message asks of people's
-    consent, also who of them is out."""
+    """Count the people and devices that rules select: all of them, or from a sample.
+
+    With `asks`, the consent that a message needs, it also counts the devices of people who are out.
+    """
     where = compile_tree(as_meant(project_id, tree, part))
     counts = {name.value: Sql(f"d.platform = '{name}'") for name in PLATFORMS}
     if asks is not None:
@@ -137,7 +140,7 @@ def _reach(counts: Iterable[str], row: Sequence[int], *, exact: bool = True) -> 
 
 
 def quick(project_id: int, tree: dict[str, Any], *, asks: Mapping[str, Any] | None = None) -> Reach:
-    """Exact if that is quick, else an estimate: nobody should wait for a number while typing."""
+    """An exact count if it is quick, else an estimate: nobody should wait while typing."""
     return _in_time(
         lambda part: count(project_id, tree, part=part, asks=asks),
         seconds=estimating.SAMPLE_SECONDS,
@@ -163,7 +166,7 @@ def exact(project_id: int, tree: dict[str, Any]) -> Reach:
 
 
 def as_meant(project_id: int, tree: dict[str, Any], part: estimating.Part | None) -> dict[str, Any]:
-    """Rules for a statement about everybody, or about a part of them."""
+    """Rules settled for one statement, about everybody or about a sample."""
     meant = settled(project_id, tree, singly=part is not None, whole=part is None)
     if part is None:
         return drawn(project_id, meant)
@@ -183,15 +186,15 @@ class Alike:
 
 @dataclass(frozen=True)
 class Judged:
-    """Every device for which any of the conditions holds is in exactly one of the groups."""
+    """Devices grouped by conditions: each device with at least one is in exactly one group."""
 
     groups: list[Alike]
     exact: bool = True
 
 
-# A group for each combination, so that who fulfils two conditions is still one device. Whether
-# somebody is out is asked once for each; the conditions know the answer as `out`. They are asked
-# once as well: without OFFSET 0 PostgreSQL asks all of them for the WHERE, and again for the group.
+# One group for each combination, so that a device that meets two conditions is counted once. `out`
+# is computed once for each row, and conditions may use it. Conditions are computed once, too:
+# without OFFSET 0, PostgreSQL computes all of them for the WHERE, and again for the GROUP BY.
 ALIKE = """
 SELECT c.locale, d.platform, holds, count(*), min(c.external_id)
 FROM {source} {standing}
@@ -200,7 +203,7 @@ CROSS JOIN LATERAL (SELECT ARRAY[{conditions}] AS holds OFFSET 0) judged
 WHERE c.project_id = %s AND d.id IS NOT NULL AND {where} AND TRUE = ANY(holds)
 GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT %s
 """
-MOST_GROUPS = 10_000  # a project whose every person has a language of their own costs no more
+MOST_GROUPS = 10_000  # limits the cost even if each person has a language of their own
 
 
 def judged(
@@ -212,8 +215,10 @@ def judged(
     *,
     seconds: float = EXACT_SECONDS,
 ) -> Judged:
-    """For which devices do the conditions hold? Each is true or false, never NULL. Where the people
-    could only be estimated, nobody waits for a count a second time."""
+    """Group the devices for which conditions hold; each condition is true or false, never NULL.
+
+    If the reach `found` is only an estimate, this is one at once, without trying an exact count.
+    """
     return _in_time(
         lambda part: _judged(project_id, tree, conditions, asks, part=part),
         seconds=seconds if found.exact else 0.0,
@@ -252,7 +257,7 @@ def _judged(
 
 @dataclass(frozen=True)
 class Filled:
-    """Of the people the rules select, for how many each condition holds."""
+    """How many people the rules select, and for how many of them each condition holds."""
 
     people: int
     holds: list[int]
@@ -262,7 +267,7 @@ class Filled:
 def filled(
     project_id: int, tree: dict[str, Any], conditions: list[Sql], *, seconds: float
 ) -> Filled:
-    """Raises Uncountable."""
+    """Count the people for whom each condition holds. Raises Uncountable."""
     return _in_time(
         lambda part: _filled(project_id, tree, conditions, part=part),
         seconds=seconds,
@@ -284,7 +289,7 @@ def _filled(
     sums = ", ".join(f"count(*) FILTER (WHERE held[{n + 1}])" for n in range(len(conditions)))
     params = [param for condition in conditions for param in condition.params]
     with connection.cursor() as cursor:
-        # Each person once, with however many devices.
+        # GROUP BY counts each person once, with any number of devices.
         cursor.execute(
             f"SELECT count(*), {sums} FROM (SELECT ARRAY[{held}] AS held FROM {source}"
             f" WHERE c.project_id = %s AND {where.sql} GROUP BY c.id) people",
@@ -300,9 +305,9 @@ Clock = tuple[str, int | None]  # the time zone of a person, and their best hour
 
 @dataclass(frozen=True)
 class Zones:
-    """Devices by the time zone of their person; none is an empty name."""
+    """Devices by the time zone of their person; a person without one has an empty name."""
 
-    clocks: dict[Clock, int]  # where nobody asked for best hours, there is none
+    clocks: dict[Clock, int]  # the hours are None unless best hours were asked for
     exact: bool = True
 
     @cached_property
@@ -343,7 +348,7 @@ def _zones(
 
 @dataclass(frozen=True)
 class Unseen:
-    """Devices that fit, and are left out because nobody has seen them for so many days."""
+    """Devices that match, but are left out because they were not seen for so many days."""
 
     devices: int
     days: int
@@ -351,7 +356,7 @@ class Unseen:
 
 
 def unseen(project_id: int, tree: dict[str, Any], found: Reach) -> Unseen | None:
-    """None if the project leaves no devices out."""
+    """Count matching devices that are left out as unseen; None if the project leaves out none."""
     days = Project.objects.values_list("leave_out_unseen_days", flat=True).get(pk=project_id)
     since = policy.seen_since(project_id)
     if days is None or since is None:
@@ -361,7 +366,7 @@ def unseen(project_id: int, tree: dict[str, Any], found: Reach) -> Unseen | None
         seconds=EXACT_SECONDS if found.exact else estimating.SAMPLE_SECONDS,
         of=project_id,
         fewer=_fewer(project_id, tree),
-        leaves_out_unseen=False,  # they are just those that it leaves out
+        leaves_out_unseen=False,  # it counts exactly these devices
     )
     return Unseen(devices, days, exact)
 
@@ -389,9 +394,12 @@ def _in_time(
     fewer: int,
     leaves_out_unseen: bool = True,
 ) -> Counted:
-    """Raises Uncountable, after two more seconds, if not even a sample can be counted."""
+    """Ask about everybody for some seconds, then about a sample.
+
+    Raises Uncountable, after two more seconds, if not even a sample can be counted.
+    """
     try:
-        # Where there is less than that, a part of it: most audiences are counted in no time.
+        # If less time is left, try with a part of it: most audiences are counted at once.
         with within(seconds=min(seconds, max(left() - SPARED, left() / 3))):
             return ask(None)
     except TooSlow:

@@ -1,7 +1,7 @@
-"""Rules of an audience: a tree of all / any / not over typed leaves, and the check at the door.
+"""Rules of an audience: a tree of all / any / not over typed leaves, and its validation.
 
-A security boundary with `selection.py`, which makes SQL of a checked tree: fields and operators
-come from closed lists, and depth and size are bounded (`bounds.py`).
+With `selection.py`, which makes SQL of a checked tree, this is a security boundary: fields and
+operators come from closed lists, and depth and size are bounded (`bounds.py`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MANY = {"in", "not_in", "has_any", "has_none"}  # take a list of values
 
 @dataclass(frozen=True)
 class Field:
-    """A column a rule may ask, and the operators that make sense for it."""
+    """A column that rules can compare, and the operators that make sense for it."""
 
     column: str
     kind: str  # text, time, version or list
@@ -64,7 +64,7 @@ THERE = {"exists", "not_exists"}
 TEXT_OPS = frozenset(SAME | THERE | {"contains", "starts_with"})
 TIME_OPS = frozenset(THERE | {"before", "after", "within_last"})
 VERSION_OPS = frozenset(SAME | THERE | {"gt", "gte", "lt", "lte", "starts_with"})
-# Of any device that is theirs, a retired one too: it was used by them all the same.
+# When any device of the person was last seen. Retired devices count: the person used them too.
 PERSON_SEEN = (
     f"(SELECT max({seen_at('theirs')}) FROM notifications_device theirs"
     " WHERE theirs.contact_id = c.id)"
@@ -90,11 +90,11 @@ def everyone() -> dict[str, Any]:
 
 
 class Broken(ValidationError):
-    """Stored rules that are not valid: from before a limit, or written around all checks."""
+    """Stored rules that are not valid: older than a limit, or written past all checks."""
 
 
 def validate(tree: Any, *, lists: Container[int]) -> None:
-    """Raise ValidationError naming the place, e.g. `rules.all[1].op`, and the fix.
+    """Check new rules. ValidationError names the place, e.g. `rules.all[1].op`, and the fix.
 
     `lists` holds the ids of the project's static lists.
     """
@@ -103,7 +103,7 @@ def validate(tree: Any, *, lists: Container[int]) -> None:
 
 
 def problems(tree: Any, bounds: Bounds = AS_WRITTEN) -> list[Problem]:
-    """The problems of a tree, whoever wrote it. Sizes are checked before contents."""
+    """The problems of any tree; empty if it is valid. Sizes are checked before contents."""
     found = too_much(tree, bounds)
     if not found:
         _check(tree, (), bounds.depth, found)
@@ -111,13 +111,13 @@ def problems(tree: Any, bounds: Bounds = AS_WRITTEN) -> list[Problem]:
 
 
 def refuse_broken(tree: Any) -> None:
-    """Raise Broken for a tree that nothing but `walk` may look into."""
+    """Raise Broken if stored rules are not valid: only `walk` is safe with them."""
     if found := problems(tree, AS_KEPT):
         raise Broken({"rules": found[:PROBLEMS_SAID]})
 
 
 def _paths(tree: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Each rule of a checked tree, and where it stands."""
+    """Each rule of a checked tree, with its path from the root."""
     if is_leaf(tree):
         yield path, tree
     elif "not" in tree:
@@ -129,7 +129,7 @@ def _paths(tree: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def _check(node: Any, path: Path, levels: int, found: list[Problem]) -> None:
-    """`levels`: how many there may be, this one among them."""
+    """Add the problems of a node to `found`. `levels`: how many it may have, its own included."""
     if not levels:
         text = gettext("nested deeper than %(most)s levels.") % {"most": MAX_DEPTH}
         found.append(Problem(text, path))
@@ -280,7 +280,7 @@ def _misplaced(tree: Any) -> list[Problem]:
 
 
 def _found_out(tree: Any) -> list[Problem]:
-    """Refuses keys that only the server may set, at a count or the start of a run."""
+    """Refuse keys that only the server may set, when it counts people or starts a run."""
     text = gettext("remove “%(key)s” from the value: the server sets it.")
     kept = [
         key
@@ -307,7 +307,7 @@ def _unknown_lists(tree: dict[str, Any], lists: Container[int]) -> list[Problem]
 
 
 def _unknown_platforms(tree: dict[str, Any]) -> list[Problem]:
-    """Checked for new rules only; rules saved before match nobody, and stay."""
+    """Refuse unknown platforms in new rules. Rules saved before keep them, and match nobody."""
     known = Device.Platform.values
     text = gettext("unknown platform: use %(known)s.") % {"known": ", ".join(known)}
     return [
@@ -320,7 +320,7 @@ def _unknown_platforms(tree: dict[str, Any]) -> list[Problem]:
 
 
 def no_such(tree: Any, gone: Container[Named]) -> list[Problem]:
-    """Names in rules that do not exist in the project, at each rule that uses them."""
+    """The problems of rules that name rows in `gone`: these do not exist in the project."""
     return [
         Problem(_no_such(*one), path, "value")
         for path, leaf in _paths(tree)
@@ -339,7 +339,7 @@ def _no_such(sort: str, pk: int) -> str:
 
 
 def each_at_fault(tree: Any, problem: Callable[[dict[str, Any]], str]) -> list[Problem]:
-    """The problems of the values of single rules, each at its place."""
+    """Check the value of each rule with `problem`. Each problem names its place in the tree."""
     found = ((path, problem(leaf)) for path, leaf in _paths(tree))
     return [Problem(said, path, "value") for path, said in found if said][:PROBLEMS_SAID]
 
@@ -352,16 +352,19 @@ def lists_named(tree: Any) -> list[int]:
 
 
 def named_in(tree: Any) -> list[Named]:
-    """The rows that a tree names, also a broken tree; lists are audiences."""
+    """The rows that a tree names; also for a broken tree. Static lists count as audiences."""
     found: list[Named] = [("audience", pk) for pk in lists_named(tree)]
     for leaf in leaves(tree):
-        if leaf["field"] in tuple(KINDS):  # of a broken rule, it may be anything
+        if leaf["field"] in tuple(KINDS):  # in a broken rule, the field may be anything
             found += KINDS[leaf["field"]].names(leaf.get("value"))
     return found
 
 
 def moment(value: Any) -> datetime | date | None:
-    """In UTC, if it says its offset: Python knows offsets that PostgreSQL does not read."""
+    """Parse an ISO 8601 date or time; None if it is neither.
+
+    A time with an offset becomes UTC, because Python knows offsets that PostgreSQL does not read.
+    """
     if not isinstance(value, str):
         return None
     try:

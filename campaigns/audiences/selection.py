@@ -1,4 +1,4 @@
-"""From a checked tree of rules to SQL. Values travel as parameters; nothing typed becomes SQL."""
+"""SQL of a checked tree of rules. Values are parameters; nothing that a user typed becomes SQL."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from notifications.people.contact import Contact
 MAX_ID = 2**63 - 1
 
 
-# A person is judged together with each of their devices: “platform is iOS” selects iPhones, not
-# every device of people who own one. People without a device are judged once, with none.
+# Rules are evaluated for a person with each of their devices: “platform is iOS” selects iPhones,
+# not every device of people who own one. For people without a device, they are evaluated once.
 def joined(seen_since: datetime | None) -> str:
-    """Devices that were not seen since then are left out."""
+    """A FROM item: people `c`, each with their active devices `d` that were seen since then."""
     return f"""
         notifications_contact c
         LEFT JOIN notifications_device d
@@ -33,7 +33,7 @@ def joined(seen_since: datetime | None) -> str:
 
 
 def people_and_devices(project_id: int) -> str:
-    """With the project's current setting for unseen devices."""
+    """A FROM item: people and devices, with the project's current setting for unseen devices."""
     return joined(policy.seen_since(project_id))
 
 
@@ -54,8 +54,10 @@ def sample(
     start: int | None = None,
     only: Sql | None = None,
 ) -> list[Contact]:
-    """Some of the people the rules select, or of these only those for whom one more condition
-    holds: the newest, or the newest as of the person `start`."""
+    """Some of the people that the rules select, the newest first.
+
+    `start`: the id of the newest person to consider. `only`: a condition that they must also meet.
+    """
     where = compile_tree(drawn(project_id, settled(project_id, tree)))
     more = only or Sql("TRUE")
     with connection.cursor() as cursor:
@@ -72,9 +74,9 @@ def sample(
 def drawn(
     project_id: int, tree: dict[str, Any], *, source: str | None = None, times: float = 1
 ) -> dict[str, Any]:
-    """With the place of the last one in its “at most n people”, if it has such a rule.
+    """Settled rules, with the place of the last person in their “at most n people” rule, if any.
 
-    For settled rules. A sample of the people, `times` smaller, takes that many times fewer.
+    In a sample that is `times` smaller, the rule takes that many times fewer people.
     """
     if not (cut := at_most.only(tree)):
         return tree
@@ -93,7 +95,7 @@ def drawn(
 
 
 def nth(contact: Contact, tree: dict[str, Any]) -> int:
-    """Of rules with “at most n people”, the last of whom was drawn: the place of one who is in."""
+    """The place of a selected person among the “at most n people” of rules returned by `drawn`."""
     cut = at_most.only(tree)
     assert cut
     where, place = compile_tree(tree), at_most.place_of(cut)
@@ -145,7 +147,7 @@ def _leaf_sql(leaf: dict[str, Any]) -> Sql:
     return kind_sql(leaf, asked, op, value)
 
 
-NOW = "statement_timestamp()"  # now() is the transaction's start: too early for its own rows
+NOW = "statement_timestamp()"  # now() is the transaction's start, before its own rows
 COMPARE = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
@@ -172,14 +174,14 @@ def _is_one_of(asked: Field, values: list[Any]) -> Sql:
 
 
 def _as_version(text: str) -> str:
-    # 10.2 is newer than 9.9: compare the numbers, not the letters. And it is 10.2.0: a part that
-    # nobody wrote is 0, so zeros at the end say nothing.
+    # Compare numbers, not letters: 10.2 is newer than 9.9. A missing part is 0, so zeros at the end
+    # are removed: 10.2 equals 10.2.0.
     numbers = f"substring({text} from '[0-9]+(?:[.][0-9]+)*')"
     return f"string_to_array(regexp_replace({numbers}, '([.]0+)+$', ''), '.')::numeric[]"
 
 
 def _same_version(text: str) -> str:
-    """One text for 10.2 and 10.2.0; what is more than numbers, as 10.2-beta, is only itself."""
+    """The same text for equal versions such as 10.2 and 10.2.0; 10.2-beta equals only itself."""
     bare = f"{text} ~ '^[0-9]+([.][0-9]+)*$'"
     return f"CASE WHEN {bare} THEN {_as_version(text)}::text ELSE {text} END"
 
@@ -192,10 +194,10 @@ def _letters_sql(text: Sql, op: str, value: str) -> Sql:
 
 
 def folded(text: str) -> str:
-    """A text as it is compared where case does not matter, what somebody typed as well.
+    """SQL that folds a text, so that case does not matter. Both sides of a comparison need it.
 
-    Some locales make a small “i” of “İ”, others one with a second dot, and so do apps before they
-    send it. Here all are an “i”, or “istanbul” would find some of İstanbul's people only.
+    Some locales lowercase “İ” to “i”, others to an “i” with a second dot, and apps may do so before
+    they send it. Here all become “i”; else “istanbul” would find only some of İstanbul's people.
     """
     return f"replace(lower({text}), U&'i\\0307', 'i')"
 
@@ -216,7 +218,7 @@ def _time_sql(time: Sql, op: str, value: Any) -> Sql:
 def _attribute_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> Sql:
     name = leaf["field"].partition(".")[2]
     text, typed = "(c.attributes ->> %s)", "(c.attributes -> %s)"
-    if op == "exists":  # an empty text reads as missing in a template, so it does here
+    if op == "exists":  # an empty text counts as missing, as in a template
         return Sql(f"COALESCE({text}, '') <> ''", [name])
     if op == "in":
         return Sql(f"{typed} = ANY(%s::jsonb[])", [name, _each_json(value)])
@@ -227,14 +229,14 @@ def _attribute_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> S
         return Sql(f"{number} {COMPARE[op]} %s", [name, name, value])
     if op in LETTERS:
         return _letters_sql(Sql(_of_type("string", typed, text), [name, name]), op, value)
-    # A text that is not a time is neither before nor after one; PostgreSQL would accept “20260531”
-    # and “now” too.
+    # A text that is not a time is neither before nor after one. PostgreSQL alone would also accept
+    # “20260531” and “now”.
     parsed = f"CASE WHEN {is_time(text)} THEN {text}::timestamptz END"
     return _time_sql(Sql(_of_type("string", typed, parsed), [name] * 4), op, value)
 
 
 def _holds_one_of(held: Sql, values: list[Any]) -> Sql:
-    if len(values) == 1:  # in a quarter of the time, which grows with each value
+    if len(values) == 1:  # four times as fast; the other form slows with each value
         return Sql(f"{held.sql} @> %s::jsonb", [*held.params, json.dumps(values)])
     each = f"jsonb_array_elements({held.sql}) each_of(value)"
     one_of = f"EXISTS (SELECT 1 FROM {each} WHERE each_of.value = ANY(%s::jsonb[]))"
@@ -247,12 +249,12 @@ def _of_type(kind: str, typed: str, then: str) -> str:
 
 
 def is_time(text: str) -> str:
-    """Whether a text is a date or a time of ISO 8601; names it twice."""
+    """SQL that tells whether a text is an ISO 8601 date or time. It contains `text` twice."""
     return f"({text} ~ '{ISO_TIME}' AND pg_input_is_valid({text}, 'timestamptz'))"
 
 
 def value_of(leaf: dict[str, Any]) -> Sql:
-    """The value that a rule compared, as text, for “why is this person in?”."""
+    """SQL of the value that a rule compared, as text, for “why is this person in?”."""
     if kind := KINDS.get(leaf["field"]):
         return kind.seen(leaf["op"], leaf["value"])
     if leaf["field"] == "list":

@@ -1,8 +1,8 @@
-"""Which attributes a project's people really have, of which type, with which values.
+"""The attributes that a project's people really have, with their types and values.
 
-Read from the newest people, who show what the app sends today, and from people spread over all,
-who show what the others have: some thousands, however many people there are. How many per cent
-have something is estimated from those who are spread.
+They are read from two samples: the newest people, who show what the app sends today, and people
+spread over all, who show what the others have. These are some thousands, however many people there
+are. Percentages are estimated from the people spread over all.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from campaigns.audiences.rules import FIELDS
 from campaigns.audiences.selection import folded, is_time
 from notifications.postgres.budget import TooSlow, within
 
-PEOPLE_READ = 10_000  # of the newest, and again of those spread over all
-STRETCHES = 200  # of ids, from each of which the same number is read
+PEOPLE_READ = 10_000  # in each sample: the newest, and those spread over all
+STRETCHES = 200  # ranges of ids; the same number of people is read from each
 LOOKING_SECONDS = 2.0
 SUGGESTED = 20
 MOST_ATTRIBUTES = 300
@@ -29,7 +29,7 @@ LONGEST_VALUE = 100  # longer texts are not values to choose from
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute, how many per cent of the people have it, and what their values are."""
+    """One attribute, how many per cent of the people have it, and the types of its values."""
 
     name: str
     percent: int
@@ -38,14 +38,14 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Value:
-    """A value somebody really has. `exact` keeps its type: 5 is not “5”."""
+    """A value that people really have. `exact` keeps its type: 5 is not “5”."""
 
     exact: str | float | bool
     percent: int
 
 
-# Of a project with fewer people than that, everybody. Each stretch is one look into the index of
-# the project's ids: TABLESAMPLE would read the other projects' rows too.
+# If a project has fewer people than PEOPLE_READ, all are read. Each range is one look-up in the
+# index of the project's ids; TABLESAMPLE would read the other projects' rows too.
 SAMPLE = """
 (WITH newest AS MATERIALIZED (
     SELECT * FROM {table} WHERE project_id = {project} ORDER BY id DESC LIMIT {most}
@@ -70,7 +70,7 @@ CASE jsonb_typeof(value)
     ELSE CASE WHEN {is_time(AS_TEXT)} THEN 'time' ELSE 'text' END
 END
 """
-# An empty text reads as missing in a template and in a rule, so it does here.
+# An empty text counts as missing, as in a template and in a rule.
 FILLED = "jsonb_typeof(value) <> 'null' AND value <> '\"\"'"
 
 
@@ -96,13 +96,13 @@ def attributes(project_id: int) -> list[Attribute]:
 
 @dataclass(frozen=True)
 class Described:
-    """One attribute: its types, and its values."""
+    """One attribute with its types and examples of its values."""
 
     name: str
     percent: int
     types: list[str]  # the most frequent first
-    values: int  # different ones
-    examples: list[Any]  # the most frequent
+    values: int  # how many different values
+    examples: list[Any]  # the most frequent values
 
 
 DESCRIBED = f"""
@@ -121,7 +121,7 @@ EXAMPLES = 3
 
 
 def described(project_id: int) -> list[Described] | None:
-    """All attributes of the people; None if reading them takes too long."""
+    """All attributes of the people, with examples; None if reading them takes too long."""
     cut = [LONGEST_VALUE, LONGEST_VALUE, EXAMPLES, MOST_ATTRIBUTES]
     sample = f"WITH sample AS MATERIALIZED {_sample(project_id)},"
     rows = _in_time(sample + DESCRIBED, cut)
@@ -142,7 +142,7 @@ class Types:
 
 
 def types_of(project_id: int, name: str) -> Types | None:
-    """Of one attribute; None if reading it takes too long."""
+    """The types of one attribute's values; None if reading them takes too long."""
     rows = _in_time(
         f"WITH sample AS MATERIALIZED {_sample(project_id)},"
         f" held AS (SELECT attributes -> %s AS value FROM sample)"
@@ -156,9 +156,9 @@ def types_of(project_id: int, name: str) -> Types | None:
 
 
 def nowhere(project_id: int, names: Iterable[str]) -> list[str]:
-    """Which of these attributes no person has; none if the search takes too long.
+    """Which of these attributes no person has; empty if the search takes too long.
 
-    Asks everybody, so ask about names that are not among `attributes` only.
+    It searches all people, so pass only names that `attributes` did not return.
     """
     asked = sorted(set(names))
     if not asked:
@@ -198,7 +198,7 @@ def values(project_id: int, field: str, typed: str = "") -> list[Value]:
 
 @dataclass(frozen=True)
 class Language:
-    """A tag that people have, and how many of them: estimated where there are very many people."""
+    """A language tag, and how many people have it; an estimate if there are very many people."""
 
     tag: str
     people: int
@@ -208,7 +208,10 @@ MOST_LANGUAGES = 100
 
 
 def languages(project_id: int) -> tuple[list[Language], bool]:
-    """The most frequent first, and whether they are exact; none if reading them takes too long."""
+    """The languages of people, the most frequent first, and whether the counts are exact.
+
+    The list is empty if reading them takes too long.
+    """
     rows = _looked_up(
         f"WITH sample AS MATERIALIZED {_sample(project_id)}"
         " SELECT locale, count(*) FILTER (WHERE spread),"
@@ -232,7 +235,7 @@ def _people(project_id: int) -> int:
 
 
 def _sample(project_id: int, table: str = "notifications_contact") -> str:
-    """A FROM item: rows of the table, and whether they are `spread` over all of the project."""
+    """A FROM item: sampled rows; `spread` is true for rows spread over the whole project."""
     each = max(1, PEOPLE_READ // STRETCHES)
     return SAMPLE.format(
         table=table, project=int(project_id), most=PEOPLE_READ, stretches=STRETCHES, each=each
@@ -240,7 +243,7 @@ def _sample(project_id: int, table: str = "notifications_contact") -> str:
 
 
 def _looked_up(statement: str, params: list[Any]) -> list[Any]:
-    """Nothing if it takes too long: one can type a value without suggestions."""
+    """The rows of a statement; empty if it takes too long: users can type without suggestions."""
     return _in_time(statement, params) or []
 
 
@@ -253,12 +256,12 @@ def _in_time(statement: str, params: list[Any]) -> list[Any] | None:
 
 
 def _held(field: str) -> tuple[str, str, list[Any]]:
-    """The table, and a FROM item whose `value` is each value a row of it holds, as JSON."""
+    """The table of a field, a FROM item that gives each `value` of a row as JSON, its params."""
     if field in FIELDS:
         alias, _, column = FIELDS[field].column.partition(".")
         table = {"c": "notifications_contact", "d": "notifications_device"}[alias]
         return table, f"LATERAL (SELECT to_jsonb({column}) AS value) held", []
-    # Of a list, each entry is a value one may ask for.
+    # Each entry of a list is a value, because a rule can ask for it.
     held = (
         "LATERAL jsonb_array_elements(CASE jsonb_typeof(attributes -> %s) WHEN 'array'"
         " THEN attributes -> %s ELSE jsonb_build_array(attributes -> %s) END) held(value)"
@@ -282,7 +285,7 @@ def _like(text: str) -> str:
 
 
 def _percent(count: int, of: int) -> int:
-    """Never 0 if somebody has it, nor 100 if somebody lacks it."""
+    """The percentage; never 0 if a person has it, and never 100 if a person lacks it."""
     if count >= of:
         return 100
     return min(99, max(1, round(100 * count / of)))

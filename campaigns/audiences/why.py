@@ -1,5 +1,7 @@
-"""Is this person in, and why? The tree of rules with ticks, and the rules that decided it. And if
-nobody is in: the rule that excludes everybody."""
+"""Why a person is in an audience, or not: the tree of rules with ticks, and the rules that decided.
+
+For an empty audience, it finds the rule that excludes everybody.
+"""
 
 from __future__ import annotations
 
@@ -33,24 +35,24 @@ from notifications.postgres.budget import TooSlow, within
 from notifications.values.moments import short
 from notifications.values.plain import NOTHING, plainly
 
-PLACE_SECONDS = 0.5  # nice to know; the answer does not need it
+PLACE_SECONDS = 0.5  # the place is nice to know; the answer does not need it
 
 
 @dataclass(frozen=True)
 class Node:
-    """One rule, or a group of them: whether it holds, and what it saw: a value, or words."""
+    """One rule, or a group of rules: whether it holds, and what it found (`seen` or `told`)."""
 
     said: str
     holds: bool
-    seen: str | None = None
-    told: str = ""
+    seen: str | None = None  # the value that it compared
+    told: str = ""  # what happened, in words
     inner: list[Node] = field(default_factory=list)
-    otherwise: str = ""  # of a rule that does not hold: what is so instead
+    otherwise: str = ""  # if the rule does not hold: what is true instead
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A device of the person: whether it is selected, or fits and was not seen for too long."""
+    """A device of the person: whether it matches, and whether it was not seen for too long."""
 
     device: Device
     fits: bool
@@ -68,7 +70,7 @@ class InOrOut:
     tree: Node
     because: list[Node]
     devices: list[Judged]
-    suppressed: bool  # nothing is sent to them, in or not
+    suppressed: bool  # nothing is sent to them, whether they are in or not
 
     @property
     def is_in(self) -> bool:
@@ -80,18 +82,21 @@ class InOrOut:
 
     @property
     def unseen(self) -> bool:
-        """Whether a device is left out because nobody has seen it for long."""
+        """Whether a device is left out because it was not seen for too long."""
         return any(judged.unseen for judged in self.devices)
 
     @property
     def whole_tree(self) -> bool:
-        """Whether there are more rules than those that decided."""
+        """Whether the tree shows more than `because`: it has several rules, or a group in it."""
         return len(self.tree.inner) > 1 or any(node.inner for node in self.tree.inner)
 
 
 def verdict(contact: Contact, tree: dict[str, Any], *, frozen: bool = False) -> InOrOut:
-    """`frozen`: by a run, which settled what they depend on: asked anew, a rule on past runs would
-    cover that run itself and those after it."""
+    """Decide whether a person is in an audience, and why.
+
+    `frozen`: the rules were settled by a run. They are not settled again, because a rule on past
+    runs would then cover that run itself and those after it.
+    """
     meant = tree if frozen else _meant(contact, tree)
     explained = _judged(contact, meant)
     return InOrOut(
@@ -105,7 +110,7 @@ def verdict(contact: Contact, tree: dict[str, Any], *, frozen: bool = False) -> 
 
 
 def selected_devices(contact: Contact, tree: dict[str, Any]) -> list[Judged]:
-    """The person's devices, which of them the rules select, and which are left out as unseen."""
+    """The person's devices: which of them the rules select, and which are left out as unseen."""
     return _selected_devices(contact, _meant(contact, tree))
 
 
@@ -127,11 +132,11 @@ def _selected_devices(contact: Contact, meant: dict[str, Any]) -> list[Judged]:
 
 
 def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
-    """The tree again: each node with whether it holds for this person, each leaf with what it saw.
+    """The tree for this person: each node says whether it holds, each leaf also what it found.
 
-    Asked in the very SQL that selects, of one device: one that is selected if there is any, else
-    the one seen last. So the answer cannot differ from a launch. Raises Contact.DoesNotExist when
-    somebody erased them meanwhile.
+    It uses the same SQL that selects people, with one device: a selected one if there is any, else
+    the one seen last. So the answer cannot differ from a launch. Raises Contact.DoesNotExist if the
+    person was erased meanwhile.
     """
     meant = _meant(contact, tree)
     return _as_saved(_judged(contact, meant))
@@ -187,7 +192,7 @@ def _explained(tree: dict[str, Any], verdicts: Any) -> dict[str, Any]:
 
 
 def _as_saved(node: dict[str, Any]) -> dict[str, Any]:
-    """Without what was found out for asking: the rule that whoever wrote it knows."""
+    """The tree as its author saved it, without the keys that the server added."""
     if "not" in node:
         return {**node, "not": _as_saved(node["not"])}
     if word := next((word for word in ("all", "any") if word in node), None):
@@ -199,7 +204,7 @@ def _as_saved(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _deciding(node: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rules that made it so: of an “all” that failed, those that failed."""
+    """The rules that decided the result: in an “all” that failed, those that failed."""
     if "not" in node:
         return [_turned(inner) for inner in _deciding(node["not"])]
     word = next((word for word in ("all", "any") if word in node), None)
@@ -212,7 +217,7 @@ def _deciding(node: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _turned(node: dict[str, Any]) -> dict[str, Any]:
-    """“Is not pro: no” is a reason; “is pro: yes”, inside a not, is a riddle."""
+    """Negate a node. “Is not pro: no” is a reason; “is pro: yes”, inside a not, is a riddle."""
     return node["not"] if "not" in node else {"not": node, "holds": not node["holds"]}
 
 
@@ -261,7 +266,7 @@ def _otherwise(node: dict[str, Any], contact: Contact) -> str:
 
 
 def _seen(leaf: dict[str, Any], contact: Contact) -> str | None:
-    """The value the rule looked at; None where there is nothing to see."""
+    """The value that the rule compared; None if there is nothing to show."""
     if leaf["field"] == "list":
         return None
     seen = leaf["seen"] or ""
@@ -273,22 +278,25 @@ def _seen(leaf: dict[str, Any], contact: Contact) -> str | None:
     return short(moment, contact.project.timezone)
 
 
-# --- Nobody ---------------------------------------------------------------------------------------
+# --- Empty audiences ------------------------------------------------------------------------------
 
-MOST_JUDGED = 10  # rules; of more, nobody reads which
+MOST_JUDGED = 10  # rules; with more, nobody would read the answer
 
 
 @dataclass(frozen=True)
 class Emptied:
-    """The rule after which nobody is left; `alone`: nobody fits it whatever the others say."""
+    """A rule that leaves nobody. `alone`: nobody matches it, whatever the other rules say."""
 
     said: str
     alone: bool
 
 
 def emptied(project_id: int, tree: dict[str, Any]) -> list[Emptied]:
-    """Of rules that nobody fits, those that alone fit nobody; else the first that takes away whom
-    the ones before it left. Everybody is looked at once, however many rules there are."""
+    """Find the rules that make an audience empty.
+
+    These are the rules that match nobody on their own. If there are none, it is the first rule that
+    excludes everybody whom the rules before it left. People are read once for all rules.
+    """
     rules = _together(tree)
     if not 1 < len(rules) <= MOST_JUDGED:
         return []
@@ -300,7 +308,7 @@ def emptied(project_id: int, tree: dict[str, Any]) -> list[Emptied]:
 
 
 def _together(tree: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rules that must hold, all of them: “none of these” is each of them turned round."""
+    """The rules that must all hold. For “none of these”, they are negated one by one."""
     if "all" in tree:
         return list(tree["all"])
     if "not" in tree and "any" in tree["not"]:
@@ -309,7 +317,7 @@ def _together(tree: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _somebody(project_id: int, rules: list[dict[str, Any]]) -> tuple[list[bool], list[bool]]:
-    """Does anybody fit each of them; and all of them up to it?"""
+    """For each rule: whether anybody matches it, and whether anybody matches all rules up to it."""
     asked = [compile_tree(settled(project_id, rule, whole=True)) for rule in rules]
     fits = [f"fits[{number}]" for number in range(1, len(asked) + 1)]
     upto = [" AND ".join(fits[:number]) for number in range(1, len(asked) + 1)]

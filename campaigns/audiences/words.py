@@ -50,13 +50,13 @@ TURNED = {
     "after": gettext_lazy("{field} is not after {value}, or is not known"),
     "within_last": gettext_lazy("{field} is not within the last {value}, or is not known"),
 }
-# Of everybody it is known.
+# Every person has a `created_at`, so these leave out “or is not known”.
 CREATED_TURNED = {
     "before": gettext_lazy("{field} is not before {value}"),
     "after": gettext_lazy("{field} is not after {value}"),
     "within_last": gettext_lazy("{field} is not within the last {value}"),
 }
-# “Is one of Seoul” says no more than that, and reads worse.
+# For lists with one value: “is Seoul” reads better than “is one of Seoul”.
 OF_ONE = {"in": SAID["eq"], "not_in": SAID["ne"], "has_any": SAID["has"], "has_none": TURNED["has"]}
 OF_ONE_TURNED = {
     "in": SAID["ne"], "not_in": SAID["eq"], "has_any": TURNED["has"], "has_none": SAID["has"]
@@ -78,25 +78,25 @@ SHOWN_VALUES = 6
 def sentence(
     tree: Any, *, project_id: int, names: Names | None = None, bounds: Bounds = AS_WRITTEN
 ) -> str:
-    """The whole tree; names of lists and others are looked up once, or were for many trees."""
+    """The whole tree in words. `names`: names of lists and other rows, if already looked up."""
     return broken(tree, bounds) or clause(tree, project_id=project_id, names=names)
 
 
 def broken(tree: Any, bounds: Bounds = AS_WRITTEN) -> str:
-    """That these are no rules, and why; empty when they are."""
+    """A sentence that these rules no longer work, and why; empty if they work."""
     wrong = problems(tree, bounds)[:1]
     text = _("These rules no longer work ({problem})")
     return text.format(problem=str(wrong[0]).rstrip(".")) if wrong else ""
 
 
 def clause(tree: dict[str, Any], *, project_id: int, names: Names | None = None) -> str:
-    """Of a tree, or a part of one, that is in order."""
+    """A valid tree, or a part of one, in words."""
     found = names_in(tree, project_id=project_id) if names is None else names
     return _said(tree, found, outermost=True)
 
 
 def names_in(*trees: Any, project_id: int) -> Names:
-    """What the static lists, audiences, campaigns and runs in these rules are called."""
+    """The names of the static lists, audiences, campaigns and runs in these rules."""
     return looked_up(project_id, {one for tree in trees for one in named_in(tree)})
 
 

@@ -1,1 +1,1 @@
-"""Results of runs: reads the rows, and changes none."""
+"""Results of runs. Everything here reads rows, and changes none."""

@@ -1,6 +1,6 @@
-"""The results of a run on each platform, in each language, time zone and app version.
+"""The results of a run by platform, language, time zone and app version.
 
-`engine/counting.py` counts them once the run has finished; here they are read.
+`engine/counting.py` counts them once the run has finished. This module reads the counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from notifications.values.shares import share
 
 @dataclass(frozen=True)
 class Kind:
-    """The results of the recipients with one value; without a value, it is unknown."""
+    """The results of all recipients with one value, such as “ios”; an empty value is unknown."""
 
     value: str
     accepted: int
@@ -33,7 +33,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Cut:
-    """The values with the most recipients first; those beyond the limit are summed up as others."""
+    """The results by one property, most recipients first; values beyond a limit are `others`."""
 
     by: str
     kinds: list[Kind]
@@ -45,7 +45,7 @@ class Cut:
         return any(kind.value for kind in self.kinds)
 
     def shortened(self, most: int) -> Cut:
-        """For a page: this many values, and the smaller ones among the others."""
+        """The same for a page: at most this many values, and the smaller ones among the others."""
         rest = self.kinds[most:]
         if self.others:
             rest = [*rest, self.others]
@@ -58,7 +58,7 @@ def _together(kinds: list[Kind]) -> Kind:
 
 
 def kept_of(run: Run) -> Breakdown | None:
-    """The counts; None until everybody is counted."""
+    """The stored counts of a run; None until all its recipients are counted."""
     kept = Breakdown.objects.filter(run=run).select_related("run").first()
     return kept if kept and kept.is_of(run) else None
 

@@ -1,4 +1,7 @@
-"""The chunks of a run as one letter each: 5,000 of them are 5 kB, drawn by `static/run.js`."""
+"""The chunk grid of a run: one letter for the state of each chunk, so 5,000 chunks are 5 kB.
+
+`static/run.js` draws it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import OWN_TIMES
 from campaigns.runs.run import Run
 
-# In the order of a chunk's life. In several goes: retries, a low rate, a pause, or a dead worker.
+# In the order of a chunk's life. Several attempts come from retries, a low rate, a pause, or a dead
+# worker.
 KINDS = {
     "w": _("Waiting"),
     "f": _("Waits for the first part"),
@@ -50,7 +54,7 @@ FROM campaigns_chunk WHERE run_id = %s
 
 @dataclass(frozen=True)
 class Grid:
-    """The letters by number, and how many there are of each kind."""
+    """The letters of all chunks, in the order of their numbers."""
 
     cells: str
 
@@ -75,7 +79,7 @@ def grid(run: Run) -> Grid:
 
 
 def one(run: Run, number: int, now: datetime) -> dict[str, Any]:
-    """A single chunk, for whoever clicked its cell or typed its number."""
+    """The details of one chunk, for a user who clicked its cell or typed its number."""
     chunk = run.chunks.filter(number=number).first()
     if chunk is None:
         return {"run": run, "asked": number, "size": run.chunks.count()}

@@ -1,7 +1,8 @@
-"""Comparing two runs of a project: who joined, who left, who was in both. People, not devices.
+"""Comparing two runs of a project: which people joined, left, or were in both.
 
-Each run has an index of its people, and the two indexes are read in parallel: 1.3 s for two runs of
-two million. If that takes too long, the counts are estimated from every 64th person.
+It counts people, not devices. Each run has an index of its people, and the two indexes are read in
+parallel: 1.3 s for two runs of two million. If that takes too long, the counts are estimated from
+every 64th person.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ONE_IN = 64
 
 
 class Who(StrEnum):
-    """Which of the two runs' people."""
+    """Which people of the two runs to list."""
 
     JOINED = "joined"
     LEFT = "left"
@@ -31,7 +32,7 @@ class Who(StrEnum):
 
 @dataclass(frozen=True)
 class Counts:
-    """How many people; estimated if counting takes too long."""
+    """How many people joined, left, or were in both; an estimate if counting takes too long."""
 
     joined: int
     left: int
@@ -51,8 +52,10 @@ def is_comparable(run: Run) -> bool:
 
 
 def one_before(run: Run) -> Run | None:
-    """The run before of the same campaign; of a campaign's first, the one before to the same
-    audience, else the project's."""
+    """The run to compare with: the one before of the same campaign.
+
+    If there is none, it is the one before to the same audience, else the project's.
+    """
     earlier = comparable(run).filter(pk__lt=run.pk, forgotten_at=None)
     alike = earlier.filter(campaign__audience=run.campaign.audience_id)
     return earlier.filter(campaign=run.campaign_id).first() or alike.first() or earlier.first()
@@ -65,7 +68,7 @@ FROM {newer} n JOIN {older} o USING (contact_id) WHERE {some}
 
 
 def counts(newer: Run, older: Run) -> Counts:
-    """Raises TooSlow if even the estimate takes too long."""
+    """Count who joined, left, or was in both. Raises TooSlow if even an estimate takes too long."""
     try:
         both, exact = _in_both(newer, older, "TRUE"), True
     except TooSlow:
@@ -77,7 +80,7 @@ def counts(newer: Run, older: Run) -> Counts:
 
 
 def _bucket(of: str) -> str:
-    """Sampled by a hash: consecutive ids may have something in common."""
+    """SQL of a person's bucket, by a hash: consecutive ids may have something in common."""
     return f"hashint8extended({of}.contact_id, 0) & {ONE_IN - 1}"
 
 
@@ -107,14 +110,14 @@ ORDER BY p.contact_id
 
 @dataclass(frozen=True)
 class Person:
-    """Without an external id if they were erased since."""
+    """A person of a run; without an external id if they were erased since."""
 
     contact_id: int
     external_id: str | None
 
 
 def people(newer: Run, older: Run, who: Who, *, after: int, limit: int) -> list[Person]:
-    """Raises TooSlow if there are very few among very many."""
+    """List these people, by id. Raises TooSlow if there are very few among very many."""
     parts = _parts(newer, older)
     of, other = parts["newer"], parts["older"]
     if who is Who.LEFT:

@@ -1,4 +1,4 @@
-"""What one person's phones told, and what the person then did for goals: for their export."""
+"""What one person's phones reported, and what the person did for goals, for their export."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORDER BY told.run_id DESC, told.seq, told.at, told.event
 
 
 def receipts_of(contact: Contact) -> Iterator[dict[str, Any]]:
-    """All that their phones reported, of all runs, with what the phone's clock said."""
+    """All that their phones reported, in all runs; `at_phone` is the time on the phone's clock."""
     for runs in every_run(contact):
         mine = sent_to(contact.pk, runs)
         with connection.cursor() as cursor:
@@ -36,12 +36,12 @@ def receipts_of(contact: Contact) -> Iterator[dict[str, Any]]:
 
 
 def opens_of(contact: Contact) -> list[str]:
-    """In which hours they opened messages, by their own clock: as kept for their best hour."""
+    """The hours in which they opened messages, on their own clock, as kept for their best hour."""
     return best_hour.told_of(contact.pk)
 
 
 def goals_of(contact: Contact) -> Iterator[dict[str, Any]]:
-    """Which runs with a goal they opened (or received), and what they did that counts for it."""
+    """The runs with a goal that they opened (or received), and what they did that counts for it."""
     reached: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
     for did in Conversion.objects.filter(contact_id=contact.pk).order_by("at"):
         value = None if did.value is None else float(did.value)

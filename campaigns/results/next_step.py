@@ -1,5 +1,7 @@
-"""What a person can do about a paused run, for its page and the API; the cause says what
-happened."""
+"""Next steps for a paused run: what a user can do, by the cause of the pause.
+
+Its page and the API show them. The cause itself says what happened.
+"""
 
 from __future__ import annotations
 

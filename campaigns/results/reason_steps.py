@@ -1,5 +1,6 @@
-"""What a page says about a recipient that was not accepted: the detail, and what to do. The reason
-says what happened.
+"""Next steps for a recipient that was not accepted: what to do, and the detail in words.
+
+The reason itself says what happened.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ STEPS: dict[str, str | Promise] = {
 }  # fmt: skip
 
 
-# Workers write them in English; a page shows them in its reader's language.
+# Workers write details in English; a page shows them in the user's language.
 MISSING = re.compile(r"['“]?(?P<name>.+?)['”]? is (?:undefined|missing)")
 KEPT = re.compile(r"kept for run (?P<run>\d+)")
 AT_LAST = re.compile(r"(?:last answer|at last): (?P<reason>[a-z_]+)")

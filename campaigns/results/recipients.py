@@ -24,7 +24,7 @@ MISSED = "missed"  # everybody who did not get it, certainly or perhaps
 
 @dataclass(frozen=True)
 class Filters:
-    """The filters; all empty means everybody."""
+    """Filters on the recipients of a run. If all are empty, everybody matches."""
 
     status: str = ""
     reason: str = ""
@@ -38,7 +38,7 @@ class Filters:
     variant: int | None = None  # or another group, see `variants/group.py`
 
     def conditions(self, run: Run) -> tuple[str, str, dict[str, Any]]:
-        """(which chunks can hold such recipients, which recipients match, the values).
+        """SQL for chunks that can hold such recipients, SQL for the recipients, and the parameters.
 
         The chunks' sums say where to look: three unknown outcomes among five million are in at most
         three chunks.
@@ -84,7 +84,7 @@ EVERYBODY = ("TRUE", "TRUE")
 WITH_THE_PERSON = """
 EXISTS (SELECT 1 FROM unnest(%(seqs)s::int[]) s WHERE s BETWEEN k.first_seq AND k.last_seq)
 """
-# Of the first one, those that are not counted with a later one.
+# A chunk counts recipients of later revisions only; those of the first one are the remainder.
 OF_REVISION = """
 CASE WHEN %(revision)s > 1 THEN k.revisions ?| ARRAY[
     %(revision)s || '.accepted', %(revision)s || '.rejected',
@@ -93,7 +93,7 @@ CASE WHEN %(revision)s > 1 THEN k.revisions ?| ARRAY[
     SELECT COALESCE(sum(later.count::int), 0) FROM jsonb_each_text(k.revisions) later (name, count)
 ) END
 """
-# The codes of rules, of lists and of this page.
+# Rules, lists and this page use the same codes.
 NOT_OPENED, OPENED = reported.NOT_OPENED, "opened"
 TOLD = ("received", "displayed", OPENED)
 TOLD_OF_IT = """
@@ -104,7 +104,7 @@ EXISTS (
 """
 ANY_MISSED = "k.rejected + k.skipped + k.unknown > 0"
 COUNTED = ("accepted", "rejected", "skipped", "unknown")
-# Chunk by chunk in their order, so that a page ends as soon as it is full.
+# It reads chunk by chunk, in their order, so that it stops as soon as the page is full.
 SELECT = """
 SELECT x.seq, x.contact_id, x.device_id, c.external_id,
     x.platform, v.address, x.status, x.reason,
@@ -139,7 +139,7 @@ ORDER BY x.number, x.seq
 
 @dataclass(frozen=True)
 class Row:
-    """A recipient; the person and the address are empty if they were erased since."""
+    """A recipient with its outcome; person and address are empty if they were erased since."""
 
     seq: int
     contact_id: int
@@ -153,9 +153,9 @@ class Row:
     message_id: str
     resent: bool
     at: datetime | None
-    revision: int | None  # of the run's text: what left last, or would have; empty while it waits
+    revision: int | None  # of the text that left last, or would have; empty while it waits
     told: int | None  # the last step that its phone reported
-    variant: int | None  # its group; empty where the run was not split
+    variant: int | None  # its group; empty if the run was not split
 
     @property
     def step(self) -> Event | None:
@@ -178,7 +178,7 @@ def page(run: Run, filters: Filters, *, after: int, limit: int) -> list[Row]:
         return [Row(*row) for row in cursor.fetchall()]
 
 
-# No address: one could push to it. A person erased since has no name here.
+# No address: one could push to it. The contact is empty if the person was erased since.
 COLUMNS = (
     "seq", "contact", "platform", "status", "reason", "detail", "message_id", "resent", "at",
     "reported", "revision", "variant",
@@ -186,10 +186,11 @@ COLUMNS = (
 
 
 def csv_lines(run: Run, filters: Filters) -> Iterator[str]:
-    """Streamed page by page: a million rows take no memory, and the first rows are sent at once.
+    """Stream the recipients as CSV, page by page.
 
-    A cursor would not do: outside a transaction PostgreSQL computes the whole result first (seven
-    seconds for a million rows), and inside one a slow reader would keep the transaction open.
+    A million rows take no memory, and the first rows are sent at once. A cursor would not do:
+    outside a transaction PostgreSQL computes the whole result first (seven seconds for a million
+    rows), and inside one a slow client would keep the transaction open.
     """
     writer, after = csv.writer(_Echo()), 0
     yield writer.writerow(COLUMNS)

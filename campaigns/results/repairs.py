@@ -1,4 +1,4 @@
-"""What went wrong and was put right, and what stands still: for whoever watches over it."""
+"""Repairs and stalled runs, for monitoring: what went wrong and recovered, and what is stuck."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STANDS_STILL = timedelta(seconds=60)
 
 
 def repairs(runs: QuerySet[Run], now: datetime) -> dict[str, int]:
-    """Of a day's runs, by the rows that were left. Each is a doorbell lost or a worker dead."""
+    """Count repairs in a day's runs, from their rows. Each means a lost task or a dead worker."""
     recent = runs.filter(launched_at__gt=now - A_DAY)
     chunks = Chunk.objects.filter(run__in=recent)
     return {
@@ -28,7 +28,7 @@ def repairs(runs: QuerySet[Run], now: datetime) -> dict[str, int]:
 
 
 def stalled(now: datetime) -> QuerySet[Run]:
-    """Runs that have had something to do for a minute while nobody did it."""
+    """Runs that have had work to do for a minute while no worker did it."""
     long_ago = now - STANDS_STILL
     of_run = Chunk.objects.filter(run=OuterRef("pk"))
     worked_on = Exists(of_run.filter(state=Chunk.State.LEASED, lease_until__gt=now))

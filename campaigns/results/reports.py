@@ -1,4 +1,4 @@
-"""Reports: what a run has come to. Reads only, and counts by asking the rows."""
+"""Reports: totals, reasons, rate and estimated finish of a run. They only read rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Retrying:
 
 @dataclass(frozen=True)
 class Sleeping:
-    """Recipients that wait until their quiet hours end."""
+    """Recipients that wait for a time of their own, such as the end of their quiet hours."""
 
     count: int
     next_at: datetime | None
@@ -46,7 +46,7 @@ class Sleeping:
 
 @dataclass(frozen=True)
 class Progress:
-    """Everything the live page and the API say of a run, read at one moment."""
+    """Everything that the live page and the API say of a run, read at one moment."""
 
     totals: Totals
     reasons: dict[str, int]
@@ -58,7 +58,10 @@ class Progress:
 
 
 def sent_too_often(run: Run) -> int:
-    """Of an ended run: requests to phones that another one may have rung. Each row is marked."""
+    """Count an ended run's requests to phones that another request may have reached.
+
+    Each of these rows is marked.
+    """
     sums = run.chunks.aggregate(copies=Sum("copies"), once=Sum(F("accepted") + F("unknown")))
     return max(0, (sums["copies"] or 0) - (sums["once"] or 0))
 
@@ -80,7 +83,7 @@ def progress(run: Run, *, now: datetime | None = None) -> Progress:
 
 
 def recount(run: Run) -> Totals:
-    """The same, counted from the deliveries themselves; slow on a big run, and never different."""
+    """The totals, counted from the deliveries themselves: slow on a big run, never different."""
     counts = dict.fromkeys(STATUSES, 0)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -92,7 +95,7 @@ def recount(run: Run) -> Totals:
 
 
 def reasons_of(run: Run) -> dict[str, int]:
-    """How many by reason code, most first."""
+    """How many recipients have each reason code, the most frequent first."""
     with connection.cursor() as cursor:
         cursor.execute(REASONS, [run.pk])
         return dict(cursor.fetchall())
@@ -105,7 +108,7 @@ def held_back(run: Run) -> int:
 
 
 def held_back_and_waiting(run: Run) -> int:
-    """Of these, count the ones without an outcome yet."""
+    """Count the recipients of the control group and the holdout without an outcome yet."""
     skipped = reasons_of(run)
     gone = sum(skipped.get(reason, 0) for reason in (Reason.CONTROL, Reason.HOLDOUT))
     return max(0, held_back(run) - gone)
@@ -116,7 +119,7 @@ def in_plain_words(reasons: dict[str, int]) -> list[tuple[str, int]]:
 
 
 def waves_of(run: Run) -> list[dict[str, Any]]:
-    """Each wave with how its chunks stand now; a chunk rung again counts with its last wave."""
+    """Each wave with the state of its chunks now; a chunk queued again counts in its last wave."""
     closed = Count("pk", filter=Q(state=Chunk.State.CLOSED))
     stand = {
         row["wave"]: row
@@ -141,7 +144,7 @@ def _waiting_for_a_time(run: Run) -> tuple[Retrying, Sleeping]:
 
 
 def _rate(run: Run, totals: Totals, now: datetime) -> float:
-    """Over the last seconds while sending, over the whole run once it ended."""
+    """The rate over the last seconds while sending, and over the whole run once it has ended."""
     if run.started_at is None:
         return 0.0
     if run.finished_at:
@@ -171,7 +174,10 @@ def _eta(
 def _eta_of_rest(
     run: Run, part: FirstPart, totals: Totals, rate: float, now: datetime
 ) -> datetime | None:
-    """With the wait for the first part, which nobody cuts short; as fast as the launch foretold."""
+    """The estimated finish while the rest waits for the first part.
+
+    It includes that whole wait, and takes the rate that the launch predicted.
+    """
     judges_at = part.judges_at
     if judges_at is None and rate:
         sent_at = now + timedelta(seconds=max(0, part.devices - totals.settled) / rate)

@@ -1,4 +1,4 @@
-"""What was sent to one person, found among millions of recipients in many runs at once."""
+"""The messages sent to one person, found among millions of recipients in many runs at once."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ class Sent:
 
     @property
     def place(self) -> int:
-        """The row's place among all deliveries: higher in newer runs, and lower for later numbers
-        of a run."""
+        """The row's place among all deliveries: higher in newer runs, lower for later numbers."""
         return (self.run_id << SEQ_BITS) + (1 << SEQ_BITS) - 1 - self.seq
 
 
@@ -81,7 +80,7 @@ class Page:
 
 
 def page_of(contact: Contact, *, after: int | None, limit: int) -> Page:
-    """A page of final outcomes, from no more runs than one page may search."""
+    """A page of final outcomes. It ends early after RUNS_A_PAGE runs were searched."""
     found: list[Sent] = []
     looked_at = 0
     for runs in _newest_runs(contact.project_id, after):
@@ -96,7 +95,7 @@ def page_of(contact: Contact, *, after: int | None, limit: int) -> Page:
 
 
 def every_run(contact: Contact) -> Iterator[list[int]]:
-    """All that may have their rows, those of messages too; the newest first."""
+    """The ids of all runs that may have rows of the person, message runs too; the newest first."""
     return _newest_runs(contact.project_id, None, Run.every)
 
 
@@ -115,7 +114,7 @@ def _newest_runs(
 
 
 def deliveries_of(contact: Contact) -> Iterator[dict[str, Any]]:
-    """All deliveries of a person, of all runs."""
+    """All deliveries of a person, in all runs."""
     platforms = dict(contact.devices.values_list("pk", "platform"))
     return (
         {**told(row), "platform": platforms.get(row.device_id, "")}

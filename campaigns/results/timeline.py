@@ -1,4 +1,4 @@
-"""The rate of a run over its time, as its windows tell it. Reads only."""
+"""The timeline of a run: its rate over time, read from its windows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from django.db.models import Max
 from campaigns.runs.ledger import Window
 from campaigns.runs.run import Run
 
-MOST_POINTS = 120  # wider than that a line tells no more, on a screen of any width
+MOST_POINTS = 120  # more points add nothing to a line, on a screen of any width
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Requests answered in each step of so many seconds, from the start on."""
+    """Requests answered in each step of `step` seconds, from the start of the run."""
 
     step: int
     counts: list[int]
@@ -27,8 +27,8 @@ class Timeline:
         return [count / self.step for count in self.counts]
 
 
-# A window is up to 200 requests: 2,000 rows for 400,000 messages, where the deliveries would be
-# 400,000. Its answers are counted at the moment it was settled.
+# A window is up to 200 requests, so 400,000 messages are 2,000 windows instead of 400,000
+# deliveries. A window's answers count at the moment it was settled.
 ANSWERED = """
 SELECT floor(extract(epoch FROM settled_at - %(start)s) / %(step)s)::int, sum(cardinality(seqs))
 FROM campaigns_window WHERE run_id = %(run)s AND settled_at IS NOT NULL GROUP BY 1
@@ -36,7 +36,10 @@ FROM campaigns_window WHERE run_id = %(run)s AND settled_at IS NOT NULL GROUP BY
 
 
 def timeline(run: Run, *, now: datetime, within: timedelta = timedelta()) -> Timeline:
-    """Empty while nothing was sent. In steps that fit what is drawn, where that is longer."""
+    """The timeline of a run; empty while nothing was sent.
+
+    `within`: the time that a chart shows. If it is longer than the run, the steps fit it.
+    """
     if run.started_at is None:
         return Timeline(1, [])
     ended = run.finished_at or _paused_after(run)
@@ -48,14 +51,14 @@ def timeline(run: Run, *, now: datetime, within: timedelta = timedelta()) -> Tim
         found = {max(0, slot): int(count) for slot, count in cursor.fetchall()}
     if not found:
         return Timeline(step, [])
-    # The step that is not over yet would always look like a fall.
+    # The step that is not over yet is left out: it would always look like a drop.
     whole = max(int(seconds // step), 1) if ended is None else max(found) + 1
     last = min(whole, int(seconds // step) + 1)
     return Timeline(step, [found.get(slot, 0) for slot in range(last)])
 
 
 def _paused_after(run: Run) -> datetime | None:
-    """The last answer of a paused run: the days it then waits for a person are not its rate."""
+    """When a paused run got its last answer. The days it then waits for a user are left out."""
     if run.state != Run.State.PAUSED:
         return None
     settled = Window.objects.filter(run=run).aggregate(last=Max("settled_at"))

@@ -1,8 +1,8 @@
-"""Comparing the groups of a run: a line for each, and a plain sentence for each comparison.
+"""Comparing the groups of a run: a line for each group, and a plain sentence for each comparison.
 
-Which text is opened more is asked of the variants, each beside A. What people did is asked of all
-who were sent a text, beside the control group; and of each variant beside A where there is none,
-or where the goal chooses one for the rest.
+For opens, each variant is compared with A. For the goal, all people who were sent a text are
+compared with the control group. Each variant is also compared with A if the goal chooses a variant
+for the rest, or if there is no control group.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from campaigns.runs.run import Run
 from campaigns.runs.variants.group import CONTROL, MAIN, REST, gets_a_text, in_words, name_of
 from notifications.values.shares import share
 
-EVERY = "sent"  # all who were sent a text, whichever
+EVERY = "sent"  # all people who were sent a text, of any variant
 
 
 @dataclass(frozen=True)
 class Line:
-    """One group. `kind`: its totals, by device, once the run has ended and is counted."""
+    """The results of one group. `kind`: its totals by device, once the ended run is counted."""
 
     group: int
     people: int
@@ -35,7 +35,7 @@ class Line:
     kind: Kind | None
     steps: list[Told]  # received, displayed, opened: by device
     goal: Goal | None
-    text: int | None  # of which variant; None: it is not chosen yet
+    text: int | None  # the variant whose text it gets; None: not chosen yet
     opened: int | None  # people; None: it takes too long to count
     did: int | None  # people, whether or not they opened it
 
@@ -72,7 +72,7 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """One group beside another: so many people of so many in each."""
+    """One group compared with another: in each, `count` of `of` people."""
 
     metric: Metric
     one: str  # in words
@@ -139,7 +139,7 @@ class Compared:
 
 
 def compared(run: Run) -> Compared | None:
-    """None while not everybody is in a group, and where nobody is in any."""
+    """Compare the groups of a run; None if it has none, or if people are still being assigned."""
     if run.forgotten_at or not run.split or run.evaluated_at is None:
         return None
     people, devices = by_group.groups(run)
@@ -174,7 +174,7 @@ def _lines(
 
 
 def _place(group: int) -> tuple[bool, int]:
-    """The variants in their order, then who gets nothing."""
+    """A sort key: the variants in their order, then the groups that get nothing."""
     return not gets_a_text(group), abs(group)
 
 
@@ -188,7 +188,7 @@ def _of_openings(people: People, opened: People | None) -> list[Comparison]:
 
 
 def _others(people: People) -> list[int]:
-    """The variants beside the main text; the rest of a trial has tried none."""
+    """The variants without the main text, and without the rest of a trial, which tried none."""
     return [group for group in sorted(people) if MAIN < group < REST]
 
 
@@ -216,7 +216,7 @@ def _of_deeds(run: Run, people: People, did: People | None) -> list[Comparison]:
 def _compared(
     metric: Metric, one: int, counts: People, people: People, *, comparisons: int, goal: str = ""
 ) -> Comparison:
-    """A variant beside the main text."""
+    """Compare a variant with the main text."""
     names = in_words(one), in_words(MAIN)
     mine, theirs = ((counts.get(group, 0), people[group]) for group in (one, MAIN))
     answer = _answer(mine, theirs, comparisons=comparisons)
@@ -225,7 +225,7 @@ def _compared(
 
 
 def _answer(one: tuple[int, int], other: tuple[int, int], *, comparisons: int) -> Answer:
-    """So many of so many in each."""
+    """Whether one group is surely ahead of another; each is (count, of)."""
     if not evidence.is_sure(evidence.strength(*one, *other), comparisons=comparisons):
         return Answer.TOO_EARLY
     return Answer.MORE if one[0] * other[1] > other[0] * one[1] else Answer.FEWER

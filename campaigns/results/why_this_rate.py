@@ -1,4 +1,4 @@
-"""Why a run's rate is what it is, or would be, in words for its page and for programs."""
+"""What limits a run's rate, now or once it starts, in words for its page and for the API."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SILENT = gettext_lazy(
     "At most {rate}, all runs together, the last safe rate: your servers have not said since "
     "{heard} how busy they are."
 )
-# Of its own rate, by the setting that makes it so slow; “at most” is in WORDS.
+# For the run's own rate, by the setting that limits it; the words for a send rate are in WORDS.
 OWN = {
     "spread_seconds": gettext_lazy("At most {rate}: so that all of it takes {spread}."),
     "opens_per_second": gettext_lazy(
@@ -72,7 +72,7 @@ OWN = {
 
 
 def allowed_now(run: Run) -> PaceNow:
-    """What the gate allows it at this moment."""
+    """The rate that the gate allows the run at this moment, and what limits it."""
     return pace_of(run.project, run.reference, run.own_rate, safe=run.safe_rate)
 
 
@@ -94,7 +94,7 @@ def in_plain_words(run: Run, pace: PaceNow, now: datetime) -> str:
 
 
 def _of_the_address(run: Run, reported: Load | None, now: datetime) -> str:
-    """Why the health address says nothing, while nobody else says how busy they are."""
+    """Why the health address says nothing; empty if there is a recent report of the load."""
     if reported and not reported.is_silent(now):
         return ""
     why = health.trouble(run.project)
@@ -111,10 +111,10 @@ def _words(run: Run, limit: Limit, reported: Load | None, now: datetime) -> str:
 
 @dataclass(frozen=True)
 class Said:
-    """A sentence or two; empty when the run has ended."""
+    """A sentence or two about the rate; empty when the run has ended."""
 
     words: str = ""
-    away: bool = False  # FCM is: that belongs to the top of the page
+    away: bool = False  # whether FCM is away: that belongs to the top of the page
 
 
 def beside_the_rate(run: Run, now: datetime) -> Said:
@@ -132,7 +132,7 @@ def beside_the_rate(run: Run, now: datetime) -> Said:
 
 
 def _foretold(run: Run) -> str:
-    """As the launch said it: of so many devices."""
+    """The rate and its limit as the launch predicted them, for this number of devices."""
     foretold = forecast.foretell(
         run.project,
         run.rate_per_second,
@@ -147,7 +147,10 @@ def _foretold(run: Run) -> str:
 
 
 def _devices(run: Run) -> int | None:
-    """None while nobody can say it quickly: a run that is being prepared is asked each second."""
+    """The devices of a run; None if they are not known quickly.
+
+    Pages ask each second while a run is being prepared.
+    """
     if run.planned is not None or run.state != Run.State.SCHEDULED:
         return run.planned
     with suppress(ValidationError):

@@ -1,7 +1,7 @@
-"""Buttons below a text: [{"id": "open", "title": "Open", "link": "https://…"}], at most three.
+"""Buttons of a message: [{"id": "open", "title": "Open", "link": "https://…"}], at most three.
 
-A browser draws them itself. On Android the app draws them, from the data; on iOS it registered its
-own, and `options.ios.category` says which: no button of ours goes there.
+A browser draws them itself. On Android, the app draws them from the data. On iOS, the app has
+registered its own, and `options.ios.category` names them: no button of ours goes there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from campaigns.texts.snippets import validation
 from notifications.fcm import rules
 
 MOST = 3  # phones show three, browsers two or three
-LONGEST_TITLE = 100  # with its variables; what is seen of it is shorter
+LONGEST_TITLE = 100  # with its variables; phones show less of it
 LONGEST_LINK = 2_000
 ID = re.compile(r"[a-z0-9_-]{1,32}")
 NAMES = ("id", "title", "link")
@@ -28,7 +28,7 @@ Button = Mapping[str, str]
 
 
 def problems(buttons: Any) -> list[str]:
-    """What is wrong, each with its place and what to write instead."""
+    """The problems of a template's buttons, each with its place and what to write instead."""
     if not isinstance(buttons, list) or not all(isinstance(one, dict) for one in buttons):
         return [gettext("must be a list, e.g. %(example)s.") % {"example": EXAMPLE}]
     if len(buttons) > MOST:
@@ -81,7 +81,7 @@ def _of_link(link: str) -> list[str]:
 
 
 def problems_of_titles(said: Any, ids: Collection[str]) -> list[str]:
-    """Of a language's own titles: {"open": "열기"}."""
+    """The problems of the titles in another language: {"open": "열기"}."""
     if not isinstance(said, dict):
         return [
             gettext("must be an object of texts, e.g. %(example)s.")
@@ -96,13 +96,13 @@ def problems_of_titles(said: Any, ids: Collection[str]) -> list[str]:
 
 
 def ids_of(buttons: Any) -> list[str]:
-    """Whatever is wrong with some of them."""
+    """The ids of the buttons; works for invalid buttons, too."""
     rows = buttons if isinstance(buttons, list) else []
     return [one["id"] for one in rows if isinstance(one, dict) and isinstance(one.get("id"), str)]
 
 
 def spoken(buttons: Sequence[Button], titles: Mapping[str, str]) -> list[dict[str, str]]:
-    """With the titles of a language; what it leaves out is the main text's."""
+    """The buttons with the titles of a language; missing titles come from the main text."""
     return [
         {
             name: text

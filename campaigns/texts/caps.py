@@ -1,8 +1,8 @@
-"""Caps: what no text for a phone needs, refused before Liquid parses it.
+"""Caps: limits that no text for a phone needs to exceed, checked before Liquid parses it.
 
-Each was burnt through first. In python-liquid some things cost the square of their length or more
-(“{{” that are never closed, brackets in brackets, “and” after “and”), some go deeper than Python's
-stack, and a range is looked through number by number, however many it has.
+Each one stops an attack that worked before. In python-liquid, some things cost the square of their
+length or more (“{{” that are never closed, brackets in brackets, “and” after “and”). Some go deeper
+than Python's stack, and a range is walked number by number, however many it has.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from liquid.exceptions import LiquidError, LiquidSyntaxError
 from liquid.token import TOKEN_EXPRESSION, TOKEN_ILLEGAL
 
 MAX_SOURCE = 4_000  # characters of one text
-MAX_OUTPUT = 4_096  # bytes of what becomes of it
+MAX_OUTPUT = 4_096  # bytes of the rendered text
 SHORT = 200
 MAX_TAGS = 100  # {{ … }} and {% … %} of one text
 MAX_TAG = 1_000  # characters of one of them
@@ -28,14 +28,14 @@ MAX_DEPTH = 5  # of brackets in brackets
 MAX_KEYS = 100  # of data
 MAX_LANGUAGES = 100
 MAX_TAGS_IN_ALL = 1_000
-MAX_IN_ALL = 64_000  # characters of a whole template; each value costs one, and each key
+MAX_IN_ALL = 64_000  # characters of a whole template; each value and each key costs one more
 
 QUOTED = re.compile(r"""(["']).*?\1""", re.DOTALL)
 STEP = re.compile(r"[\[(|]|[!=<>]{1,2}|\b(?:and|or|not|contains)\b")
 
 
 class TooMuch(LiquidError):
-    """A text that is not even parsed. Its words are made in the language of who reads them."""
+    """Raised for a text that breaks a cap. Its words are translated when they are shown."""
 
     def __init__(self, said: Promise, most: int, count: int) -> None:
         super().__init__("more than a text for a phone needs", token=None)
@@ -57,7 +57,10 @@ RANGE = _("ranges such as (1..5) are not available here.")
 
 
 def check(source: str, lex: Callable[[str], Iterator[Token]]) -> None:
-    """Raise TooMuch; or what Liquid's own lexer raises, which looks at no more than was counted."""
+    """Raise TooMuch if a text breaks a cap, or the errors of Liquid's lexer.
+
+    The lexer only gets texts whose length and tags were counted before.
+    """
     _refuse_above(len(source), MAX_SOURCE, LONG)
     _refuse_above(tags(source), MAX_TAGS, TAGS)
     _refuse_unclosed(source)
@@ -67,8 +70,11 @@ def check(source: str, lex: Callable[[str], Iterator[Token]]) -> None:
 
 
 def _refuse_unclosed(source: str) -> None:
-    """Liquid's pattern goes through the rest again for each blank or letter behind it. Where the
-    braces may be meant as they stand, it still decides, of a text that is short."""
+    """Refuse a “{{” or “{%” that is never closed.
+
+    Liquid's pattern would scan the rest again for each blank or letter behind it. Short texts with
+    “raw” or “comment” are left to Liquid, because the braces may be meant literally.
+    """
     if len(source) <= SHORT and ("raw" in source or "comment" in source):
         return
     for opening, closing in (("{{", "}}"), ("{%", "%}")):
@@ -104,7 +110,7 @@ def tags(source: str) -> int:
     return source.count("{{") + source.count("{%")
 
 
-# --- Of a whole template --------------------------------------------------------------------------
+# --- A whole template -----------------------------------------------------------------------------
 
 
 LANGUAGES = _("At most %(most)s languages; there are %(count)s. Remove some.")
@@ -114,7 +120,10 @@ TAGS_IN_ALL = _("At most %(most)s tags in the whole template; there are %(count)
 
 
 def problems(content: Mapping[str, Any]) -> dict[str, list[str]]:
-    """By the field that has too much, or most of it. Nothing in it was read yet."""
+    """The problem of a template that is too large, by the field that has most of it.
+
+    It runs before anything in the template is parsed.
+    """
     return (
         _too_many("locales", content["locales"], MAX_LANGUAGES, LANGUAGES)
         or _too_many_keys(content)
@@ -150,7 +159,7 @@ def _length(text: str) -> int:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Every text and key inside, and an empty one for what is neither; it does not recurse."""
+    """Yield every text and key inside, and "" for other values. It does not recurse."""
     waiting = [value]
     while waiting:
         inner = waiting.pop()

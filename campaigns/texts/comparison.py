@@ -1,7 +1,7 @@
-"""Two texts of a template compared, and two people's changes to one text brought together.
+"""Comparing two versions of a template, and merging two people's changes to it.
 
-A content is looked at leaf by leaf, (“locales”, “ko”, “title”): whoever changes the Korean title
-is in nobody's way who changes the German one.
+A content is compared leaf by leaf, such as (“locales”, “ko”, “title”). So a change of the Korean
+title does not conflict with a change of the German one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from campaigns.texts.content import TEXTS
 
 Path = tuple[str, ...]
-# As the forms show them.
+# The fields in the order of the forms.
 IN_ORDER = ("name", "text", *TEXTS, "buttons", "data", "options", "locales")
 Leaves = dict[Path, Any]
 WORDS = re.compile(r"\s+|\w+|[^\w\s]")
@@ -23,7 +23,7 @@ WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text that stayed, went or came."""
+    """A piece of text that stayed, was removed or was added."""
 
     kind: str  # same, gone, new
     text: str
@@ -31,7 +31,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One leaf that reads differently. None: it is not there."""
+    """One leaf that differs between two versions. None: the version does not have it."""
 
     path: Path
     before: Any
@@ -44,11 +44,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What two people's changes come to: theirs that fit beside mine, and where both wrote."""
+    """The result of merging two people's changes, and the leaves that both of them changed."""
 
     content: dict[str, Any]
-    taken: list[Change]
-    disputed: list[Change]  # before is what I wrote and keep, after what they wrote
+    taken: list[Change]  # their changes, which are in the content
+    disputed: list[Change]  # `before` is what I wrote and keep, `after` what they wrote
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
@@ -61,10 +61,10 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]
 
 
 def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Merged:
-    """Mine, with what only they changed since `base`. Where both changed a leaf, mine stays.
+    """Add to mine what only they changed since `base`. If both changed a leaf, mine stays.
 
-    Only of what I wrote about, and in that order: of a field I could not be understood in,
-    nothing is decided.
+    Only the fields in `mine` are merged, in that order. A field of mine that could not be read is
+    not in it, so nothing is decided about it.
     """
     old, own, new = (leaves(side, mine) for side in (base, mine, theirs))
     taken, disputed = [], []
@@ -85,7 +85,7 @@ def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str,
 
 
 def leaves(content: Mapping[str, Any], names: Iterable[str] = IN_ORDER) -> Leaves:
-    """Every value that is no object, by where it stands; an empty object is a value too."""
+    """Every value that is not an object, by its path; an empty object is a value, too."""
     found: Leaves = {}
     for name in names:
         if name in content:
@@ -94,7 +94,7 @@ def leaves(content: Mapping[str, Any], names: Iterable[str] = IN_ORDER) -> Leave
 
 
 def _collect(found: Leaves, path: Path, value: Any) -> None:
-    if value == []:  # no buttons are none, as before there were any
+    if value == []:  # like a content from before there were buttons
         return
     if not isinstance(value, dict):
         found[path] = value
@@ -106,7 +106,7 @@ def _collect(found: Leaves, path: Path, value: Any) -> None:
 
 
 def _in_order(*sides: Leaves, names: Iterable[str] = IN_ORDER) -> list[Path]:
-    """As the form shows them, each language's texts too."""
+    """The paths in the order of the form, also within each language."""
     places = {name: f"{number:02}" for number, name in enumerate(names)}
     paths = {path for side in sides for path in side}
     return sorted(paths, key=lambda path: [places.get(name, name) for name in path])
@@ -119,7 +119,7 @@ def _empty(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _rebuilt(found: Leaves) -> dict[str, Any]:
     content: dict[str, Any] = {}
-    for path in sorted(found, key=len):  # an empty object before what stands in it
+    for path in sorted(found, key=len):  # an empty object before the values in it
         inner = content
         for key in path[:-1]:
             inner = inner.setdefault(key, {})
@@ -134,7 +134,7 @@ def _as_text(value: Any) -> str:
 
 
 def _pieces(before: str, after: str) -> list[Piece]:
-    """Word by word; what was replaced goes before what came."""
+    """Compare two texts word by word; removed words go before those that replace them."""
     old, new = WORDS.findall(before), WORDS.findall(after)
     found = []
     for tag, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():

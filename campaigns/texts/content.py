@@ -1,4 +1,4 @@
-"""What a template says, as a run freezes it: texts, data and options, and the other languages."""
+"""Content: what a template says, as a run freezes it: texts, data, options, other languages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ Content = Mapping[str, Any]
 
 
 def in_language(content: Content, locale: str) -> dict[str, Any]:
-    """The texts for pt-BR: those of pt-BR, else of pt; what is empty is the template's own. So it
-    is with each snippet in them, by itself."""
+    """The texts in one language: for pt-BR, those of pt-BR, else of pt.
+
+    An empty text is taken from the main text. Each snippet in the texts falls back in the same way,
+    on its own.
+    """
     best = _best(content["locales"], locale)
     texts = {name: best.get(name) or content[name] for name in TEXTS}
     written = {**texts, "data": {**content["data"], **best.get("data", {})}}
@@ -32,7 +35,7 @@ def _snippet(snippets: Mapping[str, Any], locale: str, name: str) -> str | None:
 
 
 def languages_of(content: Content) -> list[str]:
-    """Every tag in which it may read differently: its own, and those of the snippets in it."""
+    """Every tag for which the content may differ: its own, and those of the snippets in it."""
     snippets = content.get("snippets", {}).values()
     own = {languages.canonical(tag) for tag in content["locales"]}
     others = {tag for one in snippets for tag in one["locales"] if tag not in own}
@@ -40,7 +43,7 @@ def languages_of(content: Content) -> list[str]:
 
 
 def _best(locales: Mapping[str, Any], locale: str) -> Mapping[str, Any]:
-    # Saved or frozen before tags had one form, two may be the same language: the very letters win.
+    # Older contents may have two tags of the same language: the one with the same letters wins.
     if exact := locales.get(locale.replace("_", "-")):
         return dict(exact)
     known = {languages.canonical(tag): texts for tag, texts in locales.items() if texts}
@@ -48,7 +51,7 @@ def _best(locales: Mapping[str, Any], locale: str) -> Mapping[str, Any]:
 
 
 def on_platform(content: Content, locale: str, platform: str) -> dict[str, Any]:
-    """All that is written for one language and one platform, before a person's values are in."""
+    """The content for one language and one platform, before a person's values are filled in."""
     # A run launched before there were options has none.
     options = content.get("options", {}).get(platform, {})
     written = {**in_language(content, locale), "options": options}
@@ -57,12 +60,15 @@ def on_platform(content: Content, locale: str, platform: str) -> dict[str, Any]:
     return written
 
 
-# By what a phone knows a notification: a newer one with the same takes its place.
+# The option by which a phone knows a notification: a newer one with the same value replaces it.
 TAGS = {"android": "tag", "ios": "collapse_id", "web": "tag"}
 
 
 def in_place_of(shown: Content, content: Content) -> dict[str, Any]:
-    """With the tags of what is shown already, or with none: whatever has been written since."""
+    """The content with the tags of what is already shown, so that it replaces that.
+
+    Tags that were written since are dropped. If what is shown has no tag, the content has none.
+    """
     options = dict(content.get("options", {}))
     for platform, name in TAGS.items():
         rest = {key: one for key, one in options.get(platform, {}).items() if key != name}
@@ -72,8 +78,10 @@ def in_place_of(shown: Content, content: Content) -> dict[str, Any]:
 
 
 def untagged(content: Content) -> list[str]:
-    """The platforms on which nothing can take its place: its tag was left out on purpose, or the
-    app shows it itself."""
+    """The platforms on which nothing can replace the message.
+
+    Its tag was left out on purpose, or the app shows the message itself.
+    """
     own = [(platform, tag, _options(content, platform)) for platform, tag in TAGS.items()]
     return [platform for platform, tag, said in own if said.get(tag) == "" or said.get("data_only")]
 
@@ -84,13 +92,13 @@ def _options(content: Content, platform: str) -> Mapping[str, Any]:
 
 
 def text_for(content: Content, locale: str) -> str:
-    """The language whose text somebody gets: a tag of the template's; empty for the main text."""
+    """The template's tag whose text a person with this locale gets; empty for the main text."""
     best = _best(content["locales"], locale)
     return next((tag for tag, texts in content["locales"].items() if best and texts == best), "")
 
 
 def sources(content: Content) -> Iterator[str]:
-    """Every text of it, in every language, with the snippets that stand in it."""
+    """Every text of the content, in every language, with its snippets filled in."""
     whole: list[Mapping[str, Any]] = [content, *content["locales"].values()]
     if "snippets" in content:
         whole = [in_language(content, tag) for tag in ("", *languages_of(content))]
@@ -104,7 +112,7 @@ def sources(content: Content) -> Iterator[str]:
 
 
 def is_personal(value: Any) -> bool:
-    """Whether it holds a text that may read differently for two people."""
+    """Whether a value holds a text that may read differently for two people."""
     if isinstance(value, str):
         return "{" in value
     if isinstance(value, dict):

@@ -1,6 +1,7 @@
-"""Would FCM take this template? Judged on a made-up person, in every language, on every platform.
+"""FCM check: whether FCM would accept a template, in every language and on every platform.
 
-Judged is what all people share; what is a person's own is checked for that person, at a launch.
+It uses a made-up person, so it checks what all people share. Personal values are checked for each
+person, at a launch.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from notifications.gateway import Push
 
 
 def problems_of(content: Content) -> dict[str, list[str]]:
-    """By the template's field. Its parts must have been found in order one by one."""
+    """The problems by the template's field. Each field must have been checked on its own before."""
     found: dict[str, list[str]] = {}
     for language in ("", *languages_of(content)):
         for problem in _problems_in(content, language):
@@ -32,7 +33,7 @@ def problems_of(content: Content) -> dict[str, list[str]]:
 
 
 def _problems_in(content: Content, language: str) -> list[FieldProblem]:
-    """On every platform; a text that is too long is too long once, where it is longest."""
+    """The problems on all platforms. If messages are too big, only the biggest is reported."""
     messages = [_made_up(content, language, platform) for platform in options.PLATFORMS]
     problems = [problem for message in messages for problem in validation.validate(message)]
     too_big = [problem for problem in problems if isinstance(problem, TooBig)]
@@ -63,7 +64,7 @@ def _made_up(content: Content, language: str, platform: str) -> dict[str, Any]:
 
 
 def _shortest(source: str) -> str:
-    """The text of a person with the shortest values: what is too long even so is too long."""
+    """The text with the shortest values: if it is too long even then, it is too long."""
     return _known(source) if is_personal(source) else source
 
 
@@ -72,16 +73,16 @@ def _filled(source: str) -> str:
         return liquid.parse(source).render(**dict.fromkeys(liquid.variables(source), "1"))
     except OutputStreamLimitError:
         return source
-    except Exception:  # it may need values of another form; whoever has them is asked later
+    except Exception:  # it may need values of another form; real people are checked later
         return "1"
 
 
-# The same data stands in each language, on each platform.
+# The same data is checked for each language and each platform.
 _known = Recent(_filled, most=liquid.LETTERS_REMEMBERED)
 
 
 def _field_of(problem: FieldProblem) -> str:
-    """Which of the template's fields is to be changed."""
+    """The template's field that has to be changed."""
     if isinstance(problem, TooBig):
         return "body"
     place = problem.field.removeprefix("message.")
@@ -93,5 +94,5 @@ def _field_of(problem: FieldProblem) -> str:
 
 
 def _words(problem: FieldProblem) -> str:
-    """With FCM's name of the field only where it is not the page's own."""
+    """The problem in words, with FCM's name of the field only if it is an option."""
     return str(problem) if _field_of(problem) == "options" else problem.text

@@ -1,8 +1,8 @@
-"""Texts ready to be filled in for one person after the other.
+"""Filling in texts fast, for one person after the other.
 
-Most texts are words with plain variables between them. Those are joined here; what is anything else
-(a filter, a condition, a value that is neither text nor a whole number) is left to Liquid, which
-takes ten times as long. tests/texts/test_filling.py holds both to the same result.
+Most texts are words with plain variables between them, and are joined here. Everything else (a
+filter, a condition, a value that is neither text nor a whole number) is left to Liquid, which takes
+ten times as long. tests/texts/test_filling.py checks that both give the same result.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ WIDEST = 4  # bytes of a character in UTF-8
 
 
 class _NotPlain(Exception):
-    """Liquid has to render it."""
+    """Raised for a text that Liquid has to render."""
 
 
 def ready(source: str) -> Callable[[Values], str]:
-    """The text as a function of a person's values. It raises what Liquid raises."""
+    """Compile a text to a function of a person's values, which raises what Liquid raises."""
     try:
         template = liquid.parse(source)
-    except LiquidError as error:  # frozen before there was a cap that it breaks
+    except LiquidError as error:  # the text is older than a cap that it breaks
         return partial(_refuse, error)
     try:
         pieces = list(_pieces(template.nodes))
@@ -59,7 +59,7 @@ def _refuse(error: LiquidError, _values: Values) -> str:
 
 
 def _pieces(nodes: list[Node]) -> Iterator[tuple[str, bool]]:
-    """Words as they stand, and names of variables."""
+    """Yield literal words, and names of variables; the flag tells which."""
     for node in nodes:
         if isinstance(node, ContentNode):
             yield node.text, False

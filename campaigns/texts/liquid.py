@@ -1,8 +1,8 @@
-"""The marketer's template language: Liquid with everything that could hurt a worker taken out.
+"""The template language for marketers: Liquid without everything that could hurt a worker.
 
-No loops, no includes, filters on an allow-list, every growth bounded; each hole closed here was
-opened first (a doubling variable, a chain of replace, a huge range). Errors are said in a
-marketer's words, with line and column.
+It has no loops and no includes, its filters are on an allow-list, and all growth is bounded. Each
+hole closed here was opened first (a doubling variable, a chain of replace, a huge range). Errors
+are in a marketer's words, with line and column.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from notifications.values.text import unstorable
 TAGS = frozenset(
     (
         *("if", "unless", "case", "assign", "comment", "raw", "echo", "#"),
-        *("content", "illegal", "output"),  # Liquid's own, for what stands between the tags
+        *("content", "illegal", "output"),  # Liquid's own, for the text between the tags
     )
 )
-# Where a value lies: its attribute, then names and numbers inside it.
+# The path of a value: its attribute, then names and numbers inside it.
 Path = tuple[str | int, ...]
-COMPUTED = ("size", "first", "last")  # Liquid works these out of what they follow
+COMPUTED = ("size", "first", "last")  # Liquid computes these from the value before them
 
 PLAIN_WORDS = [
     (r"expected '}}', found end of file", _("a “{{” is never closed; add “}}”")),
@@ -80,17 +80,17 @@ class _Bounded(Environment):
 
 _environment = _Bounded()
 _lex = _environment.tokenizer()
-LETTERS_REMEMBERED = 300_000  # of texts; Liquid's tree of one takes up to 200 bytes for each
+LETTERS_REMEMBERED = 300_000  # of cached texts; Liquid's tree takes up to 200 bytes for each
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A text as it was understood, or why it was not."""
+    """A parsed text, or the error why it cannot be parsed."""
 
     template: BoundTemplate | None
     error: LiquidError | None
-    asked: tuple[tuple[Path, int], ...] = ()  # each time a value is asked for, and where
-    filters: tuple[tuple[str, int], ...] = ()  # each with where it stands first
+    asked: tuple[tuple[Path, int], ...] = ()  # each use of a value, and its index
+    filters: tuple[tuple[str, int], ...] = ()  # each with the index of its first use
 
 
 def _read(source: str) -> _Read:
@@ -109,12 +109,12 @@ def _read(source: str) -> _Read:
 
 
 def _path(segments: Sequence[Any]) -> Path:
-    """As far as it is the same for everybody."""
+    """The path of a variable, as far as it is the same for everybody."""
     inner = takewhile(lambda one: isinstance(one, str | int) and one not in COMPUTED, segments[1:])
     return (segments[0], *inner)
 
 
-# Once per text and process: parsing costs three times a rendering.
+# Each process parses a text once: parsing costs three times a rendering.
 _known = Recent(_read, most=LETTERS_REMEMBERED)
 
 
@@ -122,16 +122,16 @@ def parse(source: str) -> BoundTemplate:
     read = _known(source)
     if read.template is None:
         assert read.error is not None
-        # Or it would collect every place it was raised at.
+        # Otherwise the cached error would collect every place it was raised at.
         raise read.error.with_traceback(None)
     return read.template
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a text, and where. Whoever shows it takes nothing apart.
+    """What is wrong with a text, and where. Pages show it without parsing the words.
 
-    Line and column count from 1; 0 where the place is the whole text.
+    Line and column count from 1; 0 means the whole text.
     """
 
     words: str
@@ -142,7 +142,7 @@ class Problem:
 
     @property
     def said(self) -> str:
-        """With the place in the text, for who knows which text it is."""
+        """The words with line and column, for a reader who knows which text it is."""
         if not self.line:
             return self.words
         where = gettext("line %(line)s, column %(column)s")
@@ -153,7 +153,7 @@ class Problem:
 
 
 def problems(source: str) -> list[Problem]:
-    """What is wrong with a text, for the person who typed it. Empty when it can be sent."""
+    """What is wrong with a text, for its author; empty if it can be sent."""
     if len(source) <= caps.MAX_SOURCE and (problem := unstorable(source)):
         return [Problem(f"{problem}.")]
     read = _known(source)
@@ -170,38 +170,38 @@ def problems(source: str) -> list[Problem]:
 
 
 def too_much(source: str) -> str:
-    """Which cap it breaks; empty: none."""
+    """The cap that a text breaks, in words; empty if it breaks none."""
     error = _known(source).error
     return error.words if isinstance(error, caps.TooMuch) else ""
 
 
 def variables(source: str) -> frozenset[str]:
-    """The people's attributes a text asks for."""
+    """The attributes of people that a text uses."""
     return frozenset(str(path[0]) for path in paths(source))
 
 
 def paths(source: str) -> frozenset[Path]:
-    """What exactly it asks for of these attributes."""
+    """The paths of all values that a text uses."""
     return frozenset(path for path, _ in asked(source))
 
 
 def asked(source: str) -> tuple[tuple[Path, int], ...]:
-    """The same, each time it is asked for, with where that stands."""
+    """Each use of a value in a text: its path, and its index in the text."""
     parse(source)
     return _known(source).asked
 
 
 def written(path: Path) -> str:
-    """As a text names it: addr.city, tags[0]."""
+    """The path as a text writes it: addr.city, tags[0]."""
     inner = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path[1:])
     return f"{path[0]}{inner}"
 
 
-# --- Of one person: why it cannot be filled in ----------------------------------------------------
+# --- Why a text cannot be filled in for a person --------------------------------------------------
 
 
 class HoldsSeveral(Exception):
-    """A text says an object as a whole, which nobody could read."""
+    """Raised if a text writes a whole object, which nobody could read."""
 
     def __init__(self, name: str, inner: str) -> None:
         text = gettext("“%(name)s” holds several values; ask for one of them: {{ %(one)s }}")
@@ -210,7 +210,7 @@ class HoldsSeveral(Exception):
 
 
 class _Object(dict[str, Any]):
-    """A person's object: its values can be said, it cannot."""
+    """A person's object: a text can write its values, but not the object itself."""
 
     name = ""
 
@@ -219,7 +219,7 @@ class _Object(dict[str, Any]):
 
 
 def held(value: Any, name: str) -> Any:
-    """The same value, of which no text can say more than a reader could read."""
+    """The same value, with objects that raise HoldsSeveral if a text writes them as a whole."""
     if isinstance(value, dict):
         inner = _Object({key: held(one, f"{name}.{key}") for key, one in value.items()})
         inner.name = name
@@ -236,7 +236,10 @@ def what_is_missing(error: LiquidError) -> str:
 
 
 def as_kept(error: LiquidError) -> str:
-    """“'city' is undefined”, also of what stands inside another value; empty: of a list's end."""
+    """The detail to store: “'city' is undefined”, also for a value inside another.
+
+    Empty if a list has too few values.
+    """
     found = re.fullmatch(r"'?(.+?)'? is undefined", str(error.args[0]))
     return f"'{found[1]}' is undefined" if found else ""
 
@@ -255,7 +258,7 @@ AT_FAULT = [
 
 
 def why_it_fails(error: Exception) -> str:
-    """In words for who wrote the text, with the piece of it that is at fault."""
+    """Why a text fails, in words for its author, with the piece of it that is at fault."""
     message = str(error.args[0]) if error.args else ""
     said = gettext("a value of this person does not fit")
     for pattern, words in AT_FAULT:
@@ -295,6 +298,6 @@ def _in_plain_words(error: LiquidError, source: str) -> Problem:
 
 
 def place(source: str, index: int) -> tuple[int, int]:
-    """(line, column), from 1."""
+    """The line and the column of an index, from 1."""
     before = source[:index]
     return before.count("\n") + 1, index - (before.rfind("\n") + 1) + 1

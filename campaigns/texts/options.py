@@ -1,4 +1,4 @@
-"""A template's options: per platform, in the names people write, with variables in their texts."""
+"""Validation of a template's options, per platform. Their texts may contain variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLE = '{"android": {"channel_id": "offers"}, "ios": {"badge": 1}}'
 
 
 def problems(given: Any) -> list[str]:
-    """What is wrong, each with its option and what to write instead."""
+    """The problems of a template's options, each with its option and what to write instead."""
     if not isinstance(given, dict):
         return [gettext("must be an object, e.g. %(example)s.") % {"example": EXAMPLE}]
     found = []
@@ -40,7 +40,7 @@ def _problems(platform: str, name: str, value: Any) -> list[str]:
     if broken := _liquid_problems(value, f"{platform}.{name}"):
         return broken
     if isinstance(value, str) and is_personal(value) and option.kind.personal:
-        return []  # a whole text that each person has their own of
+        return []  # the whole text may differ for each person
     try:
         parse(platform, {name: without_variables(value)})
     except Unreadable as error:
@@ -49,7 +49,7 @@ def _problems(platform: str, name: str, value: Any) -> list[str]:
 
 
 def without_variables(value: Any) -> Any:
-    """What is the same for everyone, with nothing where a person's own text will stand."""
+    """The value, with each text that contains variables replaced by an empty one."""
     if isinstance(value, dict):
         return {key: without_variables(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -58,7 +58,7 @@ def without_variables(value: Any) -> Any:
 
 
 def _liquid_problems(value: Any, place: str) -> list[str]:
-    """Of every text inside, with its place."""
+    """The problems of every text inside a value, each with its place."""
     if isinstance(value, str):
         found = liquid.problems(value) or validation.out_of_place(value)
         return [f"{place}: {words}" for words in found]

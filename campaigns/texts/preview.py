@@ -1,4 +1,4 @@
-"""What one person would read: a text rendered for somebody, or why it cannot be."""
+"""Previews: a text rendered for one person, or why that person would not get it."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, within
 
-PEOPLE_READ = 10_000  # the newest people: enough to see a hole, and one page of milliseconds
+PEOPLE_READ = 10_000  # the newest people: enough to see what is missing, in milliseconds
 COLLAPSE_ID, A_DAY = "carillon-0", 86_400
-TRIED = 8  # people, to find one who reads the text and is not skipped
+TRIED = 8  # people, to find one who is not skipped
 OWN = {"external_id": "c.external_id", "locale": "c.locale", "timezone": "c.timezone"}
 
 
 @dataclass(frozen=True)
 class Card:
-    """What the phone card shows."""
+    """What the preview of one phone shows."""
 
     person: Contact | None
     locale: str
@@ -44,7 +44,7 @@ class Card:
     refusal: str = ""
     detail: str = ""
     fate: str = "skipped"
-    refused: Push | None = None  # what FCM would not take: it is drawn all the same
+    refused: Push | None = None  # what FCM would refuse: it is drawn all the same
 
     @property
     def drawn(self) -> Push | None:
@@ -60,7 +60,7 @@ class Card:
 
     @property
     def buttons(self) -> list[str]:
-        """What stands on them. Options of the web are written by whoever knows them, and win."""
+        """The titles of the buttons. Buttons in the web options take precedence."""
         if self.drawn is None:
             return []
         own = self.drawn.options.get("actions") or self.drawn.buttons
@@ -68,7 +68,7 @@ class Card:
 
     @property
     def category(self) -> str:
-        """On iOS, by which name its app registered the buttons."""
+        """On iOS, the name under which the app registered its buttons; else empty."""
         own = self.drawn.options.get("category", "") if self.drawn else ""
         return str(own) if self.platform == "ios" else ""
 
@@ -78,7 +78,7 @@ class Card:
 
     @property
     def as_fcm(self) -> str:
-        """The very message, for who wants to see it."""
+        """The JSON that FCM would get."""
         fcm = payload.as_fcm(self.message) if self.message else {}
         return orjson.dumps(fcm, option=orjson.OPT_INDENT_2).decode()
 
@@ -92,7 +92,7 @@ class Card:
 
     @property
     def narrow(self) -> bool:
-        """Whether somebody with a longer name may already be over the limit."""
+        """Whether the message may exceed the limit for a person with a longer name."""
         return self.bytes_used >= sizes.NARROW_BYTES
 
 
@@ -104,8 +104,8 @@ class Variable:
     missing: int
     of: int
     needed: bool = field(default=True)
-    nearest: str = ""  # an attribute people do have, when nobody has this one
-    texts: tuple[int, ...] = (0,)  # that skip whoever lacks it; if none does, that use it
+    nearest: str = ""  # an attribute that people do have, if nobody has this one
+    texts: tuple[int, ...] = (0,)  # those that skip people without it, else those that use it
 
     @property
     def unknown(self) -> bool:
@@ -113,7 +113,7 @@ class Variable:
 
 
 def somebody(project: Project, external_id: str = "") -> Contact | None:
-    """The person named, or one at random."""
+    """The person with this external id, or one at random."""
     people = Contact.objects.filter(project=project)
     if external_id:
         return people.filter(external_id=external_id).first()
@@ -126,14 +126,14 @@ def somebody(project: Project, external_id: str = "") -> Contact | None:
 
 
 def reader(project: Project, content: Content | None) -> Contact | None:
-    """Somebody at random; of a text, who is sent it as it stands, if a few tries find one."""
+    """A person at random; for a content, one who would get it, if a few tries find one."""
     if content is None:
         return somebody(project)
     return readable_by(content, [somebody(project) for _ in range(TRIED)])
 
 
 def readable_by(content: Content, people: Iterable[Contact | None]) -> Contact | None:
-    """The first of them who is sent it; of people who would all be skipped, the first."""
+    """The first of these people who would get it; if all would be skipped, the first."""
     found = [one for one in people if one is not None]
     sent_to = (one for one in found if card(content, one).message)
     return next(sent_to, found[0] if found else None)
@@ -173,7 +173,7 @@ def card(
 
 
 def _with_names(content: Content, reader: Reader) -> Push | None:
-    """As it reads with the names of the values they lack: ‹city›. So the rest of it can be seen."""
+    """Render with names in place of the values they lack (‹city›), so that the rest can be seen."""
     names = {str(path[0]) for path in needed(content) if len(path) == 1}
     lacking = {name: f"‹{name}›" for name in names if reader.attributes.get(name) in (None, "")}
     stand_in = replace(reader, attributes={**reader.attributes, **lacking})
@@ -183,7 +183,7 @@ def _with_names(content: Content, reader: Reader) -> Push | None:
 
 
 def as_read(content: Content, person: Contact | None) -> tuple[str, str]:
-    """Title and body as somebody reads them; a value that they lack by its name: ‹city›."""
+    """Title and body as a person reads them; a value that they lack appears by name: ‹city›."""
     message = card(content, person).drawn
     return (message.title, message.body) if message else (content["title"], content["body"])
 
@@ -198,8 +198,10 @@ def variables(
     others: Sequence[Content] = (),
     lacks: Lacking | None = None,
 ) -> list[Variable]:
-    """Each variable of any language of these texts, and for how many of the newest people it is
-    missing, or of those among whom `lacks` counts."""
+    """The variables of these texts in all languages, and how many people lack each.
+
+    It counts the newest people, or those that `lacks` counts.
+    """
     texts = [_needed_by_name(one) for one in (content, *others)]
     names = sorted(set().union(*texts))
     of, lacking = (lacks or missing)(names, project) if names else (0, [])
@@ -212,7 +214,7 @@ def variables(
 
 
 def _needed_by_name(content: Content) -> dict[str, bool]:
-    """Each variable of the text, and whether the text needs it; none if it is not valid."""
+    """Each variable of the text, and whether the text needs it; empty if it is not valid."""
     sources = list(_sources(content))
     try:
         names = set[str]().union(*(liquid.variables(source) for source in sources))
@@ -235,7 +237,7 @@ def _nearest(name: str, known: list[str]) -> str:
 
 
 def single_braces(content: Content) -> list[str]:
-    """What was perhaps meant as a variable and will be read as it stands: { first_name }."""
+    """What was perhaps meant as a variable, but is sent literally: { first_name }."""
     meant = re.compile(r"(?<![{%])\{\s*[A-Za-z_]\w*\s*\}(?!\})")
     return sorted({written for source in _sources(content) for written in meant.findall(source)})
 
@@ -247,7 +249,7 @@ def _sources(content: Content) -> set[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text inside."""
+    """Yield every text inside a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -256,18 +258,20 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def needed(content: Content) -> list[liquid.Path]:
-    """What a text in any language asks of a person, and cannot be read without."""
+    """The values without which people are skipped, in any language and on any platform."""
     return sorted(_needed(_sources(content)), key=str)
 
 
 def needed_by(content: Content, locale: str, platform: str) -> Set[liquid.Path]:
-    """The same of what people of one language read on one platform."""
+    """The values without which people of one language on one platform are skipped."""
     return _needed(set(_texts(on_platform(content, locale, platform))))
 
 
 def depends(content: Content) -> bool:
-    """Whether a condition of the text decides what it needs, which differs from person to person
-    then: {% if vip %}{{ city }}{% endif %}."""
+    """Whether a condition may decide what the text needs: {% if vip %}{{ city }}{% endif %}.
+
+    What it needs then differs from person to person.
+    """
     return any("{%" in source and needed_by_text(source) for source in _sources(content))
 
 
@@ -279,7 +283,7 @@ def _needed(sources: Set[str]) -> Set[liquid.Path]:
 
 
 def needed_by_text(source: str) -> set[liquid.Path]:
-    """Whose absence keeps this text from people, and does not make it say something else."""
+    """The values without which this text skips people. Lack of others only changes its words."""
     asked = liquid.paths(source)
     if not asked or not _renders(source):
         return set()
@@ -297,7 +301,7 @@ def _renders(source: str, *, without: liquid.Path = ()) -> bool:
 
 @dataclass(frozen=True)
 class _Whoever:
-    """Somebody made up who has whatever a text asks for, but for one value."""
+    """A made-up person who has every value that a text uses, except one."""
 
     asked: Set[liquid.Path]
     without: liquid.Path
@@ -328,7 +332,7 @@ class _Holder(dict[Any, Any]):
 
 
 class _Text(str):
-    """A text; a list, where a text asks for its first or for one by a number of the person's."""
+    """A made-up text. It is also a list, for texts that use its first item or a computed index."""
 
     def __new__(cls, person: _Whoever, path: liquid.Path) -> _Text:
         text = super().__new__(cls, "1")
@@ -342,7 +346,7 @@ class _Text(str):
 
 
 def missing(names: list[str], project: Project) -> tuple[int, list[int]]:
-    """How many of the newest people were looked at, and how many of them lack each value."""
+    """How many of the newest people were checked, and how many of them lack each value."""
     values = [OWN.get(name, "c.attributes ->> %s") for name in names]
     asked = [name for name in names if name not in OWN]
     columns = ", ".join(f"count(*) FILTER (WHERE COALESCE({value}, '') = '')" for value in values)

@@ -1,4 +1,4 @@
-"""What was made of texts lately, kept while it is small: by the size of the texts, not by number.
+"""A cache of results made from texts, limited by the size of the texts, not by their number.
 
 A thousand short texts cost less memory than ten long ones.
 """
@@ -10,13 +10,13 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Generic, TypeVar
 
-EACH = 200  # what keeping any text costs, in characters
+EACH = 200  # characters added to each text, for what keeping it costs
 
 Made = TypeVar("Made")
 
 
 class Recent(Generic[Made]):
-    """`make` of a text, and again of the texts asked for last: up to `most` characters of them."""
+    """Calls `make` on texts, and keeps the results of the latest ones, up to `most` characters."""
 
     def __init__(self, make: Callable[[str], Made], *, most: int) -> None:
         self._make, self._most, self._size = make, most, 0
@@ -28,7 +28,7 @@ class Recent(Generic[Made]):
             if text in self._kept:
                 self._kept.move_to_end(text)
                 return self._kept[text]
-        made = self._make(text)  # two threads may both: that costs less than one that waits
+        made = self._make(text)  # two threads may both do it: that costs less than waiting
         with self._lock:
             if text not in self._kept:
                 self._kept[text] = made

@@ -1,4 +1,4 @@
-"""From a run's frozen content and a person to the Push, or why this person gets none."""
+"""Rendering: from a run's frozen content and a person to a Push, or why the person gets none."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Reader:
 
 
 class Unrenderable(Exception):
-    """This person gets nothing, and this is why. Everybody else is not affected."""
+    """Raised if one person cannot get the message, with the reason. Others are not affected."""
 
     def __init__(
         self,
@@ -54,26 +54,26 @@ class Unrenderable(Exception):
         super().__init__(text)
         self.reason, self.text, self.field = reason, text, field
         self._kept = kept
-        self.message = message  # where it is only too big
+        self.message = message  # set if it is only too big
 
     @property
     def detail(self) -> str:
-        """With FCM's name of the field at fault, where it is one field."""
+        """The text, with FCM's name of the field at fault if there is one."""
         return f"{self.field}: {self.text}" if self.field else self.text
 
     @property
     def kept(self) -> str:
-        """As a delivery's row keeps it: rules look for it there."""
+        """The detail as a delivery stores it: audience rules look for it there."""
         return self._kept or self.detail
 
     @property
     def why(self) -> str:
-        """For who wrote the text: FCM's name of the whole message tells them nothing."""
+        """The detail for the author of the text, without FCM's name of the whole message."""
         return self.text if self.field == WHOLE else self.detail
 
     @property
     def rejected(self) -> bool:
-        """FCM would refuse this very message; the others are people we skip by choice."""
+        """Whether FCM would refuse this message; otherwise we skip the person by choice."""
         return self.reason in (Reason.INVALID_MESSAGE, Reason.TOO_LONG)
 
 
@@ -85,13 +85,13 @@ def render(
     ttl_seconds: int,
     analytics_label: str = "",
 ) -> Push:
-    """For one person. For many, keep a Renderer: it works out once what is the same for all."""
+    """Render for one person. For many, keep a Renderer: it does once what is the same for all."""
     renderer = Renderer(content, collapse_id=collapse_id, analytics_label=analytics_label)
     return renderer.render(reader, ttl_seconds=ttl_seconds)
 
 
 class Renderer:
-    """One content for any number of people."""
+    """Renders one content for any number of people."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Renderer:
         self._words: dict[str, Words] = {}
 
     def render(self, reader: Reader, *, ttl_seconds: int) -> Push:
-        """The message FCM will take, or Unrenderable with the field at fault."""
+        """Render a message that FCM will accept. Raises Unrenderable with the field at fault."""
         sheet = self._sheet(reader.locale, reader.platform)
         said = sheet.filled_for(reader)
         sheet.hold_to_rules(said)
@@ -135,15 +135,18 @@ class Renderer:
         return message
 
     def _count_its_link(self, message: Push) -> None:
-        """What an app opens itself stays as it is written, unless every link is to be counted: it
-        may know the page, and have it open."""
+        """Lead the link through our server, so that opens are counted.
+
+        A link that an app opens itself stays as it is, unless every link is counted: the app may
+        know the page, and have it open.
+        """
         if through_us := counted_link.counted(message.reference, message.link):
             message.browser_link = through_us
             if self._counts_links == CountedLinks.EVERY:
                 message.link = through_us
 
     def words(self, reader: Reader) -> dict[str, Any]:
-        """What it says, for whatever shows it beside a phone: of any length. Or Unrenderable."""
+        """The texts for places other than a push, e.g. an inbox: of any length, or Unrenderable."""
         words = self._words.get(reader.locale)
         if words is None:
             written = in_language(self._content, reader.locale)
@@ -167,15 +170,15 @@ Fill = Callable[[Mapping[str, Any]], Any]
 
 
 class Words:
-    """A text in one language: what all share, and what each has their own."""
+    """The texts in one language: the part that all people share, and the personal part."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         personal = {name: source for name, source in written.items() if is_personal(source)}
         self._fills = {name: _fill(source) for name, source in personal.items()}
         self._shared = {name: written[name] for name in written if name not in self._fills}
         self._says_something = bool(written["title"] or written["body"])
-        # Options are held to their rules as they are read. FCM has none for a title, a body or a
-        # value of the data but their letters and size. That leaves what a phone fetches or opens.
+        # Options are checked as they are parsed. For title, body and data, FCM has no rules but
+        # their letters and size. That leaves what a phone fetches or opens.
         self._ruled = [(name, *RULED[name]) for name in RULED if name in self._fills]
 
     def filled_for(self, reader: Reader) -> dict[str, Any]:
@@ -186,7 +189,7 @@ class Words:
         return {**self._shared, **own}
 
     def hold_to_rules(self, said: Mapping[str, Any]) -> None:
-        """Raise Unrenderable for an address of no use, and for a text that says nothing."""
+        """Raise Unrenderable for an invalid image or link, and for an empty title and body."""
         if self._says_something and not (said["title"].strip() or said["body"].strip()):
             empty = gettext("title and body are empty for this person")
             raise Unrenderable(Reason.TEMPLATE_ERROR, empty)
@@ -196,10 +199,10 @@ class Words:
 
 
 class Sheet(Words):
-    """The content in one language for one platform, options and all.
+    """The content in one language for one platform, with its options.
 
-    The whole check costs a third of rendering, and its answer would nearly always be the same: the
-    first person's message is checked in full, and of the next ones what may differ from it.
+    The whole check costs a third of rendering, and its answer would nearly always be the same. So
+    the first person's message is checked in full, and the next ones only for what may differ.
     """
 
     def __init__(self, content: Content, locale: str, platform: str) -> None:
@@ -216,7 +219,7 @@ class Sheet(Words):
         return filled
 
     def check(self, message: Push) -> None:
-        """Raise Unrenderable for what FCM would refuse."""
+        """Raise Unrenderable if FCM would refuse the message."""
         try:
             body = payload.encode(message)
         except orjson.JSONEncodeError:
@@ -245,7 +248,7 @@ def _refusal(problem: FieldProblem, message: Push | None = None) -> Unrenderable
 
 
 def values_of(reader: Reader) -> dict[str, Any]:
-    """What a text may ask for. An empty value is a missing one: “Hi ,” is worse than no push."""
+    """The values that a text can use. An empty value is missing: “Hi ,” is worse than no push."""
     own = {"external_id": reader.external_id, "locale": reader.locale, "timezone": reader.timezone}
     everything = {**reader.attributes, **own}
     return {
@@ -256,7 +259,7 @@ def values_of(reader: Reader) -> dict[str, Any]:
 
 
 def _fill(source: Any) -> Fill:
-    """From a person's values to the source with them in it, at any depth."""
+    """Compile a text, object or list to a function that fills in a person's values."""
     if isinstance(source, str):
         return partial(_text, filling.ready(source))
     if isinstance(source, dict):

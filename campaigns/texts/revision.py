@@ -1,4 +1,4 @@
-"""Revisions: every text a template or a snippet has had, who wrote it, and when."""
+"""Revisions: every text that a template or a snippet has had, who wrote it, and when."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from django.db import models
 
 
 class Revision(models.Model):
-    """What did this row say after that change?"""
+    """The content of a row after one change."""
 
     number = models.PositiveIntegerField()
-    content = models.JSONField()  # as the row's `kept` gives it
+    content = models.JSONField()  # as the row's `kept` returns it
     by = models.CharField(max_length=200)
     at = models.DateTimeField(auto_now_add=True)
 
@@ -20,10 +20,10 @@ class Revision(models.Model):
 
 
 class Revised(Protocol):
-    """A row that has them."""
+    """A row that has revisions."""
 
     pk: Any
-    KEPT: ClassVar[tuple[str, ...]]  # what of it makes a revision
+    KEPT: ClassVar[tuple[str, ...]]  # the fields whose change makes a revision
     revisions: Any
     updated_at: Any
 
@@ -40,10 +40,10 @@ def newest_number(row: Revised) -> int:
 
 
 def open_for_change(kind: type[Any], pk: int) -> None:
-    """Before a row is read to be changed: whoever else wants to change it waits for us.
+    """Lock a row before it is read and changed, so that other writers wait.
 
-    Needs a transaction. A template that is older than its revisions gets its first one here, or
-    nobody would ever read again what it said before.
+    Needs a transaction. A template that is older than its revisions gets its first one here, or its
+    former text would be lost.
     """
     row = kind.objects.select_for_update().filter(pk=pk).first()
     if row is None or row.revisions.exists():
@@ -53,10 +53,10 @@ def open_for_change(kind: type[Any], pk: int) -> None:
 
 
 def keep(row: Revised, *, by: str) -> Any:
-    """Write what was just saved, unless it says what it said before.
+    """Store a revision of a row that was just saved, unless its content is the same as before.
 
-    In the transaction that saved it: there is no saved text without its revision, and the lock of
-    `open_for_change` keeps two writers from the same number.
+    Call it in the transaction that saved the row. So there is no saved text without its revision,
+    and the lock of `open_for_change` keeps two writers from the same number.
     """
     last, content = newest(row), row.kept()
     if last is not None and says_the_same(row, last.content, content):

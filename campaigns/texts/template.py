@@ -1,4 +1,4 @@
-"""Template: what do they read? A text with variables, and the same in other languages."""
+"""Template: the text of a message, with variables, and its translations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from notifications.values.text import visible
 
 
 def validate_said_once(locales: Any) -> None:
-    """Two spellings of one language, refused when they are written; what was saved is launched."""
+    """Refuse two spellings of one language in new input; templates saved before can be launched."""
     first: dict[str, str] = {}
     for tag in locales if isinstance(locales, dict) else ():
         if (other := first.setdefault(canonical(tag), tag)) != tag:
@@ -36,10 +36,10 @@ def validate_said_once(locales: Any) -> None:
 
 
 class Template(OfProject):
-    """Text"""
+    """The text of a message, with variables, and its translations."""
 
     KEPT: ClassVar[tuple[str, ...]] = ("name", *TEXTS, "buttons", "data", "options", "locales")
-    # What its project's snippets say, by name, for who asks many templates, or one without a row.
+    # The project's snippets by name; set by code that checks many templates, or one without a row.
     snippets_known: usage.Snippets | None = None
 
     name = models.CharField(max_length=100)
@@ -86,7 +86,7 @@ class Template(OfProject):
         return self.name
 
     def delete_if_empty(self) -> None:
-        """The empty text that a draft of a campaign began with, once nothing uses it."""
+        """Delete the empty text that a draft of a campaign began with, once nothing uses it."""
         if any(getattr(self, name) for name in self.KEPT if name != "name"):
             return
         with suppress(models.ProtectedError), transaction.atomic():
@@ -105,7 +105,7 @@ class Template(OfProject):
         _collect(problems, "locales", _locales_problems(self, known))
         if "locales" not in problems:
             self.locales = _in_one_form(self.locales)
-        # Each part is in order; what becomes of it with its snippets, then FCM judges the whole.
+        # Each part is valid on its own. Now check it with its snippets, then the whole for FCM.
         if not problems:
             content = self.frozen()
             problems = _filled_problems(content) or fcm_check.problems_of(content)
@@ -124,7 +124,7 @@ class Template(OfProject):
 
     def duplicate(self) -> Template:
         with transaction.atomic():
-            # Whoever copies it at the same moment finds the next name free.
+            # The lock makes a concurrent copy wait, so that it gets the next free name.
             copy = Template.objects.select_for_update(no_key=True).get(pk=self.pk)
             copy.pk, copy._state.adding = None, True
             taken = Template.objects.filter(project=self.project_id).values_list("name", flat=True)
@@ -133,16 +133,18 @@ class Template(OfProject):
         return copy
 
     def written(self) -> dict[str, Any]:
-        """The content as somebody wrote it."""
+        """The content as its author wrote it, with mentions of snippets."""
         texts = {name: getattr(self, name) for name in TEXTS}
         per_language = {"data": self.data, "locales": self.locales}
         written = {**texts, **per_language, "options": self.options, "template": self.pk}
-        # Left out where there are none: most have none, and what was kept before knew of none.
+        # Left out if there are none: most templates have none, and older contents lack the key.
         return {**written, "buttons": self.buttons} if self.buttons else written
 
     def frozen(self) -> dict[str, Any]:
-        """The content as a run keeps it, with what its snippets say at this moment; edits after
-        the launch do not reach it."""
+        """The content as a run freezes it, with its snippets as of now.
+
+        Edits after the launch do not change it.
+        """
         written = self.written()
         names = sorted(usage.mentioned(written))
         if not names:
@@ -153,12 +155,12 @@ class Template(OfProject):
         return {**written, "snippets": {name: known[name] for name in names if name in known}}
 
     def kept(self) -> dict[str, Any]:
-        """The content as its revision keeps it, and the name, which a run does not need."""
+        """The content as a revision stores it: with the name, which a run does not need."""
         return {**self.written(), "name": self.name}
 
 
 class TemplateRevision(Revision):
-    """What did this template say after that change?"""
+    """The content of a template after one change."""
 
     template = models.ForeignKey(Template, on_delete=models.CASCADE, related_name="revisions")
 
@@ -178,7 +180,7 @@ def _collect(problems: dict[str, Any], name: str, found: Iterable[Problem | str]
 
 
 def _error(problem: Problem | str) -> ValidationError:
-    """One that carries its problem: a page asks it for the place."""
+    """A ValidationError that carries its problem, so that a page can show the place."""
     return ValidationError("%(problem)s", params={"problem": problem})
 
 
@@ -198,8 +200,8 @@ def text_problems(name: str, source: Any, snippets: Collection[str]) -> list[Pro
 
 
 def _address_problems(name: str, source: str) -> Iterator[str]:
-    # Of an address that ends in a person's value the start is known. One that is all theirs is
-    # judged when it is there.
+    # If an address ends in a person's value, its start is known. An address that is only a person's
+    # value is checked when it is rendered.
     if name == "image" and source and not source.startswith(("{{", "{%")):
         yield from filter(None, [rules.https(source)])
     if name == "link":
@@ -225,7 +227,7 @@ def data_problems(data: Any, snippets: Collection[str]) -> list[str]:
 
 
 def _in_one_form(locales: dict[str, Any]) -> dict[str, Any]:
-    """By their canonical tags, unless one of two spellings would be lost."""
+    """The languages by their canonical tags, unless one of two spellings would be lost."""
     known = {canonical(tag): texts for tag, texts in locales.items()}
     return known if len(known) == len(locales) else locales
 
@@ -261,7 +263,7 @@ def _locales_problems(template: Template, snippets: Collection[str]) -> list[Pro
 
 
 def _filled_problems(content: dict[str, Any]) -> dict[str, Any]:
-    """What is too much only with the snippets in their places, by the field that mentions them."""
+    """Problems that appear only with the snippets filled in, by the field that mentions them."""
     problems: dict[str, Any] = {}
     for tag in ("", *languages_of(content)) if "snippets" in content else ():
         filled = in_language(content, tag)

@@ -1,7 +1,7 @@
-"""At most n people: a random but stable choice among those with a device who match the other rules.
+"""The rule “at most n people”: a random but stable choice of people who match the other rules.
 
-The place of the last one is found once and stored in the rule (`selection.drawn`); until then the
-rule excludes only people without a device.
+Only people with a device are chosen. The place of the last person is found once and stored in the
+rule (`selection.drawn`). Until then, the rule excludes only people without a device.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from campaigns.audiences.behavior.chance import place, seed_problem
 from campaigns.audiences.behavior.kind import Kind, Names, Sql
 
 FIELD = "people"
-KEPT = "through"  # the last one chosen: their place and id
+KEPT = "through"  # the last person chosen: their place and id
 MOST = 100_000_000
 
 
@@ -57,19 +57,18 @@ def place_of(cut: dict[str, Any]) -> Sql:
 
 
 def through(cut: dict[str, Any], last: Any) -> dict[str, Any]:
-    """The rule with the last person it includes; None: it includes everybody."""
+    """Store in the rule the last person it includes; None: it includes everybody."""
     value = {key: part for key, part in cut["value"].items() if key != KEPT}
     return {**cut, "value": value if last is None else {**value, KEPT: list(last)}}
 
 
 def trimmed(found: Sql, cut: dict[str, Any], table: str) -> Sql:
-    """Of the devices found, those of people already in the table, and of as many others as there is
-    room for.
+    """Cut the devices found to n people: those already in the table, then as many others as fit.
 
-    Without this, people who match only since the last one was drawn would be added on top. `found`
-    has the columns contact_id and place.
+    Without this, people who match only since the last person was drawn would be added on top.
+    `found` has the columns contact_id and place.
     """
-    # Ranked separately among those who are in, and those who are not.
+    # People already in the table and other people are ranked separately.
     ranked = (
         "SELECT one.*, known.id IS NOT NULL AS known,"
         " dense_rank() OVER (PARTITION BY known.id IS NOT NULL"
@@ -90,7 +89,7 @@ def only(tree: Any) -> dict[str, Any] | None:
 
 
 def misplaced(tree: Any, count: int) -> bool:
-    """Whether a tree with this many such rules has one outside its outermost “all”."""
+    """Whether a tree with `count` such rules has several, or one outside its outermost “all”."""
     outermost = tree.get("all", [tree]) if isinstance(tree, dict) else []
     there = outermost if isinstance(outermost, list) else []
     right = [leaf for leaf in there if isinstance(leaf, dict) and leaf.get("field") == FIELD]
@@ -98,13 +97,13 @@ def misplaced(tree: Any, count: int) -> bool:
 
 
 def seen(cut: dict[str, Any], nth: int | None) -> str:
-    """`nth`: the place of a person who is in; None: it could not be found in time."""
+    """What the rule found, in words. `nth`: the place of a selected person; None: not known."""
     count = f"{cut['value']['most']:,}"
     if not cut["holds"]:
         return _("not among the first {count}").format(count=count)
     if nth is None:
         return _("among the first {count}").format(count=count)
-    # Django knows English ordinals; another language says it around the number.
+    # Django knows only English ordinals; a translation writes them around the number.
     place = ordinal(nth) if (get_language() or "en").startswith("en") else f"{nth:,}"
     return _("the {nth} of the first {count}").format(nth=place, count=count)
 

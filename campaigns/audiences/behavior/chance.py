@@ -1,6 +1,6 @@
-"""A random part of the people: the same people each time, others for another seed.
+"""The rule “a random n %”: the same people each time, and others for another seed.
 
-A person's place depends only on their external id and the seed, so neither a new import nor a
+A person's place depends only on their external id and the seed. So neither a new import nor a
 restored database changes who is in, and the 20 % of a seed include its 10 %.
 """
 
@@ -20,7 +20,7 @@ LOWEST, ALL = -(2**63), 2**64  # the range of PostgreSQL's hash
 
 
 def place(seed: str) -> Sql:
-    """A person's place for a seed: each 64-bit number is equally likely."""
+    """SQL of a person's place for a seed: each 64-bit number is equally likely."""
     number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], signed=True)
     return Sql("hashtextextended(c.external_id, %s)", [number])
 
@@ -55,7 +55,7 @@ def _words(op: str, value: Any, names: Names) -> str:
 
 
 def _seen(op: str, value: Any) -> Sql:
-    """The person's place, as a percentage."""
+    """SQL of the person's place, as a percentage."""
     where = place(value.get("seed", ""))
     share = f"(({where.sql})::numeric + 9223372036854775808) * 100 / 18446744073709551616"
     return Sql(f"(round({share}, 2))::text", where.params)

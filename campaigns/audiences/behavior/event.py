@@ -1,7 +1,7 @@
 """A rule on events: who did something at least n times, within a time, with given properties.
 
-Events are found by name or by person, so both a whole project and one person are quick to judge:
-how, `_sql` says.
+Events are found by name or by person, so the rule is quick both for a whole project and for one
+person. `_sql` explains how.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ TABLE = "notifications_event e"
 
 
 def asked(project_id: int, leaf: dict[str, Any], *, singly: bool) -> dict[str, Any]:
-    """The rule for the people of a project; `singly` if only few of many people are checked."""
+    """The rule with its project, ready for SQL. `singly`: only few of many people are checked."""
     if leaf["field"] != FIELD:
         return leaf
     kept = {"project": project_id, "singly": singly}
@@ -157,14 +157,15 @@ def asked(project_id: int, leaf: dict[str, Any], *, singly: bool) -> dict[str, A
 
 
 def _sql(op: str, value: Any) -> Sql:
-    """A condition in one of two forms.
+    """SQL of the rule, in one of two forms.
 
-    In the first, PostgreSQL chooses by cost between two plans: collect all people who did it, once,
-    and look each person up among them (10,000,000 events of 1,000,000 people: 0.3 to 2.4 s in all),
-    or look up each person's events (5 µs each: 1 ms for one person). COALESCE keeps this choice: a
-    plain EXISTS becomes a join, which always collects. The second is for a part of the people,
-    where PostgreSQL chooses badly: with conditions on properties it overestimates the cost of
-    look-ups, and collects (0.9 s instead of 0.2).
+    In the general form, PostgreSQL chooses by cost between two plans. It collects all people who
+    did it, once, and looks each person up among them (10,000,000 events of 1,000,000 people: 0.3 to
+    2.4 s in all). Or it looks up each person's events (5 µs each: 1 ms for one person). COALESCE
+    keeps this choice: a plain EXISTS becomes a join, which always collects.
+
+    The `singly` form is for a part of the people, where PostgreSQL chooses badly: with conditions
+    on properties it overestimates the cost of look-ups, and collects (0.9 s instead of 0.2).
     """
     happened, times = _happened(value), value.get("at_least", 1)
     if value[KEPT].get("singly"):
@@ -184,7 +185,7 @@ def _sql(op: str, value: Any) -> Sql:
 
 
 def _happened(value: dict[str, Any]) -> Sql:
-    """The matching events, of anybody. Events in the future have not happened yet."""
+    """A FROM item: the matching events of all people. Events in the future do not count yet."""
     sql = f"{TABLE} WHERE e.project_id = %s AND e.name = %s AND e.at <= {NOW}"
     params: list[Any] = [value[KEPT]["project"], value["name"]]
     if within := value.get("within"):
@@ -194,14 +195,14 @@ def _happened(value: dict[str, Any]) -> Sql:
 
 
 def matching(where: list[dict[str, Any]]) -> Sql:
-    """Whether an event `e` has all these properties."""
+    """SQL that tells whether an event `e` meets all these conditions on its properties."""
     each = [_condition_sql(**{"value": None, **one}) for one in where]
     sql = " AND ".join(["TRUE", *(f"COALESCE({one.sql}, FALSE)" for one in each)])
     return Sql(sql, [param for one in each for param in one.params])
 
 
 def _condition_sql(property: str, op: str, value: Any) -> Sql:
-    """A value has its own type: 5 is not “5”. A missing property never matches."""
+    """SQL of one condition. 5 is not “5”. A missing property matches negative operators only."""
     if positive := NEGATIVE.get(op):
         found = _condition_sql(property, positive, value)
         return Sql(f"NOT COALESCE({found.sql}, FALSE)", found.params)
@@ -219,7 +220,7 @@ def _condition_sql(property: str, op: str, value: Any) -> Sql:
 
 
 def _seen(op: str, value: Any) -> Sql:
-    """How often the person did it, and when last."""
+    """SQL of how often the person did it, and when last, as JSON."""
     happened = _happened(value)
     sql = (
         f"(SELECT json_build_array(count(*), max(e.at))::text FROM {happened.sql}"
@@ -251,7 +252,7 @@ def with_conditions(clause: str, where: list[dict[str, Any]]) -> str:
 
 
 def _once(op: str) -> tuple[str, str]:
-    """The words without and with a time."""
+    """The clause without and with a time limit."""
     if op == "did":
         return _("did {event}"), _("did {event} within the last {span}")
     return _("did not do {event}"), _("did not do {event} within the last {span}")

@@ -1,7 +1,6 @@
-"""Kind: what each kind of rule must provide to be checked, turned into SQL, put into words and
-explained.
+"""Kind: the interface of a kind of rule: validation, SQL, words and explanation.
 
-The tree above it does the rest: groups, depth and places (`rules.py`), the statement around it
+Other modules handle the tree around it: groups, depth and places (`rules.py`), the statement
 (`selection.py`), the sentence (`words.py`), and “why is this person in?” (`why.py`).
 """
 
@@ -11,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-# The names of rows: of an audience or static list, a campaign, or the campaign of a run.
+# A row that a rule names, and the names of these rows. A run has the name of its campaign.
 Named = tuple[str, int]  # "audience", "campaign" or "run", and the row's id
 Names = dict[Named, str]
 
 
 @dataclass(frozen=True)
 class Sql:
-    """A piece of a statement and the values it refers to."""
+    """A piece of an SQL statement, and its parameters."""
 
     sql: str
     params: list[Any] = field(default_factory=list)
@@ -38,8 +37,10 @@ def _as_it_is(seen: str, zone: str) -> str:
 
 @dataclass(frozen=True)
 class Kind:
-    """The functions get the rule's op and value; all but `problem` may rely on `problem` having
-    accepted them."""
+    """A kind of rule. Its functions get the op and the value of a rule.
+
+    All but `problem` and `names` may rely on `problem` having accepted them.
+    """
 
     # The operators, each with its opposite: “not (did)” reads “did not”.
     ops: dict[str, str]
@@ -51,12 +52,13 @@ class Kind:
     sql: Callable[[str, Any], Sql]
     # The whole clause, e.g. “did buy at least 2 times within the last 30 days”.
     words: Callable[[str, Any, Names], str]
-    # What it found for a person, as text, and that text in words in the project's time zone.
+    # SQL of what it found for a person, as text; then that text in words, for the project's time
+    # zone.
     seen: Callable[[str, Any], Sql] = _saw_nothing
     shown: Callable[[str, str], str] = _as_it_is
     # The rows that the words name; must accept any value.
     names: Callable[[Any], list[Named]] = _names_nothing
-    # Keys of the value that the server sets; nobody may save them.
+    # Keys of the value that the server sets; users may not save them.
     kept: tuple[str, ...] = ()
     # Whether it reads other tables: only a limited number fits into one statement (`bounds.py`).
     costly: bool = False

@@ -1,4 +1,4 @@
-"""The table of kinds, by the field that their rules name."""
+"""The kinds of rules, by the field that identifies them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The names of the rows that rules refer to. Read with SQL: their models are in rooms above."""
+"""The names of the rows that rules refer to.
+
+They are read with SQL, because their models are in higher layers, which import this one.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ STATEMENTS = {
 
 
 def looked_up(project_id: int, asked: Iterable[Named]) -> Names:
-    """The names of those that exist; one statement for each kind of row."""
+    """The names of the rows that exist; one statement for each kind of row."""
     ids: dict[str, set[int]] = {}
     for sort, pk in asked:
         ids.setdefault(sort, set()).add(pk)

@@ -1,5 +1,8 @@
-"""A rule on another saved audience. `resolving/` replaces it by that audience's rules, so a later
-edit does not change what a launch froze."""
+"""The rule “is in another saved audience”.
+
+`resolving/` replaces it by that audience's rules, so a later edit does not change what a launch
+froze.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A rule on past runs: whether a person was planned, accepted, skipped … in a run, a campaign, or
-any run; or what their phone reported of it (`reported.py`).
+"""A rule on past runs: whether a person was planned, accepted, skipped … in them.
 
-It is about people, not devices: a person with one accepted device of two was reached. Each run has
-a table of its own, indexed by person, so only named runs are read: `resolving/` decides once which
-these are, and writes their ids into the rule.
+It covers one run, the runs of a campaign, or any run. It may also ask what the person's phone
+reported (`reported.py`). It is about people, not devices: a person with one accepted device of two
+was reached. Each run has a table of its own, indexed by person, so only named runs are read:
+`resolving/` decides once which these are, and writes their ids into the rule.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ KEYS = {
     *("outcome", "reason", "variable", reported.CAN_TELL),
     *("campaign", "run", "within", "at_least", "revision", "variant"),
 }
-KEPT = "runs"  # the ids of the runs it covers, as of a count or the start of a run
+KEPT = "runs"  # the ids of the runs that it covers, set at a count or the start of a run
 WHOLE = "whole"  # set if the rule is checked for everybody at once
-AMONG = "among"  # people from the first id to the last, and to which of them it applies
+AMONG = "among"  # first id, last id, and the people between them to whom it applies
 FOUND_OUT = (KEPT, WHOLE, AMONG)
 MOST_TIMES = 1_000
 LONGEST = 100
@@ -71,7 +71,7 @@ MOST_RUNS = 30  # for one rule: each person is looked up in every one of them
 
 
 def missing(variable: str) -> str:
-    """The detail of a delivery that lacked this value, in Liquid's words."""
+    """The detail of a delivery that was skipped for lack of this value, in Liquid's words."""
     return f"'{variable}' is undefined"
 
 
@@ -174,13 +174,13 @@ FINAL = (
     "campaigns_recipient r JOIN campaigns_delivery x ON x.run_id = r.run_id AND x.seq = r.seq"
     " WHERE r.contact_id = c.id AND r.run_id = ANY(%s) AND x.run_id = ANY(%s) AND x.status = %s"
 )
-# An item is found by the reference under which a run stores it.
+# A run stores its inbox items under this reference.
 ITEM = (
     "notifications_inboxitem i ON i.contact_id = r.contact_id AND i.reference = 'run ' || r.run_id"
 )
 HAVE_ITEM = f"campaigns_recipient r JOIN {ITEM} WHERE r.contact_id = c.id AND r.run_id = ANY(%s)"
 NOT_REACHED = (
-    # Whoever was to get nothing was not missed.
+    # People of the control group and the holdout get nothing on purpose, so they do not count.
     f"{OF_PERSON} AND COALESCE(r.variant, 0) >= 0"
     " AND NOT EXISTS (SELECT 1 FROM campaigns_recipient one"
     " JOIN campaigns_delivery x ON x.run_id = one.run_id AND x.seq = one.seq"
@@ -205,7 +205,7 @@ def _rows(value: dict[str, Any]) -> Sql:
 
 
 def _narrower(value: dict[str, Any]) -> Sql:
-    """What else is asked of an outcome's row."""
+    """Further conditions on a delivery: reason, revision, and the variable that was missing."""
     asked = {"reason": value.get("reason"), "revision": value.get("revision")}
     if variable := value.get("variable"):
         asked["detail"] = missing(variable)
@@ -220,7 +220,7 @@ def _sql(op: str, value: Any) -> Sql:
     return found if op == "was" else Sql(f"(NOT {found.sql})", found.params)
 
 
-# Of one run, those of some people to whom it applies.
+# For one run: the people of a range of ids to whom the rule applies.
 PLANNED_IN = (
     "SELECT r.contact_id, r.run_id FROM campaigns_recipient r"
     " WHERE r.run_id = %s AND r.contact_id BETWEEN %s AND %s"
@@ -243,9 +243,9 @@ NOT_REACHED_IN = (
 
 
 def of_people(value: dict[str, Any], first: int, last: int) -> Sql:
-    """A SELECT of those with ids from the first to the last to whom a settled rule applies.
+    """A SELECT of the people, from the first id to the last, to whom a settled rule applies.
 
-    Each run is read once, where they are in it, and nobody is looked up in 30 of them.
+    It reads this range of each run once, instead of looking up each person in 30 runs.
     """
     each = [_in_run(value, run, [first, last]) for run in value[KEPT]]
     rows = " UNION ALL ".join(one.sql for one in each)
@@ -256,7 +256,7 @@ def of_people(value: dict[str, Any], first: int, last: int) -> Sql:
 
 
 def _known(value: dict[str, Any], one_by_one: Sql) -> Sql:
-    """Whoever is not between them, such as the new owner of a device, is looked up."""
+    """Use the stored answer. People outside its range, e.g. a device's new owner, are looked up."""
     first, last, found = value[AMONG]
     there = "c.id BETWEEN %s AND %s THEN c.id = ANY(%s::bigint[])"
     return Sql(
@@ -279,7 +279,7 @@ def _in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
 
 
 def _of_item(rows: Sql, value: dict[str, Any]) -> Sql:
-    """Its revision is that of the text that the item has now."""
+    """Narrow inbox items by variant and revision: the revision of the text that an item has now."""
     if revision := value.get("revision"):
         rows = Sql(f"{rows.sql} AND i.revision = %s", [*rows.params, revision])
     return _with_variant(rows, value)
@@ -292,8 +292,10 @@ def _with_variant(rows: Sql, value: dict[str, Any]) -> Sql:
 
 
 def _found(rows: Sql, value: dict[str, Any]) -> Sql:
-    """For everybody, EXISTS becomes a join with a run (4 s for a million people). For a part of
-    them, a count looks up each person (5 µs per run): it cannot become a join, which would read
+    """A condition that there are such rows, in enough runs.
+
+    For everybody, EXISTS becomes a join with a run (4 s for a million people). For a part of the
+    people, a count looks up each person (5 µs per run): it cannot become a join, which would read
     whole runs for a few people. LIMIT stops at the first run that matches.
     """
     times = value.get("at_least", 1)
@@ -312,8 +314,11 @@ def looks(value: Any) -> int:
 
 
 def _seen(op: str, value: Any) -> Sql:
-    """In how many of the runs the person was, the newest of them, and each device's result
-    there; for a rule on reports, also those."""
+    """SQL of what the rule found for a person, as JSON.
+
+    It has the number of these runs that the person was in, the newest of them, and each device's
+    result there; for a rule on reports, also the reports.
+    """
     if not value[KEPT]:
         return Sql("'[]'::text")
     told = value["outcome"] in reported.TOLD

@@ -1,7 +1,7 @@
 """What phones reported of a run, for rules on past runs: who received or opened it, who did not.
 
-A report is a fact; its absence is none. Of somebody whose phone reports nothing, nobody knows
-whether they opened anything: `not_opened` includes them, unless only those who can tell are asked.
+A report is a fact; a missing report is none. If a person's phone reports nothing, nobody knows
+whether they opened anything. `not_opened` includes these people, unless `can_tell` is set.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from campaigns.audiences.behavior.kind import Sql
 from campaigns.engagement.receipt import STEPS, Event
 
 NOT_OPENED = "not_opened"
-CAN_TELL = "can_tell"  # beside it: only those whose every phone that may have got it would tell
+CAN_TELL = "can_tell"  # with not_opened: only people whose phones that may have got it all report
 TOLD = {
     "received": (
         gettext_lazy("received {run}"),
@@ -54,7 +54,7 @@ OF_THOSE_WHO_CAN_TELL = (
     gettext_lazy("was reached by {run}, can tell of it, and did not open it"),
     gettext_lazy("was not reached by {run}, cannot tell of it, or opened it"),
 )
-# Whatever is reported of a message has arrived; what was opened or dismissed was shown.
+# The reports that prove each step: any report proves “received”; any other one, “displayed”.
 BY = {
     "received": tuple(Event),
     "displayed": tuple(event for event in Event if event != Event.RECEIVED),
@@ -77,7 +77,8 @@ def words_of(value: dict[str, Any]) -> tuple[Any, Any]:
 
 # --- SQL ------------------------------------------------------------------------------------------
 
-# As the funnel counts: its device had told of a step before the run began, or told of this message.
+# Whether a device reports, as the funnel counts it: it reported a step before the run began, or a
+# step of this message.
 TELLS = (
     "(EXISTS (SELECT 1 FROM campaigns_receipt of_it WHERE of_it.run_id = {one}.run_id"
     f" AND of_it.seq = {{one}}.seq AND of_it.event <= {STEPS[-1].value})"
@@ -94,14 +95,14 @@ ACCEPTED = (
     " WHERE r.contact_id = c.id AND r.run_id = ANY(%s) AND x.run_id = ANY(%s)"
     " AND x.status = 'accepted'"
 )
-# Another phone of the same person, in the same run, on which it was opened.
+# Whether the same person opened it on any device, in the same run.
 OPENED_ON_ONE = (
     "EXISTS (SELECT 1 FROM campaigns_recipient one"
     " JOIN campaigns_receipt t ON t.run_id = one.run_id AND t.seq = one.seq"
     " WHERE one.contact_id = r.contact_id AND one.run_id = r.run_id"
     f" AND one.run_id = ANY(%s) AND t.run_id = ANY(%s) AND t.event = {Event.OPENED.value})"
 )
-# Another one that may have got it, and would not have told.
+# Whether any of the person's devices may have got it, and does not report.
 SILENT_ON_ONE = (
     "EXISTS (SELECT 1 FROM campaigns_recipient one"
     " JOIN campaigns_delivery x ON x.run_id = one.run_id AND x.seq = one.seq"
@@ -112,7 +113,7 @@ SILENT_ON_ONE = (
 
 
 def rows(value: dict[str, Any], runs: list[int]) -> Sql:
-    """Where one person is in these runs and it applies to them."""
+    """A FROM item: the rows of one person in these runs to which the rule applies."""
     if value["outcome"] != NOT_OPENED:
         return Sql(REPORTED, [runs, runs, list(BY[value["outcome"]])])
     sql = f"{ACCEPTED} AND NOT {OPENED_ON_ONE}"
@@ -143,14 +144,15 @@ ALL_TELL = (
 
 
 def in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
-    """The people, from the first id to the last, to whom it applies in one run."""
+    """A SELECT of the people, from the first id to the last, to whom the rule applies in a run."""
     if value["outcome"] != NOT_OPENED:
         return Sql(REPORTED_IN, [run, run, *people, list(BY[value["outcome"]])])
     sql = f"{NOT_OPENED_IN} AND {ALL_TELL}" if CAN_TELL in value else NOT_OPENED_IN
     return Sql(sql, [run, run, run, *people])
 
 
-# All of one run; `unsure`: whoever cannot tell may have opened it.
+# All people of one run who are not known to have opened it. `unsure`: one of their devices does not
+# report, so they may have opened it.
 UNOPENED = (
     f"SELECT r.contact_id, NOT {ALL_TELL} AS unsure"
     " FROM campaigns_recipient r"
@@ -162,9 +164,9 @@ UNOPENED = (
 )
 
 
-# --- What was seen --------------------------------------------------------------------------------
+# --- What the rule found --------------------------------------------------------------------------
 
-# Of one person in the run `newest`: what was reported, and whether each of their phones tells.
+# For one person in the run `newest`: what was reported, and whether each of their phones reports.
 SEEN = (
     ", array_agg(DISTINCT t.event) FILTER (WHERE t.event IS NOT NULL AND r.run_id = newest.id)"
     f", bool_and({TELLS.format(one='r')}) FILTER"
@@ -174,7 +176,7 @@ SEEN_OF = " LEFT JOIN campaigns_receipt t ON t.run_id = r.run_id AND t.seq = r.s
 
 
 def shown(events: list[int] | None, tells: bool | None) -> str:
-    """“opened”, or why nothing is known."""
+    """What was reported, in words, or why nothing is known."""
     known = [Event(event).label for event in sorted(events or []) if event in Event.values]
     if known:
         return _("reported: {events}").format(events=", ".join(map(str, known)))

@@ -1,7 +1,7 @@
-"""Rules that look for somebody who stays away, but ask each of their devices.
+"""Rules that are meant for people who stay away, but look at single devices.
 
-“None of: device last seen within 30 days” fits the old phone of somebody who used another one
-yesterday. Asked when the person was last seen, it does not.
+“None of: device last seen within 30 days” matches the old phone of a person who used another one
+yesterday. The same rule on “person last seen” does not.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ def asks_devices(tree: dict[str, Any]) -> bool:
 
 
 def asking_people(tree: dict[str, Any], *, turned: bool = False) -> dict[str, Any]:
-    """The same rules, where those about a device not seen lately are about its person.
+    """The same tree, with rules on a device not seen lately changed to rules on its person.
 
-    `turned`: it stands inside an odd number of “not”.
+    `turned`: the node is inside an odd number of “not”s.
     """
     for word in ("all", "any"):
         if word in tree:

@@ -1,7 +1,8 @@
-"""Devices unseen for too long are left out: a project says for how many days, or never.
+"""A project's limit for unseen devices: after this many days without being seen, they are left out.
 
-Told here once, for all that select: whoever counts, shows, explains or freezes joins devices by it.
-A run keeps the moment that held when its freezing began: its parts must agree on it.
+A project may also have no limit. All code that counts, shows, explains or freezes people joins
+devices with this condition. A run stores the moment that was the limit when its freezing began,
+because its parts must agree on it.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from django.db import connection
 
 
 def seen_since(project_id: int) -> datetime | None:
-    """Since when a device must have been seen at this moment; None: it need not have been.
+    """The time since which a device must have been seen, as of now; None: there is no limit.
 
-    By PostgreSQL's clock, as all times in rules are.
+    It uses PostgreSQL's clock, as all times in rules do.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -27,5 +28,5 @@ def seen_since(project_id: int) -> datetime | None:
 
 
 def fresh(since: datetime | None) -> str:
-    """In SQL, of the device `d`."""
+    """SQL that tells whether the device `d` was seen since then."""
     return f"d.last_seen_at >= '{since.isoformat()}'::timestamptz" if since else "TRUE"

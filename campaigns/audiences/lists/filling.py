@@ -1,7 +1,8 @@
 """Filling a static list with the people who match rules at one moment, or came with an import.
 
-Done in parts, each a short transaction, because a list may have as many people as the project. The
-web request works for a second or two, which is enough for most lists; a task does the rest.
+It is done in parts, each a short transaction, because a list may have as many people as the
+project. The web request works for a second or two, which is enough for most lists. A task does the
+rest.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ log = logging.getLogger(__name__)
 
 PEOPLE_AT_ONCE = 50_000  # people checked in one part: about a second
 BATCHES_AT_ONCE = 2  # batches of an import, 20,000 people each
-AT_ONCE_SECONDS = 1.5  # seconds of a web request
+AT_ONCE_SECONDS = 1.5  # of a web request
 LAST_ID = 2**63 - 1
 MOST_REASON = 500
 TO_DO = Q(filling__isnull=False) & ~Q(filling__has_key="problem")
@@ -89,14 +90,14 @@ def work(audience_id: int, *, seconds: float) -> bool:
 
 
 def unfinished() -> list[int]:
-    """For the sweep: the process that was filling them may have died."""
+    """Lists to fill, for the sweep: the process that was filling them may have died."""
     return list(Audience.objects.filter(TO_DO).values_list("pk", flat=True))
 
 
 def give_up(audience_id: int, problem: str) -> None:
-    """Its page says why, and what to do; nobody comes back to it by himself.
+    """Stop filling a list, and store why. Its page says why and what to do; nothing retries it.
 
-    If the process dies here: the sweep has it tried again, and it is given up then.
+    If the process dies here: the sweep has the list tried again, and it is given up then.
     """
     with transaction.atomic():
         found = Audience.objects.select_for_update(no_key=True).filter(TO_DO, pk=audience_id)
@@ -106,7 +107,7 @@ def give_up(audience_id: int, problem: str) -> None:
 
 
 def try_again(audience: Audience) -> bool:
-    """From where it stood. Whether there was anything to try."""
+    """Continue a list that was given up, from where it stopped. Returns whether it was given up."""
     with transaction.atomic():
         there = Audience.objects.select_for_update(no_key=True).filter(pk=audience.pk)
         held = there.filter(filling__has_key="problem").first()
@@ -119,14 +120,14 @@ def try_again(audience: Audience) -> bool:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a list is. `problem`: why it does not grow any further."""
+    """How much of a list is filled. `problem`: why it does not grow any further."""
 
-    share: int  # of a hundred
+    share: int  # percent
     problem: str
 
 
 def standing(audience: Audience) -> Standing | None:
-    """None: it is whole."""
+    """How much of the list is filled; None if it is complete."""
     filling = audience.filling
     if filling is None:
         return None
@@ -142,7 +143,7 @@ def _share_of_import(audience: Audience, filling: dict[str, Any]) -> float:
 
 
 def _share_of_rules(audience: Audience, filling: dict[str, Any]) -> float:
-    """By the numbers of people, which others of the project may share: about right."""
+    """Estimate the share from how much of the range of ids is done: about right."""
     first = Contact.objects.filter(project=audience.project_id).aggregate(at=Min("pk"))["at"] or 0
     done, all_of_them = int(filling["after"]) - first, int(filling["to"]) - first
     return max(0, done) / max(1, all_of_them)
@@ -186,12 +187,12 @@ def _part(audience_id: int) -> bool:
 
 
 def _judged_alike(audience: Audience, filling: dict[str, Any]) -> bool:
-    """Whether its run is finished; it then stays so until the part ends. If not, the sweep tries
-    again.
+    """Whether the list's run is finished; it then stays so until the part ends.
 
-    Between two parts, somebody may send the run again. Recipients who then wait are neither reached
-    nor unknown, and would count as surely not reached; and people already on the list may be
-    reached. So the list is filled from the start once the run has finished again.
+    If not, the sweep tries again. Between two parts, a user may send the run again. Recipients who
+    then wait are neither reached nor unknown, and would count as surely not reached. People already
+    on the list may be reached. So once the run has finished again, the list is filled from the
+    start.
     """
     ended = _ended(filling["run"])
     if ended and ended != filling.setdefault("ended", ended):
@@ -213,16 +214,22 @@ def _ended(run_id: int) -> str | None:
 
 
 def waits_for(audience: Audience) -> Run | None:
-    """The run whose outcome the list waits for: it is still going on, or its recipients were
-    removed, so that its outcome will never be known."""
+    """The run whose outcome the list waits for; None if it waits for none.
+
+    The run is still going on, or its recipients were removed, so that its outcome will never be
+    known.
+    """
     filling = audience.filling or {}
     held = Q(finished_at=None) | Q(forgotten_at__isnull=False)
     return Run.objects.filter(held, pk=filling["run"]).first() if "run" in filling else None
 
 
 def _part_of_rules(audience: Audience, filling: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns what is left to do. Raises ValidationError if something the rules refer to is gone: a
-    list that only looks complete would reach, or leave out, the wrong people."""
+    """Add one part of the people who match the rules. Returns what is left to do, or None.
+
+    Raises ValidationError if something that the rules refer to is gone: a list that only looks
+    complete would reach, or leave out, the wrong people.
+    """
     _refuse_gone(audience.project_id, filling["rules"])
     filling["rules"] = _drawn_once(audience.project_id, filling["rules"], filling["after"])
     following = _end_of_part(audience.project_id, filling["after"], filling["to"])
@@ -238,7 +245,7 @@ def _refuse_gone(project_id: int, tree: dict[str, Any]) -> None:
 
 
 def _part_of_import(audience: Audience, filling: dict[str, Any]) -> dict[str, Any] | None:
-    """Uses the batches of people that the import has recorded."""
+    """Add the people of the import's next batches. Returns what is left to do, or None."""
     whole = ImportBatch.objects.filter(owner=filling["import"])
     brought = Import.objects.filter(pk=filling["import"], handled__gt=0)
     if brought.exists() and not whole.exists():
@@ -266,7 +273,7 @@ def _found(audience: Audience, filling: dict[str, Any], until: int) -> Sql:
     found = Sql(select, [audience.project_id, filling["after"], until, *where.params])
     if cut := at_most.only(
         filling["rules"]
-    ):  # somebody may match only since the last one was drawn
+    ):  # some people may match only since the last one was drawn
         left = max(0, cut["value"]["most"] - audience.members.count())
         found = Sql(f"{found.sql} LIMIT %s", [*found.params, left])
     return found

@@ -1,4 +1,4 @@
-"""The outcomes of a run, as rules that find these people: for lists, and for “send to the rest”."""
+"""Rules that find the people with an outcome in a run, for lists and for “send to the rest”."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from notifications.people.consent import standing
 from notifications.postgres.budget import TooSlow, within
 
 COUNTING_SECONDS = 2.0
-LOOKING_SECONDS = 0.1  # of a page that only wants to know whether there is anybody
+LOOKING_SECONDS = 0.1  # for a page that only needs to know whether there is anybody
 
 
 def of_run(run: Run, outcome: str, **more: Any) -> dict[str, Any]:
-    """People with this outcome on any of their devices; `not_reached`: accepted on none."""
+    """Rules for people with this outcome on any device; `not_reached`: accepted on none."""
     return _rule(run, "was", outcome, **more)
 
 
 def rest(run: Run, *, with_unknown: bool) -> dict[str, Any]:
-    """Those who certainly did not get it; those with an unknown outcome may have got it."""
+    """Rules for people who certainly did not get it; `with_unknown` adds those who may have."""
     reached = [_rule(run, "was", "not_reached")]
     surely = [] if with_unknown else [_rule(run, "was_not", "unknown")]
     return {"all": [*reached, *surely]}
 
 
 def not_planned(run: Run) -> dict[str, Any]:
-    """Those who were not chosen for it."""
+    """Rules for people who were not chosen for the run."""
     return _rule(run, "was_not", "planned")
 
 
@@ -39,7 +39,7 @@ def _rule(run: Run, op: str, outcome: str, **more: Any) -> dict[str, Any]:
     return {"field": FIELD, "op": op, "value": {"outcome": outcome, "run": run.pk, **more}}
 
 
-# Whom one may write to again. `unsure`: who may have got it, or opened it, and nobody knows.
+# People to whom one may send again. `unsure`: they may have got it, or opened it; nobody knows.
 MISSED = """
 SELECT r.contact_id, COALESCE(bool_or(x.status = 'unknown'), FALSE) AS unsure
 FROM campaigns_recipient r
@@ -55,7 +55,7 @@ JOIN campaigns_delivery x ON x.run_id = %(run)s AND x.seq = r.seq
 WHERE r.run_id = %(run)s AND x.status IN ('accepted', 'unknown')
 GROUP BY r.contact_id
 """
-# Of whom some got no push, and find the text in the inbox alone.
+# Some of these people got no push, and find the text only in their inbox.
 IN_INBOX = f"""
 SELECT r.contact_id, FALSE AS unsure FROM campaigns_recipient r JOIN {ITEM}
 WHERE r.run_id = %(run)s GROUP BY r.contact_id
@@ -67,13 +67,15 @@ FROM ({GOT} UNION ALL {IN_INBOX}) found GROUP BY contact_id
 
 
 def got(run: Run) -> str:
-    """Whom its text reached, or may have."""
+    """SQL of the people whom the run's text reached, or may have reached."""
     return GOT_OR_IN_INBOX if run.inbox else GOT
 
 
 def count(run_id: int, whom: str, *, seconds: float = COUNTING_SECONDS) -> tuple[int, int] | None:
-    """How many people they are, and how many of them are unsure; None if counting takes too long.
-    Includes people erased since."""
+    """Count people, and how many of them are unsure; None if counting takes too long.
+
+    `whom`: one of the statements above. People erased since are included.
+    """
     try:
         with within(seconds=seconds), connection.cursor() as cursor:
             cursor.execute(
@@ -88,10 +90,10 @@ def count(run_id: int, whom: str, *, seconds: float = COUNTING_SECONDS) -> tuple
 
 @dataclass(frozen=True)
 class Reachable:
-    """How many of them a new campaign would be sent to now, and why not to the others."""
+    """How many people a new campaign would be sent to now, and why not to the others."""
 
     people: int
-    unsure: int  # those of them of whom nobody knows
+    unsure: int  # of these, people who may have got the run, or opened it; nobody knows
     kept_back: dict[str, int]  # by reason: suppressed, unsubscribed, no_device
 
 
@@ -108,7 +110,7 @@ FROM judged GROUP BY 1, 2
 
 
 def reachable(run: Run, whom: str, *, seconds: float = COUNTING_SECONDS) -> Reachable | None:
-    """Who of them a campaign would reach now; None if counting takes too long."""
+    """How many of these people a campaign would reach now; None if counting takes too long."""
     statement = REACHABLE.format(
         whom=whom,
         out=standing.out(),
@@ -138,7 +140,7 @@ def reasons_of(run: Run) -> list[tuple[str, str]]:
         return [(status, reason) for status, reason in cursor.fetchall()]
 
 
-# The chunks' sums have the reasons; the rows of one such chunk give the outcome of each.
+# The chunks' sums have the reasons; the rows of one chunk with a reason give its outcome.
 REASONS = """
 SELECT DISTINCT x.status, asked.reason
 FROM (
@@ -156,7 +158,7 @@ ORDER BY 1, 2
 
 
 def variables_missing(run: Run) -> list[str]:
-    """Which missing values people were skipped for; none if the search takes too long."""
+    """The variables for lack of which people were skipped; empty if the search takes too long."""
     pattern = missing("%")
     try:
         with within(seconds=COUNTING_SECONDS / 2), connection.cursor() as cursor:

@@ -1,6 +1,6 @@
-"""Of whom of a run a list can be made: each choice has a code, words, and rules that find them.
+"""The groups of a run's people that can become a static list: each has a code, a label and rules.
 
-The codes are for the page and for the API alike: an outcome, and what narrows it after a colon.
+The page and the API use the same codes: an outcome, and what narrows it after a colon.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def is_known(run: Run) -> bool:
 
 
 def choices(run: Run) -> dict[str, str]:
-    """Only what this run has. Further sorts of people, such as who reached a goal, come here."""
+    """The choices of this run, code and label. New ones, such as who reached a goal, go here."""
     return {**_sent_to(run), **_told(run), **_by_reason(run)}
 
 
 def rule(run: Run, chosen: str) -> dict[str, Any]:
-    """The rules of a choice."""
+    """The rules that find the people of a choice."""
     outcome, *more = chosen.split(":", 2)
     if more == [reported.CAN_TELL]:
         return outcomes.of_run(run, outcome, **{reported.CAN_TELL: True})
@@ -40,7 +40,7 @@ def rule(run: Run, chosen: str) -> dict[str, Any]:
 
 
 def has_told(run: Run) -> bool:
-    """Whether any phone reported anything of it: before, nobody is known not to have opened it."""
+    """Whether any phone reported anything of the run. If not, “not opened” means nothing."""
     return bool(_heard(run))
 
 
@@ -51,7 +51,7 @@ def _sent_to(run: Run) -> dict[str, str]:
 
 
 def _told(run: Run) -> dict[str, str]:
-    """What phones reported."""
+    """The choices by what phones reported."""
     labels = {
         "received": _("Received, as their phone reported"),
         "displayed": _("Displayed, as their phone reported"),

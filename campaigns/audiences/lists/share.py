@@ -1,4 +1,4 @@
-"""The share of an audience that a run took, such as a random 10 %, and everybody else of it."""
+"""Runs that took a share of an audience, such as a random 10 %, and the people outside it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from campaigns.audiences.selection import sample
 from campaigns.runs.run import Run
 from notifications.postgres.budget import TooSlow, within
 
-LOOKING_SECONDS = 0.3  # of the page, which only wants to know whether there is anybody
+LOOKING_SECONDS = 0.3  # for a page that only needs to know whether there is anybody
 
 
 def everybody_else(run: Run) -> dict[str, Any] | None:
-    """Rules for those of the whole audience who were not planned in this run; None if it took no
-    share.
+    """Rules for people of the whole audience who were not planned in this run.
 
-    “Not among a random 10 %” is no share: these are kept out on purpose, and stay out.
+    None if the run took no share. “Not among a random 10 %” is no share: these people are kept out
+    on purpose, and stay out.
     """
     all_of_them = _joined_by_and(run.rules)
     whole = [rule for rule in all_of_them if not _is_share(rule)]
@@ -41,10 +41,10 @@ def _is_share(rule: dict[str, Any]) -> bool:
 
 
 def is_there_anybody(project_id: int, others: dict[str, Any]) -> bool:
-    """Whether somebody with a device is among them. Where that takes too long, the dialog says."""
+    """Whether the rules find anybody with a device. True if it takes too long: the dialog says."""
     try:
         with suppress(TooSlow), within(seconds=LOOKING_SECONDS):
             return bool(sample(project_id, others, size=1, only=Sql("d.id IS NOT NULL")))
-    except ValidationError:  # a list or an audience of theirs is gone
+    except ValidationError:  # a list or an audience in the rules is gone
         return False
     return True

@@ -1,8 +1,8 @@
-"""Sizes: audiences that somebody looks at or uses are counted in the background, a few at a time.
+"""Sizes of audiences: those that users view or use are counted in the background, a few at a time.
 
-A count is exact where that is quick, else an estimate of a sample; and of one audience no more than
-one a day is tried, and one after each import. If the process dies here: the next of them are
-counted with the next tick.
+A count is exact if that is quick, else an estimate from a sample. Each audience is tried at most
+once a day, and once after each import. If the process dies here: the next audiences are counted
+with the next tick.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from notifications.postgres.budget import TooSlow
 
 log = logging.getLogger(__name__)
 
-SECONDS = 5.0  # of one tick; none is begun later
+SECONDS = 5.0  # of one tick; no count begins later
 OLD = timedelta(days=1)
 LATELY = timedelta(days=7)
-ASKED = 2_000  # audiences of which one tick asks whether anybody looks at them
+ASKED = 2_000  # audiences that one tick checks for viewers
 
 
 def looked_at(audience_ids: Iterable[int]) -> None:
-    """Somebody has them on the screen. Without Redis they are just not counted."""
+    """Remember that a user views these audiences. Without Redis, they are just not counted."""
     marks = {_looked(pk): True for pk in audience_ids}
     with suppress(redis.RedisError):
         cache.set_many(marks, timeout=round(LATELY.total_seconds()))
 
 
 def count_some(*, now: datetime) -> int:
-    """How many were counted."""
+    """Count the audiences that are due, for some seconds. Returns how many were counted."""
     ends, counted = time.monotonic() + SECONDS, 0
     imports = last_imports(now)
     try:
         for audience in _due(now, imports):
             if time.monotonic() >= ends:
                 break
-            # Two ticks do not count the same, and what cannot be counted is tried once a day, or
-            # once after an import.
+            # Two ticks do not count the same audience. One that cannot be counted is tried once a
+            # day, or once after an import.
             tried = f"audience-tried-{audience.pk}{imports.get(audience.project_id, '')}"
             if cache.add(tried, True, round(OLD.total_seconds())):
                 counted += _count(audience, now)
@@ -58,8 +58,11 @@ def count_some(*, now: datetime) -> int:
 
 
 def last_imports(now: datetime) -> dict[int, str]:
-    """When the last import of a project has ended, as sizes keep their time: what was counted
-    before does not know the people it brought. A day later every size is old anyhow."""
+    """When the last import of each project ended, in the format of the time of a size.
+
+    A size counted before does not include the people of the import. Imports older than a day are
+    left out: every size is old by then.
+    """
     ended = Import.objects.filter(finished_at__gt=now - OLD).order_by().values("project")
     newest = ended.annotate(at=Max("finished_at")).values_list("project", "at")
     return {project: at.isoformat() for project, at in newest}
@@ -76,7 +79,7 @@ def _count(audience: Audience, now: datetime) -> bool:
 
 
 def _due(now: datetime, imports: dict[int, str]) -> list[Audience]:
-    """The oldest count first; of these, what a campaign used lately, or somebody looked at."""
+    """Audiences with an old count that a campaign used, or a user viewed, lately; oldest first."""
     at = KeyTextTransform("at", "size")
     whole = Audience.objects.filter(filling__isnull=True).annotate(counted_at=at)
     is_old = Q(size__isnull=True) | Q(counted_at__lt=(now - OLD).isoformat())

@@ -24,7 +24,7 @@ from notifications.values.moments import DAY, local
 
 @dataclass(frozen=True)
 class Kept:
-    """Events before this moment are removed."""
+    """How long a project keeps events: those before `since` are removed."""
 
     since: datetime
     span: timedelta
@@ -34,7 +34,7 @@ class Kept:
         return local(self.since, "UTC", DAY)
 
     def problem(self, leaf: Leaf) -> str:
-        """That a rule looks further back by its own time limit; empty if it does not."""
+        """The problem of a rule whose time limit is longer than events are kept; else empty."""
         if leaf["field"] != FIELD or has_no_limit(leaf):
             return ""
         asked = parse_duration(leaf["value"]["within"])
@@ -48,7 +48,7 @@ class Kept:
 
 
 def kept(project_id: int, tree: Leaf) -> Kept | None:
-    """None: no event is removed, or no rule of a checked tree asks for any."""
+    """How long events are kept; None if none is removed, or no rule of a checked tree needs any."""
     if not any(leaf["field"] == FIELD for leaf in leaves(tree)):
         return None
     now = clock.now()
@@ -57,7 +57,7 @@ def kept(project_id: int, tree: Leaf) -> Kept | None:
 
 
 def refuse_too_far(project_id: int, tree: Leaf) -> None:
-    """Raises ValidationError."""
+    """Raise ValidationError if a rule looks further back than events are kept."""
     events = kept(project_id, tree)
     for leaf in leaves(tree) if events else ():
         if events and (said := events.problem(leaf)):
@@ -73,11 +73,11 @@ def in_words(leaf: Leaf) -> str:
     return KIND.words(leaf["op"], value, {})
 
 
-# --- What a shorter time would take from the rules there are --------------------------------------
+# --- Rules that a shorter retention would break ---------------------------------------------------
 
 
 def needing(tree: Any, days: int) -> list[str]:
-    """The rules of a tree, in words, that look further back than that; none of a broken tree."""
+    """Rules on events, in words, that look further back than `days`; empty for a broken tree."""
     if problems(tree, AS_KEPT):
         return []
     span = timedelta(days=days)

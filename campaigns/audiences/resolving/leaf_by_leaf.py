@@ -1,4 +1,4 @@
-"""A copy of a tree with each of its rules changed; groups and “not”s stay."""
+"""Changing each rule in a tree of rules; groups and “not”s stay."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Leaf = dict[str, Any]
 
 
 def each_leaf(tree: Leaf, change: Callable[[Leaf], Leaf]) -> Leaf:
-    """For a checked tree only: its depth is limited."""
+    """Copy a tree with each rule changed. For a checked tree only, because its depth is limited."""
     for word in ("all", "any"):
         if word in tree:
             return {word: [each_leaf(inner, change) for inner in tree[word]]}

@@ -12,7 +12,7 @@ from campaigns.audiences.resolving.leaf_by_leaf import Leaf, each_leaf
 from campaigns.audiences.rules import problems
 from notifications.values import exact
 
-MOST_AUDIENCES = 50  # audiences in one another; each is read once
+MOST_AUDIENCES = 50  # nested in one tree; each is read once
 INCLUDES = ("eq", "in")
 
 
@@ -30,7 +30,10 @@ class Nest:
         self.done: dict[int, Leaf] = {}
 
     def expanded(self, tree: Leaf, inside: tuple[int, ...]) -> Leaf:
-        """`inside`: the audiences it is nested in. Raises ValidationError."""
+        """The tree, with each rule on an audience replaced by that audience's rules.
+
+        `inside`: the audiences that the tree is nested in. Raises ValidationError.
+        """
 
         def change(leaf: Leaf) -> Leaf:
             return self._in_place_of(leaf, inside) if leaf["field"] == FIELD else leaf

@@ -1,4 +1,4 @@
-"""Settled rules asked of people whose ids lie close together, as those of a part of a freeze do."""
+"""Rules on past runs, answered at once for a range of people, such as a part of a freeze."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ def names_runs(tree: Leaf) -> bool:
 
 
 def answered(tree: Leaf, first: int, last: int) -> Leaf:
-    """With the answer to each rule on past runs for everybody from the first id to the last, as of
-    now. To look up 100,000 people in 30 runs, one by one, takes up to ten times as long."""
+    """Settled rules, with those on past runs answered for all people from the first id to the last.
+
+    The answers are as of now. To look up 100,000 people in 30 runs, one by one, takes up to ten
+    times as long.
+    """
     return each_leaf(tree, lambda leaf: _answered(leaf, first, last))
 
 

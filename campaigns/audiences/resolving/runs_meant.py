@@ -12,7 +12,7 @@ from campaigns.audiences.behavior.past import FIELD, KEPT, MOST_RUNS, NEWEST, WH
 from campaigns.audiences.durations import parse_duration
 from campaigns.audiences.resolving.leaf_by_leaf import Leaf
 
-# Stands for “the last run” if there is none yet: nobody was in it.
+# Replaces a rule on “the last run” if there is none yet: nobody was in it.
 NONE_YET: dict[str, Leaf] = {"was": {"any": []}, "was_not": {"all": []}}
 
 NOT_ACCEPTED = ("was_not", "accepted")
@@ -39,7 +39,7 @@ LAST = f"{BEGAN} ORDER BY id DESC LIMIT 1"
 
 
 def with_last_run(project_id: int, leaf: Leaf) -> Leaf:
-    """The rule with the id of the newest run that has started instead of “last”."""
+    """The rule, with “last” replaced by the id of the newest run that has started."""
     if leaf["field"] != FIELD or leaf["value"].get("run") != NEWEST:
         return leaf
     found = _ids(LAST, project=project_id, campaign=leaf["value"].get("campaign"))
@@ -59,8 +59,11 @@ def with_runs(project_id: int, leaf: Leaf, *, whole: bool) -> Leaf:
 
 
 def refuse_forgotten(project_id: int, tree: Leaf, *, out: bool = False) -> None:
-    """Refuse a rule that excludes the people of a run whose recipients were removed: it would
-    exclude nobody. `out`: an odd number of “not”s stand around it. Raises ValidationError."""
+    """Refuse a rule that excludes the people of a run whose recipients were removed.
+
+    It would exclude nobody. `out`: the node is inside an odd number of “not”s. Raises
+    ValidationError.
+    """
     for inner in [*tree.get("all", ()), *tree.get("any", ())]:
         refuse_forgotten(project_id, inner, out=out)
     if "not" in tree:
@@ -99,8 +102,10 @@ def one_run(project_id: int, value: dict[str, Any]) -> int | None:
 
 
 def not_over(project_id: int, leaf: Leaf) -> int | None:
-    """The newest unfinished run of a rule: it counts people who are still waiting in it as not
-    reached."""
+    """The newest unfinished run of a rule that counts people who still wait in it as not reached.
+
+    None if there is no such run.
+    """
     meant = with_last_run(project_id, leaf)
     value = meant.get("value", {"outcome": ""})
     if value["outcome"] != "not_reached" and (leaf["op"], value["outcome"]) != NOT_ACCEPTED:

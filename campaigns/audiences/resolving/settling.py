@@ -1,4 +1,4 @@
-"""Settled rules: what depends on other rows is looked up once, so that all queries agree.
+"""Settling rules: what depends on other rows is looked up once, so that all queries agree.
 
 A launch settles what was reviewed: other audiences are replaced by their rules, and “the last run”
 by a run's id. A count, and a run when it starts, also settle which runs a rule on past runs covers.
@@ -23,9 +23,12 @@ from campaigns.audiences.rules import problems, refuse_broken
 def settled(
     project_id: int, tree: Any, *, singly: bool = False, whole: bool = False
 ) -> dict[str, Any]:
-    """Rules ready for SQL; `singly` if few of many people are checked, `whole` if all of them are
-    at once. Raises ValidationError, as `launched` does, for too many runs, and for a rule that
-    looks further back than events are kept."""
+    """Rules ready for SQL.
+
+    `singly`: few of many people are checked. `whole`: all people are checked at once. Raises
+    ValidationError as `launched` does, for too many runs, and for a rule that looks further back
+    than events are kept.
+    """
     meant = launched(project_id, tree)
     if event.FIELD in _asked(meant):
         refuse_too_far(project_id, meant)

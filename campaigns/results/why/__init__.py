@@ -1,1 +1,1 @@
-"""Why a person got a run, or did not, and what would be decided now."""
+"""Why a person got a run's message, or not, and what would be decided now."""

@@ -1,4 +1,4 @@
-"""What FCM said to the requests for one person that it did not accept."""
+"""FCM's answers to the requests for one person that it did not accept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from notifications.people.contact import Contact
 
 
 def answers_to(run_id: int, seqs: list[int]) -> dict[int, list[Answer]]:
-    """By recipient, in the order they came."""
+    """The answers by recipient number, in the order they came."""
     found: dict[int, list[Answer]] = defaultdict(list)
     for answer in Answer.objects.filter(run_id=run_id, seq__in=seqs).order_by("seq", "attempt"):
         found[answer.seq].append(answer)
@@ -19,13 +19,13 @@ def answers_to(run_id: int, seqs: list[int]) -> dict[int, list[Answer]]:
 
 
 def answers_of(contact: Contact) -> Iterator[dict[str, Any]]:
-    """All of a person, in all runs."""
+    """All answers to requests for a person, in all runs."""
     theirs = Answer.objects.filter(contact_id=contact.pk).order_by("run_id", "seq", "attempt")
     return (told(answer) for answer in theirs.iterator())
 
 
 def told(answer: Answer) -> dict[str, Any]:
-    """As an export shows it."""
+    """An answer as an export shows it."""
     names = ("at", "http", "code", "verdict", "reason", "may_have_arrived", "detail")
     return {
         "run": answer.run_id,

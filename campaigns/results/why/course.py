@@ -1,4 +1,4 @@
-"""The course of one device's message: each thing that happened to it, in the order of time."""
+"""The history of one device's message: each thing that happened to it, in the order of time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happened to a device's message, or will. `phone_at`: by the phone's clock."""
+    """One thing that happened to a device's message, or will. `phone_at`: on the phone's clock."""
 
     at: datetime
     kind: Kind
@@ -52,7 +52,7 @@ def _begun(row: Row, why: Why) -> list[Step]:
 
 
 def course(row: Row, why: Why) -> list[Step]:
-    """In the order of time. What is of the same moment, in the order in which it is done."""
+    """All steps in the order of time; those of the same moment in the order they are done."""
     steps = [
         *_begun(row, why),
         *(Step(window.opened_at, Kind.WINDOW, *_window(window, why)) for window in row.windows),
@@ -112,7 +112,7 @@ def answer_in_words(answer: Answer) -> str:
     return _("FCM answered %(answer)s: %(reason)s.") % {"answer": name, "reason": reason}
 
 
-# What a reason says of one try; its own words are of the last.
+# The words of a reason for one try; its usual words are about the last try.
 OF_ONE_TRY = {
     Reason.THROTTLED: gettext_lazy("Too many requests, says FCM"),
     Reason.DEVICE_THROTTLED: gettext_lazy("The device gets too many pushes, says FCM"),
@@ -123,7 +123,7 @@ OF_ONE_TRY = {
 
 
 def reason_in_words(code: str) -> str:
-    """Of one try. Some say that it is us, and not the recipient."""
+    """The reason of one try, in words. Some codes mean a fault of ours, not of the recipient."""
     if code in OF_ONE_TRY:
         return str(OF_ONE_TRY[Reason(code)])
     if code in Reason.values:
@@ -142,7 +142,7 @@ def _final(row: Row) -> list[Step]:
 
 
 def _beside(row: Row) -> Iterator[str]:
-    """What FCM said stands with its answer already, where that was kept."""
+    """Further sentences. FCM's detail is left out if a stored answer shows it already."""
     sent = row.sent
     detail = detail_in_words(sent.reason, sent.detail)
     if detail and not any(answer.detail == sent.detail for answer in row.answers):
@@ -175,5 +175,5 @@ def _due(row: Row) -> list[Step]:
 
 
 def is_cut(row: Row) -> bool:
-    """Whether it had more windows than are shown."""
+    """Whether the message had more windows than are shown."""
     return len(row.windows) >= MOST_WINDOWS

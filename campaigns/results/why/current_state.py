@@ -1,5 +1,6 @@
-"""How the person stands now: the run's rules, their consent and their devices. None of it says how
-it was when the run was frozen, unless it cannot have changed since.
+"""The current state of a person for a run: the run's rules, their consent and their devices.
+
+It does not say how it was when the run was frozen, unless it cannot have changed since.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ MOST_DEVICES = 50  # shown; a test phone may collect many
 class Fate(StrEnum):
     """What is known of a device that was not in the snapshot."""
 
-    RETIRED = "retired"  # before it, for certain
+    RETIRED = "retired"  # before the snapshot, for certain
     UNSEEN = "unseen"  # for longer than the project then allowed, for certain
-    LATER = "later"  # registered after it, or again: nobody knows which
-    FREE = "free"  # nothing of it that kept it out
+    LATER = "later"  # registered, or registered again, after it: nobody knows which
+    FREE = "free"  # nothing is known that kept it out
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One of the person's devices, and whether the rules select it now (None: not asked)."""
+    """One of the person's devices, and whether the rules select it now (None: not checked)."""
 
     device: Device
     fate: Fate
@@ -51,7 +52,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Consent:
-    """Whether they may be sent such a message now; `changed_at`: when that last changed."""
+    """Whether the person may be sent such a message now; `changed_at`: when that last changed."""
 
     reason: str  # of standing.REASONS; empty: they may
     changed_at: datetime | None
@@ -60,14 +61,14 @@ class Consent:
 @dataclass(frozen=True)
 class Now:
     at: datetime
-    ruled: InOrOut | None  # None: the rules cannot be asked any more, or there are none
+    ruled: InOrOut | None  # None: the rules cannot be checked any more, or there are none
     problem: str
     consent: Consent
     devices: list[Seen]
 
 
 def how_they_stand(run: Run, contact: Contact, now: datetime, *, asks: dict[str, Any]) -> Now:
-    """`asks`: what standing.py must know of the message's category."""
+    """The current state of the person. `asks`: the consent that the message's category needs."""
     ruled, problem = _ruled(run, contact)
     selected = {judged.device.pk: judged.selected for judged in ruled.devices} if ruled else {}
     devices = contact.devices.order_by("-last_seen_at", "pk")[:MOST_DEVICES]
@@ -76,7 +77,7 @@ def how_they_stand(run: Run, contact: Contact, now: datetime, *, asks: dict[str,
 
 
 def _ruled(run: Run, contact: Contact) -> tuple[InOrOut | None, str]:
-    """Asked in the very SQL that froze it."""
+    """Check the run's rules with the same SQL that froze it, or say why that is impossible."""
     if run.kind == Run.Kind.MESSAGES:
         return None, ""
     if problem := broken(run.rules, AS_KEPT):
@@ -93,14 +94,17 @@ def _ruled(run: Run, contact: Contact) -> tuple[InOrOut | None, str]:
 
 
 def _ask_forgotten(run: Run) -> bool:
-    """Then nobody would count as having been in those."""
+    """Whether the rules need runs whose recipients were removed: nobody would count as in them."""
     past_runs = [leaf["value"] for leaf in leaves(run.rules) if leaf["field"] == past.FIELD]
     return any(forgotten(run.project_id, value) for value in past_runs)
 
 
 def _fate(device: Device, run: Run) -> Fate:
-    """Only what cannot have been otherwise: a retired device may have been active in between, and
-    one that was seen since may not have been seen then."""
+    """The fate of a device, as far as it is certain.
+
+    A retired device may have been active in between, and one that was seen since may not have been
+    seen then.
+    """
     began, ended = run.started_at, run.evaluated_at or run.started_at
     if began and device.retired_at and device.retired_at <= began:
         return Fate.RETIRED

@@ -1,5 +1,6 @@
-"""What is certain: the person's rows in the run, each device with what left for it and what came
-back. Every question goes by an index; a run of five million costs no more than a small one.
+"""A person's rows in a run: for each device, what was sent to it and what came back.
+
+Every query uses an index: a run of five million costs no more than a small one.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 
-MOST_WINDOWS = 20  # of one recipient; a day of messages that is refused opens one each half minute
+MOST_WINDOWS = 20  # of one recipient; a day of messages that FCM refuses opens one each half minute
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A window with the person's request in it. `lost`: whoever opened it died over it."""
+    """A window with the person's request in it. `lost`: the worker that opened it died."""
 
     opened_at: datetime
     settled_at: datetime | None
@@ -36,7 +37,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class Row:
-    """One recipient of the run that is this person: who it was then, and all that came of it."""
+    """One recipient of the run: a device of the person then, and all that came of its message."""
 
     sent: Sent
     platform: str
@@ -47,12 +48,12 @@ class Row:
     answers: list[Answer] = field(default_factory=list)
     receipts: list[Receipt] = field(default_factory=list)
     retry: Retry | None = None
-    variant: int | None = None  # the person's group, where the run was split
-    best: Best | None = None  # the person's hour then, where the run went by it
+    variant: int | None = None  # the person's group, if the run was split
+    best: Best | None = None  # the person's best hour then, if the run used it
 
 
 def rows_of(run: Run, contact: Contact) -> list[Row]:
-    """In the order of their numbers; none if the person is not in it."""
+    """The person's rows in the run, by number; empty if the person is not in it."""
     sent = sent_to(contact.pk, [run.pk]) if run.planned is not None else []
     seqs = [one.seq for one in sent]
     if not seqs:
@@ -88,7 +89,7 @@ def _by_seq(rows: Iterable[Receipt]) -> dict[int, list[Receipt]]:
     return found
 
 
-# By the chunks of these recipients, which are indexed: a window names up to 200 of them.
+# Windows are found by the recipients' chunks, which are indexed: a window names up to 200 of them.
 WINDOWS = """
 SELECT mine.seq, w.opened_at, w.settled_at, w.settled_at IS NULL AND w.attempt < k.attempt,
     w.revision

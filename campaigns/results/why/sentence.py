@@ -1,4 +1,4 @@
-"""One sentence that answers the question, in words: what the page and the API begin with."""
+"""The first sentence of the answer why a person got a message, or not, for page and API."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _reason(why: Why, status: str) -> str:
     return next(in_words(row.sent.reason) for row in why.rows if row.sent.status == status)
 
 
-# --- What kept them out ---------------------------------------------------------------------------
+# --- What kept the person out ---------------------------------------------------------------------
 
 
 def _kept_out(why: Why) -> str:
@@ -175,7 +175,7 @@ def _as_it_is_now(why: Why) -> str:
 
 
 def _failing(why: Why) -> str:
-    """“city is not Seoul (it is Busan)”."""
+    """The rules that fail, e.g. “city is not Seoul (it is Busan)”."""
     because = why.now.ruled.because if why.now.ruled else []
     return "; ".join(_turned(node) for node in because)
 

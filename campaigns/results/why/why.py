@@ -1,5 +1,6 @@
-"""Why did this person get it, or not? All that can be told of one person and one run, and how the
-answer begins. Codes and rows; `sentence.py` and its neighbours say them.
+"""Why a person got a run's message, or not: all that is known, as codes and rows.
+
+`sentence.py` and the modules beside it put it into words.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MOST_MESSAGES = 100  # to one person on one day
 
 
 class Ending(StrEnum):
-    """How the answer begins."""
+    """What came of the run for the person; the answer begins with it."""
 
     ACCEPTED = "accepted"
     PARTLY = "partly"  # on some of their devices
@@ -34,15 +35,15 @@ class Ending(StrEnum):
     UNKNOWN = "unknown"
     WAITING = "waiting"
     NOT_IN = "not_in"
-    NO_DEVICE = "no_device"  # a message to somebody who had none
+    NO_DEVICE = "no_device"  # a message to a person who had none
     NOT_SENT = "not_sent"  # a message that waits for its time, or was cancelled
-    NOT_YET = "not_yet"  # nobody was chosen so far, or not everybody
-    NOBODY = "nobody"  # it was cancelled before anybody was chosen
+    NOT_YET = "not_yet"  # the recipients were not chosen yet, or not all of them
+    NOBODY = "nobody"  # the run was cancelled before anybody was chosen
     FORGOTTEN = "forgotten"  # the rows were removed: nobody can know
 
 
 class Cause(StrEnum):
-    """What kept somebody out. The first that fits: those that are certain come first."""
+    """What kept the person out. The first that fits is taken; certain ones come first."""
 
     PERSON_LATER = "person_later"
     NO_DEVICE = "no_device"
@@ -50,7 +51,7 @@ class Cause(StrEnum):
     UNSEEN = "unseen"
     HAD_IT = "had_it"  # in an earlier run, for certain
     DEVICE_LATER = "device_later"
-    RULES = "rules"  # they do not hold now
+    RULES = "rules"  # they do not match now
     RULES_UNASKED = "rules_unasked"
     NOTHING_NOW = "nothing_now"  # everything would let them in now
 
@@ -60,15 +61,15 @@ class Why:
     run: Run
     contact: Contact
     ending: Ending
-    cause: Cause | None  # of who is not in
+    cause: Cause | None  # if they are not in it
     rows: list[Row]
     messages: list[Message]  # theirs, in a run of messages
     now: Now
-    follows: bool = False  # all who wait of them do so for the first part
+    follows: bool = False  # all their waiting rows wait for the first part
 
     @property
     def is_in(self) -> bool | None:
-        """None: it cannot be known, or not yet."""
+        """Whether the person is in the run; None: it cannot be known, or not yet."""
         if self.rows:
             return True
         unsure = (Ending.NOT_YET, Ending.FORGOTTEN)
@@ -80,7 +81,7 @@ class Why:
 
     @property
     def frozen_at(self) -> datetime | None:
-        """When the last of its people was chosen."""
+        """When the last of the run's people was chosen."""
         return self.run.evaluated_at or self.run.started_at
 
     @property
@@ -89,12 +90,12 @@ class Why:
         return bool(self.frozen_at and self.contact.updated_at > self.frozen_at)
 
     def when(self, moment: datetime | None) -> str:
-        """As everything of it is told: by the project's clock, with its zone."""
+        """The moment on the project's clock, with its zone, as the whole answer shows times."""
         return in_zone(moment, self.run.project.timezone, seconds=True)
 
 
 def why(run: Run, contact: Contact, *, now: datetime) -> Why:
-    """Raises Contact.DoesNotExist if they were erased meanwhile."""
+    """Find all that is known. Raises Contact.DoesNotExist if the person was erased meanwhile."""
     rows = [] if run.forgotten_at else rows_of(run, contact)
     messages = _messages(run, contact)
     stands = how_they_stand(run, contact, now, asks=_asks(run, messages))
@@ -105,7 +106,7 @@ def why(run: Run, contact: Contact, *, now: datetime) -> Why:
 
 
 def _follow(run: Run, rows: list[Row]) -> bool:
-    """A person's devices are all in the first part, or none is."""
+    """Whether the person waits for the first part. All their devices are in it, or none is."""
     if held(run) is None:
         return False
     seq = rows[0].sent.seq
@@ -120,7 +121,7 @@ def _messages(run: Run, contact: Contact) -> list[Message]:
 
 
 def _asks(run: Run, messages: list[Message]) -> dict[str, Any]:
-    """Of the newest message, in a run of them."""
+    """The consent that is needed: for the newest message in a run of messages, else for the run."""
     if messages:
         return standing.asked_of(messages[0].category_kind, messages[0].category)
     return run.asks
@@ -140,7 +141,7 @@ def _ending(run: Run, rows: list[Row], messages: list[Message]) -> Ending:
 
 
 def _of_statuses(statuses: list[str]) -> Ending:
-    """Of several devices: what is best for the person, if it is not the same for all."""
+    """The ending for several devices: the best one for the person, if they differ."""
     count = Counter(statuses)
     if count[Delivery.Status.ACCEPTED]:
         whole = count[Delivery.Status.ACCEPTED] == len(statuses)
@@ -162,7 +163,7 @@ def _cause(run: Run, contact: Contact, stands: Now) -> Cause | None:
 
 
 def _brought_before(run: Run, contact: Contact) -> Run | None:
-    """The earlier run that brought them a campaign that goes to nobody twice."""
+    """The earlier run that brought them the campaign, if it is sent once per person."""
     if not (run.once_each and run.campaign_id):
         return None
     brought = prior_recipients.first_run(run.campaign_id, contact.pk)
@@ -170,7 +171,7 @@ def _brought_before(run: Run, contact: Contact) -> Run | None:
 
 
 def _of_devices(stands: Now) -> Cause | None:
-    """Only where it holds of all of them."""
+    """The cause, if the person has no devices, or if all of them were left out; else None."""
     fates = {seen.fate for seen in stands.devices}
     if not fates:
         return Cause.NO_DEVICE

@@ -1,4 +1,4 @@
-"""How the person stands now, in words, and what cannot be known any more."""
+"""The person's current state in words, and what cannot be known any more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from notifications.people.consent import standing
 
 
 def consent_in_words(why: Why) -> str:
-    """With when it last changed, and on which side of the freeze that was."""
+    """The consent in words, with when it last changed: before the freeze, or after it."""
     consent = why.now.consent
     said = {
         standing.SUPPRESSED: _("On the suppression list: nothing is sent to them."),
@@ -26,7 +26,7 @@ def consent_in_words(why: Why) -> str:
 
 
 def device_in_words(seen: Seen, why: Why) -> str:
-    """What kept it out then, for certain or perhaps; and whether it receives now."""
+    """What kept a device out then, for certain or perhaps, and whether it receives now."""
     device, run = seen.device, why.run
     if device.retired_at:
         at = {"at": why.when(device.retired_at)}
@@ -46,7 +46,7 @@ def device_in_words(seen: Seen, why: Why) -> str:
 
 
 def not_known(why: Why) -> list[str]:
-    """Said beside what is: what is missing here may have been so."""
+    """What cannot be known any more, to be shown beside what is known."""
     return [said for said in _gaps(why) if said]
 
 

@@ -1,4 +1,4 @@
-"""Which filters there are: of Liquid's own those that cannot hurt, and ours."""
+"""The filters that texts can use: those of Liquid that cannot hurt, and ours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OURS: dict[str, Callable[..., Any]] = {
     "url_encode": words.url_encode,
 }
 FILTERS = OF_LIQUID | CALCULATING | OURS.keys()
-# What the same is called elsewhere.
+# The names of these filters in other template languages.
 OTHER_NAMES = {
     "upper": "upcase", "uppercase": "upcase", "lower": "downcase", "lowercase": "downcase",
     "fallback": "default", "title": "capitalize", "trim": "strip", "format": "date",
@@ -35,7 +35,7 @@ OTHER_NAMES = {
 
 
 def put_into(filters: MutableMapping[str, Callable[..., Any]]) -> None:
-    """In place of whatever else stood there."""
+    """Replace Liquid's filters by the allowed ones."""
     for name in set(filters) - FILTERS:
         del filters[name]
     filters.update({name: calculated(filters[name]) for name in CALCULATING})

@@ -1,4 +1,4 @@
-"""Numbers as the reader writes them: 1,234.5 or 1.234,5; €9.90 or 9,90 €; 1 day or 2 days."""
+"""Filters that write numbers as the reader does: 1,234.5 or 1.234,5; €9.90 or 9,90 €; 2 days."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from liquid.filter import with_context
 
 from campaigns.texts.filters.readers import KEPT, locale_of, of_a_value
 
-# A number of any length would be written at any length.
+# Without these limits, a number of any length would be written at any length.
 MOST = Decimal(10) ** 18
 LONGEST = 40
 MAX_DECIMALS = 6
@@ -25,7 +25,7 @@ PLURALS = ("zero", "one", "two", "few", "many", "other")
 @with_context
 @of_a_value
 def number(value: Any, decimals: Any = None, *, context: RenderContext) -> str:
-    """1234.5 → 1,234.5; with a count of decimals: 1,234.50."""
+    """Write a number: 1234.5 → 1,234.5; with two decimals: 1,234.50."""
     if decimals is not None and (type(decimals) is not int or not 0 <= decimals <= MAX_DECIMALS):
         raise FilterArgumentError(f"number takes 0 to {MAX_DECIMALS} decimals", token=None)
     locale = locale_of(context)
@@ -35,7 +35,7 @@ def number(value: Any, decimals: Any = None, *, context: RenderContext) -> str:
 @with_context
 @of_a_value
 def currency(value: Any, code: Any = "", *, context: RenderContext) -> str:
-    """9.9 with 'EUR' → €9.90."""
+    """Write an amount: 9.9 with 'EUR' → €9.90."""
     if not isinstance(code, str) or not is_currency(code.upper()):
         raise FilterArgumentError("currency needs a code such as 'EUR'", token=None)
     locale = locale_of(context)
@@ -46,7 +46,7 @@ def currency(value: Any, code: Any = "", *, context: RenderContext) -> str:
 @with_context
 @of_a_value
 def plural(value: Any, *, context: RenderContext, **words: Any) -> Any:
-    """Which of the words goes with the number: {{ n | plural: one: 'day', other: 'days' }}."""
+    """Choose the word for a number: {{ n | plural: one: 'day', other: 'days' }}."""
     if unknown := sorted(set(words) - set(PLURALS)):
         raise FilterArgumentError(f"plural has no “{unknown[0]}:”", token=None)
     if "other" not in words:

@@ -1,6 +1,6 @@
-"""Days and hours as the reader writes them, in the reader's time zone.
+"""The date filter: days and times as the reader writes them, in the reader's time zone.
 
-A day without an hour, or an hour that says no zone, is nobody else's: it stays as it is.
+A day without a time, or a time without a zone, is not converted.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from liquid.filter import with_context
 
 from campaigns.texts.filters.readers import KEPT, locale_of, of_a_value, zone_of
 
-LONGEST = 60  # letters of a date; those of a number of 4,000 digits would be all read
-# Each a form of its own in every language; between them what is written most.
+LONGEST = 60  # letters of a date; a number of 4,000 digits would be read to its end
+# Each language has its own form for each of these; together they cover most uses.
 SKELETONS = {"day": "MMMMd", "weekday": "EEEE"}
 STYLES = ("short", "medium", "long", "full")
 HALF_OF_THE_DAY = parse_pattern("aaaa")
-# Of strftime's letters those that are words.
+# The strftime letters that stand for words.
 WORDS: dict[str, Callable[[datetime, Locale], str]] = {
     "A": lambda moment, locale: locale.days["format"]["wide"][moment.weekday()],
     "a": lambda moment, locale: locale.days["format"]["abbreviated"][moment.weekday()],
@@ -42,15 +42,15 @@ DIRECTIVE = re.compile(r"%(.)", re.DOTALL)
 @with_context
 @of_a_value
 def date_(value: Any, form: Any = None, *, context: RenderContext) -> str:
-    """In a named form ('long', 'day', 'time' …), or letter by letter ('%d %B')."""
+    """Write a date in a named form ('long', 'day', 'time' …), or in strftime letters ('%d %B')."""
     if form is None:
         return str(value)
     try:
         moment = _moment(value, context)
-    except (OverflowError, OSError, ValueError) as error:  # of a year that no calendar has
+    except (OverflowError, OSError, ValueError) as error:  # a year that no calendar has
         raise FilterArgumentError("expected a date", token=None) from error
     if moment is None:
-        return str(value)  # “soon” is a text that can be read, as in every Liquid
+        return str(value)  # a text such as “soon” stays, as in every Liquid
     locale = locale_of(context)
     if (pattern := _pattern(locale, str(form))) is not None:
         return pattern.apply(moment, locale)
@@ -58,7 +58,7 @@ def date_(value: Any, form: Any = None, *, context: RenderContext) -> str:
 
 
 def _moment(value: Any, context: RenderContext) -> datetime | None:
-    """In the reader's zone, where it is a moment everywhere."""
+    """Read a date; if it has a time zone, convert it to the reader's."""
     moment = _now(context) if value in ("now", "today") else _read(value)
     zone = zone_of(context) if moment is not None and moment.tzinfo else None
     return moment.astimezone(zone) if moment is not None and zone else moment
@@ -101,7 +101,7 @@ def _pattern(locale: Locale, form: str) -> DateTimePattern | None:
 
 
 def _in_whole_words(pattern: DateTimePattern) -> DateTimePattern:
-    """오후 9:00, as Koreans write it, and not PM 9:00. What stands between quotes is no letter."""
+    """Write out AM and PM: 오후 9:00, as Koreans write it, not PM 9:00. Quoted text stays."""
     return parse_pattern(
         re.sub(
             r"'[^']*'|a+", lambda found: found[0] if "'" in found[0] else "aaaa", pattern.pattern

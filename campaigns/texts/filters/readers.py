@@ -1,7 +1,7 @@
-"""In whose language and time zone a value is written: those of the person the text is for.
+"""The language and time zone in which filters write values: those of the person who reads them.
 
-A text that is read in one language whoever reads it says so in its first line:
-{% assign locale = 'en' %}. It then stands in place of the person's own.
+A text that is in one language for all people says so in its first line:
+{% assign locale = 'en' %}. This replaces the person's own.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from liquid.undefined import is_undefined
 
 from notifications.values.zones import known_zones
 
-WITHOUT = "en"  # for who has no language, or one that nobody has rules for
+WITHOUT = "en"  # for people without a language, or with one that has no rules
 KEPT = 500
 
 
 def of_a_value(made: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that leaves what is missing missing: for a “default” behind it, or to skip. Liquid's
-    own ones count it as nothing, and “You have 1 points” is worse than no push.
+    """Make a filter keep a missing value missing, for a “default” after it, or to skip the person.
+
+    Liquid's own filters count it as nothing, and “You have 1 points” is worse than no push.
     """
 
     @wraps(made)
@@ -37,7 +38,7 @@ def of_a_value(made: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def calculated(made: Callable[..., Any]) -> Callable[..., Any]:
-    """The same of a filter that calculates; “inf” is no number that anybody reads."""
+    """The same for a filter that calculates. It also refuses “inf”, which nobody could read."""
 
     @wraps(made)
     def that_can_be_written(*given: Any, **named: Any) -> Any:
@@ -55,7 +56,7 @@ def locale_of(context: RenderContext) -> Locale:
 
 
 def zone_of(context: RenderContext) -> ZoneInfo | None:
-    """None where it is not known: nothing is moved then."""
+    """The person's time zone; None if it is not known: then nothing is converted."""
     said = context.resolve("timezone", default="")
     return ZoneInfo(said) if isinstance(said, str) and said in known_zones() else None
 

@@ -1,4 +1,4 @@
-"""Texts out of texts, none longer than a message may be."""
+"""Filters for texts. No result is longer than a message may be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from campaigns.texts.filters.readers import of_a_value
 
 @of_a_value
 def join(value: Any, between: Any = " ") -> str:
-    """A list in one line: “red, green”."""
+    """Write a list in one line: “red, green”."""
     several = value if isinstance(value, list | tuple) else [value]
     said = ["" if one is None else str(one) for one in several]
     _refuse_beyond(sum(map(len, said)) + len(str(between)) * len(said))
@@ -22,7 +22,7 @@ def join(value: Any, between: Any = " ") -> str:
 
 @of_a_value
 def url_encode(value: Any) -> str:
-    """As a part of an address: “a b” is “a+b” there."""
+    """Encode a text as a part of an address: “a b” becomes “a+b”."""
     encoded = quote_plus(str(value))
     _refuse_beyond(len(encoded))
     return encoded

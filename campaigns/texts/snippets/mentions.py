@@ -1,8 +1,8 @@
-"""Where a text mentions a snippet: {{ snippet.footer }}. It knows words, and no rows.
+"""Mentions of snippets in a text: {{ snippet.footer }}. This module reads no rows.
 
-A snippet's text takes the place of its mention before Liquid sees the text, so that a message with
-snippets costs what the same text costs without. Nothing else may come of it: a snippet holds no
-snippet, no tag and no brace of its own.
+A snippet's text replaces its mention before Liquid sees the text. So a message with snippets costs
+what the same text costs without. To make this safe, a snippet holds no snippet, no tag and no brace
+of its own.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ HOLDERS = ("title", "body")  # and the values of data
 
 
 def mentions(source: str) -> Iterator[re.Match[str]]:
-    # Nearly every text has none, and is asked for every message of an automation.
+    # Nearly every text has none, and this runs for every message of an automation.
     return MENTION.finditer(source) if HEAD in source else iter(())
 
 
 def names_in(content: Mapping[str, Any]) -> set[str]:
-    """Of all snippets that a content mentions, in any language."""
+    """The names of all snippets that a content mentions, in any language."""
     return {found[1] for source in _sources(content) for found in mentions(source)}
 
 
@@ -39,7 +39,7 @@ def _sources(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def put_in(written: Mapping[str, Any], said: Callable[[str], str | None]) -> dict[str, Any]:
-    """The texts of one language, with what each snippet says there; one that is gone stays."""
+    """Replace the mentions in the texts of one language; a mention of a missing snippet stays."""
 
     def filled(source: str) -> str:
         if HEAD not in source:

@@ -1,4 +1,4 @@
-"""Snippet: what is said in many templates, and written once? A short text, in some languages."""
+"""Snippet: a short text that many templates mention, written once, with its translations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from notifications.people.project import OfProject
 from notifications.values.languages import canonical
 
 MOST_OF_A_PROJECT = 200
-CHECKED = 100  # templates that mention it, the newest: a launch checks each of them again
+CHECKED = 100  # the newest templates that mention it: a launch checks each one again
 
 validate_name = RegexValidator(
     rf"^{mentions.NAME}\Z",
@@ -26,7 +26,7 @@ validate_name = RegexValidator(
 
 
 class Snippet(OfProject):
-    """Text that templates mention as {{ snippet.name }}"""
+    """A short text that templates mention as {{ snippet.name }}."""
 
     KEPT: ClassVar[tuple[str, ...]] = ("name", "text", "locales")
 
@@ -56,7 +56,7 @@ class Snippet(OfProject):
         return {**self.says(), "name": self.name}
 
     def alone(self) -> dict[str, Any]:
-        """The content of a message that says it and nothing else."""
+        """The content of a message that consists of this snippet only."""
         nothing = {"title": "", "image": "", "link": "", "data": {}, "options": {}}
         locales = {tag: {"body": texts.get("text", "")} for tag, texts in self.locales.items()}
         return {**nothing, "body": self.text, "locales": locales}
@@ -103,7 +103,7 @@ class Snippet(OfProject):
             problems["name"] = [text % {"mention": stored.mention}]
 
     def _look_at_templates(self, problems: dict[str, Any]) -> None:
-        """Whether a template that could be sent could not be with these words."""
+        """Refuse the change if a template can be sent now, but could not be sent with it."""
         uses = self.uses.select_related("template").order_by("-template_id")[:CHECKED]
         others = Snippet.objects.filter(project=self.project_id)
         now = {one.name: one.says() for one in others}
@@ -117,7 +117,7 @@ class Snippet(OfProject):
 
 
 class SnippetRevision(Revision):
-    """What did this snippet say after that change?"""
+    """The content of a snippet after one change."""
 
     snippet = models.ForeignKey(Snippet, on_delete=models.CASCADE, related_name="revisions")
 
@@ -134,7 +134,7 @@ class SnippetRevision(Revision):
 
 
 def _trouble(template: Any, snippets: dict[str, dict[str, Any]]) -> str:
-    """Why this template could not be sent while snippets say this."""
+    """Why this template could not be sent with these snippets; empty if it could."""
     template.snippets_known = snippets
     try:
         template.clean()

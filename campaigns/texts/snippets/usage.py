@@ -1,4 +1,4 @@
-"""Which texts mention which snippet, and what these say at this moment."""
+"""Which templates mention which snippets, and what the snippets say now."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ mentioned = names_in
 
 
 class SnippetUse(models.Model):
-    """Which template mentions this snippet? It is not deleted while one does."""
+    """A template that mentions a snippet. The snippet cannot be deleted while one does."""
 
     snippet = models.ForeignKey(Snippet, on_delete=models.PROTECT, related_name="uses")
     template = models.ForeignKey(
@@ -33,7 +33,7 @@ class SnippetUse(models.Model):
 
     @property
     def user_end(self) -> models.Model:
-        """Whom to name when the snippet is to be deleted."""
+        """The row to name when somebody tries to delete the snippet."""
         return self.template
 
 
@@ -43,7 +43,10 @@ def names(project_id: int | None) -> list[str]:
 
 
 def said(project_id: int | None, names: Iterable[str] | None = None) -> Snippets:
-    """By name, as a run keeps it; all of the project unless some are named. One statement."""
+    """The project's snippets by name, as a run stores them; with `names`, only these.
+
+    It takes one statement.
+    """
     mine = Snippet.objects.filter(project=project_id)
     if names is not None:
         mine = mine.filter(name__in=list(names))
@@ -52,8 +55,11 @@ def said(project_id: int | None, names: Iterable[str] | None = None) -> Snippets
 
 
 def tie(template: Any) -> None:
-    """Keep in rows what a template that was just saved mentions. A snippet that is being deleted
-    at this moment is waited for, and is not there then: the next check of the text says so."""
+    """Store which snippets a template that was just saved mentions.
+
+    If a snippet is being deleted at this moment, this waits until it is gone. The next check of the
+    text then says so.
+    """
     meant = names_in(template.written())
     uses = SnippetUse.objects.filter(template=template)
     if not meant:

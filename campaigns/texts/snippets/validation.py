@@ -1,4 +1,4 @@
-"""What is wrong with a snippet, and with a text that mentions one, for the person who wrote it."""
+"""Validation of snippets, and of texts that mention them, in words for their author."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MOST_NAMED = 10
 
 
 def of_mentions(source: str, known: Collection[str]) -> list[Problem]:
-    """Of a text that Liquid takes: snippets that are not there, and those that do not stand alone.
+    """The problems of mentions in a valid text: unknown snippets, and those that are not alone.
 
-    Inside a condition, a filter or quotes a snippet is no value, it is replaced before those are
-    looked at.
+    A snippet is not a value: inside a condition, a filter or quotes, it would be replaced before
+    Liquid reads those.
     """
     if HEAD not in source:
         return []
@@ -61,7 +61,7 @@ def _instead(name: str, known: Collection[str]) -> str:
 
 
 def out_of_place(source: str) -> list[Problem]:
-    """In what holds no snippets: an address, an option."""
+    """The problems of mentions in a text that holds no snippets: an address, an option."""
     if HEAD not in source:
         return []
     text = gettext("a snippet can stand in the title, the body and the data, and nowhere else.")
@@ -77,7 +77,7 @@ def _not_alone() -> str:
 
 
 def of_snippet(text: Any) -> list[Problem]:
-    """Of its text in one language."""
+    """The problems of a snippet's text in one language."""
     if not isinstance(text, str):
         return [Problem(gettext("must be a text."))]
     if len(text) > MOST_LETTERS:
@@ -96,8 +96,10 @@ def of_snippet(text: Any) -> list[Problem]:
 
 
 def _only_values(text: str) -> list[Problem]:
-    """No tag, and no brace but around a value: beside the words of a template, either could become
-    something that nobody wrote."""
+    """Refuse tags, and braces that are not around a value.
+
+    Beside the words of a template, either could become something that nobody wrote.
+    """
     bare = VALUE.sub(lambda value: " " * len(value[0]), text)
     if (at := bare.find("{%")) >= 0:
         message = gettext("a snippet holds words and values, and no conditions.")

@@ -15,7 +15,7 @@ from notifications.values.spreadsheet import NAMES_DELIMITER, neutral, read_back
 
 ID, FIELD, SOURCE = "id", "field", "source"
 MOST_ROWS = 1_000
-MARK = "\ufeff"  # by which Excel knows that it is UTF-8
+MARK = "\ufeff"  # tells Excel that the file is UTF-8
 
 
 def written(content: Content, asked: Iterable[str] = ()) -> str:
@@ -30,7 +30,7 @@ def written(content: Content, asked: Iterable[str] = ()) -> str:
 
 
 def parse(text: str) -> list[Cell]:
-    """What it says; an empty cell says nothing. Raises Unreadable."""
+    """Read the translations from a CSV file, without empty cells. Raises Unreadable."""
     text = text.removeprefix(MARK)
     if named := NAMES_DELIMITER.match(text):
         text = text[named.end() :]
@@ -43,7 +43,7 @@ def parse(text: str) -> list[Cell]:
         _check_head(head)
         return list(_cells(head, rows, first=3 if named else 2))
     except csv.Error as error:
-        if "field limit" in str(error):  # the process's own; an import of people is held to it too
+        if "field limit" in str(error):  # the limit of the process; imports of people have it, too
             message = _("The line is longer than %(most)s characters.")
             raise Unreadable(message % {"most": f"{csv.field_size_limit():,}"}) from error
         message = _("Line %(line)s cannot be read as CSV: a quote is not closed, or stands alone.")

@@ -1,8 +1,8 @@
-"""A template's texts as XLIFF 1.2, which every translation tool reads: 2.0 many read in part.
+"""A template's texts as XLIFF 1.2, which every translation tool reads; many read 2.0 only in part.
 
-One <file> for each language. Variables are written as <ph>, which tools keep a translator from
-changing. What comes back is read as plain elements, by a parser that knows no document type, no
-entity of its own and nothing outside of the file.
+There is one <file> for each language. Variables are written as <ph>, which tools keep a translator
+from changing. What comes back is read as plain elements, by a parser that accepts no document type,
+no entity of its own and nothing outside of the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_ELEMENTS = 100_000
 
 
 def written(content: Content, asked: Iterable[str] = (), *, source: str, original: str) -> str:
-    """`source`: the language of the main text, which a template does not say."""
+    """Write the file. `source`: the language of the main text, which a template does not store."""
     files = "".join(
         f'<file original={quoteattr(original)} datatype="plaintext"'
         f" source-language={quoteattr(source)} target-language={quoteattr(tag)}><body>\n"
@@ -48,7 +48,7 @@ def _unit(unit: Unit, tag: str) -> str:
 
 
 def _marked(text: str) -> str:
-    """With each variable and each condition in an element of its own."""
+    """The text as XML, with each variable and each condition in a <ph> element."""
     pieces, at = [], 0
     for number, found in enumerate(TAG.finditer(text), start=1):
         pieces.append(_escaped(text[at : found.start()]))
@@ -61,13 +61,13 @@ def _escaped(text: str) -> str:
     return escape(carried(text))
 
 
-# --- And back -------------------------------------------------------------------------------------
+# --- Reading --------------------------------------------------------------------------------------
 
 
 def parse(text: str) -> list[Cell]:
-    """What its targets say; one that is empty says nothing. Raises Unreadable."""
+    """Read the translations from an XLIFF file, without empty ones. Raises Unreadable."""
     reading = _Reading()
-    parser = expat.ParserCreate("utf-8", " ")  # whatever it says of itself, it was decoded
+    parser = expat.ParserCreate("utf-8", " ")  # whatever encoding it declares, it is decoded
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse
     parser.EntityDeclHandler = _refuse
@@ -93,7 +93,7 @@ def _refuse(*_args: Any) -> int:
 
 @dataclass
 class _Reading:
-    """Where the parser is, and what it has read."""
+    """The handlers of the parser: where it is in the file, and what it has read."""
 
     cells: list[Cell] = field(default_factory=list)
     is_xliff: bool = False
@@ -103,7 +103,7 @@ class _Reading:
     _language: str = ""
     _unit: str = ""
     _row: int = 0
-    # In pieces, of which there may be very many: joined one by one, each would copy all before it.
+    # Texts in pieces. There may be very many: joining them one by one would copy all before each.
     _said: dict[str, list[str]] = field(default_factory=dict)
 
     def start(self, name: str, given: dict[str, str]) -> None:
@@ -127,8 +127,10 @@ class _Reading:
             self._said.setdefault(place, []).append(text)
 
     def _place(self) -> str:
-        """In <source> or <target> of a unit itself, whatever stands in there; not in what a tool
-        adds beside them, as <alt-trans>."""
+        """“source” or “target” if the parser is inside that element of a unit; else empty.
+
+        Elements that a tool adds beside them, such as <alt-trans>, do not count.
+        """
         if "trans-unit" not in self._inside:
             return ""
         inner = self._inside[self._inside.index("trans-unit") + 1 :]

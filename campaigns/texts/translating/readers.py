@@ -1,4 +1,4 @@
-"""Which text the people of a project read, language by language, and which of them it lacks."""
+"""Which text the people of each language read, and which languages a template lacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from notifications.values.languages import canonical, fallbacks
 
 @dataclass(frozen=True)
 class Step:
-    """One tag on the way from a person's language to a text; empty: the main text."""
+    """One tag that is tried for people of a language; empty: the main text."""
 
     tag: str
     is_there: bool
@@ -20,10 +20,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Chain:
-    """How people of one language find their text: pt-BR, pt, the main text."""
+    """The tags that are tried for people of one language: pt-BR, pt, the main text."""
 
     tag: str
-    steps: list[Step]  # as far as the one that is read
+    steps: list[Step]  # up to the one that is read
     people: int
 
     @property
@@ -32,13 +32,13 @@ class Chain:
 
     @property
     def is_missing(self) -> bool:
-        """Whether they read the main text, for want of one in their language."""
+        """Whether these people read the main text because there is none in their language."""
         return bool(self.tag) and not self.read
 
 
 @dataclass(frozen=True)
 class Readers:
-    """Everybody, by language."""
+    """All people of a project, by language."""
 
     chains: list[Chain]
     exact: bool
@@ -58,8 +58,10 @@ class Readers:
 
 
 def count_readers(content: Content, project_id: int) -> Readers:
-    """Of the languages that people have, the most frequent first; then of those that it has, and
-    nobody reads."""
+    """Count who reads which text, the most frequent language first.
+
+    Languages that the content has, but nobody reads, come last.
+    """
     languages, exact = vocabulary.languages(project_id)
     own = {canonical(tag) for tag, texts in content["locales"].items() if texts}
     people: dict[str, int] = {}

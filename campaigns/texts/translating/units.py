@@ -1,4 +1,4 @@
-"""What there is to translate of a template: its texts one by one, with what each language says."""
+"""Units: the texts of a template that can be translated, one by one, with their translations."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Any
 from campaigns.texts.content import TEXTS, Content
 
 DATA, BUTTON = "data.", "buttons."
-GROUPS = ("data", "buttons")  # in a language each is an object of texts
-MOST_ASKED = 100  # languages to have a place for
+GROUPS = ("data", "buttons")  # in a language, each is an object of texts
+MOST_ASKED = 100  # languages that may be asked for
 MOST_BYTES = 1_000_000  # of a file: ten times what the largest template fills
 
 
 class Unreadable(Exception):
-    """A file that is none of ours; in words, with what to do."""
+    """Raised for a file that cannot be read, in words that say what to do."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One text: `id` names it in the file and in the template."""
+    """One text to translate: `id` names it in the file and in the template."""
 
     id: str
     source: str
-    said: dict[str, str]  # by language; those that say nothing of their own are left out
+    said: dict[str, str]  # by language; languages without their own text are left out
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What a file says of one text in one language, and where in the file."""
+    """One translation in a file: a text in one language, and its place in the file."""
 
     row: int
     unit: str
@@ -40,7 +40,7 @@ class Cell:
 
 
 def units(content: Content) -> list[Unit]:
-    """In the order of the form; what is empty in the main text is nothing to translate."""
+    """The units of a content in the order of the form; texts that are empty are left out."""
     data = content["data"]
     sources = [
         *((name, content[name]) for name in TEXTS),
@@ -62,7 +62,7 @@ def text_at(texts: Mapping[str, Any], id: str) -> str:
 
 
 def put(texts: Mapping[str, Any], id: str, text: str) -> dict[str, Any]:
-    """The same texts of a language, with this one."""
+    """The texts of a language, with this one added or replaced."""
     group, _, key = id.partition(".")
     if group in GROUPS:
         return {**texts, group: {**texts.get(group, {}), key: text}}
@@ -70,15 +70,18 @@ def put(texts: Mapping[str, Any], id: str, text: str) -> dict[str, Any]:
 
 
 def columns(content: Content, asked: Iterable[str] = ()) -> list[str]:
-    """The languages it has, then others that somebody wants to have."""
+    """The languages of the content, then others that were asked for."""
     own = sorted(content["locales"])
     return [*own, *(tag for tag in dict.fromkeys(asked) if tag not in own)]
 
 
-# XML has no way to write them, and no phone shows them.
+# XML has no way to write these characters, and no phone shows them.
 UNWRITTEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def carried(text: str) -> str:
-    """As any file can carry it: spreadsheets write their own line ends; a phone shows one kind."""
+    """The text in a form that any file can carry.
+
+    Spreadsheets write their own line ends; a phone shows one kind.
+    """
     return UNWRITTEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -1,4 +1,4 @@
-"""What a translated file would change in a template, and which of its texts cannot be taken."""
+"""What a translated file would change in a template, and which of its texts are refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FORMATS = [*READERS]
 
 @dataclass(frozen=True)
 class Refused:
-    """One text that stays as it is, and what to do."""
+    """One text of the file that is not taken, and what to do about it."""
 
     row: int
     id: str
@@ -43,7 +43,7 @@ class Refused:
 
 @dataclass
 class Proposal:
-    """The languages as they would be, what that changes, and what is not taken."""
+    """The languages after the upload, what that changes, and which texts are refused."""
 
     locales: dict[str, Any]
     changes: list[Change] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Proposal:
 
 
 def parse_file(kind: str, file: bytes | str) -> list[Cell]:
-    """Raises Unreadable. Its size is looked at before anything in it."""
+    """Read a translated file. Its size is checked before its contents. Raises Unreadable."""
     if len(file) > MOST_BYTES:
         message = _("The file is too large: at most %(most)s bytes are read.")
         raise Unreadable(message % {"most": f"{MOST_BYTES:,}"})
@@ -65,7 +65,7 @@ def parse_file(kind: str, file: bytes | str) -> list[Cell]:
 
 
 def propose(template: Template, cells: Iterable[Cell]) -> Proposal:
-    """What is not in the file stays: other languages, other texts, and what has no cell."""
+    """Find what a file would change. Languages and texts that are not in the file stay."""
     known = {unit.id: unit for unit in units(template.written())}
     locales: dict[str, Any] = dict(template.locales)
     own = {canonical(tag): tag for tag in locales}
@@ -90,7 +90,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _problems(cell: Cell, unit: Unit | None, *, twice: bool) -> Iterator[str]:
-    """The first is said."""
+    """Why a cell is refused. Only the first problem is shown."""
     try:
         validate_locale(cell.tag)
     except ValidationError as error:
@@ -109,7 +109,7 @@ def _problems(cell: Cell, unit: Unit | None, *, twice: bool) -> Iterator[str]:
 
 
 def _variables_lost(source: str, text: str) -> Iterator[str]:
-    """What the main text asks for, the translation asks for, and nothing else."""
+    """The problems of variables: a translation must use those of the main text, and no others."""
     try:
         asked, said = liquid.paths(source), liquid.paths(text)
     except LiquidError:

@@ -1,4 +1,4 @@
-"""How many people of an audience have a value, for whoever puts it into a text for them."""
+"""How many people of an audience have a value, for the author of a text for them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from campaigns.audiences.behavior.kind import Sql
 from campaigns.texts.preview import OWN
 from notifications.people.project import Project
 
-SECONDS = 0.3  # of a page; where that is too little, a part of the people is looked at
+SECONDS = 0.3  # of a page; if that is too short, a sample of the people is counted
 
 
 def lacking(names: list[str], project: Project, rules: dict[str, Any]) -> tuple[int, list[int]]:
-    """Of how many people, and how many of them lack each value. Of nobody, where even a part of
-    them cannot be counted in time."""
+    """How many people were counted, and how many of them lack each value.
+
+    0 people if even a sample cannot be counted in time.
+    """
     try:
         found = reach.filled(project.pk, rules, [_has(one) for one in names], seconds=SECONDS)
     except reach.Uncountable:
@@ -23,7 +25,7 @@ def lacking(names: list[str], project: Project, rules: dict[str, Any]) -> tuple[
 
 
 def _has(name: str) -> Sql:
-    # As a text sees it: what is empty is missing.
+    # An empty value counts as missing, as in a text.
     if name in OWN:
         return Sql(f"COALESCE({OWN[name]}, '') <> ''")
     return Sql("COALESCE(c.attributes ->> %s, '') <> ''", [name])

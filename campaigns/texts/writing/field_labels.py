@@ -1,4 +1,4 @@
-"""Where in a template something stands, as its form calls it: “ko · Title”, “Android · badge”."""
+"""Labels of places in a template, as its form calls them: “ko · Title”, “Android · badge”."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def place(path: Path) -> str:
 
 
 def word_of(id: str) -> str:
-    """Of a text as files for translators name it: “data.screen”."""
+    """The label of a text, by its id in files for translators: “data.screen”."""
     return place(tuple(id.split(".", 1)))
 
 
@@ -70,7 +70,7 @@ def _word(name: str) -> str:
 
 
 def _text(value: Any) -> str | None:
-    """None where there is nothing; “(empty)” is said of an empty text."""
+    """A value as text: None if there is none, “(empty)” for an empty text."""
     if value is None:
         return None
     if isinstance(value, list):
@@ -79,5 +79,5 @@ def _text(value: Any) -> str | None:
 
 
 def _row(value: Any) -> str:
-    """A button, in a line."""
+    """One button in one line."""
     return " · ".join(map(str, value.values())) if isinstance(value, dict) else str(value)

@@ -1,4 +1,4 @@
-"""Who needs an uploaded image: templates that name it, and runs whose phones may still fetch it."""
+"""What needs an uploaded image: templates that name it, runs whose phones may still fetch it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMED = 5  # of each kind
 
 
 def find_users(image: Image) -> list[str]:
-    """In words, and when that takes too long, that. Empty: nobody."""
+    """What needs the image, in words; empty if nothing does. It says so if it takes too long."""
     try:
         with within(seconds=LOOKING_SECONDS):
             return [*_templates(image), *_runs(image)]
@@ -34,7 +34,7 @@ def find_users(image: Image) -> list[str]:
 
 def _templates(image: Image) -> list[str]:
     mine = Template.objects.filter(project=image.project_id)
-    # Beside the image's own field it may stand in a language, as an icon, or in the data.
+    # Besides the image field, a language, an option such as an icon, or the data may name it.
     inside = {name: Cast(name, TextField()) for name in ("locales", "options", "data")}
     said = mine.annotate(**{f"{name}_said": cast for name, cast in inside.items()})
     held = Q(image__contains=image.name)
@@ -50,7 +50,7 @@ def _runs(image: Image) -> list[str]:
     names_it = Q(said__contains=image.name)
     said = mine.filter(lately).annotate(said=Cast("content", TextField()))
     found = set(said.filter(names_it).order_by("-pk").values_list("pk", flat=True)[:NAMED])
-    for texts in (RunRevision, RunVariant):  # what it says beside its main text
+    for texts in (RunRevision, RunVariant):  # the run's texts besides its main text
         others = texts.objects.filter(run__in=mine.filter(lately))
         said_there = others.annotate(said=Cast("content", TextField())).filter(names_it)
         found |= set(said_there.values_list("run_id", flat=True)[:NAMED])

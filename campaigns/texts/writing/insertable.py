@@ -1,4 +1,4 @@
-"""The variables a text may ask for: what people really have, how many have it, what one has."""
+"""The variables that an author can insert: what people really have, and how many have it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.values.plain import briefly
 
-# A list or an object reads in no sentence.
+# A list or an object cannot be read in a sentence.
 READABLE = ("text", "number", "time", "boolean")
 LONGEST = 40
-MOST_COUNTED = 60  # of an audience, whose people are read for it
+MOST_COUNTED = 60  # for an audience, because its people are read for it
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Insertable:
 
     name: str
     percent: int
-    value: str  # what the person beside has
+    value: str  # what the person in the preview has
 
     @property
     def everyone(self) -> bool:
@@ -35,7 +35,7 @@ class Insertable:
 
 
 def known(project: Project, person: Contact | None) -> list[Insertable]:
-    """The people's attributes, those that most have first; then what everybody is asked for."""
+    """The people's attributes, the most frequent first; then the fields that any person has."""
     has = person.attributes if person else {}
     attributes = [
         Insertable(one.name, one.percent, _short(has.get(one.name))) for one in _readable(project)
@@ -46,8 +46,10 @@ def known(project: Project, person: Contact | None) -> list[Insertable]:
 def known_among(
     project: Project, person: Contact | None, rules: dict[str, Any]
 ) -> tuple[list[Insertable], int]:
-    """The same with how many people of an audience have it, and how many those are. The list is
-    empty where they cannot be counted in time."""
+    """The same variables, counted among the people of an audience, and how many people it has.
+
+    The list is empty if they cannot be counted in time.
+    """
     names = [*(one.name for one in _readable(project)[:MOST_COUNTED]), *preview.OWN]
     people, lacking = coverage.lacking(names, project, rules)
     own = {name: getattr(person, name, "") for name in preview.OWN}
@@ -56,7 +58,7 @@ def known_among(
         Insertable(name, _percent(people - count, people), _short(has.get(name)))
         for name, count in zip(names, lacking, strict=True)
     ]
-    found.sort(key=lambda one: -one.percent)  # equal ones stay as they were: ours at the end
+    found.sort(key=lambda one: -one.percent)  # equal ones keep their order: ours at the end
     return (found if people else []), people
 
 
@@ -65,7 +67,7 @@ def _readable(project: Project) -> list[vocabulary.Attribute]:
 
 
 def snippets(project: Project, person: Contact | None) -> list[Insertable]:
-    """What can be mentioned beside them, each as the person would read it."""
+    """The snippets that a text can mention, each as the person would read it."""
     locale = person.locale if person else ""
     return [
         Insertable(f"{HEAD}.{one.name}", 100, _short(in_language(one.alone(), locale)["body"]))
@@ -83,7 +85,7 @@ def _own(project: Project, person: Contact | None) -> list[Insertable]:
 
 
 def _percent(count: int, of: int) -> int:
-    """Never 100 while somebody lacks it."""
+    """The percentage; never 100 while a person lacks it."""
     return 100 if count >= of else 100 * count // of
 
 

@@ -1,4 +1,4 @@
-"""The images of a text that is being written: from the hosts its project allows."""
+"""Checks the images of a text that is being written: the project must allow their hosts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from notifications.people.project import Project
 
 
 def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[str, list[str]]:
-    """By field. What was saved before may stay: phones fetch it all the same."""
+    """The problems by field. Images saved before may stay: phones fetch them all the same."""
     kept = {source for *_, source in _written(before.written())}
     found: dict[str, list[str]] = {}
     for name, where, source in _written(texts):
-        # What is no address at all, the template itself says.
+        # The template itself reports what is not an address at all.
         is_new = source not in kept and not _is_a_persons(source) and not rules.https(source)
         if is_new and not name_in(source) and not images.allowed(source, project.image_hosts):
             refusal = images.refusal(source, project.name)
@@ -35,7 +35,7 @@ def hosts(templates: Iterable[Template]) -> set[str]:
 
 
 def _written(texts: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(field, where in it, address) of each image there is."""
+    """Yield (field, place in it, address) of each image."""
     languages = texts.get("locales") or {}
     if image := texts.get("image"):
         yield "image", "", image
@@ -45,5 +45,5 @@ def _written(texts: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _is_a_persons(source: str) -> bool:
-    """Which host it is only a person's own value tells; the preview judges it then."""
+    """Whether the host comes from a person's value; the preview then checks it."""
     return source.startswith("{") or "{" in source.partition("//")[2].partition("/")[0]

@@ -1,4 +1,4 @@
-"""What is wrong with a text, and where: so that the page can put the cursor on the very place."""
+"""Problems of a text with their places, so that the page can put the cursor there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AROUND = 16
 
 @dataclass(frozen=True)
 class Found:
-    """One problem. Line and column count from 1; 0 where the place is the whole field."""
+    """One problem and its place. Line and column count from 1; 0 means the whole field."""
 
     field: str
     locale: str
@@ -47,7 +47,7 @@ def _in_a_text(problem: Problem, content: Mapping[str, Any]) -> Found:
 
 
 def _excerpt(source: str, line: int, column: int) -> tuple[str, str, str] | None:
-    """A few letters around the place, with the place itself between."""
+    """The letters before the place, at it, and after it."""
     lines = source.split("\n")
     if line > len(lines):
         return None

@@ -1,4 +1,7 @@
-"""What of a text can be read while some of it is still wrong: one bad field hides no other."""
+"""The part of a template that can be previewed while some of it is wrong.
+
+One bad field hides no other.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,16 @@ from campaigns.texts.snippets.mentions import HOLDERS
 from campaigns.texts.template import Template, data_problems, text_problems
 from notifications.values.languages import validate_locale
 
-LETTERS_SHOWN = 500  # of a text that cannot be read
+LETTERS_SHOWN = 500  # of a text that cannot be parsed
 BRACES_SHOWN = 40  # each becomes a tag; there may be a hundred
 
 
 def readable(template: Template) -> Template | None:
-    """The template without what is wrong in it: a title or a body as it stands there, of the rest
-    nothing. None if there is too much of it even to look at."""
+    """The template without its errors; None if it is too large to check.
+
+    A title or a body with an error is shown as it was typed; other parts with an error are left
+    out.
+    """
     written = template.written()
     if caps.problems({**written, "template": ""}):
         return None
@@ -34,7 +40,7 @@ def readable(template: Template) -> Template | None:
         locales=_locales(written["locales"], known, buttons.ids_of(template.buttons)),
     )
     for name in fcm_check.problems_of(kept.frozen()):
-        if name != "body":  # which is too long then, and can be read all the same
+        if name != "body":  # a body is too long then, and can be read all the same
             setattr(kept, name, type(getattr(kept, name))())
     return kept
 
@@ -54,7 +60,7 @@ def _text(name: str, source: Any, known: Collection[str]) -> str:
 
 
 def _as_it_stands(source: str) -> str:
-    """For Liquid, a text that says this very source."""
+    """A Liquid text that renders exactly this source."""
     shown = source[:LETTERS_SHOWN]
     return shown.replace("{", "{{ '{' }}") if shown.count("{") <= BRACES_SHOWN else ""
 
