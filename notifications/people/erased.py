@@ -2,7 +2,7 @@
 
 An erasure does not see what another transaction is writing about the person meanwhile. No
 transaction lasts as long as KEPT_FOR. After that, all rows with the person's id are visible: they
-are deleted, and so is the row here. Rows that know the person by name (messages to one person,
+are deleted, and so is the row here. Rows that have the external id instead (messages to one person,
 calls of others) have guards of their own.
 """
 

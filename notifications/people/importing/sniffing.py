@@ -28,7 +28,7 @@ LONGEST_SHOWN = 200
 DELIMITERS = ",;\t|"
 MARKS = {"utf-8": b"\xef\xbb\xbf", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
 UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
-OLDER = ("cp1252", "cp949", "cp932", "gb18030", "cp950", "cp1251")  # encodings before Unicode
+OLDER = ("cp1252", "cp949", "cp932", "gb18030", "cp950", "cp1251")  # older than Unicode
 MOST_JUDGED = 64 * 1024  # bytes of cells in one of them
 # No word is both Latin and Cyrillic: “Zoë” is not “Zoл”.
 TWO_SCRIPTS = re.compile(rb"[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]")

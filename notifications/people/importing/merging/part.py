@@ -111,7 +111,7 @@ class Part:
         return counted
 
     def remember(self, number: int) -> None:
-        """Store whom the part touched, as an ImportBatch. Each part has its own number."""
+        """Store the people this part touched, as an ImportBatch. Each part has its own number."""
         self._do(KEEP, number=number)
 
     def _fold(self) -> None:
