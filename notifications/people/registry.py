@@ -182,7 +182,7 @@ def _write_people(project: Project, people: list[Person], now: datetime) -> Upse
             if len(ids) == len(people):
                 return Upserted(ids, frozenset(new))
             # A person was erased between the two statements. Creating them now would break the
-            # lock order: release everybody, and begin with the first again.
+            # lock order: release all people, and begin with the first again.
             transaction.set_rollback(True)
 
 

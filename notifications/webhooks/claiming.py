@@ -205,7 +205,7 @@ def _disable(endpoint: Endpoint, why: Endpoint.Why, now: datetime) -> None:
 
 
 def give_up_old(*, now: datetime) -> int:
-    """Fail the calls of disabled endpoints, which nobody tries, that are too old to be sent."""
+    """Mark old waiting calls of disabled endpoints as failed: nobody tries them any more."""
     old = Call.objects.filter(state=Call.State.WAITING, gives_up_at__lt=now - UNDER_WAY)
     off = Endpoint.objects.filter(disabled_at__isnull=False)
     return old.filter(endpoint__in=off).update(state=Call.State.FAILED)

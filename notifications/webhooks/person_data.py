@@ -116,7 +116,7 @@ def _there(project_id: int, names: Iterable[str]) -> set[str]:
 
 
 def reports_of(contact: Contact) -> Iterator[dict[str, Any]]:
-    """What other systems were told about a person, without a call's events about other people."""
+    """The reports about a person that other systems got, without events about other people."""
     endpoints = _endpoints(contact.project_id)
     with connection.cursor() as cursor:
         cursor.execute(FIND, [[contact.external_id], list(endpoints)])

@@ -1,7 +1,7 @@
 """Reading: turns bytes into rows. Each row is read whole, or refused with its line and a reason.
 
 A row whose quotes do not close would swallow the rows after it. So if a row runs over several lines
-and has a wrong number of cells, only its first line is refused, and reading starts again after that
+and has a wrong number of cells, only its first line is refused. Reading starts again after that
 line.
 """
 

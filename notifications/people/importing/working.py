@@ -36,7 +36,8 @@ from notifications.values.spreadsheet import read_back
 
 BYTES_AT_ONCE = 1024**2
 LONG_LEASE = timedelta(minutes=5)  # one statement may build an index of millions of rows
-# UNHANDLED: the values of an import with nobody checked or merged yet. AFRESH: and nothing read.
+# UNHANDLED: the values of an import before anybody is checked or merged. AFRESH: before its file is
+# read.
 UNHANDLED: dict[str, Any] = {"done_up_to": "", "ahead": {}, "handled": 0}
 AFRESH: dict[str, Any] = {
     **UNHANDLED, "position": {}, "staged_at": None, "rows": 0, "refused": 0, "duplicates": 0,

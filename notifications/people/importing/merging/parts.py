@@ -1,7 +1,7 @@
 """Parts: which part of the people is next, and which are done, for one backend or for two.
 
-The people are in the order of their external ids. Two backends take the next part in turn, and
-each commits its own as soon as it is done, so neither holds locks while it waits for the other. A
+The people are in the order of their external ids. Two backends take the next part in turn. Each
+commits its own part as soon as it is done, so neither holds locks while it waits for the other. A
 part that was done before the one in front of it is remembered in `ahead`.
 """
 
