@@ -1,1 +1,1 @@
-"""The inbox: messages kept for a person, whether or not a phone was reached."""
+"""Inbox: messages kept for a person, whether or not a push reached a phone."""

@@ -1,4 +1,4 @@
-"""Removing old items, and those that have expired. A trigger removes each text with its last."""
+"""Clearing: removes old and expired items. A trigger removes each text with its last item."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNTING_SECONDS = 1.0
 
 
 def look(project_id: int, before: datetime | None) -> Kept:
-    """Raises TooSlow."""
+    """Count a project's items, and the old ones among them. Raises TooSlow."""
     older = Q(created_at__lt=before) if before else Q(pk=None)
     with within(seconds=COUNTING_SECONDS):
         found = InboxItem.objects.filter(project=project_id).aggregate(
@@ -32,19 +32,23 @@ def look(project_id: int, before: datetime | None) -> Kept:
 
 
 def remove(ends: dict[int, datetime | None]) -> Iterator[int]:
-    """If the process dies here: what was removed is gone, and the next pass removes the rest."""
+    """Remove expired and old items; yields how many each step removed.
+
+    If the process dies here: what was removed is gone, and the next pass removes the rest.
+    """
     yield from _in_parts(InboxItem.objects.filter(expires_at__lt=Now()))
     for project_id, end in ends.items():
         if end:
             of_project = {"project": project_id, "created_at__lt": end}
             yield from _in_parts(InboxItem.objects.filter(**of_project))
-            # Two who removed the last items of a text at the same moment left it to us.
+            # If two transactions removed the last items of a text at once, its trigger left it.
             for _ in _in_parts(InboxText.objects.filter(inboxitem=None, **of_project)):
                 yield 0
 
 
 def _in_parts(rows: Any) -> Iterator[int]:
-    """One that somebody marks at this moment is left to the next pass."""
+    """Delete rows part by part. A row that is locked, as it is being marked, waits for the next
+    pass."""
     while True:
         with transaction.atomic():
             held = rows.select_for_update(skip_locked=True, of=("self",))

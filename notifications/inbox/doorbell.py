@@ -1,4 +1,4 @@
-"""The doorbell: whose inbox has changed, for whoever shows it at this moment.
+"""Doorbell: tells the processes with open streams whose inbox has changed.
 
 The rows are the truth. A ring that is lost costs nothing but time.
 """
@@ -26,13 +26,16 @@ log = logging.getLogger(__name__)
 
 
 class _Away:
-    """Since when this process asks Redis no more."""
+    """Until when this process does not ask Redis."""
 
     until = 0.0
 
 
 def ring_after_commit(contacts: Iterable[int]) -> None:
-    """If the process dies between the commit and the ring: they see it when they look next."""
+    """Ring for these people after the commit.
+
+    If the process dies between the commit and the ring: they see it when they look next.
+    """
     people = sorted(set(contacts))
     if people:
         transaction.on_commit(lambda: ring(people), robust=True)
@@ -52,9 +55,9 @@ def ring(contacts: Sequence[int]) -> None:
 @cache
 def _client() -> redis.Redis:
     return redis.Redis.from_url(
-        settings.GATE_URL,  # a channel is of no database
+        settings.GATE_URL,  # a channel belongs to no database
         socket_timeout=TIMEOUT,
         socket_connect_timeout=TIMEOUT,
-        # One that was closed while nobody rang is opened again, once.
+        # A connection that was closed while nobody rang is opened again, once.
         retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
     )

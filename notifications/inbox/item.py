@@ -15,23 +15,23 @@ LONGEST_COLLAPSE = 64
 
 
 class InboxItem(OfProject):
-    """What was this person sent, and have they seen, read or archived it?
+    """One item in a person's inbox, and when they saw, read or archived it.
 
-    Numbers grow, but of two that are stored at the same moment the lower one may be committed last:
-    whoever follows a person's items by number looks back a little.
+    Ids grow, but of two items stored at the same moment the lower id may be committed last. Code
+    that follows a person's items by id must look back a little.
     """
 
-    # Never another one than its person's, whose key is checked.
+    # Always the contact's project; PostgreSQL checks the reference there.
     project = models.ForeignKey(
         Project, on_delete=models.CASCADE, db_index=False, db_constraint=False
     )
     contact = models.ForeignKey(Contact, on_delete=models.CASCADE, db_index=False)
     text = models.ForeignKey(InboxText, on_delete=models.CASCADE)
     category = models.CharField(max_length=50, blank=True, db_default="")  # its slug
-    # Items of a person with the same one belong together, such as those of a room.
+    # Items of a person with the same word belong together, such as those of a room.
     collapse = models.CharField(max_length=LONGEST_COLLAPSE, blank=True, db_default="")
-    reference = models.CharField(max_length=LONGEST_REFERENCE)  # known to who stored it
-    # Of its text: a higher one takes the place of a lower one.
+    reference = models.CharField(max_length=LONGEST_REFERENCE)  # chosen by the code that stores it
+    # The revision of its text: a higher one replaces a lower one.
     revision = models.SmallIntegerField(default=1, db_default=1)
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True)
@@ -52,14 +52,14 @@ class InboxItem(OfProject):
         indexes = [
             # A person's inbox, newest first.
             models.Index(fields=["contact", "id"], name="inbox_of_person"),
-            # What their badge counts, without a look at the rows. Unseen are among the unread.
+            # The badge is counted from this index alone. Unseen items are among the unread.
             models.Index(
                 fields=["contact", "id"],
                 include=["seen_at", "expires_at"],
                 condition=Q(read_at__isnull=True, archived_at__isnull=True),
                 name="inbox_unread",
             ),
-            # The same of a room.
+            # The same for items that belong together, such as those of a room.
             models.Index(
                 fields=["contact", "collapse"],
                 include=["seen_at", "expires_at"],

@@ -1,4 +1,4 @@
-"""Marking: what a person did with their items, and took back. An item that is read was seen."""
+"""Marking: marks items as seen, read or archived, or takes it back. A read item was seen."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TAKEN_BACK: dict[str, dict[str, Any]] = {
 
 
 def mark(contact: Contact, name: str, items: Q) -> int:
-    """How many were not marked so before; the first time stays."""
+    """Mark items. Returns how many were not marked so before; the first time stays."""
     return _change(contact, items & Q(**{f"{name}_at__isnull": True}), SET[name])
 
 
@@ -41,15 +41,15 @@ def these(numbers: Sequence[int]) -> Q:
 
 
 def up_to(number: int) -> Q:
-    """Everything the person had before them: what arrives meanwhile is not marked."""
+    """All items up to this one: what arrives meanwhile is not marked."""
     return Q(pk__lte=number)
 
 
 def _change(contact: Contact, items: Q, values: dict[str, Any]) -> int:
-    """In the order of their numbers: two tabs of a person must not wait for each other.
+    """Change items in the order of their ids, so that two tabs of a person do not deadlock.
 
-    A subquery would do in one statement, but while the statistics of the table are old PostgreSQL
-    may read all of it for each item: 10,000 of them took minutes.
+    One statement with a subquery would do. But while the table's statistics are old, PostgreSQL may
+    read all of it for each item: 10,000 of them took minutes.
     """
     with transaction.atomic():
         mine = InboxItem.objects.filter(items, contact=contact).order_by("pk")

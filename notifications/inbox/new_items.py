@@ -1,6 +1,6 @@
-"""Following: what is new in many people's inboxes, asked in one question for all of them.
+"""New items: what is new in many people's inboxes, read for all of them together.
 
-For who shows it at this moment. It waits for nobody's locks, and may be asked again.
+It is for open streams. It waits for nobody's locks, and may be repeated.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ GROUP BY asked.contact
 
 @dataclass
 class News:
-    """Of one person: the numbers of items above where they were, in their order, and the badge."""
+    """One person's news: the ids of items above their floor, in order, and the badge."""
 
     numbers: list[int] = field(default_factory=list)
-    newest: int = 0  # of anybody's
+    newest: int = 0  # the highest id of anybody's items
     unseen: int = 0
     unread: int = 0
 
 
 def news_of(floors: Mapping[int, int]) -> dict[int, News]:
-    """Of each of these people, above each one's floor."""
+    """The news of each of these people, above each one's floor."""
     people = list(floors)
     with connection.cursor() as cursor:
         cursor.execute(NEWEST)

@@ -1,7 +1,8 @@
 """Online: who has a stream open at this moment, and how each feed is doing.
 
-Rows and not keys, so that an emptied Redis does not ring the phone of somebody who is looking at
-the inbox. They are not logged: after PostgreSQL has crashed, each feed writes them anew in seconds.
+These are rows and not Redis keys, so that an emptied Redis does not ring the phone of a person who
+is looking at the inbox. The tables are unlogged: after PostgreSQL has crashed, each feed writes its
+rows anew in seconds.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from datetime import timedelta
 from django.db import connection, models
 from django.db.models.functions import Now
 
-EVERY = 10  # seconds, as a feed notes it
+EVERY = 10  # seconds between two notes of a feed
 FORGOTTEN_AFTER = timedelta(minutes=10)
 
-# In the order of the people: two feeds that note the same ones must not wait for each other.
+# In the order of the people, so that two feeds that note the same people do not deadlock.
 NOTE_PEOPLE = """
 INSERT INTO notifications_online (contact_id, seen_at)
 SELECT contact, clock_timestamp() FROM unnest(%s::bigint[]) AS seen (contact) ORDER BY contact
@@ -30,9 +31,9 @@ ON CONFLICT (name) DO UPDATE SET streams = excluded.streams, sent = excluded.sen
 
 
 class Online(models.Model):
-    """When did this person have a stream open last?"""
+    """When a person last had a stream open."""
 
-    # No key: who is erased is forgotten here within minutes, and nobody waits for anybody.
+    # No foreign key: an erased person is forgotten here within minutes, and no transaction waits.
     contact_id = models.BigIntegerField(primary_key=True)
     seen_at = models.DateTimeField()
 
@@ -45,7 +46,7 @@ class Online(models.Model):
 
 
 class Feed(models.Model):
-    """How many streams does this process hold, and what has it sent since it started?"""
+    """A process that holds streams: how many, and what it has sent since it started."""
 
     name = models.CharField(max_length=300, primary_key=True)  # host:port
     streams = models.IntegerField()
@@ -61,33 +62,35 @@ class Feed(models.Model):
 
 
 def online_since(contacts: Collection[int], seconds: int) -> set[int]:
-    """Which of these people had a stream open within so many seconds. A feed says so every ten:
-    below that, somebody who is there may be missing."""
+    """Which of these people had a stream open within so many seconds.
+
+    A feed notes it every ten seconds: with fewer, a person who is there may be missing.
+    """
     recent = Now() - timedelta(seconds=seconds)
     seen = Online.objects.filter(contact_id__in=contacts, seen_at__gte=recent)
     return set(seen.values_list("contact_id", flat=True))
 
 
 def came(people: Collection[int]) -> None:
-    """By a feed: before they hear a word, for a message may come at once."""
+    """Note people who connect to a feed, before it sends anything: a message may come at once."""
     with connection.cursor() as cursor:
         cursor.execute(NOTE_PEOPLE, [list(people)])
 
 
 def note(name: str, people: Collection[int], *, streams: int, sent: int, cut: int) -> None:
-    """By a feed: who is there now, and its own numbers."""
+    """Note who is connected to a feed now, and the feed's own numbers."""
     came(people)
     with connection.cursor() as cursor:
         cursor.execute(NOTE_FEED, [name, streams, sent, cut])
 
 
 def forget() -> None:
-    """Who left long ago."""
+    """Delete the rows of people and feeds that left long ago."""
     old = Now() - FORGOTTEN_AFTER
     for model in (Online, Feed):
         model._default_manager.filter(seen_at__lt=old).delete()
 
 
 def feeds() -> models.QuerySet[Feed]:
-    """Those that are running."""
+    """The feeds that are running."""
     return Feed.objects.filter(seen_at__gte=Now() - timedelta(seconds=3 * EVERY)).order_by("name")

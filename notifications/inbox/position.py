@@ -1,10 +1,10 @@
-"""How far a stream has come in a person's inbox, and the text that says so: an event's `id`.
+"""Position: how far a stream has come in a person's inbox. As a text, it is an event's `id`.
 
 Of two items that are stored at the same moment, the one with the lower number may be committed
-last; who asks only for higher numbers than the last would never see it. So a position is a floor,
-below which nothing comes any more, and those above it that were sent: `1041.3.7` is all up to 1041,
-1044 and 1048. A number becomes part of the floor a minute after it was seen, when no transaction
-that stores an item can still be open.
+last. A stream that asks only for numbers above the last one would never see it. So a position is a
+floor, below which nothing comes any more, and the numbers above it that were sent. `1041.3.7` is
+all up to 1041, and 1044 and 1048. A number becomes part of the floor a minute after it was seen,
+when no transaction that stores an item can still be open.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Iterable
 FORM = re.compile(r"[0-9]{1,18}(\.[0-9]{1,12}){0,40}")
 SETTLED_AFTER = 60.0  # seconds; PostgreSQL ends a transaction that is idle for half of that
 MOST_NAMED = 40  # in the text; what is left out comes twice after a reconnect, and is never lost
-# Of those that were there before a stream began. As many again may arrive before the text leaves
-# one out, and an old item must not come as a new one.
+# How many of them are items from before the stream. As many again may arrive before the text leaves
+# one out: an old item must not come as a new one.
 NAMED_AT_START = MOST_NAMED // 2
-MOST_KEPT = 500  # in memory, by one person's stream in a burst
+MOST_KEPT = 500  # numbers in memory for one person's stream in a burst
 
 
 class Position:
@@ -26,14 +26,14 @@ class Position:
 
     def __init__(self, floor: int = 0, seen: Iterable[int] = (), *, now: float) -> None:
         """`now` is any clock that only goes forward."""
-        # The second one lies below the first after a burst, while more may come from between.
+        # After a burst, `settled` is below `floor`, while items from between may still come.
         self.floor = self.settled = floor
         self.seen = dict.fromkeys(seen, now)
         self.rushed_at: float | None = None
 
     @classmethod
     def read(cls, text: str, *, now: float) -> Position:
-        """Raises ValueError for what we never said."""
+        """Parse the text of a position. Raises ValueError for a text that we never sent."""
         if not FORM.fullmatch(text):
             raise ValueError("not a position")
         floor, *above = map(int, text.split("."))
@@ -51,7 +51,7 @@ class Position:
         self.seen.update(dict.fromkeys(numbers, now))
 
     def settle(self, *, now: float) -> None:
-        """Raise the floor past what is old, or too much to be remembered."""
+        """Raise the floor past numbers that are old, or too many to be remembered."""
         old = [number for number, at in self.seen.items() if at <= now - SETTLED_AFTER]
         if old:
             self._raise_to(max(old))
@@ -61,7 +61,7 @@ class Position:
             self.rushed_at = now
 
     def may_have_passed_one(self, *, now: float) -> bool:
-        """Said once, a minute after a burst: what came late from below its floor was not seen."""
+        """True once, a minute after a burst: items that came late below its floor were missed."""
         passed = self.rushed_at is not None and self.rushed_at <= now - SETTLED_AFTER
         if passed:
             self.rushed_at = None

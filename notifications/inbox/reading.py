@@ -14,21 +14,21 @@ from notifications.people.contact import Contact
 
 
 class Counts(NamedTuple):
-    """Of what is neither archived nor expired."""
+    """How many items are unseen and unread, of those that are neither archived nor expired."""
 
     unseen: int
     unread: int
 
 
 def items_of(contact: Contact) -> QuerySet[InboxItem]:
-    """All that has not expired, the archived too, without its long texts."""
+    """A person's items that have not expired, archived ones too, without their long texts."""
     lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=Now())
-    # Without the project, PostgreSQL can only go by the person's own indexes.
+    # Without the project in the query, PostgreSQL can only use the person's own indexes.
     return _briefly(InboxItem.objects.filter(lasting, contact=contact))
 
 
 def items_numbered(numbers: Collection[int]) -> QuerySet[InboxItem]:
-    """Those that are still there, whoever's they are, without their long texts."""
+    """The items with these ids that still exist, of any person, without their long texts."""
     return _briefly(InboxItem.objects.filter(pk__in=numbers))
 
 
@@ -45,7 +45,7 @@ WHERE contact_id = %s AND read_at IS NULL AND archived_at IS NULL
 """
 
 
-# By inbox_unread_together.
+# Served by the index inbox_unread_together.
 COUNTS_TOGETHER = f"{COUNTS} AND collapse = %s AND collapse <> ''"
 UNSEEN_TOGETHER = """
 SELECT contact_id, collapse, count(*) FROM notifications_inboxitem
@@ -57,7 +57,7 @@ GROUP BY contact_id, collapse
 
 
 def counts_of(contact: Contact, collapse: str = "") -> Counts:
-    """Of all their items, or of those that belong together by this word."""
+    """Count all items of a person, or those that belong together by this word."""
     with connection.cursor() as cursor:
         if collapse:
             cursor.execute(COUNTS_TOGETHER, [contact.pk, collapse])
@@ -67,14 +67,14 @@ def counts_of(contact: Contact, collapse: str = "") -> Counts:
 
 
 def unseen_together(people: Collection[int], words: Collection[str]) -> dict[tuple[int, str], int]:
-    """By person and word. Who has none is missing."""
+    """The number of unseen items by person and word. A person without any is missing."""
     with connection.cursor() as cursor:
         cursor.execute(UNSEEN_TOGETHER, [list(people), list(words)])
         return {(person, word): count for person, word, count in cursor.fetchall()}
 
 
 def export_items(contact: Contact) -> Iterator[dict[str, Any]]:
-    """What is there, expired or not, until it is removed."""
+    """A person's items for their export, expired or not, until they are removed."""
     told = ("category", "collapse", "created_at", "expires_at", "seen_at", "read_at", "archived_at")
     mine = InboxItem.objects.filter(contact=contact).select_related("text").order_by("pk")
     for item in mine.iterator(chunk_size=100):

@@ -1,5 +1,7 @@
-"""Storing: items for many people at once, each of them once however often they are stored. An item
-that another replaces is withdrawn."""
+"""Storing: stores items for many people at once; an item that is stored again stays one item.
+
+An item that another one replaces is withdrawn.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,10 @@ from notifications.values import exact
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """An item to be stored. Of one person and one reference, there is never a second: a text of a
-    higher revision takes the place of the one before, and seen and read stay as they were."""
+    """An item to be stored. A person has only one item with a reference.
+
+    A text of a higher revision replaces the one before. Its marks, such as seen, stay as they were.
+    """
 
     contact_id: int
     reference: str
@@ -30,14 +34,14 @@ class New:
     revision: int = 1
 
 
-# Held until the commit: who is erased meanwhile is erased after it, and with these items.
+# Locks the people until the commit: an erasure waits for it, and then removes these items, too.
 MAY = f"""
 SELECT c.id FROM notifications_contact c {standing.JOIN}
 WHERE c.project_id = %s AND c.id = ANY(%s) AND suppressed.id IS NULL
 ORDER BY c.external_id FOR KEY SHARE OF c
 """
 
-# In the order of the people: two who store for the same ones must not wait for each other.
+# In the order of the people, so that two transactions with the same people do not deadlock.
 ITEMS = """
 INSERT INTO notifications_inboxitem AS stored
     (project_id, contact_id, text_id, category, collapse, reference, expires_at, revision)
@@ -72,9 +76,10 @@ DELETE FROM notifications_inboxitem WHERE id IN (SELECT id FROM wrong) RETURNING
 
 
 def store(project_id: int, items: Sequence[New]) -> int:
-    """How many are new, or say something new. Suppressed people get none, nor does who was erased.
+    """Store items. Returns how many are new or have a new text.
 
-    In the transaction of whoever stores: if the process dies before its commit, nothing is there.
+    Suppressed people get none, nor do erased ones. This runs in the caller's transaction: if the
+    process dies before its commit, nothing is there.
     """
     if not items:
         return 0
@@ -83,7 +88,7 @@ def store(project_id: int, items: Sequence[New]) -> int:
         people = {person for (person,) in cursor.fetchall()}
         ours = [item for item in items if item.contact_id in people]
         texts = _numbered(ours)
-        # The texts come second, and only those of new items: their key is checked at the commit.
+        # Texts come second, and only those of new items: the foreign key is checked at the commit.
         cursor.execute(ITEMS, [project_id, *_columns(ours, texts)])
         stored = cursor.fetchall()
         used = {text for _, text in stored}
@@ -95,8 +100,10 @@ def store(project_id: int, items: Sequence[New]) -> int:
 
 
 def withdraw(contacts: Sequence[int], references: Sequence[str]) -> None:
-    """Remove what was stored for these people under these references, in the transaction of
-    whoever stores what replaces it."""
+    """Remove the items of these people with these references.
+
+    This runs in the transaction that stores what replaces them.
+    """
     with connection.cursor() as cursor:
         cursor.execute(WITHDRAWN, [list(contacts), list(references)])
         ring_after_commit(contact for (contact,) in cursor.fetchall())
@@ -110,7 +117,7 @@ def _said(item: New) -> Said:
 
 
 def _numbered(items: Iterable[New]) -> dict[Said, int]:
-    """A number for each different text."""
+    """A new id for each different text."""
     said = list(dict.fromkeys(map(_said, items)))
     with connection.cursor() as cursor:
         cursor.execute(

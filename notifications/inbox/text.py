@@ -1,4 +1,4 @@
-"""InboxText: what an item says. People who were sent the same at the same time share one."""
+"""InboxText: the text of inbox items. People who were sent the same at the same time share one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from notifications.people.project import OfProject, Project
 
 
 class InboxText(OfProject):
-    """What does it say? A trigger removes it with the last item that has it."""
+    """The text of one or more inbox items. A trigger removes it with its last item."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
     content = models.JSONField()  # title, body, image, link, data

@@ -1,1 +1,1 @@
-"""Projects, contacts and devices."""
+"""Projects, contacts and devices, and all that belongs to them: consent, events, imports."""

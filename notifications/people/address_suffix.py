@@ -1,4 +1,4 @@
-"""A device by the end of its address: what a log or a colleague shows of one."""
+"""Address suffixes: find a device by the last characters of its address, as a log shows them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BACKWARDS = Reverse(Right("address", INDEXED))
 
 
 def ending_in(devices: QuerySet[Any], tail: str) -> QuerySet[Any]:
-    """The end of an address, turned around, is the start of something an index can find."""
+    """Filter for addresses with this suffix: reversed, it is a prefix that an index can find."""
     found: QuerySet[Any] = devices.alias(backwards=BACKWARDS).filter(
         backwards__startswith=tail[-INDEXED:][::-1]
     )

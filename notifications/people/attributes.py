@@ -1,11 +1,10 @@
-"""Attribute: what a project says of its people by this name, of which type, and whether people are
-found by it.
+"""Attribute: the declared type of a custom attribute, and whether people are searched by it.
 
-An attribute needs no row: apps send what they like. Whoever declares its type has every other
-refused from then on, at every door: the API, imports and pages ask `refuse_other_types`.
+An attribute needs no row: apps send what they like. Once its type is declared, values of any other
+type are refused: the API, imports and pages all call `refuse_other_types`.
 
-People are found by the index that rules use already (GIN over all attributes): it answers whole
-values, costs nothing to switch on, and no door has to change the schema while people are written.
+A search uses the index that rules use already (GIN over all attributes). It finds whole values and
+costs nothing to switch on. The schema never has to change while people are written.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from notifications.values.moments import DAY, DAY_AND_CLOCK, short
 from notifications.values.plain import plainly
 
 MOST_DECLARED = 200
-MOST_SEARCHABLE = 10  # each is one more look into the index, for every search
+MOST_SEARCHABLE = 10  # each adds one index lookup to every search
 
 NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z"
 IS_NAME = re.compile(NAME).match
@@ -38,13 +37,13 @@ validate_attribute_name = RegexValidator(
 
 
 def check_attribute_name(name: str) -> None:
-    """The same in a tenth of the time: a call brings thousands of names."""
+    """`validate_attribute_name` in a tenth of the time: a call brings thousands of names."""
     if not IS_NAME(name):
         validate_attribute_name(name)
 
 
 class Attribute(OfProject):
-    """What does a project say of its people by this name?"""
+    """A declared attribute of a project's people: its name, its type, whether it is searchable."""
 
     class Type(models.TextChoices):
         TEXT = "text", pgettext_lazy("type of a value", "Text")
@@ -107,7 +106,7 @@ IS = {
     "list": _("it is a list"),
     "object": _("it is an object"),
 }
-# What rules on times find: PostgreSQL reads it as Python does.
+# The times that rules can compare: PostgreSQL reads them as Python does.
 ISO_TIME = (
     "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
     "([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?( ?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?))?)?$"
@@ -117,7 +116,7 @@ IS_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def types_of(project_id: int) -> dict[str, str]:
-    """Those that are declared; asked once for however many people a call brings."""
+    """The declared types by attribute name. Read once per call, however many people it brings."""
     declared = Attribute.objects.filter(project=project_id).exclude(type="").order_by()
     return dict(declared.values_list("name", "type"))
 
@@ -144,7 +143,7 @@ def _kind(value: Any) -> str:
 
 
 def _is_time(value: Any) -> bool:
-    """A date or a time of ISO 8601, as rules read them."""
+    """Whether the value is an ISO 8601 date or time that rules can read."""
     if not isinstance(value, str) or not IS_ISO_TIME.fullmatch(value):
         return False
     try:
@@ -162,8 +161,11 @@ FITS: dict[str, Callable[[Any], bool]] = {
 
 
 def in_words(value: Any, declared: str, zone: str) -> str:
-    """As people read it: a moment by the clock of this zone, with the zone. A day, and an hour
-    without a zone, stay as they are. `declared`: its type; empty: none."""
+    """The value as a page shows it.
+
+    A time with an offset is converted to `zone` and shown with it. A date, and a time without an
+    offset, stay as they are. `declared`: the attribute's declared type; empty: none.
+    """
     if declared not in ("", "time") or not _is_time(value):
         return plainly(value)
     moment = datetime.fromisoformat(value.upper())
@@ -176,10 +178,11 @@ def in_words(value: Any, declared: str, zone: str) -> str:
 
 
 def found_by(term: str, project_id: int) -> list[dict[str, Any]]:
-    """What people who are found by it have, one or the other: this very value, in any usual case.
+    """Attribute filters for a search term: one for each searchable attribute and possible value.
 
-    Ask for each by itself. In one condition they look so many to PostgreSQL that it reads everybody
-    from the newest on: of 5,000,000 people seconds, where each alone takes 20 ms.
+    A value matches as a whole, in any usual case. Run each filter by itself. In one condition,
+    PostgreSQL expects so many matches that it reads everybody from the newest on. For 5,000,000
+    people that takes seconds, while each filter alone takes 20 ms.
     """
     asked = Attribute.objects.filter(project=project_id, searchable=True).order_by()
     return [
@@ -190,7 +193,7 @@ def found_by(term: str, project_id: int) -> list[dict[str, Any]]:
 
 
 def _meant(term: str, kind: str) -> list[Any]:
-    """As values of this type; of any, if none is declared."""
+    """The values of this type that the term can mean; of any type, if none is declared."""
     texts: list[Any] = list(dict.fromkeys((term, term.lower(), term.upper(), term.title())))
     truths: list[Any] = [value for word, value in TRUTHS.items() if word == term.lower()]
     numbers: list[Any] = []

@@ -29,7 +29,7 @@ from notifications.values.zones import validate_zone
 MAX_ATTRIBUTES = 100
 MAX_TEXT = 2_000
 MAX_DEPTH = 3
-MAX_DIGITS = 1_000  # written out
+MAX_DIGITS = 1_000  # of a number that is written out
 TOO_LARGE = 10**MAX_DIGITS
 SAID = {"subscribed", "subscribed_at", "subscribed_from", "preferences"}
 
@@ -38,7 +38,7 @@ LONGEST_ID = 200
 
 
 def validate_external_id(external_id: str) -> None:
-    """Whether an address below contacts/ can name this person."""
+    """Refuse an id that cannot be part of the person's URL, contacts/<id>."""
     if not external_id:
         raise ValidationError(gettext("Must not be empty."))
     if len(external_id) > LONGEST_ID:
@@ -56,7 +56,7 @@ def validate_external_id(external_id: str) -> None:
 
 
 def validate_attributes(attributes: Any) -> None:
-    """Refuse what a template or a rule could choke on; name the attribute that is at fault."""
+    """Refuse values that a template or a rule cannot handle. The error names the attribute."""
     if not isinstance(attributes, dict):
         raise ValidationError(gettext('attributes must be an object, e.g. {"plan": "pro"}.'))
     if len(attributes) > MAX_ATTRIBUTES:
@@ -71,7 +71,7 @@ def validate_attributes(attributes: Any) -> None:
 
 
 def validate_value(value: Any, *, depth: int = 1) -> None:
-    """Of one attribute."""
+    """Refuse a value that no attribute can have."""
     if depth > MAX_DEPTH:
         text = gettext("Nested deeper than %(most)s levels.")
         raise ValidationError(text, params={"most": MAX_DEPTH})
@@ -88,7 +88,7 @@ def validate_value(value: Any, *, depth: int = 1) -> None:
 
 
 def validate_number(number: float) -> None:
-    """Whether it can be kept, and written out in a text."""
+    """Refuse a number too long to be stored, or to be written out in a text."""
     digits = number.digits() if isinstance(number, Exact) else 0
     if digits > MAX_DIGITS or (isinstance(number, int) and abs(number) >= TOO_LARGE):
         text = gettext("A number of more than %(most)s digits; send it as a text.")
@@ -104,9 +104,9 @@ def _validate_text(text: str) -> None:
 
 
 class Contact(OfProject):
-    """Who is this person, in the words of the app that sent them?"""
+    """A person as the app knows them: its id for them, their attributes, locale and consent."""
 
-    # The other indexes begin with it.
+    # No index of its own: other indexes begin with it.
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
     external_id = models.CharField(
         max_length=LONGEST_ID, help_text=_("The app's own id of this person.")
@@ -120,7 +120,7 @@ class Contact(OfProject):
     )
     locale = models.CharField(max_length=35, blank=True, validators=[validate_locale])
     timezone = models.CharField("time zone", max_length=64, blank=True, validators=[validate_zone])
-    # What they said, written by consent/record.py alone. Without a time: nobody ever said.
+    # The person's consent answers, written by consent/record.py alone. No time: never answered.
     subscribed = models.BooleanField(default=True, db_default=True, editable=False)
     subscribed_at = models.DateTimeField(null=True, editable=False)
     subscribed_from = models.CharField(
@@ -144,10 +144,10 @@ class Contact(OfProject):
             models.CheckConstraint(condition=~Q(external_id=""), name="a_contact_has_an_id"),
         ]
         indexes = [
-            # People are listed newest first, by id: it also serves keyset pages. Upwards, as rows
-            # are added at its end.
+            # Lists people newest first, by id, and serves keyset pages. Ascending, so that new rows
+            # go to its end.
             models.Index(fields=["project", "id"], name="contacts_of_project"),
-            # Who said no, or anything: few of all, and none of these cost the others.
+            # People who opted out, or answered anything. They are few; the others cost nothing.
             models.Index(
                 fields=["project"], condition=Q(subscribed=False), name="contact_unsubscribed"
             ),
@@ -170,7 +170,7 @@ class Contact(OfProject):
         return self.external_id
 
     def clean(self) -> None:
-        """On a page; the API and imports ask once for many people."""
+        """Check the declared types on pages. The API and imports read them once for many people."""
         if self.project_id and isinstance(self.attributes, dict):
             try:
                 refuse_other_types(types_of(self.project_id), self.attributes)
@@ -178,14 +178,14 @@ class Contact(OfProject):
                 raise ValidationError({"attributes": error.messages}) from error
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """But for what they said: a row that was read a while ago must not take back a no."""
+        """Save all but the consent answers: a row read a while ago must not undo an opt-out."""
         if not self._state.adding and kwargs.get("update_fields") is None:
             fields = (each.name for each in self._meta.concrete_fields if not each.primary_key)
             kwargs["update_fields"] = [name for name in fields if name not in SAID]
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """With their devices. Who was erased meanwhile is no error: nobody is deleted, then."""
+        """Erase the person and their devices. If they are erased already, nothing happens."""
         with transaction.atomic():
             Contact.objects.select_for_update().filter(pk=self.pk).first()
             hold(self.devices)

@@ -1,4 +1,7 @@
-"""Device: one address that can receive. Registering moves it; a dead address retires it."""
+"""Device: one push address of a person.
+
+Registering an address can move it to another person. A dead address retires its device.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +28,24 @@ MAX_ADDRESS = 2_048
 MAX_VERSION = 50
 
 
-# Called inside the transaction that retires devices, if an endpoint wants to hear of it.
+# Called inside the transaction that retires devices, if an endpoint wants this event.
 WANTED = "device.retired"
 on_devices_retired = Registry[Callable[[list[int]], object]]()
 
 
 def seen_at(of: str) -> str:
-    """In SQL, when a device was seen. NULL of one that an import brought, and whose app was not
-    heard of since: `last_seen_at` is then the moment of the import, the best there is for a policy
-    that counts days, and no word of anybody who saw it."""
+    """An SQL expression: when the device was last seen. `of`: the alias of its table.
+
+    NULL for a device that an import brought and whose app did not call since. `last_seen_at` is
+    then only the time of the import: the best there is for a policy that counts days, but nobody
+    saw the device.
+    """
     only_told = f"{of}.registered_from = 'import' AND {of}.last_seen_at = {of}.registered_at"
     return f"CASE WHEN {only_told} THEN NULL ELSE {of}.last_seen_at END"
 
 
 def validate_address(address: str) -> None:
-    """FCM promises no format, so only what cannot be an address is refused."""
+    """Refuse only what cannot be an address: FCM promises no format."""
     if not address:
         raise ValidationError(gettext("An address must not be empty."))
     if len(address) > MAX_ADDRESS:
@@ -60,7 +66,7 @@ def validate_version(version: str) -> None:
 
 
 class Device(OfProject):
-    """Where does a push to this person arrive?"""
+    """A push address of a person, with its platform. A retired one receives nothing."""
 
     class Kind(models.TextChoices):
         TOKEN = "token", _("Registration token")
@@ -77,7 +83,7 @@ class Device(OfProject):
         IMPORT = "import", _("Import")
         PAGE = "page", pgettext_lazy("who told us", "by hand")
 
-    # Its person's, which PostgreSQL sees to there. The other indexes begin with it.
+    # The contact's project; PostgreSQL checks the reference there. Other indexes begin with it.
     project = models.ForeignKey(
         Project, on_delete=models.CASCADE, db_index=False, db_constraint=False
     )
@@ -87,14 +93,14 @@ class Device(OfProject):
     platform = models.CharField(max_length=7, choices=Platform)
     app_version = models.CharField(max_length=MAX_VERSION, blank=True)
     registered_at = models.DateTimeField(help_text=_("When the app last registered this address."))
-    # Whose word it receives by. Empty: registered before this was kept.
+    # Who registered it. Empty: registered before this was recorded.
     registered_from = models.CharField(
         max_length=6, choices=Source, blank=True, default="", db_default="", editable=False
     )
     last_seen_at = models.DateTimeField()
     retired_at = models.DateTimeField(null=True, blank=True)
     retired_reason = models.CharField(max_length=50, blank=True)
-    # Whose sending retired it, an opaque word: all that one batch retired can be taken back.
+    # An opaque name of the sending that retired it: all that one batch retired can be restored.
     retired_by = models.CharField(max_length=50, blank=True)
 
     class Meta:
@@ -129,7 +135,7 @@ class Device(OfProject):
                 condition=Q(retired_at__isnull=True),
                 name="devices_of_installation",
             ),
-            # A device is looked for by what a log shows of it: the end of its address.
+            # Finds a device by the end of its address, which is what a log shows.
             models.Index(
                 "project", OpClass(BACKWARDS, name="text_pattern_ops"), name="device_address_tail"
             ),
@@ -163,7 +169,7 @@ class Device(OfProject):
 
 
 def shortened(address: str) -> str:
-    """Enough to recognise it, too little to push to it."""
+    """A short form of the address: enough to recognise it, too little to push to it."""
     return address if len(address) <= 20 else f"{address[:8]}…{address[-8:]}"
 
 
@@ -172,7 +178,7 @@ def retire(
 ) -> int:
     """Retire devices FCM called dead, unless the app registered the address again since.
 
-    A row somebody else holds is left alone: a dead address is met again at the next push.
+    A row that another transaction has locked is skipped: the next push finds it dead again.
     """
     with transaction.atomic():
         dead = Device.objects.filter(
@@ -188,7 +194,7 @@ def retire(
 
 
 def retire_by_hand(device_id: int | str, *, reason: str, now: datetime) -> bool:
-    """One guarded UPDATE: whether it was us."""
+    """Retire one device with a guarded UPDATE. Returns False if it was retired already."""
     active = Device.objects.filter(pk=device_id, retired_at=None)
     with transaction.atomic():
         free = _wanted(active)
@@ -199,7 +205,7 @@ def retire_by_hand(device_id: int | str, *, reason: str, now: datetime) -> bool:
 
 
 def _wanted(devices: models.QuerySet[Device]) -> dict[int, list[str]]:
-    """What anybody wants to hear of the project of each."""
+    """For each device, the events that the endpoints of its project want."""
     return dict(devices.values_list("pk", "project__wanted_reports"))
 
 
@@ -210,8 +216,10 @@ def _tell(retired: dict[int, list[str]]) -> None:
 
 
 def unregister(project: Project, address: str, *, now: datetime, of: Contact | None = None) -> bool:
-    """The app takes its address back, of whichever kind it is. Whether somebody had it; whether
-    this person had, if one is named."""
+    """Remove the device with this address, of any kind. Returns whether there was one.
+
+    `of`: only if the device is this person's.
+    """
     if not address.isprintable():  # nobody can have it, and PostgreSQL cannot look for it
         return False
     known = Device.objects.filter(project=project, kind__in=Device.Kind.values, address=address)
@@ -224,9 +232,10 @@ def unregister(project: Project, address: str, *, now: datetime, of: Contact | N
 
 
 def remove(device_ids: Iterable[int], *, now: datetime) -> None:
-    """Taken back by whose they are. Whoever calls holds them, in a transaction.
+    """Retire devices as removed by their owner. The caller has locked them, in a transaction.
 
-    Of one that a sending retired, too, this is the last word: it does not come back with the rest.
+    A device that a sending retired before counts as removed, too: it is not restored with the
+    others of that sending.
     """
     there = Device.objects.filter(pk__in=list(device_ids))
     retired = _wanted(there.filter(retired_at=None))
@@ -241,8 +250,10 @@ def retired_by(by: str) -> models.QuerySet[Device]:
 
 
 def restore(by: str, *, now: datetime) -> int:
-    """Take back everything that was retired by this sending, unless another address of the same
-    installation was registered since."""
+    """Reactivate the devices this sending retired. Returns how many are active again.
+
+    A device stays retired if another address of its installation was registered since.
+    """
     with transaction.atomic():
         found = hold(retired_by(by))
         back = Device.objects.filter(pk__in=found)

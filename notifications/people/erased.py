@@ -1,8 +1,9 @@
-"""Erased: whose rows are looked for once more.
+"""Erased: the ids of erased people, whose rows are deleted once more after KEPT_FOR.
 
-What another transaction was writing of somebody while they were erased, the erasure did not see. No
-transaction lasts as long as KEPT_FOR; then all that goes by their number is there, and goes, with
-the row here. What goes by a name (messages to one person, calls of others) has guards of its own.
+An erasure does not see what another transaction is writing about the person meanwhile. No
+transaction lasts as long as KEPT_FOR. After that, all rows with the person's id are visible: they
+are deleted, and so is the row here. Rows that have the external id instead (messages to one person,
+calls of others) have guards of their own.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from notifications.values.registry import Registry
 KEPT_FOR = timedelta(minutes=10)  # see settings.DATABASES
 AT_ONCE = 1_000
 
-# Called inside the transaction that erases people, to delete what is kept of them without a foreign
+# Called inside the transaction that erases people, to delete rows about them that have no foreign
 # key.
 on_people_erased = Registry[Callable[[Sequence[int]], None]]()
 
 
 class Erased(models.Model):
-    """A number that is nobody's any more."""
+    """The id of an erased person, until their rows are deleted once more."""
 
     contact_id = models.BigIntegerField()
     at = models.DateTimeField(default=timezone.now)
@@ -39,7 +40,10 @@ def forget_people(contact_ids: Sequence[int]) -> None:
 
 
 def forget_once_more(now: datetime) -> None:
-    """Whoever was erased a while ago. If the process dies here: the next call does it."""
+    """Delete rows of people erased KEPT_FOR ago or earlier, once more.
+
+    If the process dies here: the next call does it.
+    """
     while _some_more(now):
         pass
 

@@ -1,7 +1,7 @@
-"""Believable people who do not exist: names that fit their locale, cities in their zone.
+"""Fake people: believable people with names that fit their locale and cities in their zone.
 
-The demo and the sample file of the import are made of them. The share of dead and flaky addresses
-speaks to the emulator by its address prefixes.
+The demo and the sample file of the import use them. Some addresses are dead or flaky: the emulator
+knows them by their prefix.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PLACES: dict[str, tuple[int, str, list[str], list[str]]] = {
 }  # fmt: skip
 PLANS = (("free", 62), ("plus", 26), ("pro", 12))
 INTERESTS = ("running", "football", "cooking", "travel", "music", "films", "books", "games")
-# What the emulator answers, by prefix of the address; the rest is alive.
+# The prefix that makes the emulator answer with an error, and its percentage. The rest is alive.
 TROUBLE = (("dead-", 2.0), ("flaky-", 0.5), ("malformed-", 0.2))
 PLATFORMS = (("android", 58), ("ios", 36), ("web", 6))
 VERSIONS = ("4.2.0", "4.10.1", "5.0.0", "5.1.3")
@@ -40,7 +40,7 @@ VERSIONS = ("4.2.0", "4.10.1", "5.0.0", "5.1.3")
 
 @dataclass(frozen=True)
 class Person:
-    """Without an id and without a device."""
+    """A fake person, without an id and without a device."""
 
     locale: str
     timezone: str
@@ -60,7 +60,7 @@ def person(dice: random.Random, now: datetime) -> Person:
         "last_order_at": (now - timedelta(days=dice.expovariate(1 / 40))).date().isoformat(),
     }
     if dice.random() < 0.03:
-        del attributes["first_name"]  # some never told their name: what the default filter is for
+        del attributes["first_name"]  # some people have no name: the default filter is for them
     return Person(locale, zone, attributes)
 
 
@@ -70,7 +70,7 @@ def pick(dice: random.Random, weighted: Any) -> Any:
 
 
 def address(dice: random.Random) -> str:
-    """As long as a real token; where it is in trouble, the emulator's word for that in front."""
+    """A fake token as long as a real one. A bad one begins with the emulator's prefix for it."""
     roll, prefix = dice.uniform(0, 100), ""
     for trouble, share in TROUBLE:
         if roll < share:

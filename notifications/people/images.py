@@ -1,4 +1,4 @@
-"""From which hosts the pages of a project load images. Phones fetch theirs from anywhere."""
+"""Image hosts: from where the pages of a project load images. Phones load them from anywhere."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-MOST_HOSTS = 20  # they stand in a header of every page
+MOST_HOSTS = 20  # a header of every page lists them
 MOST_PORT = 65_535
 LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 HOST = re.compile(rf"(?:\*\.)?(?:{LABEL}\.)+{LABEL}(?::[1-9][0-9]{{0,4}})?")
 
 
 def in_order(hosts: Iterable[str]) -> list[str]:
-    """As they are kept. ValidationError names the one that is none."""
+    """The hosts as they are stored. A ValidationError names the first that is not a host."""
     found = list(dict.fromkeys(host.strip().lower() for host in hosts if host.strip()))
     for host in found:
         if len(host) > 255 or not HOST.fullmatch(host) or not _has_a_port(host):
@@ -30,13 +30,13 @@ def in_order(hosts: Iterable[str]) -> list[str]:
 
 
 def _has_a_port(host: str) -> bool:
-    """One that there can be, if it names any."""
+    """Whether the port can exist, if the host names one."""
     _, _, port = host.partition(":")
     return not port or int(port) <= MOST_PORT
 
 
 def host_of(address: str) -> str:
-    """Of an https address, with its port unless that is the usual one; empty if it has none."""
+    """The host of an https address, with its port unless that is 443; empty if it has none."""
     try:
         parts = urlsplit(address.strip())
         host, port = (parts.hostname or "").rstrip("."), parts.port
@@ -46,7 +46,7 @@ def host_of(address: str) -> str:
 
 
 def allowed(address: str, hosts: Iterable[str]) -> bool:
-    """As the browser judges: `*.` stands for one name or more, not for none."""
+    """Whether a page may load this image, as browsers judge: `*.` stands for one name or more."""
     host = host_of(address)
     return any(
         host.endswith(one[1:]) and host != one[2:] if one.startswith("*.") else host == one

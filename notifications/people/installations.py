@@ -1,10 +1,10 @@
 """Installations: two addresses of one app on one phone are one device, and one push.
 
 An app has a Firebase installation ID of 22 letters. Its registration token begins with it, before
-the first colon, so a token and the ID itself, or two tokens, are known to be of one installation.
-One of them receives, the others are retired as replaced: what the app itself registered (or
-somebody by hand) counts for more than what a file or a backend says, and else the address that was
-registered last.
+the first colon. So a token and the ID itself, or two tokens, are known to be of one installation.
+One of them receives, and the others are retired as replaced. An address that the app itself or a
+user of the pages registered wins over one that a file or a backend named. Otherwise the address
+that was registered last wins.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ FID = re.compile(rf"[A-Za-z0-9_-]{{{LENGTH}}}")
 
 
 def installation_of(kind: str, address: str) -> str | None:
-    """None for an address that does not show it."""
+    """The installation ID in an address; None if the address does not show it."""
     fid, colon, _ = address.partition(":")
     shown = bool(colon) if kind == "token" else not colon
     return fid if shown and FID.fullmatch(fid) else None
 
 
 def installation(of: str) -> str:
-    """The same in SQL, of a device by this name; an index has it of those that receive."""
+    """SQL: the installation ID of a device. `of`: its alias. An index covers active devices."""
     return f"left({of}.address, {LENGTH})"
 
 
 def shows(of: str) -> str:
-    """Whether a device's address ends, or its colon stands, where an installation's ID does."""
+    """SQL: whether the address ends, or has its colon, right after an installation ID."""
     after = f"substr({of}.address, {LENGTH + 1}, 1)"
     return f"{after} = CASE {of}.kind WHEN 'token' THEN ':' ELSE '' END"
 
 
 def same_installation(one: str, other: str) -> str:
-    """Whether two devices have addresses of the same installation."""
+    """SQL: whether two devices have addresses of the same installation."""
     both = f"{shows(one)} AND {shows(other)} AND {installation(one)} = {installation(other)}"
     return f"({both} AND {installation(one)} ~ '^{FID.pattern}$')"
 
@@ -49,7 +49,7 @@ FIRST_HAND = ("app", "page")
 
 
 def first_hand(of: str) -> str:
-    """Whether a device receives by the word of its app, or of somebody on the pages."""
+    """SQL: whether the app itself, or a user of the pages, registered the device."""
     return f"{of}.registered_from IN {FIRST_HAND}"
 
 
@@ -80,9 +80,9 @@ FROM older WHERE d.id = older.id AND d.retired_at IS NULL
 
 
 def retire_older(device_ids: Iterable[int], *, now: datetime) -> int:
-    """Of the installations of these devices only one address receives from now on.
+    """Retire all but one address of each of these devices' installations. Returns how many.
 
-    For whoever writes devices past `register`, in the same transaction. How many were retired.
+    For code that writes devices without `register`, in the same transaction.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -92,11 +92,11 @@ def retire_older(device_ids: Iterable[int], *, now: datetime) -> int:
     return retired
 
 
-# Whoever registers one of an installation waits for whoever registers another of it at the same
-# moment, or neither would see the other. Before the statement that registers, as that sees what was
-# there when it began; after the people are locked and before any device is. Of so many that a
-# thousand phones in one call stay within what PostgreSQL can lock. In order: nobody waits in a
-# circle.
+# Transactions that register addresses of one installation take turns: otherwise neither would see
+# the other's address. The lock is taken before the statement that registers, as that sees what was
+# there when it began; after the people are locked, and before any device is. There are 256 turns of
+# a project, so that a thousand phones in one call stay within what PostgreSQL can lock. They are
+# taken in order, so that there is no deadlock.
 TURNS = """
 SELECT {lock}(%(project)s::int, turn) FROM (
     SELECT DISTINCT (hashtextextended(installation, 0) & 255)::int AS turn
@@ -108,8 +108,11 @@ SELECT {lock}(%(project)s::int, turn) FROM (
 def take_turns(
     project_id: int, shown: str, values: dict[str, Any], *, shared: bool = False
 ) -> None:
-    """`shown`: a SELECT of the installations, each as text. `shared`: with others who share them,
-    and who know that they register none of the same; everybody else waits."""
+    """Wait until no other transaction registers addresses of these installations.
+
+    `shown`: a SELECT of the installations, each as text. `shared`: share the turns with other
+    callers that share them, which must not register the same ones; all others wait.
+    """
     lock = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
     with connection.cursor() as cursor:
         cursor.execute(TURNS.format(lock=lock, shown=shown), {"project": project_id, **values})

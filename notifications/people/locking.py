@@ -1,4 +1,4 @@
-"""In which order people and devices are locked: one for all, so that nobody waits in a circle."""
+"""Locking: the one order in which all code locks people and devices, so there is no deadlock."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from django.db import connection
 
 
 def hold(devices: Any) -> list[int]:
-    """Their ids, in the order in which everybody locks them (see registry.py)."""
+    """Lock these devices in the common order (see registry.py). Returns their ids."""
     in_order = devices.order_by("kind", "address").select_for_update(no_key=True)
     return list(in_order.values_list("pk", flat=True))
 
 
 def stay(contact_ids: Iterable[int]) -> set[int]:
-    """Who of them is there; nobody erases these until the transaction ends."""
+    """Keep these people from being erased until the transaction ends. Returns who exists."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT id FROM notifications_contact WHERE id = ANY(%s)"

@@ -1,6 +1,6 @@
-"""Removing what is left of old imports: their files and refused rows. What became of them stays.
+"""Old imports: removes their files and refused rows. Their results stay.
 
-One that was never ended is nobody's any more: it goes whole. One that is being worked on is not
+An import that was never finished is deleted whole. An import that is being worked on is not
 touched, however old.
 """
 
@@ -32,10 +32,10 @@ HELD = (ImportPart, ImportBatch, ImportRefusal)
 
 
 def _left(project_id: int) -> Any:
-    """Those that hold anything, by when they ended, or somebody last sent a part.
+    """Imports that hold anything, with the time they ended or received their last part.
 
-    Each is looked up by its number, in order: asked with EXISTS, PostgreSQL reads millions of
-    refused rows, for an index seems dear where a few imports have nearly all of them.
+    Each is looked up by its id, in order. With EXISTS, PostgreSQL reads millions of refused rows:
+    an index seems expensive to it if a few imports have nearly all of them.
     """
     something: Any = Q(state__in=UNFINISHED)
     for model in HELD:
@@ -53,20 +53,23 @@ def look(project_id: int, before: datetime | None) -> Kept:
 
 
 def remove(ends: dict[int, datetime | None]) -> Iterator[int]:
-    """If the process dies here: what was removed is gone, and the next pass removes the rest."""
+    """Remove what old imports hold, step by step.
+
+    If the process dies here: what was removed is gone, and the next pass removes the rest.
+    """
     for project_id, end in ends.items():
         for one in _left(project_id).filter(since__lt=end) if end else ():
             yield from _empty(one)
 
 
 def _empty(one: Import) -> Iterator[int]:
-    """Its rows a part at a time, and then, if it was never ended, itself."""
+    """Remove an import's rows step by step, and then the import, if it was never finished."""
     for model in HELD:
         size = ROWS_AT_ONCE if model is ImportRefusal else PARTS_AT_ONCE
         while _some_of(model, one, size):
             yield 0
     with transaction.atomic():
-        # Somebody may have gone on with it meanwhile, whose work this is then.
+        # Work on it may have begun again meanwhile: then it stays.
         there = Import.objects.select_for_update().filter(pk=one.pk).exclude(state__in=WORKING)
         if there.filter(state__in=UNFINISHED).exists():
             staging.drop(one)

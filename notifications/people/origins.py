@@ -1,7 +1,7 @@
 """Allowed origins: the web pages that may use a person's inbox token, as a browser names them.
 
-No wildcard: whoever gets a page below `*.example.com`, a forgotten blog for instance, would get the
-tokens of everybody who opens it.
+There is no wildcard. With `*.example.com`, an attacker who takes over one page below it, such as a
+forgotten blog, would get the tokens of everybody who opens it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ON_THIS_MACHINE = ("localhost", "127.0.0.1", "[::1]")
 
 
 def in_order(origins: Iterable[str]) -> list[str]:
-    """As they are kept, and as a browser sends them. ValidationError names the one that is none."""
+    """The origins as stored, and as a browser sends them. A ValidationError names a wrong one."""
     found = list(dict.fromkeys(_one(origin.strip()) for origin in origins if origin.strip()))
     if len(found) > MOST:
         raise ValidationError(_("At most %(most)s origins.") % {"most": MOST})
@@ -61,7 +61,7 @@ def _host(host: str, given: str) -> str:
 
 
 def is_one(given: str) -> bool:
-    """As a browser sends it, of a page that may be listed."""
+    """Whether this is an origin that may be listed, spelled as a browser sends it."""
     try:
         return _one(given) == given
     except ValidationError:

@@ -19,7 +19,7 @@ from notifications.values.zones import validate_zone
 
 AN_ANDROID_APP = re.compile(r"1:[0-9]{1,20}:android:[0-9a-f]{8,40}", re.ASCII)
 FLOOR = 10  # messages a second
-# Of messages to the same person.
+# The bounds of frequency caps, which count messages to the same person.
 PER_DAY = [MinValueValidator(1), MaxValueValidator(100)]
 PER_WEEK = [MinValueValidator(1), MaxValueValidator(500)]
 GAP_MINUTES = [MinValueValidator(1), MaxValueValidator(10_080)]
@@ -28,7 +28,7 @@ A_FIREBASE_ID = re.compile(r"(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+:)?[a-z0-9-]{6,30}")
 
 
 class CountedLinks(models.TextChoices):
-    """Of which messages is counted who opens their link, by leading it through us?"""
+    """Which links lead through our address, so that their openings are counted."""
 
     NONE = "", _("None")
     BROWSERS = "web", _("Web push: what the browser opens by itself")
@@ -36,7 +36,7 @@ class CountedLinks(models.TextChoices):
 
 
 def wrong_caps(row: Any) -> dict[str, Any]:
-    """Of a project, or of a category."""
+    """Errors in the caps of a project or a category, by field."""
     if row.cap_per_day and row.cap_per_week and row.cap_per_week < row.cap_per_day:
         text = _("Fewer in seven days than in one: the day's limit would never be reached.")
         return {"cap_per_week": text}
@@ -44,12 +44,12 @@ def wrong_caps(row: Any) -> dict[str, Any]:
 
 
 def leads_through_us() -> bool:
-    """Whether FCM takes an address of ours for a link."""
+    """Whether links may lead through our address: FCM accepts only https."""
     return str(settings.PHONES_URL).startswith("https://")
 
 
 class Project(models.Model):
-    """Whose people are these, and through which Firebase project do we reach them?"""
+    """A project: its people, the Firebase project that reaches them, and its settings."""
 
     slug = models.SlugField(unique=True, help_text=_("Short name used by commands and the API."))
     name = models.CharField(max_length=100)
@@ -85,7 +85,8 @@ class Project(models.Model):
             "goes on at this rate. Where nobody reports it, it means nothing."
         ),
     )
-    # Where its own servers say how busy they are, and in which number; see pacing/health.py.
+    # Where the project's servers report how busy they are, and the number to read there; see
+    # pacing/health.py.
     load_url = models.CharField(
         "health address", max_length=2_048, blank=True, default="", db_default="", editable=False
     )
@@ -130,7 +131,7 @@ class Project(models.Model):
             "https://shop.example.com, with commas between them. Phone apps need no entry."
         ),
     )
-    # Off for projects that are older than it.
+    # Off for projects that are older than this setting.
     leave_out_unseen_days = models.PositiveSmallIntegerField(
         "leave out devices unseen for days",
         null=True,
@@ -159,7 +160,7 @@ class Project(models.Model):
         blank=True,
         help_text=_("Such as 08:00. People without a time zone go by the project's."),
     )
-    # In 24 hours and in seven days, whoever sends; see consent/caps.py.
+    # All messages of a person count, in 24 hours and in seven days; see consent/caps.py.
     cap_per_day = models.PositiveSmallIntegerField(
         "at most, a day",
         null=True,
@@ -231,7 +232,7 @@ class Project(models.Model):
             "are not."
         ),
     )
-    # What some endpoint wants to hear of; see webhooks/endpoint.py, which alone writes it.
+    # The event types that some endpoint wants. Only webhooks/endpoint.py writes it.
     wanted_reports = ArrayField(
         models.CharField(max_length=20), default=list, db_default=[], editable=False
     )
@@ -260,17 +261,17 @@ class Project(models.Model):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """What is wanted is not this row's to say: a page that is saved late must not undo it."""
+        """Save all but `wanted_reports`: a page that is saved late must not undo it."""
         if not self._state.adding and kwargs.get("update_fields") is None:
             names = {field.name for field in self._meta.concrete_fields if not field.primary_key}
             kwargs["update_fields"] = names - {"wanted_reports"}
         super().save(*args, **kwargs)
 
     def clean(self) -> None:
-        """What is stored may stay: an ID is judged when it is new."""
+        """Refuse wrong fields. A stored Firebase ID may stay: it is checked when it is new."""
         wrong: dict[str, Any] = {}
         self.holdout_percent = self.holdout_percent or 0  # an empty field holds nobody out
-        if self.floor_per_second is None:  # so is a page that is older than the question
+        if self.floor_per_second is None:  # empty, or from a page that is older than the field
             self.floor_per_second = FLOOR
         try:
             self.image_hosts = images.in_order(self.image_hosts)
@@ -328,7 +329,7 @@ class Project(models.Model):
 
     @property
     def lowest_quota(self) -> int:
-        """Messages a minute. FCM counts by Firebase project, whichever of ours they come from."""
+        """Messages a minute. FCM counts all projects of ours that share a Firebase project."""
         return min([self.quota_per_minute, *(quota for quota, _ in self._twins)])
 
     @property
@@ -337,7 +338,7 @@ class Project(models.Model):
 
     @cached_property
     def _twins(self) -> list[tuple[int, int]]:
-        """Quota and ramp of the others that are the same one at Firebase."""
+        """Quota and ramp of our other projects that share the Firebase project."""
         if self._state.adding:  # not saved, so it sends nothing
             return []
         named = Project.objects.filter(firebase_project_id=self.firebase_project_id)
@@ -346,7 +347,7 @@ class Project(models.Model):
 
     @property
     def may_emulate(self) -> bool:
-        """Whether there is an emulator that it could send to."""
+        """Whether there is an emulator to send to."""
         return bool(settings.FCM_ENDPOINT != settings.GOOGLE_FCM_ENDPOINT)
 
     @property
@@ -363,7 +364,7 @@ class Project(models.Model):
 
 
 class OfProject(models.Model):
-    """Rows of one project. `other` project's rows do not exist for anyone who asks through it."""
+    """The base of rows that belong to one project. Through it, no other project's rows exist."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE)
 

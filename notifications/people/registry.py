@@ -1,9 +1,9 @@
-"""The registry of people and their devices: many upserted by a few statements.
+"""Registry: writes many people and their devices with a few statements.
 
-Rows are locked in one order by everybody who writes them, so that two who meet wait for each other
-instead of deadlocking: people by external id, then devices by address. Who erases a person or puts
-one on a list begins with the people, too; who retires a dead address waits for nobody. If the
-process dies here: nothing of the call is committed.
+All code that writes these rows locks them in one order: people by external id, then devices by
+address. So two transactions wait for each other instead of deadlocking. Code that erases a person
+or puts one on a list begins with the people, too. Code that retires a dead address waits for
+nobody. If the process dies here: nothing of the call is committed.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from notifications.values import exact
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One device as the app reports it. An empty version means: not told.
+    """One device as the app reports it. An empty version means: not reported.
 
-    `seen_at`: when it was seen, if whoever writes says so. Not in the future.
-    `retired`: it was shown as retired and came back like that. It is left as it is.
+    `seen_at`: when the device was seen, if the caller reports it. Not in the future.
+    `retired`: we showed it as retired, and the caller sends it back so. It is left as it is.
     """
 
     kind: str
@@ -54,7 +54,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One person as the app reports them. None means: not told, it stays as it is."""
+    """One person as the app reports them. None means: not reported, it stays as it is."""
 
     external_id: str
     attributes: dict[str, Any] | None = None
@@ -62,7 +62,7 @@ class Person:
     timezone: str | None = None
     tester: bool | None = None
     devices: Sequence[Address] | None = None
-    said: Sequence[Word] = ()  # of what they want to hear; what is not told stays as it is
+    said: Sequence[Word] = ()  # consent answers; what is not reported stays as it is
 
 
 TOLD = ("attributes", "locale", "timezone", "tester")
@@ -77,7 +77,7 @@ class Upserted:
 
 
 def upsert(project: Project, people: Sequence[Person], *, by: str, now: datetime) -> Upserted:
-    """Write people and register their devices. Said twice in one call, the last word counts."""
+    """Write people and register their devices. If a call repeats a value, the last one counts."""
     with transaction.atomic():
         upserted = _write_people(project, _merged(people), now)
         said = [word for person in people for word in person.said]
@@ -92,8 +92,11 @@ def upsert(project: Project, people: Sequence[Person], *, by: str, now: datetime
 
 
 def replace_one(project: Project, person: Person, *, by: str, now: datetime) -> Upserted:
-    """Write a person. Given devices, all others of theirs are retired: but not what the app itself
-    said of an installation that is given by another address."""
+    """Write a person. If devices are given, all their other devices are removed.
+
+    One stays: an address that the app itself registered for an installation that is given by
+    another address.
+    """
     with transaction.atomic():
         upserted = _write_people(project, [person], now)
         say(project, person.said, source="api", by=by, now=now)
@@ -146,8 +149,8 @@ ORDER BY external_id
 ON CONFLICT (project_id, external_id) DO NOTHING
 RETURNING external_id, id
 """
-# A separate statement, because only here “not told” can mean “as it is”: on conflict, an INSERT
-# knows no longer which values were given and which were made up for the new row.
+# A separate statement, because only an UPDATE can leave an unreported value as it is: on conflict,
+# an INSERT no longer knows which values were given and which are the defaults of a new row.
 UPDATE = """
 WITH known AS (
     SELECT c.id, given.*
@@ -178,8 +181,8 @@ def _write_people(project: Project, people: list[Person], now: datetime) -> Upse
             ids = new | dict(cursor.fetchall())
             if len(ids) == len(people):
                 return Upserted(ids, frozenset(new))
-            # Somebody was erased between the two statements. To create them now would be out of
-            # order: let go of everybody, and begin with the first again.
+            # A person was erased between the two statements. Creating them now would break the
+            # lock order: release all people, and begin with the first again.
             transaction.set_rollback(True)
 
 
@@ -208,11 +211,12 @@ SELECT pg_advisory_xact_lock(
     %(project)s::int, (hashtextextended(%(installation)s::text, 0) & 255)::int
 ) FROM owner
 """
-# In one statement, so that a phone that registers costs one more. What is late comes after the
-# app's own word of another address, which stays. The others of an installation are looked up one by
-# one (OFFSET 0, and a count in place of EXISTS), for PostgreSQL would read millions of devices for
-# a thousand: 2.7 s a call. And whatever the project (SELECT), for of a new one, whose rows it has
-# not counted yet, it would look through all for each.
+# Registers devices and retires the ones they replace, in one statement: a phone that registers
+# costs one more. `late`: the app itself has registered another address of the installation, which
+# stays. The other addresses of an installation are looked up one by one (OFFSET 0, and a count in
+# place of EXISTS): PostgreSQL would read millions of devices for a thousand, 2.7 s a call. They are
+# looked up whatever the project (SELECT): PostgreSQL has not counted the rows of a new one yet, and
+# would look through all of them for each.
 REGISTER = f"""
 WITH given AS ({{given}}), registered AS (
     INSERT INTO notifications_device AS d
@@ -263,7 +267,7 @@ MANY = f"""
         %(seen)s::timestamptz[])
         AS given (contact_id, kind, address, platform, app_version, installation, seen_at)
 """
-# Nobody erases the owner until the transaction ends, which is with this statement.
+# Locks the owner: nobody erases them until the transaction ends, which is with this statement.
 ONE = """
     SELECT id AS contact_id, %(kind)s AS kind, %(address)s AS address, %(platform)s AS platform,
         %(version)s AS app_version, %(installation)s::text AS installation,
@@ -271,14 +275,14 @@ ONE = """
     FROM notifications_contact WHERE project_id = %(project)s AND external_id = %(owner)s
     FOR NO KEY UPDATE
 """
-# Who writes people says whose an address is. Only a time they give says that it was seen: one that
-# nobody gave is the moment of a row's registration, and counts for a new row alone.
+# A backend that writes people says who owns an address. Only a time that it gives says that the
+# device was seen. Without one, the time of registration stands in, and counts for a new row only.
 WRITTEN_AGAIN = """
         registered_at = CASE WHEN d.contact_id = EXCLUDED.contact_id AND d.retired_at IS NULL
             THEN d.registered_at ELSE EXCLUDED.registered_at END,
         last_seen_at = CASE WHEN EXCLUDED.last_seen_at = EXCLUDED.registered_at
             THEN d.last_seen_at ELSE GREATEST(d.last_seen_at, EXCLUDED.last_seen_at) END"""
-# The app itself has just been there.
+# The app itself registers, so the device was seen now.
 HERE_AGAIN = "registered_at = EXCLUDED.registered_at, last_seen_at = EXCLUDED.last_seen_at"
 REGISTER_MANY = REGISTER.format(given=MANY, again=WRITTEN_AGAIN) + "SELECT count(*) FROM registered"
 REGISTER_ONE = REGISTER.format(given=ONE, again=HERE_AGAIN) + "SELECT * FROM registered"
@@ -291,10 +295,11 @@ def _take_turns(project: Project, devices: Sequence[Address]) -> None:
 
 
 def register(project: Project, owners: Sequence[tuple[int, Address]], *, now: datetime) -> None:
-    """Each address with the id of the person it belongs to from now on; the last word counts.
+    """Register addresses that a backend reports, each with the id of its person.
 
-    By the word of a backend. An address moves to its new owner, and a retired one that is written
-    again is active. The owners are locked already: nobody erases them meanwhile.
+    An address moves to its new owner, and a retired one that is written again is active. If an
+    address is given twice, the last owner counts. The owners are locked already: nobody erases them
+    meanwhile.
     """
     owners = _last_words(owners)
     if not owners:
@@ -320,7 +325,7 @@ def register(project: Project, owners: Sequence[tuple[int, Address]], *, now: da
 def register_one(
     project: Project, external_id: str, device: Address, *, now: datetime
 ) -> Device | None:
-    """One that the app registers itself: it was seen now. None: there is no such person."""
+    """Register a device that its app reports: it was seen now. None: there is no such person."""
     values: dict[str, Any] = {
         "project": project.pk,
         "now": now,
@@ -339,7 +344,7 @@ def register_one(
 
 
 def _last_words(owners: Sequence[tuple[int, Address]]) -> list[tuple[int, Address]]:
-    """Each address once, and of each installation one: as it was said last."""
+    """Each active address once, and one address of each installation: the last one given."""
     by_address = {(device.kind, device.address): (owner, device) for owner, device in owners}
     told = [(owner, device) for owner, device in by_address.values() if not device.retired]
     return list({device.installation or device: (owner, device) for owner, device in told}.values())

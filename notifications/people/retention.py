@@ -1,7 +1,7 @@
-"""Retention: how long a project keeps what, and what a kind of rows has to bring along for that.
+"""Retention: how many days a project keeps each kind of rows, such as events or imports.
 
-What is kept is counted by its own room, and removed by it; when, `DEFAULT_DAYS` and the rows here
-say. Beat's tick goes through the kinds.
+The folder of a kind counts and removes its own rows (see `Kind`). `DEFAULT_DAYS` and the rows here
+say when. Beat's tick goes through the kinds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.db.models import Q
 from notifications.people.project import OfProject, Project
 from notifications.postgres import clock
 
-# Who was in old sendings is kept until somebody says otherwise: an upgrade must remove nothing.
+# The ledger, who was in old sendings, has no default: an upgrade must remove nothing.
 DEFAULT_DAYS: dict[str, int | None] = {
     "ledger": None,
     "events": 400,
@@ -30,13 +30,13 @@ MOST_DAYS = 3_650
 
 
 class Retention(OfProject):
-    """How many days does this project keep rows of this kind? Without days, for ever."""
+    """How many days a project keeps rows of one kind. Without days, for ever."""
 
     kind = models.CharField(max_length=20)
     days = models.PositiveIntegerField(
         null=True, validators=[MinValueValidator(1), MaxValueValidator(MOST_DAYS)]
     )
-    # Rows before this may be gone by an earlier, shorter time; longer days bring none back.
+    # Rows before this may be gone, because fewer days applied earlier: more days bring none back.
     removed_before = models.DateTimeField(null=True, editable=False)
 
     class Meta:
@@ -53,36 +53,39 @@ class Retention(OfProject):
 
 @dataclass(frozen=True)
 class Kept:
-    """How much there is, how much of it is older than some moment, and when the first of what is
-    left ends its time."""
+    """How many rows there are, how many of them are older than some moment, and the time of the
+    oldest other one."""
 
     there: int
     older: int
-    next_at: datetime | None = None  # of the oldest that is not older
+    next_at: datetime | None = None  # of the oldest row that is not older than the moment
     exact: bool = True
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of rows that grow old."""
+    """A kind of rows that are removed when they are old."""
 
     name: str
-    # What there is of a project, and what a removal of everything before that moment would take;
-    # None: of nothing. May raise TooSlow.
+    # Counts the rows of a project, and those before the moment, which a removal would take. None:
+    # it would take none. May raise TooSlow.
     look: Callable[[int, datetime | None], Kept]
-    # Removes what is older than each project's moment, in steps of some seconds at most, and gives
-    # after each how much went. Whoever asks may stop between two.
+    # Removes what is older than each project's moment, in steps of some seconds at most. Yields
+    # after each step how much it removed. The caller may stop between two steps.
     remove: Callable[[dict[int, datetime | None]], Iterator[int]]
 
 
 def days_of(project_id: int, kind: str) -> int | None:
-    """None: for ever."""
+    """How many days the project keeps rows of this kind; None: for ever."""
     kept = Retention.objects.filter(project=project_id, kind=kind).values_list("days", flat=True)
     return next(iter(kept), DEFAULT_DAYS[kind])
 
 
 def change(project: Project, kind: str, days: int | None) -> bool:
-    """Whether it is new. If the process dies here: the next pass of removal knows of it or not."""
+    """Set how many days the project keeps rows of this kind. Returns whether that is a change.
+
+    If the process dies here: the next pass of removal knows of it or not.
+    """
     now, earlier = clock.now(), days_of(project.pk, kind)
     if earlier == days:
         return False
@@ -94,7 +97,7 @@ def change(project: Project, kind: str, days: int | None) -> bool:
 def _removed_before(
     project: Project, kind: str, days: int | None, now: datetime
 ) -> datetime | None:
-    """What the days so far may have removed. A project of today has lost nothing by them."""
+    """Before when rows may be gone by the days so far. A project of today has lost none."""
     row = Retention.objects.filter(project=project, kind=kind).first()
     ends = [row.removed_before if row else None]
     end = before(days, now=now)
@@ -104,7 +107,7 @@ def _removed_before(
 
 
 def kept_since(project_id: int, kind: str, *, now: datetime) -> datetime | None:
-    """Older rows are removed, or will be within a day; None: every row is kept."""
+    """The moment before which rows are removed, or will be within a day; None: all are kept."""
     row = Retention.objects.filter(project=project_id, kind=kind).first()
     ends = [before(row.days if row else DEFAULT_DAYS[kind], now=now)]
     if row:
@@ -113,15 +116,18 @@ def kept_since(project_id: int, kind: str, *, now: datetime) -> datetime | None:
 
 
 def ends_of_life(kind: str, *, now: datetime) -> dict[int, datetime | None]:
-    """What is older than this may go, of every project there is; None: nothing."""
+    """The moment before which rows may be removed, for every project; None: none may."""
     told = dict(Retention.objects.filter(kind=kind).values_list("project", "days"))
     ids = Project.objects.values_list("pk", flat=True)
     return {pk: before(told.get(pk, DEFAULT_DAYS[kind]), now=now) for pk in ids}
 
 
 def before(days: int | None, *, now: datetime) -> datetime | None:
-    """The start of a day in UTC: the same all day long, so that one pass a day removes all of it
-    instead of a few rows with each tick."""
+    """The moment before which rows are too old: the start of a day in UTC.
+
+    It is the same all day long, so that one pass a day removes all of them instead of a few rows
+    with each tick.
+    """
     if days is None:
         return None
     midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,4 +1,4 @@
-"""Call: one request to an endpoint, tried until it is taken; and so the log of what was sent."""
+"""Call: one request to an endpoint, tried until it is accepted. Calls are also the log."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from django.utils.translation import gettext_lazy as _
 from notifications.webhooks.endpoint import Endpoint
 
 TRIED_FOR = timedelta(days=3)
-LONGEST_ANSWER = 1_000  # characters of it that are kept
-CONTACTS = "$[*].data.contact"  # in `events`, the external ids of whom they are about
+LONGEST_ANSWER = 1_000  # characters of an answer that are kept
+CONTACTS = "$[*].data.contact"  # in `events`: the external ids of the people they are about
 
 
 class Call(models.Model):
-    """What was an endpoint told, how often did we try, and what did it say?
+    """A request to an endpoint: its events, how often we tried, and the last answer.
 
     Its name is the webhook-id: the same at each try, so that a receiver knows what it has.
     """
@@ -57,7 +57,7 @@ class Call(models.Model):
     # When it is due; while it is under way, when another process may take it over.
     next_at = models.DateTimeField()
     gives_up_at = models.DateTimeField()
-    tries = models.PositiveIntegerField(default=0)  # = the fence: an older try writes nothing
+    tries = models.PositiveIntegerField(default=0)  # also the fence: an older try writes nothing
 
     tried_at = models.DateTimeField(null=True)
     took_ms = models.PositiveIntegerField(null=True)
@@ -74,7 +74,7 @@ class Call(models.Model):
             models.Index(
                 fields=["endpoint", "-id"], condition=Q(state="failed"), name="failed_calls"
             ),
-            # Whom they are about: see of_person.py.
+            # Finds calls by the people they are about: see person_data.py.
             GinIndex(
                 Func(F("events"), Value(CONTACTS), function="jsonb_path_query_array"),
                 name="calls_about_people",
@@ -86,7 +86,7 @@ class Call(models.Model):
 
     @property
     def kind(self) -> str:
-        """Of a batch, of the first of it."""
+        """The type of its event; for a batch, of the first one."""
         return str(self.events[0]["type"])
 
 
@@ -104,8 +104,10 @@ def make_call(
 
 
 def again(calls: QuerySet[Call], *, now: datetime) -> int:
-    """Send once more what failed or was taken, by its old name. How many; what waits does so
-    already."""
+    """Send ended calls once more, by their old names. Returns how many.
+
+    Waiting calls are sent anyway.
+    """
     ended = calls.exclude(state=Call.State.WAITING)
     return ended.update(state=Call.State.WAITING, next_at=now, gives_up_at=now + TRIED_FOR)
 
@@ -115,6 +117,6 @@ def failed(endpoint: Endpoint) -> QuerySet[Call]:
 
 
 def first_waiting(endpoint: Endpoint) -> Call | None:
-    """Which of them an endpoint that takes nothing is tried with."""
+    """The call with which an endpoint that accepts nothing is tried."""
     waiting = Call.objects.filter(endpoint=endpoint, state=Call.State.WAITING, is_test=False)
     return waiting.order_by("next_at", "pk").first()

@@ -1,11 +1,10 @@
-"""Claiming and settling: which calls are made next, and what an answer makes of them.
+"""Claiming and settling: choose the calls to make next, and store the result of each try.
 
-A claim is a call's next due time moved behind the longest try: whoever dies with it loses it to
-another, who sends it by the same name. `tries` is the fence: what an older try brings is not
-written.
+A claim moves a call's next due time past the longest try. If a process dies with it, another one
+sends the call by the same name. `tries` is the fence: the result of an older try is not written.
 
-While an endpoint takes nothing, one call at a time tries it, ever more seldom; the others wait
-beside it and are all brought forward by the first that is taken.
+While an endpoint accepts nothing, one call at a time tries it, ever more seldom. The others wait,
+and the first call that is accepted brings all of them forward.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ from notifications.webhooks.transports.https_post import Answer
 
 UNDER_WAY = timedelta(seconds=40)  # longer than any try: resolving, connecting, answering
 ONE_A_SECOND = timedelta(seconds=1)
-AT_ONCE = 16  # of one endpoint that is well
-FAILS = 5  # in a row: it is the endpoint's trouble, not one call's
+AT_ONCE = 16  # calls under way to one endpoint that is well
+FAILS = 5  # in a row: the endpoint is in trouble, not one call
 GIVEN_UP_AFTER = timedelta(days=5)
 SECONDS = (5, 15, 60, 300, 900, 3_600, 7_200, 14_400, 28_800)  # between two tries of a call
 LONGEST_REST = timedelta(minutes=5)
-LONGEST_ASKED = 3_600.0  # seconds, of what a receiver asks for
+LONGEST_ASKED = 3_600.0  # seconds: the longest pause that a receiver can ask for
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A call, and what came of this try."""
+    """A call and the result of one try."""
 
     call: Call
     answer: Answer
@@ -51,10 +50,10 @@ def waiting(now: datetime) -> bool:
 
 
 def claim(*, now: datetime, room: int, under_way: Collection[Call]) -> list[Call]:
-    """At most so many calls that are due, fairly of all endpoints. `under_way`: those from here.
+    """Claim due calls, at most `room`, fairly among endpoints. `under_way`: this process's calls.
 
-    Who has the fewest on their way comes first, and a project has at most half of the room: however
-    slowly somebody answers, the others' calls go on.
+    Endpoints with the fewest calls under way come first, and a project gets at most half of the
+    room: however slowly one receiver answers, the others' calls go on.
 
     If the process dies here: they are due again after UNDER_WAY.
     """
@@ -78,7 +77,7 @@ def _due(now: datetime) -> QuerySet[Call]:
 
 
 def _due_endpoints(now: datetime) -> QuerySet[Endpoint]:
-    """A test goes to one that is disabled or rests, too: somebody waits for what it says."""
+    """Endpoints with due calls. A test goes to a disabled or resting one, too: a person waits."""
     theirs = _due(now).filter(endpoint=OuterRef("pk"))
     ready = Q(disabled_at=None) & (Q(rests_until=None) | Q(rests_until__lte=now))
     return Endpoint.objects.filter((ready & Exists(theirs)) | Exists(theirs.filter(is_test=True)))
@@ -88,7 +87,7 @@ def _claim(endpoint_id: int, most: int, now: datetime) -> list[Call]:
     with transaction.atomic():
         free = Endpoint.objects.select_for_update(skip_locked=True, no_key=True)
         endpoint = free.select_related("project").filter(pk=endpoint_id).first() if most else None
-        if endpoint is None:  # another process is at it, or it was deleted
+        if endpoint is None:  # another process has locked it, or it was deleted
             return []
         calls = _due(now).filter(endpoint=endpoint)
         if not _is_ready(endpoint, now):
@@ -115,7 +114,7 @@ def _is_ready(endpoint: Endpoint, now: datetime) -> bool:
 
 
 def settle(tried: Sequence[Tried], *, now: datetime) -> None:
-    """Write what came of them, those of an endpoint together.
+    """Store the results of tries, those of an endpoint together.
 
     If the process dies before: they are due again, and the receiver knows them by their names.
     """
@@ -150,7 +149,7 @@ def _write(one: Tried, now: datetime) -> None:
 
 
 def _next(call: Call, answer: Answer, now: datetime) -> datetime:
-    """Ever later, and not all at the same moment; when the receiver names a time, then."""
+    """When to try again: ever later, not all at once, and not before the receiver asks for it."""
     seconds = SECONDS[min(call.tries, len(SECONDS)) - 1] * random.uniform(0.8, 1.2)
     return now + max(timedelta(seconds=seconds), _asked(answer))
 
@@ -160,8 +159,10 @@ def _asked(answer: Answer) -> timedelta:
 
 
 def _judge(endpoint: Endpoint, tried: list[Tried], now: datetime) -> None:
-    """What these tries say of the endpoint. A test counts when it arrives, and not otherwise: a
-    person looks at that."""
+    """Update the endpoint's state from these tries.
+
+    A test counts only if it is accepted: a person looks at a failed one.
+    """
     if any(one.answer.taken for one in tried):
         _is_well(endpoint, now)
         return
@@ -178,7 +179,7 @@ def _is_well(endpoint: Endpoint, now: datetime) -> None:
     Endpoint.objects.filter(pk=endpoint.pk).update(**values)
     if recovered:
         waiting = Call.objects.filter(endpoint=endpoint, state=Call.State.WAITING)
-        under_way = Q(tried_at__isnull=False, next_at=F("tried_at") + UNDER_WAY)  # as `_claim` says
+        under_way = Q(tried_at__isnull=False, next_at=F("tried_at") + UNDER_WAY)  # set by `_claim`
         waiting.filter(next_at__gt=now).exclude(under_way).update(next_at=now)
 
 
@@ -204,7 +205,7 @@ def _disable(endpoint: Endpoint, why: Endpoint.Why, now: datetime) -> None:
 
 
 def give_up_old(*, now: datetime) -> int:
-    """Of disabled endpoints, which nobody tries: what is too old to be sent at all."""
+    """Mark old waiting calls of disabled endpoints as failed: nobody tries them any more."""
     old = Call.objects.filter(state=Call.State.WAITING, gives_up_at__lt=now - UNDER_WAY)
     off = Endpoint.objects.filter(disabled_at__isnull=False)
     return old.filter(endpoint__in=off).update(state=Call.State.FAILED)

@@ -1,6 +1,6 @@
-"""Composing: what a call looks like on its way, by webhook, in Slack or by e-mail.
+"""Composing: turns a call into a webhook, a Slack message or an e-mail.
 
-Webhooks are as Standard Webhooks has them (standardwebhooks.com), signed by its own library.
+Webhooks follow Standard Webhooks (standardwebhooks.com), and its own library signs them.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Said:
     headline: str
     text: str = ""
     facts: list[tuple[str, str]] = field(default_factory=list)
-    link: str = ""  # an address, if ours is known
-    label: str = ""  # what to do there
+    link: str = ""  # a URL, if PUBLIC_URL is set
+    label: str = ""  # the text of the link
 
 
-# The text of each kind, in the language that is active: see `campaigns/registrations.py`.
+# Makes the words of each event type, in the active language: see `campaigns/registrations.py`.
 WORDS: dict[str, Callable[[dict[str, Any]], Said]] = {}
 
 
 def ready(call: Call, *, now: datetime) -> Send:
-    """All that needs the database is done; what is returned is for a thread."""
+    """Prepare a call with all that needs the database. The returned function runs in a thread."""
     try:
         return _ready(call, now)
     except WrongKey as error:
@@ -73,7 +73,7 @@ def _ready(call: Call, now: datetime) -> Send:
 
 
 def webhook(call: Call, *, now: datetime) -> tuple[bytes, dict[str, str]]:
-    """The body and its headers. Signed at each try: receivers refuse what is old."""
+    """The body and headers of a webhook. Signed at each try: receivers refuse old signatures."""
     kind, body = "application/json", orjson.dumps(call.events[0])
     if call.endpoint.batched:
         kind, body = LINES, b"".join(orjson.dumps(each) + b"\n" for each in call.events)
@@ -119,12 +119,12 @@ WORDS |= {event_types.TEST: test_words, event_types.DISABLED: disabled_words}
 
 
 def address(path: str) -> str:
-    """Nothing where nobody said how we are reached from outside."""
+    """The public URL of one of our pages; empty if PUBLIC_URL is not set."""
     return f"{settings.PUBLIC_URL.rstrip('/')}{path}" if settings.PUBLIC_URL else ""
 
 
 def slack(said: list[Said]) -> bytes:
-    """Blocks, and the text that a notification of it shows."""
+    """A Slack message: blocks, and the text that a notification of it shows."""
     blocks = [block for one in said for block in _blocks(one)]
     return json.dumps({"text": _safe(said[0].headline), "blocks": blocks}).encode()
 
@@ -136,7 +136,7 @@ def _blocks(said: Said) -> list[dict[str, Any]]:
     if said.text:
         blocks.append({"type": "section", "text": _markdown(_safe(said.text)[:3_000])})
     facts = [_markdown(f"*{_safe(name)}*\n{_safe(value)}"[:2_000]) for name, value in said.facts]
-    for at in range(0, len(facts), 10):  # Slack takes ten in one
+    for at in range(0, len(facts), 10):  # Slack accepts ten in one section
         blocks.append({"type": "section", "fields": facts[at : at + 10]})
     if said.link:
         text = {"type": "plain_text", "text": said.label[:75]}
@@ -150,7 +150,7 @@ def _markdown(text: str) -> dict[str, str]:
 
 
 def _safe(text: str) -> str:
-    """A name must not become a mention of everybody."""
+    """Escape a text for Slack: a name must not become a mention of everybody."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -160,5 +160,5 @@ def email(said: list[Said], endpoint: Endpoint) -> EmailMessage:
         facts = "\n".join(f"{name}: {value}" for name, value in one.facts)
         link = f"{one.label}: {one.link}" if one.link else ""
         parts.append("\n\n".join(part for part in (one.headline, one.text, facts, link) if part))
-    subject = " ".join(f"{said[0].headline} · {endpoint.project}".split())  # no line of its own
+    subject = " ".join(f"{said[0].headline} · {endpoint.project}".split())  # one line only
     return EmailMessage(subject[:200], "\n\n\n".join(parts) + "\n", to=endpoint.target.split(", "))

@@ -1,7 +1,7 @@
-"""Endpoint: where reports go, what it wants to hear of, and how it has been answering.
+"""Endpoint: where reports are sent, which events it wants, and how it has been answering.
 
-What nobody else may know is sealed: the secret that webhooks are signed with, or Slack's URL. A
-secret that was replaced signs beside the new one for a day.
+Secrets are sealed: the secret that signs webhooks, or Slack's URL. A secret that was replaced signs
+beside the new one for a day.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from notifications.keys import sealing
 from notifications.people.project import OfProject, Project
 from notifications.webhooks.event_types import Kind
 
-OVERLAP = timedelta(days=1)  # both secrets sign for so long
+OVERLAP = timedelta(days=1)  # both secrets sign for this time
 SECRET_BYTES = 24
-MOST_ENDPOINTS = 50  # of a project: each is asked for in every commit that reports anything
+MOST_ENDPOINTS = 50  # per project: every commit that reports anything looks at each
 
 
 class Endpoint(OfProject):
-    """Who wants to hear what, and do they answer?"""
+    """A receiver of a project's reports: the events it wants, its secrets, and its state."""
 
     class Via(models.TextChoices):
         WEBHOOK = "webhook", _("Webhook")
@@ -36,7 +36,7 @@ class Endpoint(OfProject):
         EMAIL = "email", _("E-mail")
 
     class Why(models.TextChoices):
-        """Why nothing is sent to it any more."""
+        """Why nothing is sent to the endpoint any more."""
 
         BY_HAND = "by_hand", _("Switched off by hand.")
         GONE = "gone", _("It answered 410 Gone: it wants no more.")
@@ -44,17 +44,17 @@ class Endpoint(OfProject):
 
     name = models.CharField(max_length=100)
     via = models.CharField(max_length=7, choices=Via)
-    # A webhook's URL, or e-mail addresses; of Slack's URL no more than tells two apart.
+    # A webhook's URL, or e-mail addresses; of Slack's URL only enough to tell two apart.
     target = models.TextField(editable=False)
     sealed = models.BinaryField(null=True, editable=False)
     sealed_before = models.BinaryField(null=True, editable=False)
     before_ends_at = models.DateTimeField(null=True, editable=False)
     sealed_with = models.CharField(max_length=8, blank=True, editable=False)
     kinds = ArrayField(models.CharField(max_length=20), default=list)  # of Kind
-    # Numbers of what runs are of; empty: all. What is of none of these always comes.
+    # Ids of what runs belong to, such as campaigns; empty: all. Events of none always come.
     only = ArrayField(models.BigIntegerField(), blank=True, default=list)
     batched = models.BooleanField(default=False)
-    # Of what people read.
+    # The language of messages that people read.
     language = models.CharField(max_length=5, default="en")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -85,22 +85,22 @@ class Endpoint(OfProject):
 
     @property
     def paced(self) -> bool:
-        """At most one call a second: Slack asks for that, and who takes batches does."""
+        """Whether it gets at most one call a second: Slack asks for that, and batches allow it."""
         return self.batched or self.is_for_people
 
     # --- What is sealed --------------------------------------------------------------------------
 
     def seal(self, text: str) -> None:
-        """Of a row that may not be stored yet, so it cannot say which it is of."""
+        """Seal a text. The row may not be stored yet, so the seal names only the project."""
         self.sealed = sealing.seal(text.encode(), about=_whose(self.project_id))
         self.sealed_with = sealing.key_id()
 
     def open(self) -> str:
-        """Slack's URL, or the secret in force. Raises WrongKey."""
+        """Slack's URL, or the current secret. Raises WrongKey."""
         return self._unsealed(self.sealed)
 
     def secrets(self, *, now: datetime) -> list[str]:
-        """All that sign at this moment, the one in force first. Raises WrongKey."""
+        """All secrets that sign at this moment, the current one first. Raises WrongKey."""
         before = self.sealed_before if self.before_ends_at and self.before_ends_at > now else None
         return [self._unsealed(each) for each in (self.sealed, before) if each is not None]
 
@@ -115,17 +115,20 @@ class Endpoint(OfProject):
             ) from None
 
     def new_secret(self) -> str:
-        """The first one; shown once."""
+        """Draw and seal a new secret, which is shown once."""
         secret = _drawn()
         self.seal(secret)
         return secret
 
     class StillSigns(Exception):
-        """The secret before this one was promised some more time."""
+        """The secret before the current one still signs for some time."""
 
     def rotate(self, *, at_once: bool = False, now: datetime) -> str:
-        """A new secret in force; the one before it signs beside it for a day, or ends at once and
-        with it whatever was promised before. Raises StillSigns: a third one would end a promise."""
+        """Replace the secret. The one before signs beside the new one for a day.
+
+        `at_once`: all older secrets end now. Otherwise StillSigns is raised while an older one
+        still signs: a third secret would end it too early.
+        """
         with transaction.atomic():
             row = Endpoint.objects.select_for_update(no_key=True).get(pk=self.pk)
             if not at_once and row.before_ends_at and row.before_ends_at > now:
@@ -140,7 +143,10 @@ class Endpoint(OfProject):
     # --- Whether it is sent to -------------------------------------------------------------------
 
     def disable(self, why: Why, *, now: datetime) -> bool:
-        """One guarded UPDATE: whether it was us. What waits is kept for as long as it is tried."""
+        """Disable the endpoint with a guarded UPDATE. Returns False if it was disabled already.
+
+        Waiting calls are kept for as long as they are tried.
+        """
         on = Endpoint.objects.filter(pk=self.pk, disabled_at=None)
         with transaction.atomic():
             done = on.update(disabled_at=now, disabled_why=why)
@@ -177,9 +183,9 @@ UPDATE notifications_project SET wanted_reports = ARRAY(
 
 
 def tell_project(project_id: int) -> None:
-    """Its row says what anybody wants to hear, so that nobody is asked where nobody does."""
+    """Store in the project's row which events its endpoints want: unwanted events cost nothing."""
     with connection.cursor() as cursor:
-        # Of two changes at once the second counts what the first has written.
+        # Of two changes at once, the second waits here and then sees what the first has written.
         cursor.execute(
             "SELECT FROM notifications_project WHERE id = %s FOR NO KEY UPDATE", [project_id]
         )
@@ -191,7 +197,7 @@ def wanted(project: Project, kinds: Iterable[Kind]) -> bool:
 
 
 def seal_anew() -> tuple[int, list[str]]:
-    """All with today's key: how many were not, and the endpoints that no key opens."""
+    """Seal all endpoints with today's key. Returns how many, and those that no key opens."""
     done, lost = 0, []
     for row in Endpoint.objects.exclude(sealed=None).exclude(sealed_with=sealing.key_id()):
         try:
@@ -211,7 +217,7 @@ def seal_anew() -> tuple[int, list[str]]:
 
 
 def _drawn() -> str:
-    """As Standard Webhooks writes one."""
+    """A random secret in the form of Standard Webhooks."""
     return f"whsec_{base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()}"
 
 

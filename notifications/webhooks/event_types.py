@@ -1,4 +1,4 @@
-"""Kinds: the closed list of what is reported. Each is the `type` of its events."""
+"""Event types: the closed list of what is reported. Each is the `type` of its events."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Kind(TextChoices):
     OPT_OUT = "opt_out", _("A person said no to messages")
 
 
-# A few a day: these are for people to read. Of the others there may be thousands a second, which
-# only a program wants to hear of.
+# A few a day: these are for people to read. There may be thousands of the others a second, which
+# only a program can read.
 FOR_PEOPLE = (
     Kind.RUN_STARTED,
     Kind.RUN_PAUSED,
@@ -32,14 +32,14 @@ FOR_PEOPLE = (
     Kind.ALERT_RAISED,
     Kind.ALERT_ENDED,
 )
-# What a new endpoint is offered: what needs somebody.
+# The types that a new endpoint is offered: those that need a person.
 OFFERED = (Kind.ALERT_RAISED, Kind.ALERT_ENDED)
-# Not asked for by anybody: what an endpoint's page sends, and what other endpoints of the project
-# are told of one that was given up.
+# No endpoint asks for these. An endpoint's page sends TEST. DISABLED tells other endpoints of the
+# project that one was given up.
 TEST, DISABLED = "endpoint.test", "endpoint.disabled"
 
 
 def in_words(kind: str) -> str:
-    """During an upgrade the next release may write kinds that we do not know."""
+    """The name of an event type. During an upgrade, the next release may write unknown types."""
     ours = {TEST: _("A test"), DISABLED: _("An endpoint was disabled")}
     return str(Kind(kind).label if kind in Kind.values else ours.get(kind, kind))

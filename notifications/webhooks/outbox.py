@@ -1,7 +1,8 @@
-"""Outbox: what is to be told, written in the transaction that makes it true.
+"""Outbox: events to be reported, written in the transaction in which they happen.
 
-One row for each commit and endpoint, whatever the number of events: at full speed a window's 200
-outcomes cost one statement, and nothing where nobody wants them (`Project.wanted_reports`).
+There is one row for each commit and endpoint, whatever the number of events. At full speed, a
+window's 200 outcomes cost one statement, and nothing if no endpoint wants them
+(`Project.wanted_reports`).
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ on_report_written = Registry[Callable[[], None]]()
 
 
 class Outgoing(models.Model):
-    """What does an endpoint still have to be told? Gone once it has become calls."""
+    """Events that are still to be sent to an endpoint. Deleted once they have become calls."""
 
-    # No constraint: nothing that happens waits for an endpoint that is being deleted.
+    # No constraint: no transaction waits for an endpoint that is being deleted.
     endpoint = models.ForeignKey(
         Endpoint,
         on_delete=models.DO_NOTHING,
@@ -35,7 +36,7 @@ class Outgoing(models.Model):
         db_index=False,
         related_name="outbox",
     )
-    # Its events are named by it. By chance: after a restored backup, numbers would come twice.
+    # Names its events. Random: after a restored backup, numbers would come twice.
     key = models.UUIDField(db_default=RandomUUID())
     events = models.JSONField()  # [{"type", "timestamp", "data"}, …]
     at = models.DateTimeField(db_default=Now())
@@ -45,14 +46,14 @@ class Outgoing(models.Model):
 
 
 def ripe(now: datetime) -> models.QuerySet[Outgoing]:
-    """What may become calls. Of who takes batches, only once the next call may leave."""
+    """Rows that may become calls. For an endpoint with batches, once its next call may leave."""
     resting = Endpoint.objects.filter(batched=True, rests_until__gt=now)
     return Outgoing.objects.exclude(endpoint__in=resting.values("pk"))
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened."""
+    """Something that happened, as it is reported to endpoints."""
 
     type: str
     at: datetime
@@ -66,7 +67,7 @@ def written(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-# To each endpoint what it wants, in the order it was given.
+# Gives each endpoint the events it wants, in their order.
 PUT = """
 INSERT INTO notifications_outgoing (endpoint_id, events)
 SELECT endpoint.id, jsonb_agg(event ORDER BY place)
@@ -80,8 +81,9 @@ GROUP BY endpoint.id
 
 
 def put(project_id: int, events: Sequence[Event], *, about: int | None = None) -> int:
-    """Inside the caller's transaction: how many endpoints will hear it. `about`: the number of what
-    they belong to, if anything.
+    """Write events to the outbox, inside the caller's transaction.
+
+    Returns how many endpoints want them. `about`: the id of what they belong to, if anything.
 
     If the process dies before the commit: it did not happen, and nobody is told.
     After it: the rows are there, and the sweep looks for them.
@@ -96,8 +98,10 @@ def put(project_id: int, events: Sequence[Event], *, about: int | None = None) -
 
 
 def put_for_people(endpoint: Endpoint, why: str, *, at: datetime) -> None:
-    """That an endpoint was given up is said to all of its project that people read, asked for or
-    not: who waits for its reports would never know."""
+    """Tell the project's Slack and e-mail endpoints that one was given up, wanted or not.
+
+    Otherwise the people who wait for its reports would never know.
+    """
     data = {"endpoint": endpoint.pk, "name": endpoint.name, "why": why}
     told = [Event(DISABLED, at, data).as_json()]
     readers = Endpoint.objects.filter(project=endpoint.project_id, disabled_at=None)

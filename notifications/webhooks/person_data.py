@@ -1,8 +1,8 @@
-"""What was told of one person: shown in their export, and without them once they are erased.
+"""Person data: what calls say about one person, for their export and for their erasure.
 
-The log keeps calls for weeks and sends them again when somebody asks. So in the transaction that
-erases somebody, their name and their addresses are taken out of the calls that are there, and the
-numbers stay; what is not a call yet loses them as it becomes one (see unpacking.py).
+The log keeps calls for weeks, and sends them again on request. So the transaction that erases a
+person also takes their external id and their addresses out of all calls; the numbers stay. An event
+that is not a call yet loses them as it becomes one (see unpacking.py).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from notifications.webhooks.endpoint import Endpoint
 AT_ONCE = 500  # calls
 PERSONAL = ("contact", "device")  # in the data of any event: an external id, an address
 
-# As the index has it.
+# Written as in the index calls_about_people.
 FIND = f"""
 SELECT id, endpoint_id FROM notifications_call
 WHERE jsonb_path_query_array(events, '{CONTACTS}') ?| %s AND endpoint_id = ANY(%s)
 """
-# What the receiver said may repeat what it was told.
+# The answer goes, too: the receiver may have repeated what it was told.
 CLEAR = """
 UPDATE notifications_call call SET answer = '', events = (
     SELECT jsonb_agg(
@@ -37,8 +37,8 @@ UPDATE notifications_call call SET answer = '', events = (
     ) FROM jsonb_array_elements(events) WITH ORDINALITY AS told (event, place)
 ) WHERE id = ANY(%(calls)s)
 """
-# Whoever erases waits until what is becoming calls has become them, and the other way round: else
-# neither would see what the other does. Those who erase do not wait for each other.
+# An erasure waits until events that are becoming calls have become them, and the other way round:
+# otherwise neither would see what the other does. Erasures do not wait for each other.
 SIDE_BY_SIDE = "SELECT pg_advisory_xact_lock_shared(hashtextextended('calls of project ' || %s, 0))"
 ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('calls of project ' || %s, 0))"
 
@@ -47,7 +47,10 @@ ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('calls of project ' || %s
 
 
 def forget(contact_ids: Sequence[int]) -> None:
-    """In the transaction that erases them. If the process dies here: they are still there."""
+    """Take people out of all calls, in the transaction that erases them.
+
+    If the process dies here: they are still there.
+    """
     names: dict[int, list[str]] = defaultdict(list)
     people = Contact.objects.filter(pk__in=contact_ids)
     for project_id, name in people.values_list("project_id", "external_id"):
@@ -76,7 +79,7 @@ def _endpoints(project_id: int) -> dict[int, str]:
 
 
 def _hold(calls: dict[int, int]) -> None:
-    """In the order of whoever claims or settles: the endpoint, then its calls."""
+    """Lock the endpoints and then their calls, in the order of claiming and settling."""
     theirs = Endpoint.objects.filter(pk__in=set(calls.values())).order_by("pk")
     list(theirs.select_for_update(no_key=True).values_list("pk", flat=True))
     held = Call.objects.filter(pk__in=calls).order_by("pk")
@@ -87,8 +90,10 @@ def _hold(calls: dict[int, int]) -> None:
 
 
 def without_the_erased(told: dict[int, list[dict[str, Any]]]) -> None:
-    """Events of these projects, which are about to become calls. Nobody is erased until the
-    transaction ends."""
+    """Take erased people out of events that are about to become calls, by project.
+
+    Nobody is erased until the transaction ends.
+    """
     for project_id in sorted(told):
         named = [event for event in told[project_id] if event["data"].get("contact") is not None]
         if not named:
@@ -111,7 +116,7 @@ def _there(project_id: int, names: Iterable[str]) -> set[str]:
 
 
 def reports_of(contact: Contact) -> Iterator[dict[str, Any]]:
-    """What other systems were told of them. What a call says of others is the others'."""
+    """The reports about a person that other systems got, without events about other people."""
     endpoints = _endpoints(contact.project_id)
     with connection.cursor() as cursor:
         cursor.execute(FIND, [[contact.external_id], list(endpoints)])

@@ -1,4 +1,4 @@
-"""Removing old entries of the log, and those of endpoints that were deleted."""
+"""Retention of calls: removes old entries of the log, and those of deleted endpoints."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ COUNTING_SECONDS = 1.0
 
 
 def _ended(project_id: int) -> Any:
-    """What still waits is not old, however long it has been waiting."""
+    """The project's ended calls. A waiting call is not old, however long it has been waiting."""
     mine = Endpoint.objects.filter(project=project_id).values("pk")
     return Call.objects.filter(endpoint__in=mine).exclude(state=Call.State.WAITING)
 
 
 def look(project_id: int, before: datetime | None) -> Kept:
-    """Raises TooSlow."""
+    """Count a project's ended calls, and the old ones among them. Raises TooSlow."""
     older = Q(made_at__lt=before) if before else Q(pk=None)
     with within(seconds=COUNTING_SECONDS):
         found = _ended(project_id).aggregate(
@@ -36,7 +36,10 @@ def look(project_id: int, before: datetime | None) -> Kept:
 
 
 def remove(ends: dict[int, datetime | None]) -> Iterator[int]:
-    """If the process dies here: what was removed is gone, and the next pass removes the rest."""
+    """Remove old calls, and calls of deleted endpoints; yields how many each step removed.
+
+    If the process dies here: what was removed is gone, and the next pass removes the rest.
+    """
     for project_id, end in ends.items():
         if end:
             yield from _in_parts(_ended(project_id).filter(made_at__lt=end))

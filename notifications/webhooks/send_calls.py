@@ -1,7 +1,7 @@
-"""Working: the outbox is unpacked and calls are made, many at a time, for as long as one task may.
+"""Sending: unpacks the outbox and makes calls, many at a time, for as long as one task may run.
 
-Threads only speak to the other side; whatever touches PostgreSQL stays in the worker's main thread.
-A receiver that is slow holds a few of the threads, and never the others' calls.
+Threads only talk to receivers; all that touches PostgreSQL stays in the worker's main thread. A
+slow receiver holds a few of the threads, and never the others' calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Flying = dict[Future[Answer], Call]
 
 
 def work(*, seconds: float) -> bool:
-    """Whether there is more to do at once.
+    """Send calls for so many seconds. Returns whether there is more to do at once.
 
     If the process dies here: what was under way is due again after `claiming.UNDER_WAY`.
     """

@@ -1,4 +1,4 @@
-"""Unpacking: what was put in the outbox becomes calls, each with the name it keeps."""
+"""Unpacking: turns rows of the outbox into calls, each with the name it keeps."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ Told = dict[str, Any]
 
 
 def unpack(*, now: datetime) -> int:
-    """How many rows became calls. Of who takes batches, only once the next call may leave: till
-    then more may come.
+    """Turn rows of the outbox into calls. Returns how many rows.
+
+    An endpoint that takes batches waits until its next call may leave: more events may come.
 
     If the process dies here: rows and calls are as they were.
     """
@@ -38,7 +39,7 @@ def unpack(*, now: datetime) -> int:
 
 
 def _calls(rows: list[Outgoing], now: datetime) -> Iterator[Call]:
-    """Those of an endpoint that was deleted are of nobody."""
+    """The calls of these rows. Events for a deleted endpoint are dropped."""
     of_endpoint: dict[int, list[Told]] = defaultdict(list)
     for row in rows:
         of_endpoint[row.endpoint_id] += _named(row)
@@ -77,7 +78,7 @@ def _parts(endpoint: Endpoint, events: list[Told]) -> Iterator[list[Told]]:
 
 
 def _once(events: list[Told]) -> list[Told]:
-    """That a run was paused is not said beside that it needs a person: it is the same pause."""
+    """The events without “run paused” if the same pause is reported as “needs a person”."""
     needy = {
         (event["timestamp"], event["data"]["run"])
         for event in events
@@ -96,7 +97,7 @@ def _drawn() -> str:
 
 
 def test(endpoint: Endpoint, *, now: datetime) -> Call:
-    """A call that says nothing but that it arrives."""
+    """Make a test call, which says nothing but that it arrives."""
     event = Event(event_types.TEST, now, {"endpoint": endpoint.pk, "name": endpoint.name})
     name = f"evt_{uuid.uuid4().hex}_0"
     made = call.make_call(endpoint, name, [{"id": name, **event.as_json()}], now=now)

@@ -1,8 +1,8 @@
-"""Searching millions of people: by the start of an id, by attributes, by devices.
+"""Contact search: find people among millions by the start of an id, by attributes, by devices.
 
-The newest come first. If many match, reading people from the newest on finds them at once; if few
-do, the indexes on attributes and starts of ids are faster. PostgreSQL estimates badly how many have
-an attribute, so both ways are tried, the first only for a moment.
+The newest come first. If many match, reading people from the newest on finds them at once. If few
+match, the indexes on attributes and starts of ids are faster. PostgreSQL estimates badly how many
+people have an attribute. So both ways are tried, the first only for a moment.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Wanted:
 
 
 def among(people: QuerySet[Contact], wanted: Wanted) -> QuerySet[Contact]:
-    """Those who match all filters."""
+    """People who match all filters."""
     for start in (wanted.q, wanted.external_id_prefix):
         if start is not None:  # the index on starts ignores case
             people = people.filter(external_id__istartswith=start)
@@ -60,7 +60,7 @@ def _receiving(platform: str) -> QuerySet[Device]:
 
 
 def found(read: Callable[[], Answer]) -> Answer:
-    """The rows, found in the faster of the two ways. Raises TooSlow."""
+    """Run a search newest first; if that takes too long, by the indexes. Raises TooSlow."""
     try:
         with within(seconds=NEWEST_SECONDS):
             return read()

@@ -1,5 +1,7 @@
-"""Device health: who can be reached, and which devices came and went. All devices are read once a
-minute."""
+"""Device health: how many devices can be reached, and how many came and went.
+
+The counts are cached: all devices are read at most once a minute.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,14 @@ WEEK, MONTH = timedelta(days=7), timedelta(days=30)
 
 @dataclass(frozen=True)
 class Health:
-    """One platform's devices, or all of them."""
+    """The device counts of one platform, or of all platforms."""
 
     platform: str
     active: int
     seen: int
     new: int
     retired: int
-    reachable: int | None = None  # None: who is out takes too long to count
+    reachable: int | None = None  # None: counting the people who opted out takes too long
 
     @property
     def seen_share(self) -> str:
@@ -45,7 +47,7 @@ FROM notifications_device d WHERE project_id = %(project)s GROUP BY platform
 """
 
 
-# Of a few people, so it is asked from their side: most are subscribed.
+# Starts from the people who get nothing: they are few, as most people are subscribed.
 OUT = """
 SELECT d.platform, count(*)
 FROM (
@@ -74,7 +76,7 @@ def health(project_id: int | None, now: datetime) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Unseen:
-    """Active devices that nobody has seen for some time, among all that are active."""
+    """How many active devices were not seen for some time, of all active devices."""
 
     devices: int
     of: int
@@ -94,7 +96,10 @@ SAMPLE = 1  # percent of the table, if reading all of it takes too long
 
 
 def unseen_for(days: int, project_id: int, *, now: datetime) -> Unseen:
-    """Raises TooSlow if not even a sample can be counted."""
+    """Count active devices not seen for so many days; if that takes too long, in a sample.
+
+    Raises TooSlow if not even a sample can be counted.
+    """
     values: dict[str, Any] = {"since": now - timedelta(days=days), "project": project_id}
     with connection.cursor() as cursor:
         try:
@@ -110,7 +115,7 @@ def unseen_for(days: int, project_id: int, *, now: datetime) -> Unseen:
 
 
 def _kept(project_id: int | None, now: datetime) -> dict[str, list[Any]]:
-    """From the cache, which may be down: then the page is slower, not broken."""
+    """The counts from the cache. If the cache is down, the page is slower, not broken."""
     try:
         key = f"device-reach-{project_id}"
         kept = cache.get_or_set(key, lambda: _counted(project_id, now), KEPT_SECONDS)
@@ -131,7 +136,7 @@ def _counted(project_id: int | None, now: datetime) -> dict[str, list[Any]]:
 
 
 def _out(project_id: int | None) -> dict[str, int] | None:
-    """Active devices of people who unsubscribed or are suppressed; None: that takes too long."""
+    """Active devices of people who unsubscribed or are suppressed; None: counting is too slow."""
     with suppress(TooSlow), within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
         cursor.execute(OUT, {"project": project_id})
         return dict(cursor.fetchall())

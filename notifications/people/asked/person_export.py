@@ -1,4 +1,4 @@
-"""The export of everything that is kept about one person, in sections."""
+"""Person export: everything that is kept about one person, in sections."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ sections = Registry[tuple[str, Section]]()  # each with its name in the export
 
 
 def everything(contact: Contact) -> Iterator[bytes]:
-    """A JSON object in pieces, of which only one is in memory. Raises Contact.DoesNotExist if the
-    person is erased in the meantime: half an export must not look complete."""
+    """The export as one JSON object, in pieces: only one piece is in memory.
+
+    Raises Contact.DoesNotExist if the person is erased in the meantime: half an export must not
+    look complete.
+    """
     between = b"{"
     for name, tell in sections:
         yield between + _json(name) + b": "

@@ -1,1 +1,1 @@
-"""Consent: subscriptions, categories, suppressions, quiet hours, caps."""
+"""Consent: subscriptions, categories, suppressions, quiet hours, frequency caps."""

@@ -1,9 +1,9 @@
-"""Caps: how often may the same person be rung?
+"""Frequency caps: how many messages the same person may get in a period.
 
-A project says how many messages a person gets in 24 hours and in seven days, and how long lies
-between two at least; a category whether its messages keep to that, whether they count, and how many
-of its own are enough. What is transactional counts and is never held back; what is critical neither
-counts nor waits.
+A project sets how many messages a person gets in 24 hours and in seven days, and the shortest time
+between two. A category sets whether its messages obey these caps, whether they count, and caps of
+its own. Transactional messages count, but are never held back. Critical messages neither count nor
+wait.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from datetime import timedelta
 from notifications.people.consent.category import Category
 from notifications.people.project import Project
 
-A_DAY, A_WEEK = timedelta(days=1), timedelta(days=7)  # back from this moment, in every zone
+A_DAY, A_WEEK = timedelta(days=1), timedelta(days=7)  # back from now, in every time zone
 
 
 @dataclass(frozen=True)
 class Limits:
-    """None: no limit of this kind."""
+    """The limits of a project or a category; None: no limit of this kind."""
 
     per_day: int | None = None
     per_week: int | None = None
@@ -27,29 +27,31 @@ class Limits:
 
     @property
     def each(self) -> list[tuple[timedelta, int]]:
-        """So many within so long are enough."""
+        """The limits that are set, as pairs of a period and the most messages in it."""
         said = [(A_DAY, self.per_day), (A_WEEK, self.per_week), (self.gap, self.gap and 1)]
         return [(period, most) for period, most in said if period and most]
 
 
 @dataclass(frozen=True)
 class Caps:
-    """Those that a message keeps to: all of them."""
+    """The caps that a message obeys: all of them."""
 
-    overall: Limits  # of whatever is sent to a person
-    own: Limits  # of what is sent to them of its category
+    overall: Limits  # for all messages to a person
+    own: Limits  # for messages of the same category
     category: int | None
-    holds: bool  # who has had enough gets nothing; else it only counts
+    holds: bool  # True: people at a limit are skipped. False: the message only counts
 
     @property
     def longest(self) -> timedelta:
-        """What is older says nothing any more."""
+        """The longest period of any limit: older messages do not matter."""
         return max(period for period, _ in [*self.overall.each, *self.own.each])
 
 
 def for_category(project: Project, kind: str, slug: str, *, past: bool = False) -> Caps | None:
-    """Those of a message of this category; one that goes `past` them only counts. None: it neither
-    keeps to any nor counts."""
+    """The caps of a message of this category; None: it obeys none and does not count.
+
+    `past`: the message ignores the caps, but counts.
+    """
     overall = _said_by(project)
     if kind == Category.Kind.CRITICAL:
         return None

@@ -18,7 +18,7 @@ from notifications.people.project import (
     wrong_caps,
 )
 
-CAPS = ("cap_per_day", "cap_per_week", "cap_gap_minutes")  # of its own
+CAPS = ("cap_per_day", "cap_per_week", "cap_gap_minutes")  # the category's own
 MOST = 50  # per project: the page of a person shows all of them
 
 
@@ -27,8 +27,7 @@ def slugs_of(project: Project) -> set[str]:
 
 
 class Category(OfProject):
-    """Offers, product news, receipts: what is a message about, and who decides whether it is
-    sent?"""
+    """A kind of message, such as offers or receipts: its consent, quiet hours and caps."""
 
     class Kind(models.TextChoices):
         MARKETING = "marketing", _("Marketing")
@@ -67,7 +66,7 @@ class Category(OfProject):
             "everybody in any case, and what is critical does not count either."
         ),
     )
-    # Beside the project's: both hold. See caps.py.
+    # The project's caps apply as well. See caps.py.
     cap_per_day = models.PositiveSmallIntegerField(
         "at most, a day",
         null=True,
@@ -121,12 +120,12 @@ class Category(OfProject):
 
     @property
     def widened(self) -> bool:
-        """Whether it would go, from now on, to people who are out of it as it is kept."""
+        """Whether the changed kind would reach people who declined the stored, marketing one."""
         kept = Category.objects.filter(pk=self.pk).values_list("kind", flat=True).first()
         return kept == self.Kind.MARKETING != self.kind
 
     def wrong_caps(self) -> dict[str, Any]:
-        """Where nobody is skipped, a number would promise what does not hold."""
+        """Errors by field. A category that skips nobody may have no caps: they would not apply."""
         if self.kind == self.Kind.MARKETING and self.caps == self.Caps.KEEP:
             return wrong_caps(self)
         text = _("Only a marketing category that skips people has caps of its own. Leave it empty.")
@@ -137,7 +136,7 @@ class Category(OfProject):
         return any(getattr(self, name) is not None for name in CAPS)
 
     def clean(self) -> None:
-        """The slug cannot change: people's answers are stored under it."""
+        """Refuse wrong fields. The slug cannot change: people's answers are stored under it."""
         wrong: dict[str, Any] = self.wrong_caps()
         if self.name and not self.name.strip():
             wrong["name"] = _("Write more than spaces.")

@@ -19,7 +19,7 @@ SOURCES = {
 
 
 class ConsentChange(OfProject):
-    """When did this person's answer change, to what, and who told us?
+    """One change of a person's answer: when, to what, from which source, and by whom.
 
     Deleted with the person. A trigger refuses every UPDATE.
     """

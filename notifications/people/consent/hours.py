@@ -1,6 +1,6 @@
-"""Hours of the night, by the clock where a person is: until when do they sleep?
+"""Arithmetic of quiet hours: when they begin and end by the clock of a person's time zone.
 
-Pure: a plan for a million people asks it, too.
+It needs no database: a plan for a million people uses it, too.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ MIDNIGHT = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class QuietHours:
-    """From one time of the day until another, which may be the next morning."""
+    """Quiet hours from one time of the day until another, which may be the next morning."""
 
     begin: time
     end: time
-    otherwise: str  # the zone of people whose own nobody knows
+    otherwise: str  # the zone of people whose own is unknown
 
     def zone_of(self, zone: str) -> str:
         return zone if zone in known_zones() else self.otherwise
 
     def asleep_until(self, zone: str, now: datetime) -> datetime | None:
-        """When they are over for somebody in this zone; None: they may be rung."""
+        """When the current quiet hours end in this zone; None: it has none now."""
         return _state(self, self.zone_of(zone), now)[1]
 
     def awake_until(self, zone: str, now: datetime) -> datetime:
-        """Of somebody who may be rung now: until then they surely may."""
+        """For a zone without quiet hours now: until when it surely has none."""
         return _state(self, self.zone_of(zone), now)[0]
 
     def covers(self, clock: time) -> bool:
@@ -43,7 +43,7 @@ class QuietHours:
         return clock >= self.begin or clock < self.end
 
 
-State = tuple[datetime, datetime | None]  # until when it is so, and when who sleeps wakes up
+State = tuple[datetime, datetime | None]  # how long it lasts, and when quiet hours end, if in them
 
 
 def _state(quiet: QuietHours, zone: str, now: datetime) -> State:
@@ -51,8 +51,8 @@ def _state(quiet: QuietHours, zone: str, now: datetime) -> State:
     return next(state for state in _states(quiet, zone, day) if now < state[0])
 
 
-# Whoever is asked for, at whatever moment of this day of UTC. Where the clocks are changed on it,
-# what is said of a moment holds for a quarter of an hour, as that is when they are.
+# Cached by zone, for any moment of this UTC day. If the zone's clocks change on this day, each
+# state covers a quarter of an hour at most: clocks change on a quarter of an hour.
 @lru_cache(maxsize=10_000)
 def _states(quiet: QuietHours, zone: str, day: datetime) -> list[State]:
     step = A_QUARTER if _is_changed(zone, day) else A_DAY
@@ -76,18 +76,19 @@ def _asleep_until(quiet: QuietHours, zone: str, now: datetime) -> datetime | Non
         return None
     day = here.date() + (A_DAY if here.time() >= quiet.end else timedelta())
     until = _after(now, day, quiet.end, here.tzinfo)
-    # Where summer time begins or ends, the clock may read a quiet hour once more.
+    # When summer time begins or ends, the clock may show a quiet hour once more.
     return _asleep_until(quiet, zone, until) or until
 
 
 def _is_changed(zone: str, day: datetime) -> bool:
-    """Whether the clock there is, on this day of UTC."""
+    """Whether the clocks of this zone change on this UTC day."""
     hours = (day + hour * AN_HOUR for hour in range(25))
     return len({at.astimezone(clock_of(zone)).utcoffset() for at in hours}) > 1
 
 
 def _begins(quiet: QuietHours, zone: str, since: datetime, until: datetime) -> list[datetime]:
-    """On the dates that it is there meanwhile. Of an hour that comes twice, both times."""
+    """When quiet hours begin on the local dates of both moments. An hour that occurs twice counts
+    twice."""
     here = clock_of(zone)
     dates = {at.astimezone(here).date() for at in (since, until)}
     both = [quiet.begin.replace(fold=fold) for fold in (0, 1)]
@@ -95,8 +96,10 @@ def _begins(quiet: QuietHours, zone: str, since: datetime, until: datetime) -> l
 
 
 def _after(now: datetime, day: date, clock: time, zone: object) -> datetime:
-    """When the clock there reads so. Of an hour that comes twice, the one that is still to come;
-    for one that is left out, up to an hour later."""
+    """When the zone's clock shows this time on this day.
+
+    If the hour occurs twice, the one that is still to come. If it is skipped, up to an hour later.
+    """
     both = (datetime.combine(day, clock.replace(fold=fold), zone) for fold in (0, 1))  # type: ignore[arg-type]
     instants = [at.astimezone(UTC) for at in both]
     return next((at for at in instants if at > now), now + A_DAY)

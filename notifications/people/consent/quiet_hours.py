@@ -1,7 +1,8 @@
-"""Quiet hours: until when must nobody's phone ring, by the clock where the person is?
+"""Quiet hours: the hours in which a message must wait, by the clock where the person is.
 
-A project says which hours, a category whether it waits for their end. Asked when a message is about
-to leave, as consent is: whoever sets them, sets them for all that has not left.
+A project sets the hours. A category sets whether its messages wait for their end. They are read
+when a message is about to leave, as consent is: a change applies to all messages that have not
+left.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from notifications.people.project import Project
 
 
 def for_category(project: Project, kind: str, slug: str) -> QuietHours | None:
-    """Those that a message of this category keeps to; None: it may leave at any hour. What is
-    critical may, always; what has no category waits."""
+    """The quiet hours of a message of this category; None: it may leave at any hour.
+
+    A critical message may always leave. A message without a category waits.
+    """
     if project.quiet_from is None or project.quiet_until is None:
         return None
     if kind == Category.Kind.CRITICAL or (slug and _goes_at_any_hour(project, slug)):

@@ -1,7 +1,7 @@
-"""Saying: the only code that writes people's answers, for one person or a million.
+"""Record: the only code that writes people's consent answers, for one person or a million.
 
-The newest answer counts, in whatever order answers arrive: one that is older than the stored answer
-changes nothing, and of two with the same time the no wins. People are locked in the registry's
+The newest answer counts, in whatever order answers arrive. An answer older than the stored one
+changes nothing. Of two answers with the same time, the no wins. People are locked in the registry's
 order, by external id. If the process dies here: nothing of the call is committed.
 """
 
@@ -22,8 +22,11 @@ EVERYTHING = ""  # the category of an answer about all marketing: subscribed or 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A person's answer about a category. Without a time, a yes is from the beginning of the call,
-    and a no from now, so that no stored answer is newer."""
+    """A person's answer about a category.
+
+    Without a time, a yes counts from the beginning of the call, and a no from now, so that no
+    stored answer is newer.
+    """
 
     external_id: str
     category: str
@@ -36,7 +39,7 @@ class Words:
     """Answers that are in PostgreSQL already: a SELECT of (external_id, category, wanted, at)."""
 
     sql: str
-    params: Mapping[str, Any] = field(default_factory=dict)  # its own, by name
+    params: Mapping[str, Any] = field(default_factory=dict)  # of this SELECT, by name
 
 
 GIVEN = """
@@ -77,10 +80,10 @@ SELECT count(*) FROM (
     ORDER BY c.external_id FOR NO KEY UPDATE
 ) held
 """
-# Joins each stored answer with the new one, and then keeps those that change it. A time in the
-# future counts as now: a clock that is ahead must not fix an answer for ever. A no without a time
-# is newer than every stored answer, whichever server's clock wrote that. A yes is not: its call may
-# have waited here while a later call said no.
+# Joins each stored answer with the new one, and then keeps the new ones that change it. A time in
+# the future counts as now: a clock that is ahead must not fix an answer for ever. A no without a
+# time is newer than every stored answer, whichever server's clock wrote that. A yes is not: its
+# call may have waited here while a later call said no.
 SAY = """
 WITH said AS (
     SELECT DISTINCT ON (c.id, given.category) c.id, given.category, given.wanted, word.at,
@@ -140,7 +143,7 @@ RETURNING category, wanted, at, source,
 
 @dataclass(frozen=True, slots=True)
 class No:
-    """Somebody's new answer."""
+    """A changed answer. Listeners get only opt-outs, so `wanted` is False."""
 
     category: str
     wanted: bool
@@ -149,14 +152,14 @@ class No:
     external_id: str
 
 
-# Called inside the transaction that writes the answers, if an endpoint wants to hear of opt-outs.
+# Called inside the transaction that writes the answers, if an endpoint wants opt-outs.
 on_opt_outs = Registry[Callable[[Project, list[No]], object]]()
 
 
 def say_all(
     project: Project, given: Words, *, source: str, by: str, now: datetime, careful: bool = False
 ) -> int:
-    """The same for answers in a table, such as an import's, however many."""
+    """Like `say`, for any number of answers in a table, such as an import's."""
     ours = {"project": project.pk, "source": source, "by": by, "now": now, "careful": careful}
     params = {**given.params, **ours}
     with transaction.atomic(), connection.cursor() as cursor:

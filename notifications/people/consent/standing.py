@@ -1,6 +1,6 @@
 """Standing: who must not get a message now, as SQL for any statement about people.
 
-Marketing goes to people who are subscribed and did not decline its category; other kinds ignore
+Marketing goes to people who are subscribed and did not decline its category. Other kinds ignore
 both. Suppressed people get no messages of any kind.
 """
 
@@ -18,20 +18,23 @@ COUNTING_SECONDS = 1.0
 REASONS = SUPPRESSED, UNSUBSCRIBED = "suppressed", "unsubscribed"
 
 
-# A join to a person `c`: their suppression, if there is one.
+# Joins a person `c` with their suppression, if there is one.
 JOIN = """LEFT JOIN notifications_suppression suppressed
     ON suppressed.project_id = c.project_id AND suppressed.external_id = c.external_id"""
 
 
 def out(marketing: str = "%(marketing)s", category: str = "%(category)s") -> str:
-    """Why the person must not get it; empty if they may. Takes the two parameters of `asked_of`."""
+    """An SQL expression: why the person must not get a message; empty if they may.
+
+    It needs JOIN and the two params of `asked_of`.
+    """
     return f"""CASE WHEN suppressed.id IS NOT NULL THEN '{SUPPRESSED}'
     WHEN {marketing} AND (
         NOT c.subscribed OR c.preferences -> {category} ->> 'wanted' = 'false'
     ) THEN '{UNSUBSCRIBED}' ELSE '' END"""
 
 
-# Served by the indexes of who said no, or anything.
+# Served by the indexes of people who opted out, or answered anything.
 OUT_OF_MARKETING = """
 SELECT count(*) FROM notifications_contact c WHERE c.project_id = %(project)s AND (
     NOT c.subscribed OR
@@ -41,7 +44,7 @@ SELECT count(*) FROM notifications_contact c WHERE c.project_id = %(project)s AN
 
 
 def out_of_marketing(category: Category) -> int | None:
-    """How many are out of it while it is marketing; None: too many to be counted in time."""
+    """How many people a marketing category does not reach; None: counting takes too long."""
     params: dict[str, Any] = {"project": category.project_id, "slug": category.slug}
     with suppress(TooSlow), within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
         cursor.execute(OUT_OF_MARKETING, params)
@@ -51,6 +54,5 @@ def out_of_marketing(category: Category) -> int | None:
 
 
 def asked_of(kind: str, slug: str) -> dict[str, Any]:
-    """The parameters of a message's category; without a category, a message is general
-    marketing."""
+    """The params of `out` for a message's category. Without one, it is general marketing."""
     return {"marketing": kind in ("", Category.Kind.MARKETING), "category": slug}

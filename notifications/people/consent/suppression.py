@@ -18,7 +18,7 @@ from notifications.people.project import OfProject, Project
 
 
 class Suppression(OfProject):
-    """Who must never get a message?
+    """A person who must never get a message.
 
     Stored by external id, not as a reference to the person: it outlives an erasure, and applies
     again if the person is imported again.

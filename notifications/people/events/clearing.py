@@ -1,4 +1,4 @@
-"""Removing old events: whole months if every project allows it, else some pages at a time."""
+"""Clearing: removes old events, whole months if every project allows it, else page by page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from notifications.postgres.budget import TooSlow, within
 from notifications.values.registry import Registry
 
 PAGES = 2_000  # pages of a table in one transaction: 16 MB, some 140,000 events, 0.1 to 0.5 s
-LOCK_MILLISECONDS = 500  # longer readers are not disturbed: the next tick tries again
+LOCK_MILLISECONDS = 500  # a longer reader is not disturbed: the next tick tries again
 COUNTING_SECONDS = 1.0
 SAMPLE_PERCENT = 1
 AHEAD = timedelta(days=35)  # so the next month's partition exists before it is needed
@@ -28,13 +28,15 @@ WHERE relid = %s::regclass AND last_analyze > statement_timestamp() - interval '
 """
 
 Ends = dict[int, datetime | None]
-# Each removes what it keeps of events that are too old.
+# Each listener removes its own data about events that are too old.
 on_events_removed = Registry[Callable[[Ends], Iterator[int]]]()
 
 
 def make_ahead(*, now: datetime) -> None:
-    """Create this month's and the next month's partition. If the process dies here: the next tick
-    creates them, or the first event that needs one."""
+    """Create this month's and the next month's partition.
+
+    If the process dies here: the next tick creates them, or the first event that needs one.
+    """
     with transaction.atomic():
         partitions.make(through(Month.of(now), Month.of(now + AHEAD)))
 
@@ -48,8 +50,10 @@ WHERE project_id = %s
 
 
 def look(project_id: int, before: datetime | None) -> Kept:
-    """How many old events there are: counted within a second, or estimated within another.
-    Raises TooSlow."""
+    """How many events there are, and how many are old.
+
+    They are counted within a second, or estimated within another. Raises TooSlow.
+    """
     try:
         return _count(TABLE, project_id, before)
     except TooSlow:
@@ -65,12 +69,14 @@ def _count(source: str, project_id: int, before: datetime | None, *, times: int 
     return Kept(there * times, older * times, next_at, exact=times == 1)
 
 
-# --- What is removed
-# ------------------------------------------------------------------------------------
+# --- What is removed ------------------------------------------------------------------------------
 
 
 def remove(ends: Ends) -> Iterator[int]:
-    """If the process dies here: what was removed is gone, and the next tick removes the rest."""
+    """Remove old events step by step; yields how many each step removed.
+
+    If the process dies here: what was removed is gone, and the next tick removes the rest.
+    """
     last = max((end for end in ends.values() if end), default=None)
     for month in partitions.there() if last else ():
         if last and month.begins < last:
@@ -89,10 +95,10 @@ def _remove_month(month: Month, ends: Ends) -> Iterator[int]:
 
 
 def _drop_if_all_may(month: Month, ends: Ends) -> int | None:
-    """Drop a month if all projects may. How many events it had, by PostgreSQL's last count; None:
-    kept.
+    """Drop a month if all projects allow it.
 
-    It is locked, so nobody writes into it between the check and the drop.
+    Returns how many events it had, by PostgreSQL's last count; None: kept. The month is locked, so
+    nobody writes into it between the check and the drop.
     """
     keepers = _keepers(month, ends)
     with transaction.atomic(), connection.cursor() as cursor:
@@ -101,7 +107,7 @@ def _drop_if_all_may(month: Month, ends: Ends) -> int | None:
         cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_MILLISECONDS}ms'")
         # Lock the table first, in the same order as writers: the partition is detached from it.
         cursor.execute(f"LOCK TABLE ONLY {TABLE}, {name_of(month)} IN ACCESS EXCLUSIVE MODE")
-        # In the meantime a project may have been added, or told to keep its events longer.
+        # Meanwhile a project may have been added, or may have begun to keep its events longer.
         if _any_of(_keepers(month, _still(ends)), month):
             return None
         cursor.execute(
@@ -118,7 +124,7 @@ def _keepers(month: Month, ends: Ends) -> list[int]:
 
 
 def _still(ends: Ends) -> Ends:
-    """What may be removed now: never more than at the beginning of the pass."""
+    """The ends as they are now, but never later than at the beginning of the pass."""
     now = ends_of_life("events", now=clock.now())
     return {pk: _earlier(ends.get(pk), end) for pk, end in now.items()}
 
@@ -148,7 +154,7 @@ def _old(ends: Ends) -> list[list[object]]:
 
 
 def _holds_old(month: Month, ends: Ends) -> bool:
-    """The index by time answers this without reading the rows of later days."""
+    """Whether the month has old events. The index by time needs no rows of later days for this."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT EXISTS (SELECT FROM {name_of(month)} e, {OLD} WHERE {IS_OLD} AND e.at < %s)",
@@ -159,8 +165,10 @@ def _holds_old(month: Month, ends: Ends) -> bool:
 
 
 def _delete(month: Month, ends: Ends) -> Iterator[int]:
-    """Go through the table once, page by page: an index would return the rows deleted by the step
-    before again and again."""
+    """Delete old events of a month, page by page.
+
+    An index would return the rows that the step before deleted again and again.
+    """
     name = name_of(month)
     for first in range(0, _pages(name), PAGES):
         with transaction.atomic(), connection.cursor() as cursor:
@@ -184,9 +192,11 @@ def _pages(name: str) -> int:
 
 
 def analyze() -> None:
-    """Once a day. PostgreSQL analyses each partition by itself, but never the whole table: its
-    plans would then assume that all events are of the same few people, and collect instead of
-    looking up."""
+    """Analyse the whole table once a day: PostgreSQL does it for each partition only.
+
+    Without that, its plans assume that all events belong to the same few people, and collect
+    instead of looking up.
+    """
     with connection.cursor() as cursor:
         cursor.execute(ANALYZED_LATELY, [TABLE])
         if not cursor.fetchone():

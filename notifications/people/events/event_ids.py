@@ -1,5 +1,7 @@
-"""The ids of events that were accepted: an event that is sent again under its id is not written
-again. Ids are remembered as long as their events are kept."""
+"""Event ids: an event that is sent again with the same id is not written again.
+
+Ids are remembered as long as their events are kept.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from notifications.people.project import Project
 
 AT_ONCE = 50_000  # rows in one transaction
 
-# In one order, so that no two calls wait for each other. Who waited sees the other's ids.
+# Inserted in one order, so that no two calls wait for each other. A call that waited sees the ids
+# of the other.
 TAKE = """
 INSERT INTO notifications_eventid (project_id, digest, at)
 SELECT %s, digest, at FROM unnest(%s::uuid[], %s::timestamptz[]) AS given (digest, at)
@@ -35,7 +38,7 @@ DELETE FROM notifications_eventid WHERE ctid = ANY(ARRAY(
 
 
 class EventId(models.Model):
-    """Was an event with this id accepted? Its digest tells nothing of a person."""
+    """The digest of an accepted event's id. It reveals nothing about a person."""
 
     pk = models.CompositePrimaryKey("project_id", "digest")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
@@ -54,9 +57,9 @@ def digest_of(event_id: str) -> UUID:
 
 
 def take(project_id: int, given: Sequence[tuple[UUID, datetime]]) -> set[UUID]:
-    """The ids that are new; in the transaction that writes their events.
+    """Store ids in the transaction that writes their events. Returns the ids that are new.
 
-    If the process dies here: neither they nor the events are there.
+    If the process dies here: neither the ids nor the events are there.
     """
     with connection.cursor() as cursor:
         digests, times = zip(*given, strict=True)
@@ -65,7 +68,10 @@ def take(project_id: int, given: Sequence[tuple[UUID, datetime]]) -> set[UUID]:
 
 
 def remove_old(ends: dict[int, datetime | None]) -> Iterator[int]:
-    """If the process dies here: what was removed is gone, and the next tick removes the rest."""
+    """Remove the ids of old events step by step; yields how many each step removed.
+
+    If the process dies here: what was removed is gone, and the next tick removes the rest.
+    """
     finite = [(pk, end) for pk, end in ends.items() if end]
     params: list[Any] = [[pk for pk, _ in finite], [end for _, end in finite], AT_ONCE]
     removed = AT_ONCE if finite else 0

@@ -1,5 +1,4 @@
-"""Months in UTC, by which the table of events is partitioned: pure arithmetic, without a
-database."""
+"""Months in UTC, by which the table of events is partitioned. Arithmetic without a database."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ class Month:
 
     @property
     def ends(self) -> datetime:
-        """The first moment after it."""
+        """The first moment after the month."""
         return self.following.begins
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What an event may be called: any short line that a person can type and read."""
+"""Event names: any short line that a person can type and read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LONGEST_NAME = 64
 
 
 def validate_event_name(name: str) -> None:
-    """Raises ValidationError."""
+    """Raises ValidationError if an event cannot have this name."""
     if not 1 <= len(name) <= LONGEST_NAME:
         text = gettext("A name has 1 to %(most)s characters; there are %(count)s.")
         raise ValidationError(text % {"most": LONGEST_NAME, "count": f"{len(name):,}"})

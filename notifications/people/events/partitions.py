@@ -1,8 +1,8 @@
-"""The partitions of the table of events: created in advance, or when an event of another month
-arrives.
+"""Partitions of the events table, one a month.
 
-A partition is created by itself and then attached: attaching does not block readers or writers of
-the others, while CREATE … PARTITION OF would wait for all readers.
+A partition is created in advance, or when an event of another month arrives. It is created by
+itself and then attached. Attaching does not block readers or writers of the other partitions,
+while CREATE … PARTITION OF would wait for all readers.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ def there() -> list[Month]:
 
 
 def hold() -> None:
-    """No partition is removed until the transaction ends: its removal would lock the table
-    first."""
+    """Keep all partitions until the transaction ends: removing one needs a lock on the table."""
     with connection.cursor() as cursor:
         cursor.execute(f"LOCK TABLE ONLY {TABLE} IN ROW EXCLUSIVE MODE")
 
@@ -72,6 +71,6 @@ def _make(month: Month) -> None:
 
 
 def drop(month: Month) -> None:
-    """All events of a month at once, whatever their number."""
+    """Remove all events of a month at once, however many."""
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TABLE IF EXISTS {name_of(month)}")

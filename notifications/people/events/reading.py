@@ -1,4 +1,4 @@
-"""Reading events: those of one person, and what a project's people do, by name and property."""
+"""Reading events: the events of one person, and the names and properties of a project's events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LONGEST_VALUE = 100
 
 @dataclass(frozen=True)
 class Did:
-    """One thing a person did."""
+    """One event of a person, as it is read."""
 
     at: datetime
     name: str
@@ -75,8 +75,10 @@ def newest_of(contact_id: int, most: int = NEWEST) -> list[Did]:
 
 
 def all_of(contact_id: int) -> Iterator[Did]:
-    """For an export: everything, newest first, in pages, so that no statement or transaction stays
-    open during a long download."""
+    """All events of a person for an export, newest first.
+
+    They are read in pages, so that no statement or transaction stays open during a long download.
+    """
     at, place = AFTER_ALL
     while True:
         params: dict[str, Any] = {"person": contact_id, "at": at, "place": place, "most": AT_ONCE}
@@ -119,20 +121,20 @@ FILLED = "jsonb_typeof(value) <> 'null' AND value <> '\"\"'"
 
 
 def names(project_id: int) -> list[str]:
-    """The names of events, in alphabetical order."""
+    """The names of a project's events, in alphabetical order."""
     asked = {"project": project_id, "most": MOST_NAMES}
     return [row[0] for row in _looked_up(NAMES, asked)]
 
 
 def ever(project_id: int, name: str) -> bool:
-    """Whether anybody did it, ever; yes where finding out takes too long."""
+    """Whether there is any event of this name; True if finding out takes too long."""
     asked = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE project_id = %s AND name = %s)"
     return all(row[0] for row in _looked_up(asked, [project_id, name]))
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Of so many recent events of one name: how many have a property, and it is a number."""
+    """How many recent events of one name have a property, and in how many it is a number."""
 
     events: int
     held: int
@@ -140,7 +142,7 @@ class Numbers:
 
 
 def numbers(project_id: int, name: str, property: str, *, now: datetime) -> Numbers | None:
-    """None where counting takes too long."""
+    """Count recent events with this property; None: counting takes too long."""
     rows = _looked_up(
         f"SELECT count(*), count(*) FILTER (WHERE {FILLED}),"
         " count(*) FILTER (WHERE jsonb_typeof(value) = 'number')"
@@ -185,7 +187,7 @@ def values(
 
 
 def _looked_up(statement: str, params: Any) -> list[Any]:
-    """Nothing if it takes too long: one can type a value without suggestions."""
+    """The rows, or none if it takes too long: a value can be typed without suggestions."""
     with suppress(TooSlow), within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
         cursor.execute(statement, params)
         rows: list[Any] = cursor.fetchall()
@@ -194,5 +196,5 @@ def _looked_up(statement: str, params: Any) -> list[Any]:
 
 
 def _percent(count: int, of: int) -> int:
-    """Never 0 if some have it, nor 100 if some lack it."""
+    """The rounded percentage: never 0 if some have it, nor 100 if some lack it."""
     return 100 if count >= of else min(99, max(1, round(100 * count / of)))

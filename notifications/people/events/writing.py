@@ -1,4 +1,4 @@
-"""Writing what people did: many events with a few statements.
+"""Writing events: stores many events with a few statements.
 
 If the process dies here: nothing of the call is committed, or all of it.
 """
@@ -27,12 +27,12 @@ from notifications.values.registry import Registry
 MAX_PROPERTIES = 20
 MAX_WRITTEN = 2_000  # bytes of JSON: a thousand events fit into a request, millions on a disk
 AHEAD = timedelta(days=1)  # phone clocks may be wrong; by more than a day, they are broken
-OLDEST_YEAR = 2000  # where events are kept for ever
+OLDEST_YEAR = 2000  # if events are kept for ever
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that somebody did, as the app tells it."""
+    """One thing that a person did, as the app reports it."""
 
     contact: str  # their external id
     name: str
@@ -87,20 +87,20 @@ def span_of(project_id: int, *, now: datetime) -> Span:
 
 @dataclass(frozen=True)
 class Taken:
-    """What was not written: the external ids of unknown people, and how many events that were
-    accepted before under their ids."""
+    """What was not written: the external ids of unknown people, and the number of events whose id
+    was accepted before."""
 
     unknown: set[str]
     duplicates: int
 
 
 def write(project_id: int, events: Sequence[Event]) -> set[str]:
-    """The external ids of unknown people, whose events were not written."""
+    """Write events. Returns the external ids of unknown people, whose events are not written."""
     return take(project_id, events).unknown
 
 
 def take(project_id: int, events: Sequence[Event]) -> Taken:
-    """Write them, except those of unknown people, and those whose id was accepted before.
+    """Write events, except those of unknown people and those whose id was accepted before.
 
     The people are locked until the transaction ends: an erasure waits, and then removes these
     events too.
@@ -119,7 +119,7 @@ def take(project_id: int, events: Sequence[Event]) -> Taken:
 
 
 def _accepted_once(project_id: int, events: Written) -> Written:
-    """Without those whose id is known; of several with one id the first."""
+    """The events without those whose id is known. Of several with the same id, the first stays."""
     first: dict[UUID, int] = {}
     for place, (_person, event) in enumerate(events):
         if event.id is not None:
@@ -147,8 +147,10 @@ NULL = r"\N"
 
 
 def _append(project_id: int, written: Written) -> None:
-    """Rows in PostgreSQL's text format, in one piece: psycopg would look up the type of each value,
-    and take three times as long."""
+    """Write rows in PostgreSQL's text format, in one piece.
+
+    psycopg would look up the type of each value, and take three times as long.
+    """
     now = timezone.now()
     text = "".join(
         f"{project_id}\t{person}\t{event.at.isoformat()}\t{_copied(event.name)}\t"

@@ -1,1 +1,1 @@
-"""Numbers of people and devices that are kept, so that no page counts millions of rows."""
+"""Stored numbers of people and devices, so that no page counts millions of rows."""

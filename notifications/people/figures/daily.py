@@ -1,7 +1,7 @@
-"""Days: who could be reached, how many said no, and how many addresses were found dead.
+"""Daily figures: how many people can be reached, opted out, and how many addresses died, by day.
 
-Counted beside the pages, by beat's other tick. If the process dies here: a day is counted whole or
-not at all, and the next tick counts it.
+Beat's other tick counts them, not a page. If the process dies here: a day is counted whole or not
+at all, and the next tick counts it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ log = logging.getLogger(__name__)
 REACHABLE, OPTED_OUT, DEAD = "reachable", "opted_out", "dead"
 DAILY = (REACHABLE, OPTED_OUT, DEAD)
 COUNTING_SECONDS = 20.0  # five million people take three
-TRIED_SECONDS = 86_400  # who cannot be counted in that time is tried again the next day
+TRIED_SECONDS = 86_400  # if counting takes too long, it is tried again the next day
 
-# Asked from the side of those who are out, as most are not; see asked/device_health.py.
+# Starts from the people who get nothing, as they are few; see asked/device_health.py.
 COUNT_REACHABLE = """
 SELECT (
     SELECT count(*) FROM (
@@ -52,10 +52,10 @@ HAPPENED = {
         WHERE project_id = %(project)s AND category = '' AND NOT wanted AND at >= %(since)s""",
     DEAD: """SELECT retired_at AS at FROM notifications_device
         WHERE project_id = %(project)s AND retired_by <> '' AND retired_at >= %(since)s
-            AND retired_by NOT LIKE 'rehearsal:%%'""",  # somebody asked for it: no news
+            AND retired_by NOT LIKE 'rehearsal:%%'""",  # a rehearsal does it on request: no news
 }
-# Also a day on which nothing happened is written: that it was counted shall be known. Midnights are
-# made in Python alone: where clocks are set at midnight, PostgreSQL begins some days elsewhere.
+# A day on which nothing happened gets a row, too: it shows that the day was counted. Only Python
+# computes midnights: where clocks change at midnight, PostgreSQL begins some days elsewhere.
 COUNT_HAPPENED = """
 INSERT INTO notifications_figure (project_id, what, at, count, counted_at)
 SELECT %(project)s, %(what)s, day.begins, count(happened.at), %(now)s
@@ -69,7 +69,7 @@ DO UPDATE SET count = EXCLUDED.count, counted_at = EXCLUDED.counted_at
 
 
 def keep_days(project: Project, now: datetime) -> None:
-    """Who can be reached, once a day; what happened, up to this moment."""
+    """Count the reachable people once a day, and what happened up to this moment."""
     today = midnight(project.timezone, now)
     last = newest(project.pk, REACHABLE)
     begun = midnight(project.timezone, max(project.created_at, now - KEPT))
@@ -87,8 +87,11 @@ def forget_old(now: datetime) -> None:
 
 
 def midnight(zone: str, now: datetime) -> datetime:
-    """When this day began there, in UTC: Python finds a midnight that a clock skips or shows twice
-    equal to no time of another zone."""
+    """When the current day began in this zone, in UTC.
+
+    In UTC, because Python never finds a midnight that a clock skips or shows twice equal to a time
+    of another zone.
+    """
     here = ZoneInfo(zone)
     return _begin_of(now.astimezone(here).date(), here)
 
@@ -115,7 +118,7 @@ def _keep_happened(
 
 def _keep_reachable(project: Project, today: datetime, now: datetime) -> None:
     try:
-        # Two ticks do not count the same people.
+        # Only one tick a day counts the people.
         if not cache.add(f"reachable-tried-{project.pk}-{today:%Y-%m-%d}", True, TRIED_SECONDS):
             return
         with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:

@@ -15,12 +15,12 @@ DATED_KEPT = timedelta(days=36)  # four weeks, and the days that a time zone or 
 
 
 class Figure(models.Model):
-    """How much was it then? What is counted, its code says; the room that counts it knows it."""
+    """One number of a project at one moment. `what` names it; the code that counts it knows it."""
 
     pk = models.CompositePrimaryKey("project_id", "what", "at")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
     what = models.CharField(max_length=20)
-    # Of a number of each day: the midnight it begins with, in the project's time zone.
+    # For a number of a day: the midnight at its beginning, in the project's time zone.
     at = models.DateTimeField()
     count = models.BigIntegerField()
     counted_at = models.DateTimeField()
@@ -29,7 +29,7 @@ class Figure(models.Model):
         return f"{self.what} of project {self.project_id}"
 
 
-# The last one before each moment: a level that did not move is not written again.
+# The last figure before each moment: a level that did not change is not written again.
 LEVELS = """
 SELECT asked.what, asked.at, COALESCE(known.count, 0)
 FROM unnest(%(whats)s::text[]) what CROSS JOIN unnest(%(moments)s::timestamptz[]) at
@@ -44,7 +44,7 @@ Levels = dict[tuple[str, datetime], int]
 
 
 def levels(project_id: int, whats: Sequence[str], moments: Sequence[datetime]) -> Levels:
-    """Of what only grows: how far it was at these moments."""
+    """The levels of growing numbers at these moments."""
     params: dict[str, Any] = {"project": project_id, "whats": list(whats)}
     params["moments"] = list(moments)
     with connection.cursor() as cursor:
@@ -53,7 +53,7 @@ def levels(project_id: int, whats: Sequence[str], moments: Sequence[datetime]) -
 
 
 def since(project_id: int, what: str, first: datetime) -> list[Figure]:
-    """The oldest first."""
+    """The figures from this moment on, the oldest first."""
     return list(Figure.objects.filter(project=project_id, what=what, at__gte=first).order_by("at"))
 
 
@@ -71,14 +71,14 @@ DO UPDATE SET count = EXCLUDED.count, counted_at = EXCLUDED.counted_at
 
 
 def keep(project_id: int, what: str, counts: Mapping[datetime, int], now: datetime) -> None:
-    """Counted again, a number takes the place of the one before."""
+    """Store these counts. A number that is counted again replaces the one before."""
     params: dict[str, Any] = {"project": project_id, "what": what, "now": now}
     params |= {"moments": list(counts), "counts": list(counts.values())}
     with connection.cursor() as cursor:
         cursor.execute(KEEP, params)
 
 
-# Of levels the last one stays, however old: it is the level since.
+# The last figure of a level stays, however old: it is the level since then.
 PRUNE = """
 DELETE FROM notifications_figure old WHERE what = ANY(%(whats)s) AND at < %(before)s AND EXISTS (
     SELECT FROM notifications_figure f WHERE f.project_id = old.project_id AND f.what = old.what

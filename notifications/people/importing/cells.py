@@ -1,5 +1,4 @@
-"""One cell: which values its text can be read as. Each reader raises ValidationError with what is
-wrong."""
+"""Cells: read the text of one cell as a value. A reader raises ValidationError with the reason."""
 
 from __future__ import annotations
 
@@ -76,8 +75,10 @@ def boolean(cell: str) -> bool:
 
 
 def time(cell: str) -> str:
-    """In the form that rules compare: ISO 8601, with the file's offset or in UTC; a date without a
-    time stays a date."""
+    """The cell's time in the form that rules compare: ISO 8601.
+
+    It has the file's offset, or is in UTC. A date without a time stays a date.
+    """
     moment = _moment(cell.strip())
     if not isinstance(moment, datetime):
         return moment.isoformat()
@@ -85,7 +86,7 @@ def time(cell: str) -> str:
 
 
 def instant(cell: str) -> datetime:
-    """Without a zone it is UTC."""
+    """The cell's time in UTC. Without a zone, it is read as UTC."""
     moment = _moment(cell.strip())
     if not isinstance(moment, datetime):
         moment = datetime.combine(moment, time_of_day())
@@ -108,7 +109,7 @@ def _moment(text: str) -> date:
 
 
 def _from_spreadsheet(found: re.Match[str]) -> date:
-    """Raises ValueError."""
+    """The time as a spreadsheet writes it. Raises ValueError."""
     day = date(int(found["year"]), int(found["month"]), int(found["day"]))
     if found["hour"] is None:
         return day

@@ -1,4 +1,4 @@
-"""What the columns of a file mean: guessed from names and first cells, checked, remembered."""
+"""Columns: what each column of a file means. Guessed from its name and cells, then checked."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MANY = {Meaning.ATTRIBUTE, Meaning.CATEGORY, Meaning.IGNORE}
 OF_A_DEVICE = (Meaning.PLATFORM, Meaning.APP_VERSION, Meaning.SEEN_AT)
 NAMED = {Meaning.ATTRIBUTE, Meaning.CATEGORY}
 LINE, COLUMN, REASON = "refused_line", "refused_column", "refused_reason"
-OURS = (LINE, COLUMN, REASON)  # of a file of refused rows that is imported again
+OURS = (LINE, COLUMN, REASON)  # in a file of refused rows that is imported again
 SPELLINGS = {
     Meaning.EXTERNAL_ID: "external_id id user_id userid uid customer_id member_id contact_id"
     " contact person_id user 회원번호 회원id 아이디 고객번호",
@@ -64,14 +64,15 @@ SPELLINGS = {
     Meaning.SUBSCRIBED: "subscribed consent opt_in optin marketing_consent push_consent 수신동의",
     Meaning.SUBSCRIBED_AT: "subscribed_at consent_at opt_in_at optin_at 수신동의일시",
 }
-ENOUGH = 4  # cells that tell the type of a column although one of them does not fit
+ENOUGH = 4  # cells from which one may not fit the type of its column
 CODE = re.compile(r"0[0-9]|(?=.*[0-9]).*[^\W\d_]")  # a leading 0, or digits and letters
 KNOWN = {word: meaning for meaning, words in SPELLINGS.items() for word in words.split()}
 
 
 @dataclass(frozen=True)
 class Column:
-    """`head`: the column's name in the file. `name`: of the attribute, or a category's slug."""
+    """A column and its meaning. `head`: its name in the file. `name`: the attribute's name, or the
+    category's slug."""
 
     head: str
     meaning: str
@@ -138,7 +139,7 @@ def type_of(cells: Sequence[str]) -> Type:
 
 
 def _all_but_one(fits: Callable[[str], bool], cells: Sequence[str]) -> str:
-    """The one that does not fit; empty if all do, or more do not."""
+    """The only cell that does not fit; empty if all fit, or several do not."""
     odd = [cell for cell in cells if not fits(cell)]
     return odd[0] if len(odd) == 1 and len(cells) >= ENOUGH else ""
 
@@ -148,12 +149,12 @@ def columns_of(one: Import) -> list[Column]:
 
 
 def written(columns: Iterable[Column]) -> list[dict[str, str]]:
-    """As `Import.mapping` keeps them."""
+    """The columns as `Import.mapping` stores them."""
     return [{name: str(value) for name, value in asdict(each).items()} for each in columns]
 
 
 def digest_of(head: Sequence[str]) -> str:
-    """The same in whatever order the columns stand."""
+    """A digest of the header that does not depend on the order of the columns."""
     return _digest(sorted(head))
 
 
@@ -162,11 +163,13 @@ def _digest(head: Sequence[str]) -> str:
 
 
 def remembered(project_id: int, head: Sequence[str]) -> list[Column] | None:
-    """The mapping of the newest import with the same columns that was checked or started. A file
-    of refused rows has three more columns in front of the original ones."""
+    """The mapping of the newest checked or started import with the same columns.
+
+    A file of refused rows has three more columns in front of the original ones.
+    """
     ours = len(OURS) if tuple(head[: len(OURS)]) == OURS else 0
     names = head[ours:]
-    digests = [digest_of(names), _digest(names)]  # the release before kept the order
+    digests = [digest_of(names), _digest(names)]  # the previous release did not sort the names
     confirmed = Q(started_at__isnull=False) | Q(state=Import.State.CHECKED)
     same = Import.objects.filter(confirmed, project=project_id, head_digest__in=digests)
     before = same.order_by("-pk").first()
@@ -214,7 +217,7 @@ def _told(guessed: Column, told: Any) -> Column:
 
 
 def validate_mapping(columns: Sequence[Column], *, head: Sequence[str], project_id: int) -> None:
-    """Raises ValidationError by the head of the column at fault; "" is the mapping itself."""
+    """Raises ValidationError by the head of each wrong column; "" is the mapping itself."""
     wrong: dict[str, str] = {}
     if [column.head for column in columns] != list(head):
         raise ValidationError({"": gettext("Set what each column of the file means, in order.")})
@@ -250,7 +253,10 @@ def _problem(column: Column, slugs: set[str]) -> str:
 
 
 def _of_another_type(column: Column, types: Mapping[str, str]) -> str:
-    """Every cell is read as the column's type, so this is checked once, not for each row."""
+    """What is wrong if the project has declared another type for the attribute; else empty.
+
+    Every cell is read as the column's type, so this is checked once, not for each row.
+    """
     wanted = types.get(column.name, "") if column.meaning == Meaning.ATTRIBUTE else ""
     if wanted in ("", column.type):
         return ""

@@ -1,5 +1,4 @@
-"""Judging: rows are checked column by column, and become lines for PostgreSQL or are refused with a
-reason.
+"""Judging: checks rows column by column. A row becomes a line for COPY, or is refused.
 
 The API's validators decide what is valid. Most cells repeat or are plain: each distinct cell is
 checked once, and a column without odd characters is checked as a whole.
@@ -47,7 +46,8 @@ Problems = dict[int, list[tuple[str, Reason]]]  # by row: head and reason
 
 @dataclass
 class Judged:
-    """`lines`: for COPY, without the number of the row; `numbers`: of these, in the file."""
+    """The result of checking rows. `lines`: valid rows for COPY, without their row number.
+    `numbers`: the line of each in the file."""
 
     lines: list[str]
     refused: list[Refused]
@@ -55,7 +55,7 @@ class Judged:
 
 
 class Judge:
-    """Of the rows of one import."""
+    """Checks the rows of one import."""
 
     def __init__(self, one: Import, columns: Sequence[Column]) -> None:
         removes = one.mode == Import.Mode.REMOVE  # only the external id counts
@@ -109,13 +109,13 @@ class Judge:
 
 
 def _column(column: Column, cells: Sequence[str], wrong: Problems, *, odd: bool) -> list[str]:
-    """Its cells in COPY's format. Invalid ones are added to `wrong`."""
+    """The column's cells in COPY's format. Invalid cells are added to `wrong`."""
     reader, plain = _reader(column)
     if plain is not None and not odd and plain(cells):
         return list(cells)
     table: dict[str, str] = {}
     problems: dict[str, list[Reason]] = {}
-    with override(None):  # reasons are kept as they stand in the code, and translated when read
+    with override(None):  # reasons are stored untranslated, and translated when they are read
         for cell in set(cells):
             try:
                 if odd:
@@ -151,7 +151,10 @@ def _reader(column: Column) -> tuple[Reader, Callable[[Sequence[str]], bool] | N
 
 
 def _attribute(column: Column) -> Reader:
-    """`"city":"Seoul"`: one member of a JSON object; empty for an empty cell."""
+    """A reader that makes a cell one member of a JSON object, such as `"city":"Seoul"`.
+
+    An empty cell gives an empty text.
+    """
     key = f"{orjson.dumps(column.name).decode()}:"
     kind = column.type
 
@@ -312,7 +315,7 @@ def _lines(
 
 
 def _objects(columns: list[list[str]], count: int) -> list[str]:
-    """JSON objects made of these members; NULL for a row without any."""
+    """One JSON object for each row, made of these members; NULL for a row without any."""
     if not columns:
         return [NULL] * count
     joined = (",".join(filter(None, told)) for told in zip(*columns, strict=True))

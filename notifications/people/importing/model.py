@@ -1,4 +1,7 @@
-"""Import: one file of people, from first byte to result. Each move is one guarded UPDATE."""
+"""Import: one file of people, from first byte to result.
+
+Each change of state is one guarded UPDATE.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ COUNTS = ("created", "updated", "unchanged", "moved", "removed", "unknown")
 
 
 class Import(OfProject):
-    """What does this file say about our people, and what was done with it?
+    """An uploaded file of people, how it is read, and what was done with it.
 
     `counts`: what was done so far; `foreseen`: what the check expects. The keys of both are COUNTS:
     people created, updated, unchanged, removed and unknown (nobody to remove), and devices that
@@ -43,25 +46,25 @@ class Import(OfProject):
         REMOVE = "remove", _("Remove")
 
     class InvalidMove(Exception):
-        """Its state does not allow that, or somebody else was faster."""
+        """The import's state does not allow the change, or another request was faster."""
 
     name = models.CharField(max_length=200, help_text=_("The file's name."))
     size = models.BigIntegerField(help_text=_("In bytes, as declared before the upload."))
     state = models.CharField(max_length=9, choices=State, default=State.UPLOADING)
     mode = models.CharField(max_length=7, choices=Mode, default=Mode.ADD)
-    # A yes without a time overrides an earlier no, but only if somebody ticked that.
+    # If ticked, a yes without a time overrides an earlier no.
     resubscribe = models.BooleanField(default=False)
     by = models.CharField(max_length=200, help_text=_("user:NAME or carillon."))
     language = models.CharField(max_length=10, default="en")  # of `problem`
     problem = models.CharField(max_length=500, blank=True)  # why it failed
-    # What was detected in the file: see sniffing.Sniffed.
+    # What was detected in the file: see sniffing.sniff.
     sniffed = models.JSONField(default=dict, blank=True)
     head_digest = models.CharField(max_length=64, blank=True)
     # What each column means, in their order: see columns.Column.
     mapping = models.JSONField(default=list, blank=True)
 
-    # How far reading is (see source.Position), and the last person who is done. `ahead`: parts
-    # after that which are done, too; by the external id each begins after, the one it ends with.
+    # How far reading is (see working.Reading), and the last person who is done. `ahead`: later
+    # parts that are done, too, as {the external id before the part: its last external id}.
     position = models.JSONField(default=dict, blank=True)
     staged_at = models.DateTimeField(null=True, blank=True)
     done_up_to = models.CharField(max_length=200, blank=True)
@@ -74,7 +77,7 @@ class Import(OfProject):
     foreseen = models.JSONField(default=dict, blank=True)
     counts = models.JSONField(default=dict, blank=True)
 
-    # Who works on it: only the worker that knows the lease's number may write.
+    # The lease of a worker: only the worker that knows its number may write.
     lease = models.IntegerField(default=0)
     leased_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -126,15 +129,17 @@ class Import(OfProject):
         return 0.5 + (min(self.handled / self.people, 1.0) / 2 if self.people else 0.5)
 
     def move(self, states: tuple[str, ...], **values: Any) -> None:
-        """One guarded UPDATE; after it, a worker that was busy with it can write no more. Raises
-        InvalidMove."""
+        """Change the import with one guarded UPDATE. Raises InvalidMove.
+
+        A worker that was busy with the import can write no more after it.
+        """
         here = Import.objects.filter(pk=self.pk, state__in=states)
         if not here.update(lease=F("lease") + 1, leased_until=None, **values):
             raise self._invalid_move()
         self.refresh_from_db()
 
     def insist_on(self, states: tuple[str, ...]) -> None:
-        """Raises InvalidMove; before what needs more of a file than there is in other states."""
+        """Raises InvalidMove in any other state: the file does not have enough there yet."""
         if self.state not in states:
             raise self._invalid_move()
 
@@ -149,8 +154,10 @@ UNFINISHED = ("uploading", "ready", "checking", "checked", "merging", "stopped")
 
 
 class ImportPart(models.Model):
-    """Which bytes of the file have arrived? Parts are numbered from 0. The page sends 512 kB at a
-    time, the command 2 MB; the limit is 8 MB."""
+    """A part of the file that has arrived, numbered from 0.
+
+    The page sends 512 kB at a time, the command 2 MB; the limit is 8 MB.
+    """
 
     owner = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="parts")
     number = models.IntegerField()
@@ -169,7 +176,7 @@ class ImportPart(models.Model):
 
 
 class ImportBatch(models.Model):
-    """Which people did one part of the merge touch? The row exists if that part was committed.
+    """The people that one part of the merge touched. The row exists if that part was committed.
 
     The ids are in an array: for five million people 40 MB, without an index.
     """
@@ -188,14 +195,14 @@ class ImportBatch(models.Model):
 
 
 class ImportRefusal(models.Model):
-    """Which row was refused, and why? It keeps the cells, to be corrected and imported again."""
+    """A refused row and its reason. It keeps the cells, to be corrected and imported again."""
 
     owner = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="refusals")
     line = models.BigIntegerField()
     column = models.CharField(max_length=200, blank=True)
     reason = models.CharField(max_length=500)  # as reasons.kept writes it
     cells = ArrayField(models.TextField())
-    file = models.CharField(max_length=200, blank=True)  # of an archive
+    file = models.CharField(max_length=200, blank=True)  # in an archive
 
     class Meta:
         indexes = [models.Index(fields=["owner", "id"], name="refused_rows_of_import")]
@@ -209,7 +216,7 @@ class ImportRefusal(models.Model):
 
 
 class Fenced(Exception):
-    """Another worker has taken it over, or it was stopped: this part must not be written."""
+    """Another worker has taken over the import, or it was stopped: nothing may be written."""
 
 
 def waiting(now: datetime) -> list[int]:
@@ -229,10 +236,10 @@ def claim(import_id: int, *, now: datetime) -> Import | None:
 
 
 def keep(one: Import, *, now: datetime, lease: timedelta = LEASE, **values: Any) -> None:
-    """Store these values, in the transaction of the work they describe. Raises Fenced if the lease
-    belongs to another worker.
+    """Store these values, in the transaction of the work they describe.
 
-    Also if a crash of PostgreSQL undid the progress that this worker relies on.
+    Raises Fenced if the lease belongs to another worker, or if a crash of PostgreSQL undid the
+    progress that this worker relies on.
     """
     progress = ("position", "done_up_to", "ahead", "handled")
     stands = {name: getattr(one, name) for name in progress}
@@ -244,5 +251,5 @@ def keep(one: Import, *, now: datetime, lease: timedelta = LEASE, **values: Any)
 
 
 def release(one: Import) -> None:
-    """So the next worker need not wait for the lease to end."""
+    """Give the lease back, so that the next worker need not wait for its end."""
     Import.objects.filter(pk=one.pk, lease=one.lease).update(leased_until=None)

@@ -1,7 +1,7 @@
-"""Reading: rows from bytes. No row is lost: each is whole, or refused with its line and a reason.
+"""Reading: turns bytes into rows. Each row is read whole, or refused with its line and a reason.
 
 A row whose quotes do not close would swallow the rows after it. So if a row runs over several lines
-and has a wrong number of cells, only its first line is refused, and reading starts again after that
+and has a wrong number of cells, only its first line is refused. Reading starts again after that
 line.
 """
 
@@ -24,8 +24,8 @@ END_OF_LINE = re.compile("\r\n|\n|\r")
 # A marker row added behind the text: if the parser swallows it, the row before it has no end yet.
 END = "\x1fend of the text\x1f"
 LONGEST_LINE = 1024**2  # characters
-MOST_CELL = 10_000  # characters of a cell that are kept of a refused row
-# A text is written back in each of them to as many bytes as it was read from.
+MOST_CELL = 10_000  # characters of a cell that a refused row keeps
+# In each of them, a decoded text is encoded to as many bytes as it was read from.
 ENCODINGS: dict[str, str | Promise] = {
     "utf-8": "UTF-8",
     "utf-16-le": "UTF-16",
@@ -41,8 +41,8 @@ ENCODINGS: dict[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """`column`: the header of the invalid cell; empty: the whole row. `reason`: as `reasons.kept`
-    writes it."""
+    """A refused row. `column`: the header of the invalid cell; empty: the whole row. `reason`: as
+    `reasons.kept` writes it."""
 
     line: int
     column: str
@@ -52,8 +52,8 @@ class Refused:
 
 @dataclass(slots=True)
 class Block:
-    """`used`: how many characters of the text are consumed. `lines`: how many lines these were.
-    `quote`: the line of the last unclosed quote, or 0."""
+    """The rows of a piece of text. `used`: how many of its characters are consumed. `lines`: how
+    many lines these were. `quote`: the line of the last unclosed quote, or 0."""
 
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
@@ -82,8 +82,11 @@ def _errors(encoding: str) -> str:
 
 
 def parse(text: str, *, delimiter: str, width: int | None, line: int, whole: bool) -> Block:
-    """The rows of this text, which begins at a row. If not `whole`, the end of the last row may
-    come later. Without a width, rows may have any number of cells."""
+    """Read the rows of this text, which begins at a row.
+
+    If not `whole`, the end of the last row may come later. Without a width, rows may have any
+    number of cells.
+    """
     block = Block()
     end = len(text) if whole else _last_end_of_line(text)
     gap = "" if text[:end].endswith(("\n", "\r")) else "\n"
@@ -98,7 +101,7 @@ def parse(text: str, *, delimiter: str, width: int | None, line: int, whole: boo
 def _read_on(
     block: Block, buffer: io.StringIO, text: str, delimiter: str, width: int | None, line: int
 ) -> bool:
-    """Take rows up to the end, or up to the first broken one."""
+    """Take rows up to the first broken one. Returns True if the end was reached."""
     buffer.seek(block.used)
     reader = csv.reader(buffer, delimiter=delimiter, strict=True)
     lines, before = block.lines, 0
@@ -124,7 +127,7 @@ def _read_on(
 def _refuse_a_line(
     block: Block, text: str, end: int, delimiter: str, line: int, *, whole: bool
 ) -> bool:
-    """Refuse the first line of a broken row; not yet, if the end of the row may still come."""
+    """Refuse the first line of a broken row. Returns False if the row's end may still come."""
     start = block.used
     if not whole and end - start < LONGEST_LINE and _is_open(text[start:end], delimiter):
         return False
@@ -165,14 +168,17 @@ def too_long(line: int, text: str) -> Refused:
 
 
 def _last_end_of_line(text: str) -> int:
-    """The position after it. A carriage return at the very end may be half of a line end."""
+    """The position after the last line end. A carriage return at the very end may be half of
+    one."""
     newline = text.rfind("\n") + 1
     return newline or text.rfind("\r", 0, max(len(text) - 1, 0)) + 1
 
 
 def fitting(block: Block, width: int) -> Iterator[tuple[int, list[str]]]:
-    """Rows as wide as the header; the others are refused. Extra cells are allowed if they are
-    empty."""
+    """The rows that are as wide as the header; the others are refused.
+
+    Extra cells are allowed if they are empty.
+    """
     for line, cells in block.rows:
         if len(cells) == width:
             yield line, cells

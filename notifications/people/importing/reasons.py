@@ -1,7 +1,7 @@
-"""Reasons: why a row was refused, kept as a text of the catalogue and its values, so that each
-reader has it in their own language.
+"""Reasons: why a row was refused, stored so that each reader sees it in their own language.
 
-A text that was reworded since is shown in English.
+A reason is stored as a text of the catalogue and its values. A text that was reworded since is
+shown in English.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ MOST_VALUE = 80
 
 
 def reasons_of(error: ValidationError) -> list[Reason]:
-    """Within `override(None)`, which leaves texts as they stand in the code."""
+    """The reasons in an error. Call it within `override(None)`, which leaves texts untranslated."""
     return [(str(each.message), each.params or {}) for each in error.error_list]
 
 
 def kept(reasons: Iterable[Reason]) -> str:
-    """As a row keeps them: [[text, values], …], as many as there is room for."""
+    """The reasons as a row stores them: [[text, values], …], as many as there is room for."""
     found: list[tuple[str, dict[str, Any]]] = []
     written = ""
     for text, values in reasons:
@@ -45,7 +45,7 @@ def _short(value: Any) -> Any:
 
 
 def in_words(kept: str) -> str:
-    """In the reader's language."""
+    """Stored reasons as a text in the reader's language."""
     return " ".join(_in_words(text, values) for text, values in orjson.loads(kept or "[]"))
 
 

@@ -20,10 +20,10 @@ from notifications.values.spreadsheet import neutral
 
 ROWS_AT_ONCE = 2_000
 HOPELESS = 10_000  # rows refused one after the other
-SUMMED = 100_000  # at most so many rows are summed up, the first ones
+SUMMED = 100_000  # only so many rows, the first ones, are summed up
 KINDS_SHOWN = 10
-# Two reasons are of the same kind if they differ only in their values; of rows refused by an older
-# release, in quoted texts and numbers.
+# Two reasons are of the same kind if they differ only in their values. If an older release refused
+# the rows, they may differ in quoted texts and numbers.
 KINDS = r"""
 SELECT count(*), "column", min(reason) FROM (
     SELECT "column", reason FROM notifications_importrefusal
@@ -44,8 +44,11 @@ class _Echo:
 
 
 def lines(one: Import) -> Iterator[str]:
-    """The header and each row, with the problem in front. When the file is imported again, these
-    three columns are ignored, and so is the apostrophe that turns a formula into text."""
+    """The lines of the file: the header and each row, with the problem in front.
+
+    When the file is imported again, these three columns are ignored, and so is the apostrophe that
+    turns a formula into text.
+    """
     writer = csv.writer(_Echo())
     own = len(OURS) if came_back(one.sniffed["head"]) else 0
     yield "\ufeff" + writer.writerow([*OURS, *map(neutral, one.sniffed["head"][own:])])
@@ -72,10 +75,10 @@ def not_kept(one: Import) -> str:
 
 
 def watch(one: Import, wrong: Sequence[Refused], *, fits: int, quote: int) -> dict[str, Any]:
-    """How many rows were refused since the last valid one, and after which open quote: kept in the
-    position.
+    """Count the rows refused since the last valid one, and remember the line of an open quote.
 
-    Raises Unusable if the file, or the rest of it after that quote, is hopeless.
+    The result is stored in the position. Raises Unusable if the file, or the rest of it after that
+    quote, is hopeless.
     """
     if fits:
         return {"since": 0, "quote": quote}
@@ -100,8 +103,7 @@ def _hopeless(first: Refused, since: int, quote: int) -> str:
 
 @dataclass(frozen=True)
 class Kind:
-    """How many rows were refused for the same kind of reason. `example`: the reason of one of
-    them."""
+    """A kind of reason, and how many rows were refused for it. `example`: one row's reason."""
 
     count: int
     column: str
@@ -109,7 +111,7 @@ class Kind:
 
 
 def kinds(one: Import) -> list[Kind]:
-    """The most frequent first."""
+    """The kinds of reasons, the most frequent first."""
     with connection.cursor() as cursor:
         cursor.execute(KINDS, [one.pk, SUMMED, KINDS_SHOWN])
         return [
@@ -118,7 +120,7 @@ def kinds(one: Import) -> list[Kind]:
 
 
 def _rows(one: Import) -> Iterator[tuple[int, str, str, list[str]]]:
-    """Read by number in pages, so that no cursor stays open during a long download."""
+    """The refused rows, read in pages, so that no cursor stays open during a long download."""
     last = 0
     while True:
         found = one.refusals.filter(pk__gt=last).order_by("pk")[:ROWS_AT_ONCE]

@@ -1,4 +1,4 @@
-"""Sniffing: detect from its beginning how a file is written: encoding, delimiter, header, rows."""
+"""Sniffing: detects a file's encoding, delimiter, header and first rows from its beginning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST_SHOWN = 200
 DELIMITERS = ",;\t|"
 MARKS = {"utf-8": b"\xef\xbb\xbf", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
 UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
-OLDER = ("cp1252", "cp949", "cp932", "gb18030", "cp950", "cp1251")  # encodings than Unicode
+OLDER = ("cp1252", "cp949", "cp932", "gb18030", "cp950", "cp1251")  # older than Unicode
 MOST_JUDGED = 64 * 1024  # bytes of cells in one of them
 # No word is both Latin and Cyrillic: “Zoë” is not “Zoл”.
 TWO_SCRIPTS = re.compile(rb"[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]")
@@ -38,10 +38,10 @@ SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def sniff(one: Import, encoding: str = "") -> dict[str, Any]:
-    """{"head", "rows", "encoding", "files": [{"name", "size", "encoding", "detected", "delimiter",
-    "start"}]}, as JSON. `encoding`: to be used whatever is detected.
+    """Detect how the file is written. Raises Unusable.
 
-    Raises Unusable.
+    Returns, as JSON, {"head", "rows", "encoding", "files": [{"name", "size", "encoding",
+    "detected", "delimiter", "start"}]}. `encoding`: used whatever is detected.
     """
     found = files_of(one)
     looks = [_look(one, file, LOOKED_AT // len(found), encoding) for file in found]
@@ -104,8 +104,11 @@ def _past_a_long_row(content: bytes, stream: IO[bytes], most: int) -> bytes:
 
 
 def _refuse_noise(text: str, chosen: str) -> None:
-    """A stray NUL makes one row invalid; but if one character in twenty is a control character, it
-    is not a text file, or not one in the chosen encoding."""
+    """Raises Unusable if more than one character in twenty is a control character.
+
+    Then it is not a text file, or not one in the chosen encoding. A stray NUL only makes one row
+    invalid.
+    """
     if len(UNREADABLE.findall(text)) * 20 <= len(text):
         return
     if chosen:
@@ -118,8 +121,11 @@ def _refuse_noise(text: str, chosen: str) -> None:
 
 
 def _refuse_prose(records: list[list[str]]) -> None:
-    """Prose: most lines have many words, and the delimiter, if there is one, gives a different
-    number of cells in each."""
+    """Raises Unusable for prose instead of a table.
+
+    In prose, most lines have many words. The delimiter, if there is one, gives a different number
+    of cells in each.
+    """
     wordy = sum(len(" ".join(row).split()) >= WORDS_OF_PROSE for row in records)
     alike = sum(len(row) == len(records[0]) for row in records)
     in_cells = len(records[0]) > 1 and alike * 2 > len(records)
@@ -142,7 +148,7 @@ def _encoding(content: bytes, stream: Any, most: int) -> str:
 
 
 def _utf_16(content: bytes) -> str:
-    """UTF-16 without a byte order mark: every other byte of European text is 0."""
+    """Detect UTF-16 without a byte order mark: every other byte of European text is 0."""
     start = content[:10_000]
     even, odd = start[::2].count(0), start[1::2].count(0)
     if max(even, odd) * 4 < len(start) or min(even, odd) * 10 > max(even, odd):
@@ -151,8 +157,10 @@ def _utf_16(content: bytes) -> str:
 
 
 def _utf_8_or_older(content: bytes, stream: Any, most: int) -> str:
-    """UTF-8, unless more of the non-ASCII bytes are wrong in it than right: one wrong byte does not
-    make a file another."""
+    """UTF-8, unless more of the non-ASCII bytes are wrong in it than right.
+
+    One wrong byte does not mean another encoding.
+    """
     good = bad = looked = 0
     odd: list[bytes] = []
     while content and looked < most and good + bad < ENOUGH:
@@ -168,7 +176,7 @@ def _utf_8_or_older(content: bytes, stream: Any, most: int) -> str:
 
 
 def _likely(cells: Iterable[bytes]) -> str:
-    """Which of the older ones these cells are written in, which are neither ASCII nor UTF-8.
+    """The older encoding in which these cells are likely written: neither ASCII nor UTF-8.
 
     One wrong byte, or half of a letter at the end of a piece, rules an encoding out for
     charset-normalizer. So it gets the cells that are valid in each encoding that fits most.
@@ -199,7 +207,7 @@ def _is_valid(cell: bytes, encoding: str) -> bool:
 
 
 def _delimiter(text: str, name: str) -> str:
-    """The one that splits the first rows into the most cells, and each into as many as the
+    """The delimiter that splits the first rows into the most cells, each into as many as the
     header."""
 
     def score(delimiter: str) -> tuple[float, int, bool]:
@@ -256,5 +264,5 @@ def _head_and_rows(records: list[list[str]]) -> tuple[list[str], list[list[str]]
 
 
 def storable(cell: str) -> str:
-    """Short enough to show, and without characters that PostgreSQL cannot store."""
+    """The cell, short enough to show and without characters that PostgreSQL cannot store."""
     return SURROGATES.sub("�", cell[:LONGEST_SHOWN].replace("\x00", "�"))

@@ -23,7 +23,7 @@ from notifications.people.importing.model import Import
 
 PIECE = 1024**2
 MOST_FILES = 100
-MOST_DIRECTORY = 256 * 1024  # bytes: of 100 files it has 10 to 30 kB
+MOST_DIRECTORY = 256 * 1024  # bytes; the directory of 100 files has 10 to 30 kB
 MOST_UNPACKED = 8 * 1024**3
 MOST_RATIO = 200  # text compresses 5 to 50 times, a zip bomb a thousand times
 TABLES = (".csv", ".tsv", ".txt")
@@ -43,7 +43,7 @@ class File:
 
 
 class Parts(io.RawIOBase):
-    """The upload as a file that can be read from anywhere."""
+    """The upload as a file that can be read from any position."""
 
     def __init__(self, one: Import) -> None:
         sizes = list(one.parts.order_by("number").values_list("number", "size"))
@@ -75,7 +75,7 @@ class Parts(io.RawIOBase):
         return len(piece)
 
     def _piece(self, most: int) -> bytes:
-        """Up to the end of a part."""
+        """The next bytes, up to the end of a part at most."""
         if self._at >= self.size:
             return b""
         index = bisect_right(self._starts, self._at) - 1
@@ -94,8 +94,11 @@ class Parts(io.RawIOBase):
 
 
 class Bounded(io.BufferedReader):
-    """The archive as `zipfile` opens it. It reads the directory in one piece and makes objects of
-    each entry, so a long one is refused before: the end of the file says how long it is."""
+    """The archive as `zipfile` reads it, with a limit for the size of its directory.
+
+    `zipfile` reads the directory in one piece and makes an object of each entry. So a long
+    directory is refused before: the end of the file says how long it is.
+    """
 
     most: int | None = MOST_DIRECTORY
 
@@ -157,7 +160,7 @@ def _archive(parts: Parts) -> Iterator[zipfile.ZipFile]:
 
 
 def _beside_the_point(entry: zipfile.ZipInfo) -> bool:
-    """Files that macOS adds to an archive."""
+    """Whether the entry is a folder, or a file that macOS adds to an archive."""
     name = entry.filename
     return entry.is_dir() or name.startswith("__MACOSX/") or name.endswith(".DS_Store")
 

@@ -1,10 +1,9 @@
-"""Staging: the valid rows of a file, in a table of their own, before they are merged into the
-people.
+"""Staging: a table with the valid rows of one file, before they are merged into the people.
 
-The table is unlogged: it can be built again from the parts, which are kept until the end, and with
-the log, five million rows would take twice as long. After a crash of PostgreSQL it is empty, and a
-pooled connection may not notice the crash: `is_lost` checks when work begins again, `Lost` is
-raised where all rows must be present, and then the file is read again.
+The table is unlogged: it can be built again from the parts, which are kept until the end. With the
+log, five million rows would take twice as long. After a crash of PostgreSQL the table is empty, and
+a pooled connection may not notice the crash. `is_lost` checks when work begins again, and `Lost` is
+raised where all rows must be present. Then the file is read again.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ CREATE UNLOGGED TABLE IF NOT EXISTS {table} (
     app_version text, seen_at timestamptz
 ) WITH (autovacuum_enabled = false)
 """
-LINES = 2**40  # of one file, by far; `row` is the file's place in the archive and its line
+LINES = 2**40  # more than a file has; `row` = the file's place in the archive × LINES + the line
 MOST_REFUSED = 100_000  # rows that are kept; nobody corrects more by hand
 REFUSAL = """
 COPY notifications_importrefusal (owner_id, line, "column", reason, cells, file) FROM STDIN
@@ -34,7 +33,7 @@ COPY notifications_importrefusal (owner_id, line, "column", reason, cells, file)
 
 
 class Lost(Exception):
-    """Fewer rows are here than were staged."""
+    """The table has fewer rows than were staged."""
 
 
 def table_of(one: Import) -> str:
@@ -62,14 +61,20 @@ def is_lost(one: Import) -> bool:
 
 
 def without_waiting_for_the_disk() -> None:
-    """If PostgreSQL loses the last commits in a crash, it loses the progress with them, so the work
-    is done again."""
+    """Let the commit return before it is on the disk.
+
+    If PostgreSQL loses the last commits in a crash, it loses the progress with them, so the work is
+    done again.
+    """
     _do("SET LOCAL synchronous_commit = off")
 
 
 def copy_rows(one: Import, lines: list[str], numbers: list[int], *, file: int) -> None:
-    """`numbers`: of their lines in the file; of one person's rows, later ones take precedence.
-    `file`: its place in an archive."""
+    """Write valid rows into the table.
+
+    `numbers`: their lines in the file; of one person's rows, later ones take precedence. `file`:
+    its place in an archive.
+    """
     if not lines:
         return
     rows = zip(numbers, lines, strict=True)
@@ -90,8 +95,10 @@ def copy_refused(one: Import, refused: Sequence[Refused], *, file: str) -> None:
 
 
 def _kept(cell: str) -> str:
-    """The original text, as far as PostgreSQL can store it. Bytes that are not UTF-8 were probably
-    Latin-1."""
+    """The original text, as far as PostgreSQL can store it.
+
+    Bytes that are not UTF-8 were probably Latin-1.
+    """
     cell = cell[:MOST_CELL].replace("\x00", "�")
     try:
         cell.encode()
@@ -110,7 +117,7 @@ def _as_latin_1(letter: str) -> str:
 
 
 def _index(one: Import) -> dict[str, Any]:
-    """An index in the order of the merge."""
+    """Create an index in the order of the merge."""
     table = table_of(one)
     _do("SET LOCAL maintenance_work_mem = '128MB'")
     _do(f'CREATE INDEX ON {table} (external_id COLLATE "C", row)')
@@ -118,8 +125,8 @@ def _index(one: Import) -> dict[str, Any]:
 
 
 # A device belongs to the person in the last row with its address, and of two tokens of an
-# installation the last is registered. The people in earlier rows are still imported. By hash:
-# sorting five million addresses would take longer than the merge.
+# installation the last is registered. The people in earlier rows are still imported. Addresses are
+# compared by hash: sorting five million of them would take longer than the merge.
 MAYBE = f"""
 CASE substr(address, {LENGTH + 1}, 1) WHEN ':' THEN left(address, {LENGTH + 1}) ELSE address END
 """
@@ -146,7 +153,7 @@ EVERYBODY = """
 SELECT count(*), COALESCE(sum(rows), 0), count(*) FILTER (WHERE rows > 1)
 FROM (SELECT count(*) AS rows FROM {table} GROUP BY external_id COLLATE "C") people
 """
-# The first of those who stand in several rows, and where; of each no more rows than are told.
+# The first people with several rows, and the places of these rows: at most `most` of each person.
 TWICE = """
 SELECT array(
     SELECT row FROM {table} s WHERE s.external_id COLLATE "C" = often.id ORDER BY row LIMIT {most}
@@ -159,7 +166,7 @@ TOLD_PEOPLE, TOLD_LINES = 5, 4
 
 
 def _count(one: Import) -> dict[str, Any]:
-    """Count the duplicates, rows of a person who had one before. Raises Lost."""
+    """Count the people, and the duplicates: further rows of the same person. Raises Lost."""
     table = table_of(one)
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {table}")
@@ -177,7 +184,7 @@ def _count(one: Import) -> dict[str, Any]:
 
 
 def _first_of_several(table: str, cursor: Any) -> list[dict[str, Any]]:
-    """By file and line and no more: who they are stands there."""
+    """The first people with several rows, by file and line only: the file says who they are."""
     cursor.execute(TWICE.format(table=table, most=TOLD_LINES, people=TOLD_PEOPLE))
     return [
         {"lines": [divmod(row, LINES) for row in rows], "rows": count}
@@ -186,7 +193,7 @@ def _first_of_several(table: str, cursor: Any) -> list[dict[str, Any]]:
 
 
 def _index_addresses(one: Import) -> dict[str, Any]:
-    """In mode replace, the merge looks up whether another part of the file has a device."""
+    """Index addresses for mode replace: its merge looks them up in other parts of the file."""
     if one.mode == Import.Mode.REPLACE:
         where = "WHERE address IS NOT NULL"
         _do(f"CREATE INDEX ON {table_of(one)} (hashtextextended(address, 0)) {where}")

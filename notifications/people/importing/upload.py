@@ -1,4 +1,4 @@
-"""Uploading: a file arrives in parts, in any order; a part may be sent again.
+"""Upload: a file arrives in parts, in any order; a part may be sent again.
 
 If the process dies here: a part is stored completely or not at all, and the sender asks
 `parts_there`.
@@ -27,11 +27,12 @@ MOST_BYTES = 2 * 1024**3
 PART_BYTES = 8 * 1024**2
 MOST_PARTS = 20_000  # numbers count from 0; a sender of tiny parts fills no table
 MOST_OPEN = 5  # uploads of one person that are not finished
-# What a killed command left behind can go on, and holds nobody up: its bytes still count.
+# An upload that a killed command left can be continued. After this time it does not count as open
+# and blocks nobody, but its bytes still count.
 OPEN_FOR = timedelta(hours=1)
 LAST_PART = "last_part_at"  # in `sniffed`
 TOUCHED_AT = Coalesce(Cast(KeyTextTransform(LAST_PART, "sniffed"), DateTimeField()), "created_at")
-MOST_HELD = 8 * MOST_BYTES  # declared for the files of a project whose bytes are kept
+MOST_HELD = 8 * MOST_BYTES  # declared for all unfinished imports of a project
 LONGEST_NAME = 255
 TURNS = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
 KINDS = (".csv", ".tsv", ".txt", ".zip")
@@ -56,15 +57,17 @@ def check_declared(name: str, size: int) -> None:
 
 
 def _is_unseen(letter: str) -> bool:
-    """Control characters, halves of characters, and characters that reverse the direction of
-    text."""
+    """Whether it is a control character, half of a character, or changes the text's direction."""
     turns = unicodedata.bidirectional(letter) in TURNS
     return turns or unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
 
 
 def check_room(project: Project, by: str, size: int) -> None:
-    """Called in the transaction that begins an upload: a second upload that begins waits, and is
-    counted after it."""
+    """Raises ValidationError if the sender or the project has too much unfinished.
+
+    Called in the transaction that begins an upload: a second upload that begins waits, and is
+    counted after it.
+    """
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     held = Import.objects.filter(project=project, state__in=UNFINISHED).order_by("pk")
     sent = held.filter(state=Import.State.UPLOADING, by=by)
@@ -87,8 +90,11 @@ def check_room(project: Project, by: str, size: int) -> None:
 
 
 def touched_since(imports: QuerySet[Import], at: datetime) -> QuerySet[Import]:
-    """Those of which something came since. Of one that an older server takes, nobody knows when
-    its last part came."""
+    """Imports of which a part has arrived since then.
+
+    If a server of an older release takes the parts, the time of the last one is unknown: then the
+    beginning of the upload counts.
+    """
     return imports.annotate(touched_at=TOUCHED_AT).filter(touched_at__gte=at)
 
 
@@ -97,13 +103,15 @@ def _names(held: QuerySet[Import]) -> str:
 
 
 def _megabytes(**sizes: int) -> dict[str, str]:
-    """A byte too many is seen."""
+    """The sizes in megabytes, rounded up, so that one byte too many is visible."""
     return {name: f"{-(-size // 1024**2):,}" for name, size in sizes.items()}
 
 
 def add_part(one: Import, number: int, content: bytes) -> None:
-    """Store a part; sent twice, it is stored once. Raises ValidationError, and InvalidMove if no
-    part is expected."""
+    """Store a part; if it is sent twice, it is stored once.
+
+    Raises ValidationError, and InvalidMove if no part is expected.
+    """
     _check_part(number, content)
     digest = hashlib.sha256(content).hexdigest()
     with transaction.atomic():
@@ -126,8 +134,11 @@ def add_part(one: Import, number: int, content: bytes) -> None:
 
 
 def _insert(one: Import, number: int, content: bytes, digest: str) -> None:
-    """Send the bytes as a parameter. Django would write them into the statement, as a text twice as
-    long, and a part of 8 MB would take 100 MB in a web process."""
+    """Store a part, with its bytes as a param of the statement.
+
+    Django would write them into the statement, as a text twice as long: a part of 8 MB would take
+    100 MB in a web process.
+    """
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
         cursor.execute(
             "INSERT INTO notifications_importpart (owner_id, number, content, size, digest)"
@@ -150,7 +161,7 @@ def _check_part(number: int, content: bytes) -> None:
 
 
 def _check_place(one: Import, number: int, size: int) -> None:
-    """All parts but the last have the same size, if the sender has declared it."""
+    """Refuse a part of the wrong size: if the sender declared a size, all but the last have it."""
     part_bytes = one.sniffed.get("part_bytes")
     if part_bytes is None:
         return
@@ -181,7 +192,7 @@ def parts_there(one: Import) -> dict[int, str]:
 
 
 def check_whole(one: Import) -> None:
-    """Raises ValidationError when a part is missing."""
+    """Raises ValidationError if a part is missing."""
     last = one.parts.aggregate(last=Max("number"))["last"]
     if last is None or one.parts.count() != last + 1 or bytes_there(one) != one.size:
         text = gettext("%(there)s of %(size)s bytes arrived, in %(count)s parts. Send the others.")
@@ -198,14 +209,15 @@ def forget(one: Import) -> None:
     ImportPart.objects.filter(owner=one.pk).delete()
 
 
-# --- Continuing: the same name, size and modification time mean the same file
-# ------------------------
+# --- Continuing: the same name, size and modification time mean the same file ---------------------
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """How many parts have arrived without a gap, and their bytes. `part_bytes`: the size of a full
-    part, or 0 if unknown."""
+    """How many parts have arrived without a gap, and their bytes.
+
+    `part_bytes`: the size of a full part, or 0 if unknown.
+    """
 
     parts: int
     bytes: int
@@ -213,14 +225,17 @@ class Beginning:
 
 
 def remember(one: Import, *, modified: int, part_bytes: int) -> None:
-    """Remember when the file was last changed on the sender's disk, in milliseconds, and the size
-    of its parts: nothing more is known until it is read."""
+    """Store when the file was last changed on the sender's disk, in milliseconds, and the size of
+    its parts. Nothing more is known until the file is read."""
     one.sniffed = {"modified": modified, "part_bytes": part_bytes}
     one.save(update_fields=["sniffed"])
 
 
 def same_file(project: Project, *, name: str, size: int, modified: int, by: str) -> Import | None:
-    """Only one's own upload: a colleague's file of that name may be another file."""
+    """The sender's own unfinished upload of this file, or None.
+
+    A colleague's file of that name may be another file.
+    """
     begun = Import.objects.filter(project=project, state=Import.State.UPLOADING, by=by)
     same = begun.filter(name=name[-200:], size=size, sniffed__modified=modified)
     return same.order_by("-pk").first()

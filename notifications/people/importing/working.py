@@ -1,4 +1,4 @@
-"""Working: an import is read, prepared, counted or merged in parts, each committed by itself.
+"""Working: reads, prepares, checks or merges an import in parts, each committed by itself.
 
 A part and the progress after it are one transaction. If the process dies here: the worker with the
 next lease does the unfinished part again, and no part is committed twice.
@@ -36,7 +36,8 @@ from notifications.values.spreadsheet import read_back
 
 BYTES_AT_ONCE = 1024**2
 LONG_LEASE = timedelta(minutes=5)  # one statement may build an index of millions of rows
-# The values of an import of which nobody is checked or merged yet; and whose file is not read yet.
+# UNHANDLED: the values of an import before anybody is checked or merged. AFRESH: before its file is
+# read.
 UNHANDLED: dict[str, Any] = {"done_up_to": "", "ahead": {}, "handled": 0}
 AFRESH: dict[str, Any] = {
     **UNHANDLED, "position": {}, "staged_at": None, "rows": 0, "refused": 0, "duplicates": 0,
@@ -45,7 +46,7 @@ AFRESH: dict[str, Any] = {
 
 
 def work_on(import_id: int, *, seconds: float, ended: Ended) -> bool:
-    """Work for this long. Returns whether there is more to do for the next call.
+    """Work on an import for so many seconds. Returns whether the next call has more to do.
 
     `ended` is called in the transaction of the last part.
     """
@@ -98,7 +99,7 @@ def _begin_anew(one: Import) -> None:
 
 @dataclass
 class Reading:
-    """Reads on from where the import had stopped."""
+    """Reads the file from where the import had stopped. `position` holds that place."""
 
     one: Import
     open_files: ExitStack
@@ -147,8 +148,10 @@ class Reading:
         self._keep(block, position, file)
 
     def _piece(self, file: dict[str, Any], offset: int) -> tuple[bytes, bool]:
-        """The bytes from there, and whether these are all. The piece grows while it contains no end
-        of a row."""
+        """The bytes from `offset`, and whether the file ends with them.
+
+        The piece grows while it contains no end of a row.
+        """
         if self._stream is None:
             there = File(file["name"], file["size"])
             self._stream = self.open_files.enter_context(opened(self.one, there))
@@ -215,7 +218,7 @@ def _skip(text: str, at: dict[str, Any]) -> Block:
 
 
 def _is_odd(rows: list[tuple[int, list[str]]]) -> bool:
-    """Whether any of them contains a NUL or half of a character."""
+    """Whether any cell contains a NUL or half of a character."""
     text = "".join(["".join(cells) for _, cells in rows])
     if "\x00" in text:
         return True

@@ -1,1 +1,1 @@
-"""How a report leaves: HTTPS to a checked address, or e-mail."""
+"""Transports: send a report by HTTPS to a checked address, or by e-mail."""

@@ -1,9 +1,9 @@
-"""Addresses: where we may call. Asked when an endpoint is saved, and again at each call.
+"""Addresses: where we may call. Checked when an endpoint is saved, and again at each call.
 
-A stranger's URL must not lead into our own network. So the name is resolved once, every address it
-has must be a public one, and the connection is made to what was checked, never to the name: one
-that changes its mind in between (rebinding) is of no use. `OUTGOING_ALLOWED` is the operator's
-word for hosts and networks of his own.
+A stranger's URL must not lead into our own network. So the name is resolved once, and every address
+it has must be a public one. The connection is made to a checked address, never to the name: a name
+that changes in between (DNS rebinding) is of no use. With `OUTGOING_ALLOWED`, an operator allows
+hosts and networks of their own.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ PORTS = (443, 80)  # with and without TLS
 A_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
 IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# Besides what `is_global` refuses. It has changed its mind between releases of Python, so what
-# matters here is said here.
+# Refused besides what `is_global` refuses. It has changed between releases of Python, so what
+# matters here is listed here.
 NOT_PUBLIC = [
     ipaddress.ip_network(text)
     for text in (
         *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
         *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16"),
         *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"),
-        "168.63.129.16/32",  # Azure's own, of every machine there
+        "168.63.129.16/32",  # Azure's own, for every machine there
         # Within 2000::/3: Teredo and others that carry an IPv4 address inside, documentation.
         *("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
     )
 ]
-PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")  # so neither mapped IPv4, NAT64, local nor multicast
+PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")  # no mapped IPv4, no NAT64, no local, no multicast
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a call goes, taken apart."""
+    """The parts of a URL that a call needs."""
 
     host: str
     port: int
     path: str  # with its query
-    without_tls: bool = False  # one's own machine, during development
+    without_tls: bool = False  # only for our own machine, during development
 
     @property
     def netloc(self) -> str:
-        """As the Host header has it."""
+        """The value of the Host header."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return name if self.port == PORTS[self.without_tls] else f"{name}:{self.port}"
 
 
 class Forbidden(Exception):
-    """It leads where we must not call."""
+    """The URL leads to an address that we must not call."""
 
 
 def parse(url: str) -> Place:
-    """Raises ValidationError, which says what to write instead."""
+    """Parse a URL. Raises ValidationError, which says what to write instead."""
     if len(url) > LONGEST:
         raise ValidationError(_("A URL has at most %(most)s characters.") % {"most": "2,048"})
     if not url.isascii() or not url.isprintable() or set(url) & set(' \\"<>^`{|}'):
@@ -106,14 +106,17 @@ def _needs_tls(host: str) -> str:
 
 
 def _is_a_name(host: str) -> bool:
-    """One with a last label of digits is an address in disguise (decimal, octal or hexadecimal),
-    and one that ends in a dot is another spelling of the same name."""
+    """Whether the host is a name.
+
+    One with a last label of digits is an address in disguise (decimal, octal or hexadecimal). One
+    that ends in a dot is another spelling of the same name.
+    """
     last = host.rpartition(".")[2]
     return len(host) <= 253 and bool(A_NAME.fullmatch(host)) and not last[:1].isdigit()
 
 
 def _as_ip(host: str) -> IP | None:
-    """In its usual spelling only, and of no interface of ours (%)."""
+    """The host as an IP address in its usual spelling, without an interface of ours (%)."""
     if "%" in host:
         return None
     try:
@@ -123,17 +126,17 @@ def _as_ip(host: str) -> IP | None:
 
 
 def resolve(place: Place) -> list[str]:
-    """The addresses to connect to. Raises OSError when the name is not found, or Forbidden."""
+    """The addresses to connect to. Raises OSError if the name is not found, or Forbidden."""
     found = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    # All of them: one that is private beside one that is public is no accident.
+    # All of them must be allowed: a private address beside a public one is no accident.
     if not addresses or not all(_may_be_called(place, text) for text in addresses):
         raise Forbidden(f"{place.host} is not a public address")
     return addresses
 
 
 def validate(url: str) -> None:
-    """As it is saved. A name that is not found just now may be found at the call."""
+    """Check a URL when it is saved. Raises ValidationError, also if its name is not found now."""
     place = parse(url)
     try:
         resolve(place)

@@ -1,8 +1,8 @@
-"""Posting: one HTTPS request, to an address that was checked. It knows no database.
+"""HTTPS requests to a checked address, one at a time. They use no database.
 
-A plain blocking client: whom it connects to is then our own choice, and no proxy or redirect makes
-another one. The other side may be slow, endless or hostile, so all of it is bounded: the
-connection, the whole, and what is read of the answer.
+The client is plain and blocking: we choose where it connects, and no proxy or redirect changes
+that. The other side may be slow, endless or hostile. So all of it is bounded: the time to connect,
+the total time, and how much of the answer is read.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ TOTAL_SECONDS = 15.0  # from the name to the end of the answer
 LONGEST_DATE = 40  # characters
 NOISE = re.compile(r"\[[^\]]*\]\s*|\s*\(_ssl\.c:\d+\)")  # “[Errno 111] ”, “ (_ssl.c:1006)”
 NO_HEADS = (405, 501)
-MOST_READ = 16_384  # bytes; of what comes after nobody would read anything
+MOST_READ = 16_384  # bytes; nobody would read what comes after
 Error = Call.Error
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of one request, however its other side behaves."""
+    """The limits of one request, however the other side behaves."""
 
     seconds: float = TOTAL_SECONDS
     read: int = MOST_READ  # bytes
@@ -51,7 +51,7 @@ ALWAYS = Bounds()
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one try."""
+    """The result of one try: the receiver's answer, or the error."""
 
     status: int | None = None
     text: str = ""
@@ -69,20 +69,24 @@ class Answer:
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-    """Never raises for what the other side did."""
+    """Send a POST request. Never raises for what the other side did."""
     return _answered("POST", url, body, headers, ALWAYS)
 
 
 def look(url: str) -> Answer:
-    """Whether a page is there: its head only, and all of it where a host knows no heads. What it
-    redirects to is not followed. Never raises for what the other side did."""
+    """Check whether a page is there, by a HEAD request, or by GET if the host knows no HEAD.
+
+    A redirect is not followed. Never raises for what the other side did.
+    """
     answer = _answered("HEAD", url, None, {}, ALWAYS)
     return _answered("GET", url, None, {}, ALWAYS) if answer.status in NO_HEADS else answer
 
 
 def fetch(url: str, bounds: Bounds) -> Answer:
-    """A page and its text, which must be there in time; what it redirects to is not followed. Never
-    raises for what the other side did."""
+    """Fetch a page and its text, which must be there in time.
+
+    A redirect is not followed. Never raises for what the other side did.
+    """
     answer = _answered("GET", url, None, {}, bounds)
     if not answer.error and answer.took_ms >= 1_000 * bounds.seconds:
         return replace(answer, status=None, text="", error=Error.TIMEOUT)
@@ -107,7 +111,7 @@ def failed(error: Exception, began: float, *, otherwise: str) -> Answer:
 
 
 def _said(error: Exception) -> str:
-    """In its library's words, without the library's own numbers and lines."""
+    """The error in its library's words, without the library's own numbers and lines."""
     return NOISE.sub("", str(error)).strip() or type(error).__name__
 
 
@@ -137,7 +141,7 @@ def _ask(
 
 @contextlib.contextmanager
 def _connected(place: Place, found: list[str], ends_at: float) -> Iterator[socket.socket]:
-    """To the first of the addresses that lets us; the certificate must be of the name."""
+    """Connect to the first address that accepts. The certificate must be of the name."""
     bare = _first(place, found, ends_at)
     try:
         wire = bare if place.without_tls else _secured(bare, place.host)
@@ -170,8 +174,10 @@ def _first(place: Place, found: list[str], ends_at: float) -> socket.socket:
 
 @contextlib.contextmanager
 def _ended(wire: socket.socket, ends_at: float) -> Iterator[None]:
-    """Whatever happens, at its end. A socket's own limit begins anew with each byte: one byte a
-    second would last for ever."""
+    """End the connection at `ends_at`, whatever happens.
+
+    A socket's own limit begins anew with each byte: one byte a second would last for ever.
+    """
 
     def end() -> None:
         with contextlib.suppress(OSError):
@@ -188,7 +194,7 @@ def _ended(wire: socket.socket, ends_at: float) -> Iterator[None]:
 
 @lru_cache(maxsize=4)
 def _trust(ca_file: str | None) -> ssl.SSLContext:
-    """What the system trusts, and the operator's own authority beside it."""
+    """Trust the system's authorities, and the operator's own one, if there is one."""
     context = trusting()
     if ca_file:
         context.load_verify_locations(cafile=ca_file)
@@ -196,7 +202,7 @@ def _trust(ca_file: str | None) -> ssl.SSLContext:
 
 
 def _text(reply: http.client.HTTPResponse, most: int) -> str:
-    """The beginning of it. What breaks off after the status was taken all the same."""
+    """The beginning of the reply. If it breaks off after the status, the status still counts."""
     try:
         return reply.read(most).decode("utf-8", "replace")
     except (OSError, http.client.HTTPException):
@@ -204,7 +210,7 @@ def _text(reply: http.client.HTTPResponse, most: int) -> str:
 
 
 def _retry_after(reply: http.client.HTTPResponse) -> float | None:
-    """In seconds, or as a date."""
+    """How many seconds the receiver asks us to wait. It sends seconds, or a date."""
     said = (reply.getheader("Retry-After") or "").strip()[:LONGEST_DATE]
     if said.isdecimal():
         return float(said)
@@ -216,7 +222,7 @@ def _retry_after(reply: http.client.HTTPResponse) -> float | None:
 
 
 def _clean(text: str, most: int = LONGEST_ANSWER) -> str:
-    """PostgreSQL keeps no NUL."""
+    """The beginning of the text, without NUL, which PostgreSQL cannot store."""
     return text.replace("\x00", "")[:most]
 
 
@@ -241,5 +247,5 @@ def now() -> float:
 
 
 def since(began: float) -> int:
-    """In milliseconds."""
+    """The milliseconds since then."""
     return int((time.monotonic() - began) * 1000)

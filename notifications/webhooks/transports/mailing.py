@@ -1,8 +1,8 @@
-"""Mailing: one e-mail, by Django's backend. It takes as long as it may and no longer.
+"""Mailing: sends one e-mail through Django's backend, within a time limit.
 
-Runs in a thread, knows no database. Django bounds each command to the mail server, but not all of
-them together: with twenty addresses a slow one would hold a call for minutes, while another worker
-takes it over and sends it once more.
+It runs in a thread and uses no database. Django bounds each command to the mail server, but not all
+of them together. With twenty addresses, a slow server would hold a call for minutes, while another
+worker takes it over and sends it once more.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from notifications.webhooks.call import Call
 from notifications.webhooks.transports import https_post
 from notifications.webhooks.transports.https_post import Answer
 
-TOTAL_SECONDS = 25.0  # less than claiming.UNDER_WAY, with the last command
+TOTAL_SECONDS = 25.0  # with the last command, less than claiming.UNDER_WAY
 
 
 def send(message: EmailMessage) -> Answer:
-    """Never raises for what the mail server did."""
+    """Send an e-mail. Never raises for what the mail server did."""
     began = https_post.now()
     if not settings.EMAIL_IS_SET:
         return Answer(error=Call.Error.NO_EMAIL)
@@ -40,7 +40,7 @@ def send(message: EmailMessage) -> Answer:
 
 @contextlib.contextmanager
 def _ended(connection: Any) -> Iterator[None]:
-    """Whatever the server says, at its end."""
+    """End the connection after TOTAL_SECONDS, whatever the server does."""
     ends_at = time.monotonic() + TOTAL_SECONDS
     clock = threading.Timer(TOTAL_SECONDS, _hang_up, [connection])
     clock.daemon = True

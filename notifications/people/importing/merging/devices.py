@@ -1,13 +1,12 @@
-"""The devices of a part, in SQL: whose they are now, and which of an installation receives."""
+"""SQL that merges the devices of a part: whose they are, and which of an installation receives."""
 
 from __future__ import annotations
 
 from notifications.people.device import seen_at
 from notifications.people.installations import LENGTH, REPLACED, first_hand, installation, shows
 
-# An import says whose an address is, not that the phone was seen: a retired device stays retired.
-# But among the addresses of an installation that only files and backends named, the last one
-# counts.
+# An import says who owns an address, not that the phone was seen: a retired device stays retired.
+# But if only files and backends named the addresses of an installation, the last one counts.
 DEVICES = f"""
 INSERT INTO import_device
 SELECT s.external_id, k.id, s.address, s.platform, s.app_version,
@@ -30,7 +29,7 @@ UPDATE import_known k SET touched = TRUE WHERE NOT k.created AND NOT k.touched A
     SELECT FROM import_device i WHERE i.contact_id = k.id AND i.differs
 )
 """
-# If all of them are new, as people are created: see people.py.
+# For devices that are all new, without ON CONFLICT: see UNLESS_THERE in people.py.
 REGISTER = """
 INSERT INTO notifications_device AS d
     (project_id, contact_id, kind, address, platform, app_version, registered_at,
@@ -61,10 +60,11 @@ MAY_SHOW = f"""(%(kind)s = 'fid' OR substr(i.address, {LENGTH + 1}, 1) = ':')"""
 SHOWN = f"""
 SELECT {installation("i")} AS installation FROM import_device i WHERE i.differs AND {MAY_SHOW}
 """
-# The addresses, new here or returning, of installations of which another receives. There are few,
-# so they are told before any is registered, when most lookups find nothing; the turns are taken, so
-# it stays that way. One by one (OFFSET 0) and whatever the project (SELECT): while a first import
-# fills the tables, PostgreSQL has no row counts yet, and would compare each device with each.
+# New or returning addresses of installations for which another address receives. There are few.
+# They are found before any is registered, when most lookups find nothing. The turns are taken, so
+# the answer stays true. They are looked up one by one (OFFSET 0) and whatever the project (SELECT):
+# while a first import fills the tables, PostgreSQL has no row counts yet, and would compare each
+# device with each.
 NOT_ALONE = f"""
 SELECT i.address FROM import_device i
 WHERE i.differs AND (NOT i.known OR i.returns) AND {MAY_SHOW} AND EXISTS (
@@ -78,10 +78,11 @@ SELECT id FROM notifications_device
 WHERE project_id = %(project)s AND kind = %(kind)s AND address = ANY(%(addresses)s)
     AND registered_at = %(now)s
 """
-# Which address of an installation receives is decided after those in the file are registered. An
-# address in another part of the file belongs to somebody, too: only a few are looked up, by index
-# (hence OFFSET 0). So are the devices of each person: read in the order of people, as PostgreSQL
-# would rather, they are all of those who came before this part, too.
+# In mode replace: devices of the part's people that the file does not name. An installation that
+# the file names is left out: which of its addresses receives is decided after registering. Another
+# part of the file may name an address, too: only a few are looked up, by index (hence OFFSET 0).
+# The devices of each person are looked up in the same way. PostgreSQL would rather read them in the
+# order of people, and with them the devices of all people before this part.
 GONE = f"""
 WITH left_out AS MATERIALIZED (
     SELECT d.id, d.kind, d.address

@@ -1,7 +1,7 @@
-"""Checking or merging, part after part: by one backend of PostgreSQL, or by two at once.
+"""Lanes: check or merge an import part by part, with one PostgreSQL backend or two at once.
 
 A part and the progress after it are one transaction. If the process dies here: the parts that were
-committed are known, those that were not are done by whoever has the next lease.
+committed are known, and the worker with the next lease does the others.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from notifications.values.registry import Registry
 PEOPLE_AT_ONCE = 20_000  # rows; about a second
 PEOPLE_AT_FIRST = 1_000  # then PostgreSQL counts them
 ERASED_AT_ONCE = 1_000
-WORTH_TWO = 100_000  # people who are left
+WORTH_TWO = 100_000  # people left to merge; for fewer, one backend is enough
 Ended = Callable[[Import], None]
-# Each says whether something more urgent than imports is under way.
+# Each tells whether something more urgent than imports is under way.
 urgent_work = Registry[Callable[[], bool]]()
 
 
 def go_on(one: Import, ended: Ended, *, until: float) -> None:
-    """Do a part, or with two backends all parts until then; finish if nobody is left."""
+    """Do one part, or with two backends all parts until `until`; finish if none is left."""
     first = not one.handled
     if first:
         _count_rows()
@@ -48,8 +48,11 @@ def go_on(one: Import, ended: Ended, *, until: float) -> None:
 
 
 def _next(one: Import, parts: Parts, *, in_two: bool = False) -> bool:
-    """Do the next part. False: there is none. Somebody in it may have been created or erased
-    meanwhile: then it is done again, and if that fails, `Parts` made later has it again."""
+    """Do the next part. Returns False if there is none.
+
+    If a person in it was created or erased meanwhile, the part is repeated. If that fails, too, a
+    later `Parts` hands it out again.
+    """
     span = patiently(lambda: parts.take(_rows(one)), seconds=0)
     if span is None:
         return False
@@ -94,9 +97,12 @@ def _do(one: Import, span: Span, parts: Parts, *, in_two: bool, alone: bool) -> 
 
 
 def _may_be_two(one: Import) -> bool:
-    """A merge that only adds, and is the only one of its project: two parts of it have no person,
-    no device and no installation in common (see LAST_WORD), so neither waits for the other, and it
-    does not matter which is done first. And nobody waits for something more urgent."""
+    """Whether two backends may merge this import at once.
+
+    The merge must only add, and be the only one of its project. Then two parts have no person, no
+    device and no installation in common (see LAST_WORD). Neither waits for the other, and it does
+    not matter which is done first. Nothing more urgent may be under way.
+    """
     if (one.state, one.mode) != (Import.State.MERGING, Import.Mode.ADD):
         return False
     if one.people - one.handled < WORTH_TWO:
@@ -120,7 +126,7 @@ def _two_at_once(one: Import, parts: Parts, until: float) -> None:
 
 
 def _second(one: Import, parts: Parts, until: float) -> None:
-    """The second backend, which leaves when something more urgent begins."""
+    """Do parts in the second backend, which stops when something more urgent begins."""
     try:
         while _next(one, parts, in_two=True) and time.monotonic() < until:
             if not _may_be_two(one):
@@ -136,16 +142,18 @@ def _second(one: Import, parts: Parts, until: float) -> None:
 
 
 def _count_rows() -> None:
-    """What PostgreSQL knows of these tables is from before a project's people came: it would take
-    them for one or two, and look through all of them for each row of the file. Before the first
-    part, which is a small one, and when these are there. Somebody else may be at it: then they are
-    counted by that."""
+    """Let PostgreSQL count people and devices, before and after the small first part.
+
+    Its counts are from before the project's people came: it would expect one or two, and look
+    through all of them for each row of the file. If another process counts at this moment, its
+    counts are enough.
+    """
     with suppress(OperationalError), connection.cursor() as cursor:
         cursor.execute("ANALYZE notifications_contact, notifications_device")
 
 
 def _end(one: Import, ended: Ended) -> None:
-    """Finish, as nobody is left. Raises staging.Lost if some rows were missing."""
+    """Finish the import after its last part. Raises staging.Lost if some rows were missing."""
     if one.handled < one.people:
         raise staging.Lost
     now = clock.now()

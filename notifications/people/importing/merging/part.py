@@ -1,7 +1,7 @@
-"""Merging: one bounded part of the staged people at a time, in the registry's lock order.
+"""Part: merges one bounded part of the staged people, in the registry's lock order.
 
 A part is everybody between two external ids, so all rows of a person are in the same part. A check
-runs the same queries, but writes only to a temporary table.
+runs the same queries, but writes only to temporary tables.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ from notifications.people.importing.staging import table_of
 from notifications.people.installations import retire_older, take_turns
 from notifications.people.locking import hold
 
-# How many people the file turns, from everything and from a category.
+# Numbers of people whose answer the file changes, about everything and about a category.
 ANSWERED = ("unsubscribed", "resubscribed", "left_category", "back_in_category")
 
 
 class Collided(Exception):
-    """Somebody was erased or created in the meantime: the part must be repeated."""
+    """A person or a device was created or erased meanwhile: the part must be repeated."""
 
 
 class Part:
     """Everybody in the file after one external id, up to another. Used inside a transaction.
 
     `in_two`: another backend merges another part of the same file at this moment.
-    `alone`: nobody creates these people or devices meanwhile, or it is a collision.
+    `alone`: if anybody else creates these people or devices meanwhile, it is a collision.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Part:
     ) -> None:  # fmt: skip
         self._one, self._now, self._in_two, self._alone = one, now, in_two, alone
         self._returning = 0  # devices that were replaced, and receive again
-        self._changing = 0  # devices that are known, and will be another's or have other values
+        self._changing = 0  # known devices that will have another owner or other values
         low, high = span
         means = {column.meaning for column in columns}
         self._removes = one.mode == Import.Mode.REMOVE
@@ -97,7 +97,7 @@ class Part:
         return self._counted()
 
     def merge(self) -> Counter[str]:
-        """Raises Collided: then the transaction must be rolled back."""
+        """Merge the part. If it raises Collided, the transaction must be rolled back."""
         self._fold()
         if not self._removes:
             self._create(CREATE.replace("{unless_there}", "" if self._alone else UNLESS_THERE))
@@ -111,7 +111,7 @@ class Part:
         return counted
 
     def remember(self, number: int) -> None:
-        """Whom it touched. Two parts have two numbers: see ImportBatch."""
+        """Store the people this part touched, as an ImportBatch. Each part has its own number."""
         self._do(KEEP, number=number)
 
     def _fold(self) -> None:
@@ -158,8 +158,8 @@ class Part:
             )  # fmt: skip
 
     def _register(self) -> None:
-        # Of an installation only one row in the file has an address (see LAST_WORD): two parts of
-        # a file never register the same one, so these two do not wait for each other.
+        # Only one row in the file has an address of an installation (see LAST_WORD). So two parts
+        # of a file never register the same one, and do not wait for each other.
         take_turns(self._one.project_id, SHOWN, self._params, shared=self._in_two)
         gone = [row[0] for row in self._ask(self._filled(GONE))] if self._replaces else []
         if gone:
@@ -174,7 +174,7 @@ class Part:
             retire_older([row[0] for row in new], now=self._now)
 
     def _erase(self) -> None:
-        """As the API does: with everything that belongs to them."""
+        """Erase the people with everything that belongs to them, as the API does."""
         ids = [row[0] for row in self._ask("SELECT id FROM import_known")]
         hold(Device.objects.filter(contact__in=ids))
         forget_people(ids)
@@ -190,7 +190,7 @@ class Part:
             cursor.execute(self._filled(text), {**self._params, **params})
 
     def _create(self, sql: str) -> None:
-        """Raises Collided if somebody else wrote one of these rows after it was looked for."""
+        """Create rows. Raises Collided if another transaction has created one of them since."""
         try:
             self._do(sql)
         except IntegrityError as error:

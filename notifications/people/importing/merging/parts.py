@@ -1,8 +1,8 @@
-"""Which part of the people is next, and which are done: for one backend, or for two at once.
+"""Parts: which part of the people is next, and which are done, for one backend or for two.
 
-The people are in the order of their external ids. Two backends take the next part in turn, and
-each commits its own as soon as it is done, so nobody who holds locks waits for the other. A part
-that was done before the one in front of it is remembered in `ahead`.
+The people are in the order of their external ids. Two backends take the next part in turn. Each
+commits its own part as soon as it is done, so neither holds locks while it waits for the other. A
+part that was done before the one in front of it is remembered in `ahead`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Parts:
         self._closed = False
 
     def close(self) -> None:
-        """Somebody failed: hand out no more."""
+        """Hand out no more parts, because one has failed."""
         self._closed = True
 
     def take(self, rows: int) -> Span | None:
-        """The next part, of about so many rows. None: nobody is left, or somebody failed."""
+        """The next part, of about so many rows. None: no part is left, or one has failed."""
         with self.committing:
             low = max(self._taken, self._one.done_up_to)
             while low in self._one.ahead:
@@ -64,7 +64,7 @@ class Parts:
 
 
 def progress(one: Import, span: Span) -> dict[str, Any]:
-    """How far the import is when this part is done, too."""
+    """The import's progress after this part is done, too."""
     low, high = span
     ahead, done = {**one.ahead, low: high}, one.done_up_to
     while done in ahead:

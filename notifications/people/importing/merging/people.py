@@ -1,11 +1,11 @@
-"""The people of a part, in SQL: folded, found, created, changed, and what they want."""
+"""SQL that merges the people of a part: it folds rows, creates, changes and counts people."""
 
 from __future__ import annotations
 
 from notifications.people.importing.model import Import
 
-# Few of all who may be there are in a part: each is looked up. PostgreSQL, which does not know how
-# many a temporary table holds, would rather read all devices for every part.
+# A part has few of all people, so each is looked up by index. PostgreSQL does not know how many
+# rows a temporary table holds, and would rather read all devices for every part.
 ONE_BY_ONE = "SET LOCAL enable_seqscan = off; SET LOCAL random_page_cost = 1.1"
 # Emptied by each commit, and before each part that shares its transaction with another. The next
 # user of this connection may find the tables there.
@@ -50,8 +50,8 @@ UNION ALL
 SELECT told.external_id, attributes.attributes, told.locale, told.timezone
 FROM told LEFT JOIN attributes USING (external_id)
 """
-# At first without ON CONFLICT, which looks up each of them once more, for a fifth of the merge:
-# somebody who was created in the meantime is a collision, and the part is repeated with it.
+# Left out at first: ON CONFLICT looks up each person once more, which takes a fifth of the merge.
+# A person who was created meanwhile is a collision, and the part is repeated with it.
 UNLESS_THERE = "ON CONFLICT (project_id, external_id) DO NOTHING"
 CREATE = """
 WITH made AS (
@@ -70,8 +70,8 @@ WITH made AS (
 INSERT INTO import_known (id, external_id, created, changed)
 SELECT id, external_id, TRUE, FALSE FROM made
 """
-# How people who exist already change. In mode add, an empty cell changes nothing; in mode replace,
-# it clears the value.
+# The new values of people who exist already. In mode add, an empty cell changes nothing; in mode
+# replace, it clears the value.
 MERGED: dict[str, str] = {
     Import.Mode.ADD: """c.attributes || COALESCE(p.attributes, '{}') AS attributes,
         COALESCE(p.locale, c.locale) AS locale, COALESCE(p.timezone, c.timezone) AS timezone""",
@@ -105,7 +105,7 @@ UNION ALL
 SELECT external_id, each.key, each.value::bool, said_at
 FROM {table}, jsonb_each(choices) each WHERE {range} AND choices IS NOT NULL
 """
-# Whose answer will change, or be their first: decided as in consent/record.py.
+# Marks people whose answer will change, or be their first: decided as in consent/record.py.
 ANSWERS = """
 UPDATE import_known k SET touched = TRUE
 FROM (
@@ -128,9 +128,9 @@ FROM (
 ) news
 WHERE news.external_id = k.external_id AND NOT k.created
 """
-# Whom the file unsubscribes or subscribes again, from everything or from a category: one answer of
-# each person and category, chosen as in consent/record.py. People who do not exist yet were never
-# unsubscribed.
+# Counts people whom the file unsubscribes or subscribes again, from everything or from a category.
+# One answer of each person and category counts, chosen as in consent/record.py. People who do not
+# exist yet were never unsubscribed.
 TURNED = """
 SELECT count(*) FILTER (WHERE category = '' AND was AND NOT wanted),
     count(*) FILTER (WHERE category = '' AND wanted AND NOT was),
