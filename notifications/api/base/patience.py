@@ -1,5 +1,6 @@
-"""Requests that collide in the database are tried again without the caller noticing. Slow requests
-are refused while too many are running.
+"""Patience: repeats requests that collide in the database, and limits how many slow ones run.
+
+The caller does not notice a repetition. Slow requests are refused while too many are running.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from notifications.postgres.budget import Busy, one_of_few
 from notifications.postgres.outage import patiently
 
 P = ParamSpec("P")
-BUSY_SECONDS = 5  # as long as the longest of them takes
+BUSY_SECONDS = 5  # the longest of them takes as long
 BUSY = "Too many slow requests are running. Try again in a few seconds."
 
 

@@ -1,4 +1,4 @@
-"""One row at one address: shown with its tag, and changed under its lock by who saw it as it is."""
+"""Row views: read and change one row at one address, with ETag, If-Match and a row lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every endpoint is: one project, strict JSON in, rows of that project only."""
+"""The base view of all endpoints: one project, strict JSON, and only rows of that project."""
 
 from __future__ import annotations
 
@@ -112,9 +112,11 @@ class ApiView(APIView):
 
 
 def save(row: Model, *, called: Any = "") -> None:
-    """Check and write a row, and who did; it is then as it is kept. Raises ValidationError, or
-    Problem when another row is in the way. `called`: what such rows are, where two kinds of them
-    share their names."""
+    """Validate and save a row, record who did it, and reload it.
+
+    Raises ValidationError, or Problem if another row conflicts. `called`: what such rows are
+    called, if two kinds share their names.
+    """
     row.full_clean(validate_constraints=False)
     model = type(row)
     kept = model._base_manager.filter(pk=row.pk).first() if row.pk else None
@@ -125,9 +127,9 @@ def save(row: Model, *, called: Any = "") -> None:
     try:
         with transaction.atomic():
             row.save()
-            connection.check_constraints()  # now, and not at the end of a transaction around us
+            connection.check_constraints()  # now, not at the end of an outer transaction
             _record(row, before)
-            row.refresh_from_db()  # jsonb has its own way to write 1e2
+            row.refresh_from_db()  # jsonb writes numbers such as 1e2 in its own form
     except IntegrityError as error:
         if not isinstance(error.__cause__, UniqueViolation):
             gone = "Something it refers to was deleted meanwhile."
@@ -139,13 +141,13 @@ def save(row: Model, *, called: Any = "") -> None:
 
 
 def _content(row: Model) -> dict[str, Any]:
-    """Without when it was made and changed."""
+    """Return the fields of a row, without the times of its creation and last change."""
     said = [one for one in row._meta.concrete_fields if not getattr(one, "auto_now", False)]
     return {field.attname: field.value_from_object(row) for field in said}
 
 
 def _same(one: Any, other: Any) -> bool:
-    """As JSON has it: 1, 1.0, true and “1” are four things."""
+    """Compare values as JSON does: 1, 1.0, true and “1” are four different values."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -167,11 +169,11 @@ def _record(row: Model, before: changes.Values) -> None:
 
 
 def delete(row: Model) -> None:
-    """A row that is held: no other can come to stand on it. Raises Problem when others do."""
+    """Delete a locked row, so no new row can refer to it. Raises Problem if other rows do."""
     try:
         row.delete()
     except ProtectedError as error:
-        # A row that only ties two together is not what a caller knows: the other end is.
+        # Callers do not know rows that only connect two others: name the other end instead.
         ends = {getattr(one, "user_end", one) for one in error.protected_objects}
         users = sorted(ends, key=lambda user: user.pk)[:5]
         named = ", ".join(map(_as_user, users))
@@ -181,5 +183,5 @@ def delete(row: Model) -> None:
 
 
 def _as_user(user: Model) -> str:
-    """By the number with which a caller finds it, unless it knows a better name for itself."""
+    """Name a row by its kind and id, unless it has a better name (`as_user`)."""
     return getattr(user, "as_user", "") or f"{user._meta.verbose_name} {user.pk}"
