@@ -118,13 +118,13 @@ TABLE: list[Row] = [
     (lambda a: a.code in ("THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"), Verdict.PLATFORM_KEY,
      "platform_key", NO),
     (lambda a: a.apns in APPLE_DOUBTS_FIREBASE, Verdict.PLATFORM_KEY, "platform_key", NO),
-    # Whatever Apple says in a 401, our own token was good enough to reach Apple.
+    # An Apple error in a 401 shows that our own token was good enough to reach Apple.
     (lambda a: a.http == 401 and a.apns != "", Verdict.PLATFORM_KEY, "platform_key", NO),
     (lambda a: _says_nothing_known(a) and not _broke_inside(a), Verdict.TRANSIENT,
      "unknown_answer", NO),
     (lambda a: a.http == 401, Verdict.UNAUTHORISED, "unauthorised", NO),
     (lambda a: a.http == 403, Verdict.UNAUTHORISED, "forbidden", NO),
-    # A 404 without FcmError is a wrong project or URL: every device behind it may be well.
+    # A 404 without FcmError means a wrong project or URL: all devices may be fine.
     (lambda a: a.http == 404, Verdict.UNAUTHORISED, "wrong_project", NO),
     # A limit of one device says nothing about the project's: only this message is tried later.
     (lambda a: a.http == 429 and _names_the_device(a), Verdict.THROTTLED, "device_throttled", NO),
@@ -202,7 +202,7 @@ def retry_after(header: str | None, *, http: int, now: float) -> float | None:
     seconds = _seconds(header, now) if header else None
     if seconds is None or not math.isfinite(seconds):
         return DEFAULT_RETRY_AFTER if http == 429 else None
-    return min(max(0.0, seconds), MAX_TTL)  # nothing is worth sending after that
+    return min(max(0.0, seconds), MAX_TTL)  # by then every message has expired
 
 
 def _seconds(header: str, now: float) -> float | None:

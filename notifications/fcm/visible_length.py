@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 JOINER = "\u200d"  # joins several emoji into one picture
 TONES = range(0x1F3FB, 0x1F400)  # skin tones
-SECOND_HALVES = range(0x1160, 0x1200)  # of a Korean syllable written in parts
+SECOND_HALVES = range(0x1160, 0x1200)  # of Korean syllables that are written in parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,9 +46,7 @@ class Limit(StrEnum):
     RATE = "rate"  # the run's own
     RAMP = "ramp"  # from a cold start to the full rate
     RETRY_AFTER = "retry_after"  # closed: FCM said when to come back
-    FAILING = (
-        "failing"  # FCM fails or is out of reach: one message at a time tries whether it is back
-    )
+    FAILING = "failing"  # FCM fails or cannot be reached: one message at a time tests if it is back
     REOPENING = "reopening"  # climbing again after it was closed
     SLOWED = "slowed"  # FCM refused or failed too often
     SHARED = "shared"  # with other runs of the project

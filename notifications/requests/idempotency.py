@@ -46,10 +46,10 @@ class IdempotencyKey(OfProject):
         indexes = [models.Index(fields=["created_at"], name="idempotency_keys_by_age")]
 
     class InFlight(Exception):
-        """The first request with this key is still being worked on."""
+        """The first request with this key is still running."""
 
     class OtherRequest(Exception):
-        """This key came with another request before."""
+        """This key was already used for another request."""
 
     def __str__(self) -> str:
         return self.key

@@ -18,7 +18,7 @@ from notifications.requests.log_context import at_work
 from notifications.tracing import tracing
 
 QUOTES = re.compile(r"^(DETAIL|CONTEXT): .*(\n(?!\S+: |Traceback|  File).*)*", re.MULTILINE)
-NAMED = re.compile(r"\b(run|chunk|wave)=(\d+)\b")  # as our own lines begin
+NAMED = re.compile(r"\b(run|chunk|wave)=(\d+)\b")  # as in our own log lines
 
 
 class Text(logging.Formatter):

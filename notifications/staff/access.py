@@ -69,7 +69,7 @@ class ApiKey(OfProject):
     prefix = models.CharField(max_length=PREFIX_LENGTH, unique=True, editable=False)
     # A fast hash is enough: the key is 256 random bits, not a password that a person chose.
     digest = models.CharField(max_length=64, editable=False)
-    scopes = ArrayField(models.CharField(max_length=20))  # of Scope
+    scopes = ArrayField(models.CharField(max_length=20))  # values of Scope
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Kind(StrEnum):
-    """What is guessed."""
+    """What a person may guess at."""
 
     PASSWORD = "password"
     CODE = "code"

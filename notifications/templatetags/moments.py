@@ -1,4 +1,4 @@
-"""`{{ run.started_at|in_zone:zone }}`, `{{ seconds|in_words }}` in templates."""
+"""Filters for times: `{{ run.started_at|in_zone:zone }}`, `{{ seconds|in_words }}`."""
 
 from __future__ import annotations
 

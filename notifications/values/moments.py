@@ -45,7 +45,7 @@ def local(moment: datetime, zone: str, layout: str | Promise) -> str:
     """Format a time without its zone, where the zone is already shown beside it."""
     try:
         moment = moment.astimezone(ZoneInfo(zone))
-    except OverflowError:  # a phone's clock may show the last day of Python's calendar
+    except OverflowError:  # a phone's clock may show the last day that Python can represent
         moment = moment.astimezone(UTC)
     return written(moment, str(layout))
 

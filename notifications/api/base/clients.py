@@ -67,7 +67,7 @@ def _say_in_shapes_that_they_may_be_null(result: Shape, shapes: dict[str, Shape]
     for reference in maybe:
         name = reference["$ref"].removeprefix(PREFIX)
         twin = _or_null(name) if reference["$ref"] in always else name
-        # Without a title it would be called CauseType0 there.
+        # Without a title, openapi-python-client would call it CauseType0.
         shapes[twin] = {**shapes[name], "nullable": True, "title": twin}
         reference["$ref"] = f"{PREFIX}{twin}"
 

@@ -99,12 +99,12 @@ class StrictSerializer(serializers.Serializer[Any]):
     """Refuses unknown fields by name, and read-only ones that are to be otherwise: both would
     be ignored silently."""
 
-    # Where a read-only member is changed instead.
+    # Error texts for read-only fields: where to change them instead.
     elsewhere: ClassVar[dict[str, str]] = {}
-    # What changes by itself: whoever sends it back may have an older one.
+    # Fields that change by themselves: a client may send an older value back.
     moving: ClassVar[frozenset[str]] = frozenset({"updated_at"})
 
-    _given: Any = None  # while it is read
+    _given: Any = None  # the body, while it is validated
 
     @cached_property
     def _missed(self) -> set[str]:

@@ -24,7 +24,7 @@ BUSY = "Too many slow requests are running. Try again in a few seconds."
 
 
 def patient(method: Callable[P, Response]) -> Callable[P, Response]:
-    """Repeats a method if PostgreSQL aborted its transaction in favour of another one."""
+    """Repeat a method if PostgreSQL aborted its transaction in favour of another one."""
 
     @wraps(method)
     def again(*args: P.args, **kwargs: P.kwargs) -> Response:
@@ -34,8 +34,8 @@ def patient(method: Callable[P, Response]) -> Callable[P, Response]:
 
 
 def slow(method: Callable[..., Response]) -> Callable[..., Response]:
-    """For methods that may take seconds: limits how many run at once, so that threads are left for
-    other requests."""
+    """Limit how many methods that may take seconds run at once, so that threads are left for other
+    requests."""
 
     @wraps(method)
     def in_turn(view: ApiView, *args: Any, **kwargs: Any) -> Response:

@@ -35,16 +35,16 @@ class ApiView(APIView):
 
     content_negotiation_class = AlwaysJson
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
-    # Where that stands which it makes: the name of an address, and the member that completes it.
+    # For Location: the URL name of what a request creates, and the member that is its argument.
     place: tuple[str, str] | None = None
-    tagged = False  # what is read here has a tag, too
-    rows_of = ""  # the member of its body whose rows are judged one by one
-    # Methods whose own statement asks once more whether the key may be used (authentication.py).
+    tagged = False  # whether answers to GET have an ETag, too
+    rows_of = ""  # the member of the body whose rows are checked one by one
+    # Methods whose own SQL statement checks the key again (authentication.py).
     confirms: ClassVar[frozenset[str]] = frozenset()
-    deletes_named = False  # its DELETE has a body, which says what goes
-    words: ClassVar[dict[str, str]] = {}  # what the schema says of methods written once for many
-    refusals: ClassVar[dict[HTTPStatus, str]] = {}  # and of refusals that mean something else here
-    never_refused: ClassVar[set[HTTPStatus]] = set()  # of those that others of its kind have
+    deletes_named = False  # whether DELETE has a body that says what to delete
+    words: ClassVar[dict[str, str]] = {}  # descriptions for the schema, if the method is inherited
+    refusals: ClassVar[dict[HTTPStatus, str]] = {}  # for the schema: errors with another meaning
+    never_refused: ClassVar[set[HTTPStatus]] = set()  # usual errors that do not occur here
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self.began = timezone.now()  # once, however often `patient` tries
@@ -72,7 +72,7 @@ class ApiView(APIView):
 
     @property
     def key(self) -> ApiKey:
-        assert isinstance(self.request.auth, ApiKey)  # the door let nobody else in
+        assert isinstance(self.request.auth, ApiKey)  # requests without a key were refused
         return self.request.auth
 
     @property
@@ -94,7 +94,7 @@ class ApiView(APIView):
         """The body as the serializer understands it; raises with every field at fault. `shown`: as
         GET shows what it changes."""
         data = self.request.data if body is empty else body
-        if data is None:  # of which DRF says “No data provided”
+        if data is None:  # for which DRF would say “No data provided”
             raise ValidationError(NO_OBJECT)
         read = serializer(data=data, context={"project": self.project, "shown": shown})
         read.is_valid(raise_exception=True)
@@ -103,7 +103,7 @@ class ApiView(APIView):
     def find(self, model: type[Row], pk: int, *, locked: bool = False) -> Row:
         """A row of the caller's project; another project's rows do not exist here."""
         rows = model._default_manager.filter(project=self.project, pk=pk)
-        if locked:  # whoever only refers to it need not wait, unless it goes
+        if locked:  # transactions that only refer to the row need not wait, unless it is deleted
             rows = rows.select_for_update(no_key=self.request.method != "DELETE")
         row = rows.first()
         if row is None:

@@ -16,7 +16,7 @@ GATEWAYS: dict[str, type[FcmGateway]] = {"wire": WireGateway, "aiohttp": Aiohttp
 
 @dataclass(frozen=True)
 class Chosen:
-    name: str  # in GATEWAYS
+    name: str  # a key of GATEWAYS
     by_setting: bool
     proxy: Proxy | None  # the proxy for this endpoint
 
