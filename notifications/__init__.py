@@ -1,1 +1,1 @@
-"""How a push reaches a device: people, devices, the gateway to FCM, pacing and keys."""
+"""Push notifications: people and devices, the gateway to FCM, pacing and keys."""

@@ -1,7 +1,8 @@
-"""The process's event loop, in a thread of its own, and the gateways that live in it.
+"""Dispatch: one event loop per process, in its own thread, and the gateways that run in it.
 
-A loop run from the task's own thread resumed a dead task's requests inside the next task: measured,
-three ghost sends. So the loop never runs in the main thread, and the ORM never runs in the loop.
+A loop that ran in the task's own thread resumed a dead task's requests inside the next task: we
+measured three ghost sends. So the loop never runs in the main thread, and the ORM never runs in
+the loop.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from notifications.keys.tokens import AccessTokens
 from notifications.people.project import Project
 
 logger = logging.getLogger(__name__)
-# By project: what it was connected with, and the connection.
+# By project id: the settings that the gateway was made with, and the gateway.
 _gateways: dict[int, tuple[tuple[object, ...], FcmGateway]] = {}
-_making = threading.Lock()  # web servers ask from several threads
+_making = threading.Lock()  # web servers call from several threads
 
 
 @cache
 def _made_loop() -> asyncio.AbstractEventLoop:
-    """Made at the first use, hence after the fork: sockets and TLS must not be inherited."""
+    """Create the loop at its first use, so after the fork: a child must not inherit sockets and
+    TLS."""
     loop = uvloop.new_event_loop()
     threading.Thread(target=loop.run_forever, name="dispatch", daemon=True).start()
     return loop
@@ -46,9 +48,10 @@ def in_loop(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
 
 
 def gateway_of(project: Project) -> Gateway:
-    """The process's gateway to this project: kept for the life of the process, sockets warm."""
+    """Return the process's gateway to this project. It stays open for the life of the process, so
+    its sockets stay warm."""
     account = _account_of(project)
-    # A new key, project id or endpoint is another gateway: no restart is needed.
+    # A new key, project id or endpoint makes a new gateway, so no restart is needed.
     identity = (account and account.stored_at, project.endpoint, project.firebase_project_id)
     known, gateway = _gateways.get(project.pk, (None, None))
     if gateway is None or known != identity:
@@ -60,19 +63,20 @@ def gateway_of(project: Project) -> Gateway:
 
 
 def minter_of(project: Project, *, scope: str = SCOPE) -> Minter:
-    """What mints this project's tokens. Raises BadCredentials when it has nothing to do so."""
+    """Return the minter of this project's access tokens. Raises BadCredentials if the project has
+    no service account."""
     return _minter(project, _account_of(project), scope)
 
 
 def close() -> None:
-    """Let go of every socket. A process that is killed needs none of this."""
+    """Close every gateway and its sockets. A process that is killed does not need this."""
     while _gateways:
         _, (_, gateway) = _gateways.popitem()
         in_loop(gateway.close()).result(timeout=5)
 
 
 def _account_of(project: Project) -> ServiceAccount | None:
-    """None: the project sends with this machine's own credentials."""
+    """Return the project's service account, or None if it uses this machine's own credentials."""
     if project.uses_default_credentials:
         return None
     account = ServiceAccount.objects.filter(project=project).first()
@@ -106,5 +110,5 @@ async def _connect(project: Project, minter: Minter) -> FcmGateway:
 
 
 def dispatch(gateway: Gateway, messages: Sequence[Push], permit: Permit) -> Future[list[Outcome]]:
-    """Start sending; the caller's thread goes on and asks the future."""
+    """Start sending in the loop. The caller's thread continues and reads the future."""
     return in_loop(gateway.send(messages, permit))

@@ -1,7 +1,7 @@
-"""The only seam to the outside: Pushes go in, one Outcome per Push comes back.
+"""Gateway: the only interface to push services. Pushes go in, one Outcome per Push comes back.
 
-A Push carries an opaque reference; its Outcome carries the same one. What the world answered is
-returned; only our own mistakes (a key that cannot work) are raised.
+A Push carries an opaque reference, and its Outcome carries the same one. Answers from outside are
+returned. Only our own mistakes, such as a key that cannot work, are raised.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Verdict(StrEnum):
     BAD_ADDRESS = "bad_address"
     BAD_MESSAGE = "bad_message"
     FOREIGN_ADDRESS = "foreign_address"
-    PLATFORM_KEY = "platform_key"  # Firebase cannot speak to Apple, or to the browsers
+    PLATFORM_KEY = "platform_key"  # Firebase's own key for Apple or for browsers does not work
     THROTTLED = "throttled"
     UNAUTHORISED = "unauthorised"
     TRANSIENT = "transient"
@@ -28,21 +28,21 @@ class Verdict(StrEnum):
 
 
 class Arrived(StrEnum):
-    """Whether the message may be on its way to the phone, whatever the answer was."""
+    """Whether the message may reach the phone, independent of FCM's answer."""
 
     NO = "no"
     MAYBE = "maybe"
     YES = "yes"
 
 
-@dataclass(slots=True, kw_only=True)  # frozen, one takes twice as long to make
+@dataclass(slots=True, kw_only=True)  # not frozen: that takes twice as long to create
 class Push:
     """One rendered push to one address."""
 
     reference: str
-    is_test: bool = False  # a test send: its data says so, and nothing else does
-    only_checked: bool = False  # FCM says whether it would take it, and no phone gets it
-    receipt: str = ""  # what the app reports by; empty: it is asked for no receipts
+    is_test: bool = False  # a test send; only its data says so
+    only_checked: bool = False  # FCM only validates it, and no phone gets it
+    receipt: str = ""  # the id with which the app reports receipts; empty: no receipts wanted
     kind: str
     address: str
     platform: str
@@ -50,20 +50,20 @@ class Push:
     body: str = ""
     image: str = ""
     link: str = ""
-    browser_link: str = ""  # what a browser opens by itself, if not the link
+    browser_link: str = ""  # the address that a browser opens, if it is not `link`
     data: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)  # of `platform`; see options.py
-    buttons: Sequence[Mapping[str, str]] = ()  # id, title, and perhaps a link of its own
+    buttons: Sequence[Mapping[str, str]] = ()  # id, title, and optionally a link
     collapse_id: str = ""
     analytics_label: str = ""
     ttl_seconds: int = 86_400
-    # As FCM wants it, once `fcm/payload.py` has encoded it: what is checked is what is sent.
+    # The request body, once `fcm/payload.py` has encoded it: what is checked is what is sent.
     encoded: bytes = field(default=b"", init=False, repr=False, compare=False)
 
 
-@dataclass(slots=True, kw_only=True)  # frozen, one takes twice as long to make
+@dataclass(slots=True, kw_only=True)  # not frozen: that takes twice as long to create
 class Outcome:
-    """What became of one Push."""
+    """The result of one Push."""
 
     reference: str
     verdict: Verdict
@@ -72,25 +72,27 @@ class Outcome:
     message_id: str = ""
     detail: str = ""
     retry_after: float | None = None
-    http: int = 0  # its status; 0: no answer came
-    code: str = ""  # what the answer calls itself, in its own words
+    http: int = 0  # the HTTP status; 0: no answer came
+    code: str = ""  # the error code in FCM's answer
     seconds: float | None = None  # from the request to FCM's answer
-    raw: bytes = b""  # the answer's body, as it came
+    raw: bytes = b""  # the unchanged body of the answer
 
 
 class BadCredentials(Exception):
-    """The project's key cannot work. A person has to act; trying again cannot help."""
+    """The project's key cannot work. A person has to act: a retry cannot help."""
 
 
 class WrongKey(BadCredentials):
-    """It is sealed with a key this process does not have. Others may have it."""
+    """The credentials are encrypted with a key that this process does not have. Other processes may
+    have it."""
 
 
 class Permit:
-    """Permission to start requests, until it runs out or is withdrawn.
+    """Permission to start requests, until it expires or is withdrawn.
 
-    Watched by the loop thread before each request, so that a pause, and a process that slept past
-    its lease, start nothing more. Monotonic time: a stepped clock must not extend it.
+    The loop's thread checks it before each request. So nothing more starts after a pause, or in a
+    process that slept past its lease. It uses monotonic time: a clock that is set back must not
+    extend it.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -114,5 +116,6 @@ class Permit:
 
 class Gateway(Protocol):
     async def send(self, messages: Sequence[Push], permit: Permit) -> list[Outcome]:
-        """An Outcome for every Push, in any order. Messages not started are UNSENT."""
+        """Return an Outcome for every Push, in any order. Messages that were not started are
+        UNSENT."""
         ...

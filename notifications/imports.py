@@ -1,6 +1,6 @@
-"""What can be done with an import, for pages and command. Each move leaves an audit entry.
+"""Imports: what pages and the command can do with an import. Each step writes an audit entry.
 
-The doors enqueue `tasks.work_on_import` afterwards; nothing here knows of Celery.
+Callers enqueue `tasks.work_on_import` afterwards. This module does not use Celery.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from notifications.staff import audit
 
 add_part, parts_there = upload.add_part, upload.parts_there
 urgent_work = lanes.urgent_work
-READ = ("ready", "checked")  # its columns are known, and nothing of people was changed
+READ = ("ready", "checked")  # the columns are known, and no person was changed yet
 
 
 def begin(project: Project, *, name: str, size: int, by: str) -> Import:
-    """A file is announced. Raises ValidationError by field (name, size)."""
+    """Create an import for a file that will be uploaded. Raises ValidationError by field (name,
+    size)."""
     upload.check_declared(name, size)
     with transaction.atomic():
         upload.check_room(project, by, size)
@@ -42,9 +43,8 @@ def begin(project: Project, *, name: str, size: int, by: str) -> Import:
 
 
 def complete(one: Import, *, encoding: str = "") -> None:
-    """All parts are here: look at the file. It is ready then, or failed with a `problem`.
-
-    Raises ValidationError while parts are missing.
+    """Inspect the file once all its parts are uploaded. The import is then ready, or failed with a
+    `problem`. Raises ValidationError while parts are missing.
     """
     upload.check_whole(one)
     try:
@@ -56,8 +56,8 @@ def complete(one: Import, *, encoding: str = "") -> None:
 
 
 def set_encoding(one: Import, encoding: str) -> None:
-    """Look at the file again, as one in this encoding; empty: in the detected one. What its columns
-    mean is guessed anew. Raises ValidationError."""
+    """Inspect the file again in this encoding, or in the detected one if it is empty. The meaning
+    of its columns is guessed again. Raises ValidationError."""
     if encoding not in ("", *ENCODINGS):
         text = gettext("Use one of %(known)s.") % {"known": ", ".join(ENCODINGS)}
         raise ValidationError({"encoding": text})
@@ -69,7 +69,7 @@ def set_encoding(one: Import, encoding: str) -> None:
 
 
 def _looked_at(one: Import, encoding: str) -> dict[str, Any]:
-    """What there is to know of the file before it is read. Raises Unusable."""
+    """Return the format and the guessed columns of the file, before it is read. Raises Unusable."""
     sniffed = sniffing.sniff(one, encoding)
     head, rows = sniffed["head"], sniffed["rows"]
     guessed = columns.remembered(one.project_id, head) or columns.guess(head, rows)
@@ -87,7 +87,8 @@ def set_mapping(
     mode: str = Import.Mode.ADD,
     resubscribe: bool = False,
 ) -> None:
-    """What was checked before is to be checked again. Raises ValidationError by a column's head."""
+    """Set what each column means. An earlier check no longer counts. Raises ValidationError by a
+    column's head."""
     if mode not in Import.Mode.values:
         text = gettext("Use one of %(known)s.") % {"known": ", ".join(Import.Mode.values)}
         raise ValidationError({"mode": text})
@@ -96,7 +97,7 @@ def set_mapping(
 
 
 def _unread(one: Import, **values: Any) -> None:
-    """What was read of it is read again, with these values."""
+    """Discard what was read of the file, so that it is read again with these values."""
     with transaction.atomic():
         one.move(READ, state=Import.State.READY, **values, **working.AFRESH)
         one.refusals.all().delete()
@@ -104,7 +105,7 @@ def _unread(one: Import, **values: Any) -> None:
 
 
 def check(one: Import, *, by: str) -> None:
-    """The dry run: nothing of people is changed. `foreseen` has the counts when it is checked."""
+    """Start a dry run, which changes no person. When it is done, `foreseen` has the counts."""
     _validate(one)
     with transaction.atomic():
         one.move(("ready",), state=Import.State.CHECKING, foreseen={}, **working.UNHANDLED)
@@ -112,7 +113,8 @@ def check(one: Import, *, by: str) -> None:
 
 
 def start(one: Import, *, by: str, now: datetime) -> None:
-    """Merge it, checked before or not; one that was stopped goes on where it stood."""
+    """Start the merge, with or without an earlier check. A stopped import continues where it
+    stopped."""
     _validate(one)
     goes_on = one.state == Import.State.STOPPED
     afresh = {} if goes_on else {"counts": {}, **working.UNHANDLED}
@@ -128,7 +130,8 @@ def start(one: Import, *, by: str, now: datetime) -> None:
 
 
 def stop(one: Import, *, by: str, now: datetime) -> None:
-    """A check ends, and the file is ready as before; a merge keeps what it has done so far."""
+    """Stop a check or a merge. After a check the file is ready as before; a merge keeps what it has
+    done."""
     merging = one.state == Import.State.MERGING
     with transaction.atomic():
         if merging:
@@ -139,7 +142,7 @@ def stop(one: Import, *, by: str, now: datetime) -> None:
 
 
 def discard(one: Import, *, by: str) -> None:
-    """It is not wanted any more: its bytes and its refused rows are deleted with it."""
+    """Delete an import with its bytes and its refused rows."""
     with transaction.atomic():
         held = Import.objects.select_for_update().get(pk=one.pk)
         if held.under_way:
@@ -150,22 +153,22 @@ def discard(one: Import, *, by: str) -> None:
 
 
 def work(import_id: int, *, seconds: float) -> bool:
-    """For so long, in bounded parts. Whether there is more to do."""
+    """Work on an import for this time, in bounded parts. Returns True if there is more to do."""
     try:
         return working.work_on(import_id, seconds=seconds, ended=_ended)
-    except source.Unusable as error:  # what was declared is not what came
+    except source.Unusable as error:  # the file is not what was declared
         fail(import_id, str(error))
         return False
 
 
 def _ended(one: Import) -> None:
-    """In the transaction of its last part."""
+    """Record that the import has finished, in the transaction of its last part."""
     if one.state == Import.State.FINISHED:
         _record(one, one.by, gettext_noop("finished"), refused=one.refused, **one.counts)
 
 
 def fail(import_id: int, problem: str) -> None:
-    """It cannot be worked on, and trying again would not help."""
+    """Mark an import as failed: a retry would not help."""
     with suppress(Import.InvalidMove):  # it was stopped meanwhile
         _fail(Import.objects.get(pk=import_id), ("checking", "merging"), problem)
 
@@ -179,7 +182,7 @@ def _fail(one: Import, states: tuple[str, ...], problem: str) -> None:
 
 
 def forget_abandoned(*, before: datetime) -> int:
-    """Files nobody went on with: their bytes are deleted, what became of them stays."""
+    """Fail imports that nobody continued, and delete their bytes. Their rows stay."""
     touched = audit.AuditEntry.objects.filter(
         subject_kind="import", subject_id=OuterRef("pk"), at__gte=before
     )
@@ -189,7 +192,7 @@ def forget_abandoned(*, before: datetime) -> int:
 
 
 def _forget(one: Import) -> bool:
-    """Not if somebody goes on with it at this moment."""
+    """Fail one abandoned import. Returns False if a person continues it at this moment."""
     with suppress(Import.InvalidMove), transaction.atomic():
         one.move(
             (one.state,),

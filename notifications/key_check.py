@@ -1,8 +1,8 @@
-"""The key check: does this project's key work? FCM's answer to one message, in plain words.
+"""Key check: tests whether a project's key works, and explains FCM's answer in plain words.
 
-The message is only validated and its address is made up, so nothing reaches a phone: FCM proves
-the key when it gets as far as disliking the address. The token is minted anew, because one from
-Redis would hide that its key was deleted.
+FCM only validates the test message, and its address is made up, so nothing reaches a phone. If FCM
+rejects the address, it has accepted the key. The check mints a new token, because one from Redis
+would hide that its key was deleted.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from notifications.keys.tokens import AccessTokens
 from notifications.people.project import Project
 
 SECONDS = 45.0
-# FCM takes no address of this form, and its stand-in knows it for one that it does not take.
+# FCM accepts no address of this form, and our emulator rejects it, too.
 ADDRESS = "malformed-address:made-up-to-check-a-key"
 MESSAGE = Push(
     reference="probe", kind="token", address=ADDRESS, platform="android", title="Does it ring?"
 )
-# Said by FCM itself, which nobody reaches without a key it accepts.
+# Only FCM itself sends these codes, and only a key that works reaches it.
 FCM_HAS_READ_IT = ("INVALID_ARGUMENT", "UNREGISTERED", "THIRD_PARTY_AUTH_ERROR")
 
 
@@ -43,11 +43,11 @@ class KeyCheck:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the message was answered, reduced to what tells the cases apart."""
+    """FCM's answer to the test message, reduced to what distinguishes the cases."""
 
     http: int
-    code: str = ""  # FcmError's: FCM itself has spoken
-    reason: str = ""  # ErrorInfo's: the API front end has
+    code: str = ""  # of FcmError: FCM itself answered
+    reason: str = ""  # of ErrorInfo: the API front end answered
     text: str = ""
 
     @property
@@ -58,7 +58,7 @@ class Reply:
 
 
 def check_key(project: Project) -> KeyCheck:
-    """Ask FCM. Whatever happens on the way is an answer too."""
+    """Ask FCM whether the project's key works. Errors on the way become a failed check, too."""
     try:
         minter = dispatch.minter_of(project)
         if wrong := _of_another_project(project):
@@ -70,7 +70,7 @@ def check_key(project: Project) -> KeyCheck:
         text = gettext("No token could be obtained, so the key could not be checked: %(why)s.")
         return KeyCheck(False, f"{text % {'why': error}} {THE_WAY}")
     except (*BROKEN, NoSocket, TookTooLong) as error:
-        # Its text, not its repr: that one shows the request's headers, and so the token.
+        # Its text, not its repr: the repr shows the request's headers, and so the token.
         why = str(error) or type(error).__name__
         text = gettext("FCM could not be reached (%(why)s).")
         return KeyCheck(False, f"{text % {'why': why[:200]}} {THE_WAY}")
@@ -111,7 +111,7 @@ async def _ask(project: Project, minter: Minter) -> Reply:
 
 
 class _CheckingGateway(AiohttpGateway):
-    """The gateway that sends, asked for once what it never asks while it sends."""
+    """The gateway that sends, with one extra request: validate a message, but do not send it."""
 
     async def ask(self) -> Reply:
         body = orjson.dumps({"validateOnly": True, "message": payload.as_fcm(MESSAGE)})
@@ -138,7 +138,7 @@ def _text(value: Any) -> str:
 
 
 def in_plain_words(reply: Reply, project: Project) -> KeyCheck:
-    """What the answer says about the key, and what to do. The first row that fits wins."""
+    """Explain what the answer says about the key, and what to do. The first row that fits wins."""
     name = project.firebase_project_id
     if reply.http == 200 or (reply.code in FCM_HAS_READ_IT and reply.http in (400, 401, 404)):
         works = gettext("The key works: FCM read a test message. Nothing was sent.")

@@ -1,4 +1,4 @@
-"""Where Django looks for models; each one lives in the file named after it, with its behaviour."""
+"""Models: imported here for Django. Each one is defined in the file that is named after it."""
 
 from __future__ import annotations
 

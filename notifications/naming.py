@@ -1,7 +1,7 @@
-"""What fields and kinds of rows are called on the pages, in the reader's language.
+"""Naming: what pages call fields and models, in the reader's language.
 
-A field's name in the code is its English name. Set here and not in the models, the words stay out
-of the migrations: a better word is no change of the schema.
+A field's name in the code is its English name. The words are set here and not in the models, so
+they stay out of the migrations: a better word does not change the schema.
 """
 
 from __future__ import annotations
@@ -163,12 +163,12 @@ def name_rows(
                 field.verbose_name = word  # type: ignore[union-attr]
 
 
-# What the trail calls a column that a room of its own names; others by their own name, as words.
+# Names that the audit trail shows for columns whose own package names them (`name_columns`).
 CALLED: dict[str, Any] = {}
 
 
 def name_columns(words: Mapping[str, Any], models: Iterable[type[Model]]) -> None:
-    """One name for a column, whichever of these models has it, on pages and in the trail."""
+    """Name columns for pages and for the audit trail: a column has the same name in all models."""
     CALLED.update(words)
     for model in models:
         for field in model._meta.concrete_fields:

@@ -1,7 +1,7 @@
-"""The proxy between this machine and Google, for all who ask Google: messages, tokens, figures.
+"""Proxy: the HTTP proxy for all requests to Google (messages, tokens, delivery figures).
 
-HTTPS_PROXY names it, NO_PROXY whom it is not for. A tunnel is all that is asked of it: TLS is
-spoken with Google, and nothing of a request can be read in between.
+HTTPS_PROXY names it, and NO_PROXY names the hosts it is not used for. We only use it as a tunnel:
+TLS ends at Google, so the proxy cannot read a request.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from django.conf import settings
 
 @dataclass(frozen=True)
 class Proxy:
-    url: str = field(repr=False)  # http://host:port; a name and a password may stand in it
+    url: str = field(repr=False)  # http://host:port; it may contain a name and a password
 
     def __str__(self) -> str:
-        """Host and port: all that is shown of it."""
+        """Host and port only: the password must not be shown."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     @property
@@ -32,7 +32,7 @@ class Proxy:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What is said to it besides where to."""
+        """The Proxy-Authorization header, if the address has a name and a password."""
         login, at, _ = urlsplit(self.url).netloc.rpartition("@")
         if not at:
             return {}
@@ -42,7 +42,7 @@ class Proxy:
 
 
 def proxy_to(url: str) -> Proxy | None:
-    """Through which a request to this address goes. None: it goes there by itself."""
+    """Return the proxy for requests to this address, or None if they go there directly."""
     address = urlsplit(url)
     host, proxy = address.hostname or "", settings.HTTPS_PROXY
     goes_alone = _is_this_machine(host) or _is_excepted(host, address.port or 443)
@@ -50,12 +50,12 @@ def proxy_to(url: str) -> Proxy | None:
 
 
 def on_the_way(said: str, proxy: object) -> str:
-    """What went wrong on the way, and which that was."""
+    """Append the proxy to an error message, if there is one."""
     return f"{said} (through the proxy {proxy})" if proxy else said
 
 
 def _is_excepted(host: str, port: int) -> bool:
-    """NO_PROXY: hosts, and domains with all that is in them; behind each a port may stand."""
+    """Whether NO_PROXY lists this host: by its name or its domain, each with or without a port."""
     for said in settings.NO_PROXY.lower().split(","):
         name = said.strip().removesuffix(f":{port}")
         if name == "*" or (name and f".{host}".endswith(f".{name.lstrip('*.')}")):
@@ -64,7 +64,7 @@ def _is_excepted(host: str, port: int) -> bool:
 
 
 def _is_this_machine(host: str) -> bool:
-    """Where no proxy leads back to: our stand-in for FCM."""
+    """Whether the host is this machine, such as the FCM emulator. A proxy cannot reach it."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,7 +1,7 @@
-"""Enqueueing Celery tasks. They carry ids; what is to be done stands in the rows.
+"""Task queue: enqueues Celery tasks. Tasks carry only ids; the rows say what is to be done.
 
-A task that is lost with the broker costs seconds: the sweep enqueues it again. Running one twice,
-late or never changes no result.
+A task that is lost with the broker costs seconds: the sweep enqueues it again. A task that runs
+twice, late or never does not change the result.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from notifications.tracing import tracing
 log = logging.getLogger(__name__)
 
 FLAG_SECONDS = 5
-AHEAD = 3  # of 0 to 9, where 0 is first and 6 the default: before the chunks of a wave that wait
-TIMER_SLACK = timedelta(milliseconds=50)  # timers are not exact, and early is too early
+AHEAD = 3  # from 0 (first) to 9, default 6: ahead of the waiting chunks of a wave
+TIMER_SLACK = timedelta(milliseconds=50)  # timers are not exact, and a task must not run early
 
 AnyTask = Task[Any, Any]
 
@@ -37,8 +37,8 @@ class NotEnqueued(Exception):
 
 @contextmanager
 def broker_errors() -> Iterator[None]:
-    """Raise NotEnqueued for any error of the broker: it is away, full, refuses us, or its URL does
-    not work. Celery, kombu and redis-py each have errors of their own for that.
+    """Raise NotEnqueued for any error of the broker: it is down, full, refuses us, or its URL does
+    not work. Celery, kombu and redis-py each raise their own errors for that.
     """
     try:
         with tracing.span("ring", "producer"):
@@ -77,7 +77,7 @@ def _logged(task: AnyTask, arguments: dict[str, int]) -> Iterator[None]:
 
 
 def _label(name: str, arguments: dict[str, Any]) -> str:
-    """Such as “advance run_id=5”."""
+    """Format a task for the log, for example “advance run_id=5”."""
     return " ".join([name.rpartition(".")[2], *(f"{key}={arguments[key]}" for key in arguments)])
 
 
@@ -86,25 +86,26 @@ def _label(name: str, arguments: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Flag:
-    """Says that a task is enqueued and has not begun, so that callers need not enqueue it again.
+    """Marks that a task is enqueued and has not started, so that callers do not enqueue it again.
 
-    If the task is lost, its flag silences callers for FLAG_SECONDS.
+    If the task is lost, its flag keeps callers from enqueueing it for FLAG_SECONDS.
     """
 
     key: str
 
     def set(self) -> bool:
-        """Returns False if it was set already."""
+        """Set the flag. Returns False if it was already set."""
         return cache.add(self.key, 1, timeout=FLAG_SECONDS)
 
     def clear(self) -> None:
-        """Before the task reads the rows: callers that commit later enqueue it again."""
+        """Clear the flag. The task does it before it reads the rows, so that callers who commit
+        later enqueue it again."""
         with suppress(Exception):
             cache.delete(self.key)
 
 
 def enqueue_once(task: AnyTask, flag: Flag, *, at: datetime | None = None) -> None:
-    """Enqueue a task unless its flag is set; or for a later time, in any case."""
+    """Enqueue a task unless its flag is set. With `at`, enqueue it for that time in any case."""
     with _logged(task, {}), broker_errors():
         if at is not None:
             task.apply_async(eta=at + TIMER_SLACK)
@@ -118,11 +119,12 @@ def enqueue_once(task: AnyTask, flag: Flag, *, at: datetime | None = None) -> No
 def background_task(
     *, on_error: Callable[..., object] | None = None, in_slices: bool = False, **options: Any
 ) -> Callable[[Callable[..., object]], AnyTask]:
-    """Declare a task that never raises: what is left undone stands in the rows.
+    """Declare a task that never raises: the rows show what is left to do.
 
-    Trouble with PostgreSQL (a lock not granted, a restart) is logged, and the sweep enqueues the
-    task again. After any other error, `on_error` is called with the task's id and the error.
-    A task that works `in_slices` goes ahead of a wave's chunks: else each slice waits for them all.
+    Errors of PostgreSQL (a lock that is not granted, a restart) are logged, and the sweep enqueues
+    the task again. After any other error, `on_error` is called with the task's arguments and the
+    error. A task that works `in_slices` runs ahead of a wave's chunks. Otherwise each slice would
+    wait for all of them.
     """
 
     def declare(work: Callable[..., object]) -> AnyTask:

@@ -1,5 +1,7 @@
-"""Celery tasks of imports, FCM's figures and webhooks. They carry an id at most: running one twice,
-late or never changes no result."""
+"""Tasks: Celery tasks for imports, FCM's delivery figures and webhooks.
+
+They carry at most an id. A task that runs twice, late or never does not change the result.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,19 @@ from notifications.postgres.outage import if_free, patiently
 from notifications.task_queue import Flag, background_task, enqueue, enqueue_once
 from notifications.webhooks import claiming, send_calls
 
-KEPT = timedelta(days=7)  # the bytes of a file that waits for its owner
-# The key as the previous release sets it.
+KEPT = timedelta(days=7)  # then the bytes of an unfinished import are deleted
+# The key is the one that the previous release sets.
 REPORTS = Flag("reports-rung")
 REPORTING_SECONDS = 60.0
-REPORTS_EXPIRE = 60  # seconds; the sweep enqueues the task as long as any report waits
-AT_A_TIME = 20.0  # seconds; then other tasks have their turn
+REPORTS_EXPIRE = 60  # seconds; the sweep enqueues the task as long as a report waits
+AT_A_TIME = 20.0  # seconds for one slice; then other tasks can run
 
 
 # --- Imports --------------------------------------------------------------------------------------
 
 
 def enqueue_waiting_imports(now: datetime) -> None:
-    """Those that no task works on. Files that their owner left unused are removed."""
+    """Enqueue imports that no task works on, and remove files that their owner abandoned."""
     if_free(lambda: imports.forget_abandoned(before=now - KEPT))
     for import_id in if_free(lambda: waiting(now)) or ():
         enqueue(work_on_import, import_id=import_id)
@@ -39,7 +41,7 @@ def _fail(import_id: int, error: Exception) -> None:
 
 @background_task(on_error=_fail, in_slices=True)
 def work_on_import(import_id: int) -> None:
-    """Import a slice; then enqueue the next."""
+    """Import one slice, then enqueue the next one."""
     if imports.work(import_id, seconds=AT_A_TIME):
         enqueue(work_on_import, import_id=import_id)
 
@@ -48,14 +50,14 @@ def work_on_import(import_id: int) -> None:
 
 
 def enqueue_figures(now: datetime) -> None:
-    """Fetch the figures of every project that is due."""
+    """Enqueue a task for every project whose figures are due."""
     for project_id in patiently(lambda: fetching.due(now), seconds=0):
         enqueue(fetch_figures, project_id=project_id)
 
 
 @background_task()
 def fetch_figures(project_id: int) -> None:
-    """Fetch one project's figures. What went wrong stands on its page."""
+    """Fetch one project's figures. Its page shows errors."""
     fetching.fetch(project_id, now=clock.now())
 
 
@@ -63,22 +65,22 @@ def fetch_figures(project_id: int) -> None:
 
 
 def send_reports_on_commit() -> None:
-    """Send webhooks as soon as this transaction commits. One task serves all callers until it
-    begins."""
+    """Send webhooks as soon as this transaction commits. All callers share one task until it
+    starts."""
     transaction.on_commit(lambda: enqueue_once(send_reports, REPORTS))
 
 
 def enqueue_waiting_reports(now: datetime) -> None:
-    """Those that no task sends: a worker died, the task was lost, or they are due only now."""
+    """Enqueue reports that no task sends: a worker died, a task was lost, or they are due now."""
     if_free(lambda: claiming.give_up_old(now=now))
     if if_free(lambda: claiming.waiting(now)):
         enqueue_once(send_reports, REPORTS)
 
 
-# An older one is superseded: whichever task runs takes new reports, too.
+# A task that expires is not missed: any task that runs sends all waiting reports.
 @background_task(expires=REPORTS_EXPIRE)
 def send_reports() -> None:
-    """Send what waits for webhooks, Slack and e-mail."""
+    """Send waiting reports to webhooks, Slack and e-mail."""
     REPORTS.clear()
     if send_calls.work(seconds=REPORTING_SECONDS):
         enqueue_once(send_reports, REPORTS)

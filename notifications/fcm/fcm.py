@@ -1,8 +1,8 @@
-"""What one Firebase project is asked, and what its answers mean: the same over every transport.
+"""FCM gateway: requests to one Firebase project and its answers, the same over every transport.
 
-How a request travels is the business of `transport/`. All of it runs in the process's loop thread.
-If the process dies here, requests that left have no recorded outcome; the window opened before them
-says which those may be.
+`transport/` has the transports. All of it runs in the process's loop thread. If the process dies
+here, requests that left have no recorded outcome. The window that was committed before them says
+which ones those may be.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from notifications.keys.tokens import AccessTokens
 from notifications.proxy import Proxy
 from notifications.trust import trusting
 
-# Google's own servers wait 10 s inside: a shorter wait would call slow answers lost.
+# Google's own servers wait up to 10 s: with a shorter timeout, slow answers would count as lost.
 ANSWER_WITHIN = 15.0
-# It ends before that: a name that is never resolved must not look like a lost answer.
+# Shorter than that: a name that never resolves must not look like a lost answer.
 CONNECT_WITHIN = 10.0
-ADDRESS_WITHIN = 5.0  # of the addresses that a name has, each
-NAMED_FOR = 30  # a name's addresses are taken for true
-IDLE_FOR = 60.0  # then a socket that nobody needs is closed
+ADDRESS_WITHIN = 5.0  # for each address of the host
+NAMED_FOR = 30  # seconds that resolved addresses are cached
+IDLE_FOR = 60.0  # then an idle socket is closed
 MOST_HEAD = MOST_BODY = 65_536  # bytes of an answer; FCM's have some hundreds, a page thousands
 
 
 class Batch:
-    """The messages of one call: what is still to be sent, and the answers so far."""
+    """The messages of one `send` call: those still to be sent, and the answers so far."""
 
     def __init__(self, messages: Sequence[Push], permit: Permit) -> None:
         self._permit = permit
@@ -51,11 +51,11 @@ class Batch:
 
     @property
     def may_start(self) -> bool:
-        """Permitted, and somebody still waits for it."""
+        """Whether the permit is valid and the caller still waits."""
         return self._permit.valid and not self._all.done()
 
     def __len__(self) -> int:
-        """How many are still to be sent."""
+        """The number of messages still to be sent."""
         return len(self._unsent)
 
     def next(self) -> Push | None:
@@ -76,18 +76,18 @@ class Batch:
         return self._answers
 
     def abandon(self) -> None:
-        """The caller has gone, or has every answer."""
+        """Drop unsent messages: the caller has left, or has every answer."""
         self._unsent.clear()
 
 
 @dataclass(slots=True)
 class Request:
-    """A message on its way, and whom its outcome is for."""
+    """A message that is being sent, and the batch that gets its outcome."""
 
     batch: Batch
     message: Push
-    token: str = ""  # that it left with
-    is_second: bool = False  # the first was refused for its token
+    token: str = ""  # the access token it was sent with
+    is_second: bool = False  # FCM refused the first request because of its token
 
 
 class Response(NamedTuple):
@@ -99,14 +99,14 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Destination:
-    """One Firebase project, as one process sends to it."""
+    """Everything that a gateway needs to send to one Firebase project."""
 
     endpoint: str
     firebase_project_id: str
     tokens: AccessTokens
-    connections: int  # sockets at the most
+    connections: int  # the maximum number of sockets
     ca_file: str | None
-    proxy: Proxy | None = None  # for whichever way knows proxies
+    proxy: Proxy | None = None  # used only by a transport that supports proxies
 
     @property
     def url(self) -> str:
@@ -117,7 +117,8 @@ class Destination:
 
 
 class FcmGateway(ABC):
-    """One Firebase project in one process: its messages in their order, its tokens, its pauses."""
+    """The gateway of one process to one Firebase project: it orders messages, renews tokens and
+    pauses when FCM asks for it. Subclasses send the requests."""
 
     def __init__(self, to: Destination) -> None:
         self._tokens = to.tokens
@@ -134,15 +135,15 @@ class FcmGateway(ABC):
             return await batch.answers()
         finally:
             batch.abandon()
-            with suppress(ValueError):  # most often the next in turn has passed it by
+            with suppress(ValueError):  # `_next` has usually removed it already
                 self._batches.remove(batch)
 
     @abstractmethod
     def _set_out(self) -> None:
-        """There is something to send: have it travel, and each request answered."""
+        """Start sending what waits. Each request must get an answer in its batch."""
 
     async def close(self) -> None:
-        """Start nothing more. What is under way stays unanswered."""
+        """Start no more requests. Requests under way stay unanswered."""
         self._is_closed = True
         while request := self._next():
             request.batch.answer(not_started(request.message, 0.0))
@@ -150,11 +151,11 @@ class FcmGateway(ABC):
 
     @abstractmethod
     async def _hang_up(self) -> None:
-        """Let go of every socket."""
+        """Close every socket."""
 
     async def _ready(self) -> None:
-        """Raise BadCredentials before anything leaves. A token endpoint that does not answer is no
-        reason yet: each request asks it again.
+        """Raise BadCredentials before any request leaves. If the token endpoint does not answer,
+        continue: each request asks it again.
         """
         try:
             await self._tokens.current()
@@ -170,14 +171,15 @@ class FcmGateway(ABC):
         return None
 
     def _held_back(self, batch: Batch) -> float | None:
-        """None: it may leave now. Asked late: a token, or a socket, may take its time."""
+        """Return None if a request of this batch may leave now, else the seconds to wait. Call it
+        just before the request leaves: a token or a socket may take long."""
         closed_for = self._closed_until - time.monotonic()
         if closed_for <= 0:
             return None if batch.may_start and not self._is_closed else 0.0
         return closed_for
 
     def _understood(self, request: Request, response: Response) -> Outcome | None:
-        """What an answer means. None: it is to be asked once more, with a fresh token."""
+        """Turn an answer into an Outcome. None: repeat the request once, with a fresh token."""
         if response.status == 200:
             return _accepted(request.message, response)
         ruling, answer = verdicts.classify(response.status, response.body)
@@ -194,8 +196,8 @@ class FcmGateway(ABC):
         return outcome
 
     def _close_for(self, seconds: float) -> None:
-        """The whole project was told to wait. What has not left yet would only be refused too,
-        and the gate hears of it when this window has settled.
+        """Send nothing for this time: FCM told the whole project to wait. Messages that have not
+        left would only be refused, too. The pacing gate learns of it once this window is settled.
         """
         until = time.monotonic() + min(seconds, MAX_TTL)
         self._closed_until = max(self._closed_until, until)
@@ -206,7 +208,8 @@ def not_started(message: Push, wait: float) -> Outcome:
 
 
 def never_left(message: Push, error: BaseException) -> Outcome:
-    """What kept it here. Not raised: the answers of the requests beside it must not be lost."""
+    """Return the outcome of a message that could not leave. An error that is raised would lose the
+    answers to the other requests."""
     if isinstance(error, BadCredentials):
         return outcome_of(message, verdicts.NO_TOKEN, detail=str(error))
     if isinstance(error, orjson.JSONEncodeError):
@@ -215,7 +218,7 @@ def never_left(message: Push, error: BaseException) -> Outcome:
 
 
 def unanswered(message: Push, error: Exception) -> Outcome:
-    # Its text, not its repr: that one shows the request's headers, and so our token.
+    # Its text, not its repr: the repr shows the request's headers, and so our token.
     said = f"{type(error).__name__}: {error}"[:500]
     return outcome_of(message, verdicts.NO_ANSWER, detail=said)
 

@@ -1,7 +1,7 @@
-"""What a message may ask of one platform beyond its texts: a closed list, and its place in FCM's.
+"""Platform options: a closed list of what a message may set for one platform, besides its texts.
 
-A row says how a person may write the value and where FCM wants it. The payload, the check when a
-template is saved and the list on its page are all made from these rows.
+A row says how people write the value and where it goes in FCM's JSON. The payload, the check when a
+template is saved and the list on its page all use these rows.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from django.utils.translation import gettext_lazy as _
 from notifications.fcm import rules
 from notifications.values.text import unstorable
 
-REFERENCE_KEY = "carillon_id"  # how the app names this very push
-BUTTONS_KEY = "carillon_buttons"  # for the app that draws them, and finds their links here
-TEST_KEY = "carillon_test"  # that it is a test send, whose results nobody counts
-RECEIPT_KEY = "carillon_receipt"  # and what it sends back with what became of it
+REFERENCE_KEY = "carillon_id"  # the id of this push for the app
+BUTTONS_KEY = "carillon_buttons"  # for an app that draws the buttons; it has their links
+TEST_KEY = "carillon_test"  # marks a test send, whose results are not counted
+RECEIPT_KEY = "carillon_receipt"  # the id that the app sends back with its receipts
 MOST_ACTIONS = 3  # browsers show two, some three
 
 
 class Unreadable(ValueError):
-    """This value cannot be meant: `words` say what could be, `inner` where inside the value."""
+    """A value is not valid. `words` say what is valid, `inner` says where inside the value."""
 
     def __init__(self, words: str, inner: str = "") -> None:
         super().__init__(words)
@@ -34,19 +34,19 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a value is written: `read` gives it in its own type or raises Unreadable."""
+    """How a value is written: `read` returns it in its own type or raises Unreadable."""
 
     read: Callable[[Any], Any]
-    personal: bool = True  # whether a text may stand for it, made for each person
+    personal: bool = True  # whether a text that is rendered for each person may take its place
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One row: what it is for, how it is written, and where FCM wants it in which form."""
+    """One option: what it is for, how it is written, and its place and form in FCM's JSON."""
 
     words: str | Promise
     kind: Kind
-    place: tuple[str, ...] = ()  # below the platform's block; none: the payload knows
+    place: tuple[str, ...] = ()  # below the platform's block; empty: `payload.py` places it
     wire: Callable[[Any], Any] = lambda value: value
 
 
@@ -69,7 +69,8 @@ def choice(*known: str) -> Kind:
 
 
 def whole(least: int, most: int) -> Kind:
-    """A number, or a text that becomes one: a badge may be a person's own count, or none."""
+    """Make a kind for whole numbers. A text that becomes one is fine: a badge may be a person's own
+    count, or empty."""
 
     def read(value: Any) -> int | str:
         if value == "":
@@ -117,7 +118,7 @@ def _texts(value: Any) -> dict[str, str]:
 
 
 def data_key(key: str) -> str:
-    """Why nobody may use this key of the data."""
+    """Return why this key may not be used in the data; empty if it may."""
     if key.lower() in (REFERENCE_KEY, RECEIPT_KEY, TEST_KEY, BUTTONS_KEY):
         return gettext("%(key)s: this key is Carillon's own; choose another.") % {"key": key}
     return unstorable(key) or rules.data_key(key)
@@ -236,7 +237,7 @@ PLATFORMS: Mapping[str, Mapping[str, Option]] = {"android": ANDROID, "ios": IOS,
 
 
 def parse(platform: str, written: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of one platform in their own types, or Unreadable with the option named."""
+    """Parse the options of one platform. Raises Unreadable, which names the option."""
     known, values = PLATFORMS[platform], {}
     for name, value in written.items():
         try:

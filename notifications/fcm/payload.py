@@ -1,6 +1,6 @@
-"""From a Push to the JSON FCM wants: raw UTF-8, one deadline for three platforms.
+"""Payload: turns a Push into FCM's JSON: raw UTF-8, and one deadline for three platforms.
 
-Encoded once for a message, when it is checked. Each attempt of a message is a Push of its own.
+A Push is encoded once, when it is checked. Each attempt to send a message has its own Push.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Json = dict[str, Any]
 
 
 def encode(message: Push) -> bytes:
-    """Raises JSONEncodeError for letters that JSON cannot carry."""
+    """Encode a message. Raises JSONEncodeError for characters that JSON cannot carry."""
     if not message.encoded:
-        # Not ensure_ascii: an escaped emoji takes three times its bytes.
+        # Not escaped to ASCII: an emoji would take three times its bytes.
         asked: Json = {"message": as_fcm(message)}
         if message.only_checked:
             asked["validateOnly"] = True
@@ -33,8 +33,8 @@ def encode(message: Push) -> bytes:
 
 
 def as_fcm(message: Push) -> Json:
-    """What is left of its deadline is counted from now: Android and browsers are told what is left,
-    and Apple the moment when it ends.
+    """Return the message as FCM's JSON. The time left until its deadline counts from now: Android
+    and browsers get the seconds left, Apple gets the moment when it ends.
     """
     shown = {} if message.options.get("data_only") else _texts(message)
     fcm: Json = {message.kind: message.address, "data": _data(message, message.data)}
@@ -54,8 +54,8 @@ def _texts(message: Push) -> dict[str, str]:
 
 
 def _data(message: Push, own: Mapping[str, str]) -> dict[str, str]:
-    """Whatever a set of data says, it names this very push and its link."""
-    # Under plain keys: an app that shows it itself finds title and body without knowing of us.
+    """Add this push's own keys, its id and its link among them, to a set of data."""
+    # Plain keys: an app that shows the push itself finds title and body without knowing Carillon.
     texts = _texts(message) if message.options.get("data_only") else {}
     ours = _present(
         **{LINK_KEY: message.link, REFERENCE_KEY: message.reference, RECEIPT_KEY: message.receipt}
@@ -68,7 +68,8 @@ def _data(message: Push, own: Mapping[str, str]) -> dict[str, str]:
 
 
 def _buttons(message: Push) -> str:
-    """As a text, since FCM's data has no other values. A browser's own block has their titles."""
+    """Return the buttons as a text, since FCM's data has only texts. In browsers, the web block has
+    their titles."""
     titled = message.platform != "web" or message.options.get("data_only")
     names = ("id", "title", "link") if titled else ("id", "link")
     each = [{name: one[name] for name in names if name in one} for one in message.buttons]
@@ -76,13 +77,13 @@ def _buttons(message: Push) -> str:
 
 
 # --- One block, for the device's own platform -----------------------------------------------------
-# A platform's own data replaces the common data (on iOS it joins it), so it is tracked as well.
+# A platform's own data replaces the common data (iOS merges them), so it gets our keys, too.
 
 
 def _android(message: Push, shown: Json) -> Json:
     android: Json = {"priority": "HIGH", "ttl": f"{_seconds_left(message)}s"}
     if shown and message.collapse_id:
-        # Notifications ignore collapse_key; the tag is what makes a second copy replace the first.
+        # Notifications ignore collapse_key; with the same tag, a second copy replaces the first.
         android["notification"] = {"tag": message.collapse_id}
     _place(android, message, but=() if shown else ("notification",))
     if own := message.options.get("data"):
@@ -92,7 +93,7 @@ def _android(message: Push, shown: Json) -> Json:
 
 def _ios(message: Push, shown: Json) -> Json:
     headers = _present(**{"apns-collapse-id": message.collapse_id})
-    # Apple refuses 10 for what shows nothing.
+    # Apple refuses priority 10 for a push that shows nothing.
     headers |= {"apns-priority": "10" if shown else "5"}
     aps: Json = {"sound": "default"} if shown else {"content-available": 1}
     apns: Json = {"headers": headers, "payload": {"aps": aps}}
@@ -127,7 +128,7 @@ BLOCKS = {"android": _android, "ios": _ios, "web": _web}
 
 
 def _place(block: Json, message: Push, but: tuple[str, ...] = ()) -> None:
-    """Each option where FCM wants it; an empty text says that our own value is not wanted."""
+    """Put each option in its place in FCM's JSON. An empty text or False removes our default."""
     options = OPTIONS[message.platform]
     for name, value in message.options.items():
         *way, last = options[name].place or ("",)

@@ -1,7 +1,8 @@
-"""What FCM and the phones ask of one value, beyond its type.
+"""Rules: what FCM and phones require of a single value, beyond its type.
 
-Each rule takes a value of the right type and returns what to do about it in plain words, or
-nothing when it is in order. Templates are judged by them when saved, and messages before they go.
+Each rule takes a value of the right type. It returns in plain words what to change, or an empty
+text if the value is valid. Templates are checked when they are saved, messages before they are
+sent.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ MAX_TTL = 2_419_200  # FCM's 28 days
 LONGEST_LABEL = 50
 LONGEST_COLLAPSE_ID = 64
 RESERVED_KEYS = frozenset({"from", "message_type", "notification", "message_id", "collapse_key"})
-# Google's pages name “gcm”, “gcm.” and “gcm.notification.”, and Android drops what it reserves
-# without a word: the widest reading loses nobody's data.
+# Google's pages name “gcm”, “gcm.” and “gcm.notification.”, and Android silently drops reserved
+# keys. With the widest reading, no data is lost.
 RESERVED_STARTS = ("google.", "gcm")
-# Schemes that run or read something on the phone instead of opening a page or an app.
+# Schemes that run code or read files on the phone instead of opening a page or an app.
 DANGEROUS_SCHEMES = ("javascript:", "data:", "vbscript:", "file:", "http:")
-EXACT_INTEGER = 2**53  # a Struct's numbers are doubles: larger ones lose digits
+EXACT_INTEGER = 2**53  # numbers of a Struct are doubles: larger ones lose digits
 
 
 def matches(pattern: str, words: str | Promise) -> Rule:
-    """The whole text has this form."""
+    """Make a rule: the whole text must match this pattern."""
     compiled = re.compile(pattern, re.ASCII)
     return lambda text: "" if compiled.fullmatch(text) else str(words)
 
@@ -43,7 +44,7 @@ def must_be_one_of(known: Iterable[str]) -> str:
 
 
 def collapse_id(text: str) -> str:
-    """So many bytes in UTF-8, not characters."""
+    """Check the length, which counts UTF-8 bytes, not characters."""
     size = len(text.encode())
     if size <= LONGEST_COLLAPSE_ID:
         return ""
@@ -66,12 +67,12 @@ topic = matches(
 seconds_as_text = matches(r"\d{1,10}", gettext_lazy('must be seconds as a text, e.g. "3600".'))
 
 
-# Nearly every address there is; the rest are taken apart, which costs five times as much.
+# This matches nearly every address; the rest are parsed, which costs five times as much.
 PLAIN_HTTPS = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?(?:[/?#]|\Z)", re.ASCII)
 
 
 def https(address: str) -> str:
-    """An address a phone fetches or a browser opens."""
+    """Check an address that a phone fetches or a browser opens."""
     if PLAIN_HTTPS.match(address):
         return ""
     try:
@@ -88,25 +89,25 @@ def image(address: str) -> str:
 
 
 def link(address: str) -> str:
-    """What a tap opens: a page, or a place in the app."""
+    """Check the link that a tap opens: a page, or a screen of the app."""
     if not address or PLAIN_HTTPS.match(address):
         return ""
-    # Browsers skip spaces and control characters in front of, and inside, a scheme.
+    # Browsers skip spaces and control characters before and inside a scheme.
     compact = re.sub(r"[\x00-\x20]", "", address).lower()
     if compact.startswith(DANGEROUS_SCHEMES):
         return gettext("must be https://… or your app's own scheme, e.g. myapp://offers.")
     return https(address) if compact.startswith("https:") else ""
 
 
-# As browsers read it: a backslash ends the host as well.
+# As browsers parse it: a backslash ends the host as well.
 BEFORE_THE_PATH = re.compile(r"https:[/\\]*([^/\\?#]*)")
 TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
 
 def no_user(source: str) -> str:
-    """Of a text that is saved: `https://shop.example@evil.example/` looks like the shop's.
+    """Refuse a user name in a link: `https://shop.example@evil.example/` looks like the shop's.
 
-    No rule of a message: those that were launched before this was refused go on.
+    Only for texts that are saved, not for messages: runs that were launched before this rule go on.
     """
     compact = re.sub(r"[\x00-\x20]", "", TAG.sub("", source)).lower()
     found = BEFORE_THE_PATH.match(compact)
@@ -154,7 +155,7 @@ def text(value: Any) -> str:
 
 
 def one(value: Any) -> str:
-    """Apple's way to say yes."""
+    """Check a yes or no as Apple wants it."""
     return "" if type(value) is int and value in (0, 1) else gettext("must be 1 or 0.")
 
 

@@ -1,8 +1,8 @@
-"""FCM's schema as a check: Google's own description of a message, compiled into plain functions.
+"""Schema check: Google's own description of a message, compiled into plain check functions.
 
-`fcm.v1.discovery.json` beside this file is revision 20261023. A check takes a value and returns
-what is wrong with it, each with its place. It is stricter than Google where Google guesses (a
-number for a text, "5" for 5): a message that passes means the same to every reader.
+`fcm.v1.discovery.json` in this folder is revision 20261023. A check takes a value and returns its
+problems, each with its field. It is stricter than Google where Google guesses (a number for a text,
+"5" for 5): a message that passes means the same to every reader.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from notifications.values.text import unstorable
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """One thing that is wrong with a message: the field, and what to do about it."""
+    """One problem of a message: the field, and what to change."""
 
     field: str
     text: str
 
     def inside(self, name: str) -> FieldProblem:
-        """Places are put together on the way up, so that a good value pays nothing for them."""
+        """Add an outer field name. Paths are built on the way up, so valid values cost nothing."""
         joint = "." if self.field and not self.field.startswith("[") else ""
         return FieldProblem(f"{name}{joint}{self.field}", self.text)
 
@@ -38,7 +38,7 @@ class FieldProblem:
 
 
 Check = Callable[[Any], list[FieldProblem]]
-# Rules by field: a rule for a value, or the rules inside an object.
+# Rules by field name: a rule for a value, or nested rules for an object.
 Rules = Mapping[str, Any]
 
 DURATION = re.compile(r"\d{1,12}(?:\.\d{1,9})?s", re.ASCII)
@@ -104,7 +104,7 @@ def _instant(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
 
 
 def _choice(known: list[str], value: Any) -> list[FieldProblem]:
-    # In any case: Google's own libraries send lower case.
+    # Upper or lower case: Google's own libraries send lower case.
     if type(value) is str and value.upper() in known:
         return FINE
     return wrong(
@@ -114,7 +114,7 @@ def _choice(known: list[str], value: Any) -> list[FieldProblem]:
 
 
 def _anything(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
-    """Free JSON: what Apple and the browsers define, and FCM only carries."""
+    """Check free JSON, which Apple and browsers define and FCM only carries."""
     if isinstance(value, str):
         return _text(value, rule)
     if isinstance(value, dict):
@@ -138,7 +138,7 @@ def _list(check: Check, rule: rules.Rule | None, value: Any) -> list[FieldProble
 
 
 def _object(name: str, checks: Mapping[str, Check], value: Any) -> list[FieldProblem]:
-    """Fields in camelCase or snake_case; one that is null counts as left out."""
+    """Check an object. Fields may be camelCase or snake_case; a null field counts as left out."""
     if type(value) is not dict:
         return wrong(gettext("must be an object, not %(value)s.") % {"value": _shown(value)})
     found: list[FieldProblem] = []
@@ -159,7 +159,7 @@ def _object(name: str, checks: Mapping[str, Check], value: Any) -> list[FieldPro
 def _map(
     check: Check, keyed: Mapping[str, Check], rule: rules.Rule | None, value: Any
 ) -> list[FieldProblem]:
-    """Any key, each value of one type; some keys have rules of their own."""
+    """Check an object with any keys and values of one type. Some keys have their own rules."""
     if type(value) is not dict:
         return wrong(gettext("must be an object, not %(value)s.") % {"value": _shown(value)})
     found: list[FieldProblem] = []
@@ -172,7 +172,7 @@ def _map(
 def _key(key: Any) -> list[FieldProblem]:
     if type(key) is not str:
         return wrong(gettext("a key must be a text."))
-    # Most keys are plain ASCII, and those are told apart in no time.
+    # Most keys are plain ASCII, which is fast to check.
     return FINE if key.isascii() and "\x00" not in key else wrong(unstorable(key))
 
 
@@ -193,7 +193,7 @@ SCALARS = {
 
 
 def compile_schema(name: str, of: Rules) -> Check:
-    """The check of one named schema, with our rules for the values inside it."""
+    """Compile the check of one named schema, with our rules for the values inside it."""
     document = orjson.loads(Path(__file__).with_name("fcm.v1.discovery.json").read_bytes())
     return _Compiler(document["schemas"]).named(name, of)
 

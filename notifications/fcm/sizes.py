@@ -1,7 +1,7 @@
-"""How big a message is to FCM, platform by platform.
+"""Message sizes: how many bytes a message has for FCM, by platform.
 
-Google publishes no formula. Counted are the UTF-8 bytes of keys and values of what the phone gets,
-after the platform's overrides; for iOS those of the JSON that goes to Apple.
+Google publishes no formula. We count the UTF-8 bytes of the keys and values that the phone gets,
+after the platform's overrides. For iOS we count the JSON that goes to Apple.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from notifications.fcm.schema_check import FieldProblem
 
 MAX_BYTES = 4_096
 MAX_BYTES_TO_A_TOPIC = 2_048
-NARROW_BYTES = 3_600  # from here on a longer name or link may be one too long
+NARROW_BYTES = 3_600  # from here on, a longer name or link may exceed the limit
 
 PLATFORMS = {
     "android": ("Android", ("android", "android_v2", "androidV2")),
@@ -28,16 +28,16 @@ PLATFORMS = {
 
 @dataclass(frozen=True, slots=True)
 class TooBig(FieldProblem):
-    """FCM takes no message of this size."""
+    """The message is larger than FCM accepts."""
 
     size: int = 0
 
 
 def problem(message: Mapping[str, Any]) -> TooBig | None:
-    """Whether FCM would call it too big, and on which platform."""
+    """Return a problem if FCM would find the message too large on a platform."""
     to_a_topic = "topic" in message or "condition" in message
     most = MAX_BYTES_TO_A_TOPIC if to_a_topic else MAX_BYTES
-    # JSON is never shorter than the texts in it, so nearly every message is cleared by this line.
+    # JSON is never shorter than the texts in it, so this line passes nearly every message.
     if len(orjson.dumps(message)) <= most:
         return None
     size, platform = max((size, name) for name, size in measure(message).items())
@@ -49,7 +49,8 @@ def problem(message: Mapping[str, Any]) -> TooBig | None:
 
 
 def measure(message: Mapping[str, Any]) -> dict[str, int]:
-    """Bytes on each platform the message speaks to; one without blocks is for all alike."""
+    """Return the bytes on each platform that the message has a block for. A message without blocks
+    has one size for all."""
     found = {
         name: _bytes_on(message, message[block], apple=block == "apns")
         for name, blocks in PLATFORMS.values()
@@ -63,13 +64,13 @@ def _bytes_on(message: Mapping[str, Any], block: Mapping[str, Any], *, apple: bo
     if apple:
         return len(orjson.dumps(_to_apple(message, block)))
     shown = {**message.get("notification", {}), **block.get("notification", {})}
-    # The platform's own data replaces the common one, it does not join it.
+    # The platform's own data replaces the common data; they are not merged.
     data = block.get("data", message.get("data", {}))
     return _text_bytes(data) + _text_bytes(shown) + _text_bytes(_link_of_its_own(block, data))
 
 
 def _link_of_its_own(block: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    """What a browser opens by itself, where it is another one than the data's."""
+    """Return the link that a browser opens, if it differs from the one in the data."""
     link = str(block.get("fcm_options", {}).get("link", ""))
     return link if link != data.get("link") else ""
 
@@ -83,7 +84,7 @@ def _to_apple(message: Mapping[str, Any], apns: Mapping[str, Any]) -> dict[str, 
 
 
 def _text_bytes(value: Any) -> int:
-    """Of every key and every text inside."""
+    """Count the bytes of all keys and texts inside a value."""
     if isinstance(value, str):
         return len(value.encode())
     if isinstance(value, Mapping):

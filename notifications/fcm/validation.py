@@ -1,7 +1,7 @@
-"""The whole message: what FCM would refuse it for, said before it is sent.
+"""Validation: finds everything in a message that FCM would refuse, before it is sent.
 
-Google's schema (`schema_check.py`) has the fields and types. The rest is from Google's pages, FCM's
-error texts and Apple: rules for one value (`rules.py`), for values that depend on one another
+Google's schema (`schema_check.py`) has the fields and types. The rest comes from Google's pages,
+FCM's error texts and Apple: rules for one value (`rules.py`), for values that depend on each other
 (here), and the size (`sizes.py`).
 """
 
@@ -73,22 +73,23 @@ _field_problems = compile_schema("Message", RULES)
 
 
 def validate(message: Mapping[str, Any]) -> list[FieldProblem]:
-    """Everything FCM would refuse, each with its field and what to do. Empty: it can go."""
+    """Return all problems that FCM would refuse a message for. Empty: it can be sent."""
     broken = problems_of_fields(message)
-    # A message with a number for a text has no size to speak of.
+    # The size of a message with invalid fields means nothing.
     too_big = None if broken else sizes.problem(message)
     return [*broken, *([too_big] if too_big else [])]
 
 
 def problems_of_fields(message: Mapping[str, Any]) -> list[FieldProblem]:
-    """All but the size."""
+    """Return all problems of a message except its size."""
     found = [problem.inside("message") for problem in _field_problems(message)]
     return found or list(_together(message))
 
 
 def is_clear(body: bytes) -> bool:
-    """Whether a message to a device is surely in order, if another of its kind was found so: what
-    can be wrong still is its size, and a letter no phone is sent. A tenth of the whole check.
+    """Whether an encoded message to a device is certainly valid, if another of its kind is.
+
+    Only its size and a NUL character can still be wrong. This costs a tenth of the whole check.
     """
     return len(body) <= sizes.MAX_BYTES and b"\\u0000" not in body
 
@@ -150,12 +151,12 @@ def _lights(notification: Mapping[str, Any]) -> Iterator[FieldProblem]:
 
 
 def _silent_push(message: Mapping[str, Any], apns: Mapping[str, Any]) -> Iterator[FieldProblem]:
-    """Apple takes a push that shows nothing at priority 5 only, and FCM refuses 10 at once."""
+    """Check the priority of a push that shows nothing: Apple accepts only 5, and FCM refuses 10."""
     if message.get("notification"):
         return
     aps = apns.get("payload", {}).get("aps", {})
     shows = any(name in aps for name in SHOWN_BY_APPLE)
-    # FCM says 10 where nothing is said.
+    # FCM's default is 10.
     if not shows and apns.get("headers", {}).get("apns-priority", "10") == "10":
         words = gettext('must be "5": this message shows nothing on iOS.')
         yield FieldProblem("message.apns.headers.apns-priority", words)

@@ -1,12 +1,12 @@
-"""From FCM's answer to a Verdict, and to whether the message may have arrived.
+"""Verdicts: map FCM's answers to a Verdict, and to whether the message may have arrived.
 
-One table, read top to bottom: the first row that fits wins. Below it are the rulings on a 200 and
-on requests that got no answer from FCM.
+One table, read from top to bottom: the first row that fits wins. Below it are the rulings for a 200
+and for requests that FCM did not answer.
 
-FCM speaks in several shapes: FcmError details, ErrorInfo from the API front end (the project's own
-429 is one), a parse error, a bare status, or HTML. Only evidence about the very address may cost a
-device; an ambiguous 400 or a 404 page never does. And only a refusal proves that a message did not
-arrive: Google's maintainers have seen a 503 for one that did, so no 5xx proves it.
+FCM's errors have several shapes: FcmError details, ErrorInfo from the API front end (the project's
+own 429 is one), a parse error, a bare status, or HTML. Only evidence about this very address may
+retire a device; an ambiguous 400 or a 404 page never does. And only a refusal proves that a message
+did not arrive: Google's maintainers have seen a 503 for one that did, so no 5xx proves it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import orjson
 from notifications.fcm.rules import MAX_TTL
 from notifications.gateway import Arrived, Verdict
 
-PAGE_BYTES, PAGE_LETTERS = 4_096, 200  # bytes, and letters, of a body that is not FCM's
+PAGE_BYTES, PAGE_LETTERS = 4_096, 200  # how much we read, and keep, of a body that is not FCM's
 NOT_WORDS = re.compile(
     r"<(script|style)\b.*?(</\1[^<>]*>|\Z)|<!--.*?(-->|\Z)", re.DOTALL | re.IGNORECASE
 )
@@ -34,16 +34,16 @@ DEFAULT_RETRY_AFTER = 60.0  # Google's advice for a 429 that names no time
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What FCM said, reduced to what decides."""
+    """FCM's answer, reduced to what decides the verdict."""
 
     http: int
     code: str = ""  # FcmError.errorCode, e.g. UNREGISTERED
     apns: str = ""  # ApnsError.reason
     status: str = ""  # google.rpc.Code, e.g. NOT_FOUND
     fields: tuple[str, ...] = ()  # BadRequest.fieldViolations[].field
-    subjects: tuple[str, ...] = ()  # QuotaFailure.violations[]: whose quota it was
+    subjects: tuple[str, ...] = ()  # QuotaFailure.violations[]: whose quota was exceeded
     text: str = ""
-    strange: str = ""  # a proxy's words: shown to a person, and evidence of nothing
+    strange: str = ""  # text from a proxy: shown to people, but no evidence
 
     @property
     def words(self) -> str:
@@ -51,7 +51,7 @@ class Answer:
 
     @property
     def name(self) -> str:
-        """The most exact one it has."""
+        """The most exact error code in the answer."""
         return self.apns or self.code or self.status
 
 
@@ -80,22 +80,24 @@ CODES = (
 
 
 def _says_nothing_known(answer: Answer) -> bool:
-    """UNSPECIFIED_ERROR, or a code younger than this table: no evidence against anybody."""
+    """Whether the code is unknown: UNSPECIFIED_ERROR, or newer than this table. It is no evidence
+    against a device."""
     return bool(answer.code) and answer.code not in CODES
 
 
 def _could_not_be_read(answer: Answer) -> bool:
-    """The front end's parse error: the JSON itself is wrong, before FCM has seen a message."""
+    """Whether the front end could not parse the JSON, before FCM saw a message."""
     return not answer.code and answer.text.startswith(("Invalid JSON payload", "Invalid value at"))
 
 
 def _broke_inside(answer: Answer) -> bool:
-    """FCM, or something in front of it, failed at work on the message; or took it, oddly."""
+    """Whether FCM, or a server in front of it, failed while it handled the message. An unusual 2xx
+    counts, too."""
     return answer.http >= 500 or answer.http == 408 or answer.http < 300
 
 
 class Ruling(NamedTuple):
-    """What an answer is to us."""
+    """Our conclusion from an answer."""
 
     verdict: Verdict
     reason: str
@@ -116,15 +118,15 @@ TABLE: list[Row] = [
     (lambda a: a.code in ("THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"), Verdict.PLATFORM_KEY,
      "platform_key", NO),
     (lambda a: a.apns in APPLE_DOUBTS_FIREBASE, Verdict.PLATFORM_KEY, "platform_key", NO),
-    # Whatever Apple says in a 401, our own token was good enough to reach Apple.
+    # An Apple error in a 401 shows that our own token was good enough to reach Apple.
     (lambda a: a.http == 401 and a.apns != "", Verdict.PLATFORM_KEY, "platform_key", NO),
     (lambda a: _says_nothing_known(a) and not _broke_inside(a), Verdict.TRANSIENT,
      "unknown_answer", NO),
     (lambda a: a.http == 401, Verdict.UNAUTHORISED, "unauthorised", NO),
     (lambda a: a.http == 403, Verdict.UNAUTHORISED, "forbidden", NO),
-    # A 404 without FcmError is a wrong project or URL: every device behind it may be well.
+    # A 404 without FcmError means a wrong project or URL: all devices may be fine.
     (lambda a: a.http == 404, Verdict.UNAUTHORISED, "wrong_project", NO),
-    # One device's own limit says nothing about the project's: its turn comes later, alone.
+    # A limit of one device says nothing about the project's: only this message is tried later.
     (lambda a: a.http == 429 and _names_the_device(a), Verdict.THROTTLED, "device_throttled", NO),
     (lambda a: a.apns == "TooManyRequests", Verdict.THROTTLED, "device_throttled", NO),
     (lambda a: a.http == 429, Verdict.THROTTLED, "throttled", NO),
@@ -137,7 +139,7 @@ TABLE: list[Row] = [
 ]  # fmt: skip
 
 
-# A 200 is accepted even when its body is cut short: sending again would repeat it.
+# A 200 counts as accepted even if its body is cut short: another request would repeat the message.
 ACCEPTED = Ruling(Verdict.ACCEPTED, "", Arrived.YES)
 NOT_STARTED = Ruling(Verdict.UNSENT, "", NO)
 NEVER_LEFT = Ruling(Verdict.TRANSIENT, "unreachable", NO)
@@ -147,7 +149,7 @@ NO_TOKEN = Ruling(Verdict.UNAUTHORISED, "bad_credentials", NO)
 
 
 def classify(http: int, body: bytes) -> tuple[Ruling, Answer]:
-    """What an answer that is not a 200 means, and what it said."""
+    """Classify an answer that is not a 200. Returns the ruling and the parsed answer."""
     answer = parse_answer(http, body)
     for fits, verdict, reason, arrived in TABLE:
         if fits(answer):
@@ -175,7 +177,7 @@ def parse_answer(http: int, body: bytes) -> Answer:
 
 
 def _words_in(body: bytes) -> str:
-    """The beginning of what a page or a text says, on one line."""
+    """Return the start of a page's text on one line, without HTML."""
     page = body[:PAGE_BYTES].decode(errors="replace")
     text = html.unescape(TAGS.sub(" ", NOT_WORDS.sub(" ", page)))
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
@@ -196,11 +198,11 @@ def _exhausted(quota_failure: Mapping[str, Any]) -> list[str]:
 
 
 def retry_after(header: str | None, *, http: int, now: float) -> float | None:
-    """Seconds to wait: FCM says so in seconds or as a date, and a silent 429 means a minute."""
+    """Return the seconds to wait. FCM gives seconds or a date; a 429 without either means 60 s."""
     seconds = _seconds(header, now) if header else None
     if seconds is None or not math.isfinite(seconds):
         return DEFAULT_RETRY_AFTER if http == 429 else None
-    return min(max(0.0, seconds), MAX_TTL)  # nothing is worth sending after that
+    return min(max(0.0, seconds), MAX_TTL)  # by then every message has expired
 
 
 def _seconds(header: str, now: float) -> float | None:

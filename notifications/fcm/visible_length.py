@@ -1,8 +1,8 @@
-"""How much of a title and of a body a phone shows, before and after somebody opens the push.
+"""Visible length: how much of a title and a body phones show, before and after expanding the push.
 
-Nobody publishes it, and every maker, size of letters and language differs. These are the figures
-that vendors of push tell of (Braze, Batch, Reteno; 2022 to 2025), of several the smaller one. They
-count places: a letter as wide as 가 or 字 takes two, as it does on the screen.
+There are no official numbers, and they differ by maker, font size and language. These are the
+figures that push vendors publish (Braze, Batch, Reteno; 2022 to 2025); where they differ, the
+smaller one. They count places: a letter as wide as 가 or 字 takes two, as on the screen.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-JOINER = "\u200d"  # between emoji that are one picture
-TONES = range(0x1F3FB, 0x1F400)  # of skin
-SECOND_HALVES = range(0x1160, 0x1200)  # of a Korean syllable written in parts
+JOINER = "\u200d"  # joins several emoji into one picture
+TONES = range(0x1F3FB, 0x1F400)  # skin tones
+SECOND_HALVES = range(0x1160, 0x1200)  # of Korean syllables that are written in parts
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Places there are for one text while the push is closed, and when it is opened."""
+    """The number of places for a text while the push is collapsed, and when it is expanded."""
 
     closed: int
     opened: int
 
     @property
     def shows_more(self) -> str:
-        """Once it is opened, in words; empty: no more than before."""
+        """How much the expanded push shows, in words; empty if it shows no more."""
         text = _("%(count)s once opened")
         return text % {"count": self.opened} if self.opened > self.closed else ""
 
@@ -35,13 +35,13 @@ class Room:
 ROOMS: Mapping[str, Mapping[str, Room]] = {
     "android": {"title": Room(45, 45), "body": Room(45, 240)},
     "ios": {"title": Room(40, 80), "body": Room(150, 300)},
-    "web": {"title": Room(50, 50), "body": Room(120, 120)},  # a browser opens nothing further
+    "web": {"title": Room(50, 50), "body": Room(120, 120)},  # browsers do not expand a push
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Parted:
-    """A text as one platform shows it: at once, when it is opened, and never."""
+    """A text split as one platform shows it: at once, only when expanded, and never."""
 
     room: Room
     places: int
@@ -55,7 +55,7 @@ class Parted:
 
 
 def parted(platform: str, name: str, text: str) -> Parted:
-    """A title or a body, cut where this platform cuts it."""
+    """Split a title or a body where this platform cuts it off."""
     room = ROOMS[platform][name]
     first, second, places = len(text), len(text), 0
     for at, width in enumerate(_widths(text)):
@@ -68,7 +68,7 @@ def parted(platform: str, name: str, text: str) -> Parted:
 
 
 def _widths(text: str) -> list[int]:
-    """Of each character; 0 for what only changes the one before."""
+    """Return the width of each character; 0 for one that only modifies the character before it."""
     before = ""
     widths = []
     for letter in text:

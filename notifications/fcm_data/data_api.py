@@ -1,7 +1,7 @@
-"""FCM's Data API over HTTP: one page after the other, or why there is none.
+"""Client of FCM's Data API: fetches delivery figures page by page, or says why it cannot.
 
-One call a day needs no client library. Nothing is followed, and of a proxy only a tunnel is asked:
-the token goes to Google, or to the stand-in, and to nobody else.
+One call a day needs no client library. It follows no redirects and uses a proxy only as a tunnel,
+so the token goes only to Google, or to the emulator.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Unavailable(Exception):
 
 
 def list_figures(project: Project, token: str) -> list[Found]:
-    """All there are: the last days. Raises Unavailable."""
+    """Return all figures that FCM has, of the last days. Raises Unavailable."""
     found: list[Found] = []
     page_token = ""
     for _ in range(MOST_PAGES):
@@ -110,7 +110,7 @@ def _refusal(status: int, answer: Json) -> Unavailable:
 
 
 def _trouble(status: int, error: str, said: str) -> Trouble:
-    """The first that fits."""
+    """Map an error answer to a Trouble. The first row that fits wins."""
     switched_off = "SERVICE_DISABLED" in error or "has not been used" in said
     for fits, trouble in (
         (status == 403 and switched_off, Trouble.OFF),
@@ -126,7 +126,7 @@ def _trouble(status: int, error: str, said: str) -> Trouble:
 
 
 def _found(row: Any) -> Found | None:
-    """None: of no use to us. Google may add what we do not know."""
+    """Parse one row of figures. None: we cannot use it, since Google may add new kinds of rows."""
     try:
         day, data = row["date"], row["data"]
         label, accepted = row.get("analyticsLabel", ""), int(data["countMessagesAccepted"])

@@ -1,4 +1,7 @@
-"""FcmDay: what FCM says became of a day's Android messages of one label. It is told days later."""
+"""FcmDay: FCM's delivery figures for one day's Android messages with one label.
+
+FCM publishes them days later.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from notifications.people.project import OfProject, Project
 
-# As FCM names them. The first are shares of what it accepted, and exclude one another.
+# FCM's names. These three and the DROPPED ones are shares of the accepted messages, and exclude
+# each other.
 DELIVERED, PENDING, COLLAPSED = "delivered", "pending", "collapsed"
 DROPPED = {
     "droppedTtlExpired": _("its time to live was over"),
@@ -30,13 +34,13 @@ KEPT = timedelta(days=400)
 
 
 class FcmDay(OfProject):
-    """What does FCM say of this day and label?"""
+    """FCM's figures for one app, day and label."""
 
     app_id = models.CharField(max_length=100)
     day = models.DateField()  # in America/Los_Angeles
-    label = models.CharField(max_length=50, blank=True)  # empty: of all without one
+    label = models.CharField(max_length=50, blank=True)  # empty: all messages without a label
     accepted = models.BigIntegerField()
-    percents = models.JSONField()  # by FCM's names; what it leaves out is not known
+    percents = models.JSONField()  # by FCM's names; a missing one is unknown
 
     class Meta:
         constraints = [
@@ -70,7 +74,7 @@ class FcmDay(OfProject):
 
     @property
     def late(self) -> str:
-        """Of those that arrived; one may be late for several causes."""
+        """The share of delivered messages that were late; one may be late for several causes."""
         return self._share(*DELAYED)
 
     @property
@@ -87,7 +91,7 @@ class FcmDay(OfProject):
 
 
 class Trouble(models.TextChoices):
-    """Why were there no figures? In words: `words.py`."""
+    """Why FCM gave no figures. `words.py` has the text for each."""
 
     KEY = "key"
     OFF = "off"
@@ -101,14 +105,14 @@ class Trouble(models.TextChoices):
 
 
 class Asking(models.Model):
-    """When was FCM asked for a project's figures, and what came of it?"""
+    """The last request for a project's figures and its result."""
 
     project = models.OneToOneField(Project, on_delete=models.CASCADE, related_name="asking")
     next_at = models.DateTimeField(db_index=True)
     asked_at = models.DateTimeField(null=True)
-    told_at = models.DateTimeField(null=True)  # the last time that it answered
-    trouble = models.CharField(max_length=11, choices=Trouble, blank=True)  # of the last time
-    said = models.CharField(max_length=300, blank=True)  # by Google, as it stands
+    told_at = models.DateTimeField(null=True)  # the last successful answer
+    trouble = models.CharField(max_length=11, choices=Trouble, blank=True)  # of the last request
+    said = models.CharField(max_length=300, blank=True)  # Google's own error text
 
     def __str__(self) -> str:
         return f"figures of project {self.project_id}"

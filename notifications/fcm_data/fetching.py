@@ -1,6 +1,6 @@
-"""Fetching: which project's figures are due, and what came of asking for them.
+"""Fetching: gets each project's delivery figures from FCM once a day, and stores them.
 
-Whatever goes wrong is kept with its cause, for the project's page. No run knows of it.
+Errors are stored with their cause, for the project's page. They do not affect any run.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ PASSING = (Trouble.BUSY, Trouble.UNREACHABLE)
 
 
 def due(now: datetime) -> list[int]:
-    """Projects that name their app and were not asked about for a day."""
+    """Return ids of projects that name their app and whose next request is due."""
     ready = Q(asking=None) | Q(asking__next_at__lte=now)
     rows = Project.objects.filter(ready).exclude(fcm_app_id="")
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
 def fetch(project_id: int, *, now: datetime) -> None:
-    """If the process dies here: it is asked again in an hour."""
+    """Fetch a project's figures if they are due. If the process dies here: the next request follows
+    in an hour."""
     Asking.objects.get_or_create(project_id=project_id, defaults={"next_at": now})
     mine = Asking.objects.filter(project_id=project_id, next_at__lte=now)
-    if mine.update(next_at=now + SOONER):  # of two who come at once, one asks
+    if mine.update(next_at=now + SOONER):  # of two tasks at once, only one asks
         fetch_now(Project.objects.get(pk=project_id), now=now)
 
 
 def fetch_now(project: Project, *, now: datetime) -> Asking:
-    """For whoever asks on the page, too."""
+    """Fetch a project's figures now. The project's page calls it, too."""
     try:
         found = list_figures(project, _token(project))
     except Unavailable as error:
@@ -51,7 +52,8 @@ def fetch_now(project: Project, *, now: datetime) -> Asking:
 
 
 def _token(project: Project) -> str:
-    """Minted for this alone: it may do more than the one that sends, and nobody shares it."""
+    """Mint a token for this request only: it has more rights than the one that sends, so it is not
+    shared."""
     try:
         return dispatch.minter_of(project, scope=CLOUD_PLATFORM).mint().token
     except BadCredentials as error:
@@ -61,7 +63,7 @@ def _token(project: Project) -> str:
 
 
 def _keep(project: Project, found: list[Found], now: datetime) -> None:
-    """What is told again is told better: FCM goes on counting for days."""
+    """Store the figures. New figures replace older ones, since FCM counts on for days."""
     rows = {(one.day, one.label): one for one in found}
     FcmDay.objects.bulk_create(
         [

@@ -1,4 +1,4 @@
-"""How asking for the figures went, in words that name the fix."""
+"""Words: explains on the project's page why FCM gave no figures, and what to do."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FIXES = {
 
 
 def fix(asking: Asking, *, firebase_project_id: str) -> str:
-    """Empty: the last time went well."""
+    """Say what to do about the last error. Empty: the last request succeeded."""
     if not asking.trouble:
         return ""
     words = str(FIXES[Trouble(asking.trouble)]).format(project=firebase_project_id)

@@ -1,7 +1,7 @@
-"""Where phones find an image of ours, and which addresses are of one.
+"""Image addresses: where phones find an uploaded image, and which addresses are ours.
 
-The address that goes to FCM is always https. Our own pages load the same bytes from themselves:
-so they show an image before any proxy in front speaks TLS, as on a laptop.
+The address that goes to FCM is always https. Our own pages load the same bytes from their own
+server. So they show an image even if no proxy with TLS is in front, as on a laptop.
 """
 
 from __future__ import annotations
@@ -15,28 +15,29 @@ NAME = re.compile(r"[0-9a-f]{40}\.(?:png|jpg|webp)")
 
 
 def address_of(name: str) -> str:
-    """Empty while nobody has said how we are reached."""
+    """Return the public address of an image. Empty while no public address is configured."""
     return f"{settings.IMAGES_URL}/{name}" if settings.IMAGES_URL else ""
 
 
 def our_door() -> str:
-    """Where a phone, or a CDN, fetches images from this very server; empty: nobody has said."""
+    """Return the address at which phones or a CDN fetch images from this server. Empty: none is
+    configured."""
     ours = settings.PUBLIC_URL.partition("//")[2]
     return f"https://{ours}{PATH.rstrip('/')}" if ours else ""
 
 
 def name_in(address: str) -> str:
-    """The name of the image of ours at this address; empty if it is another's."""
+    """Return the name of our image at this address. Empty if the image is not ours."""
     return next(filter(None, (_below(start, address) for start in _starts())), "")
 
 
 def name_at_our_door(address: str) -> str:
-    """The same, if phones fetch it from this very server, and not from a CDN or a bucket."""
+    """Return the image's name if phones fetch it from this server, not from a CDN or a bucket."""
     return _below(our_door(), address)
 
 
 def _starts() -> tuple[str, str]:
-    # A text that was written before there was a CDN keeps its address.
+    # A text from before there was a CDN keeps its old address.
     return settings.IMAGES_URL, our_door()
 
 
@@ -46,6 +47,6 @@ def _below(start: str, address: str) -> str:
 
 
 def on_our_pages(address: str) -> str:
-    """Where a page of ours loads it from; other images from their own address."""
+    """Return the address from which our pages load an image. Other images keep their own."""
     name = name_in(address)
     return f"{PATH}{name}" if name else address

@@ -1,7 +1,7 @@
-"""What kind of image some bytes are and how large it is, read from its first bytes alone.
+"""Image headers: read the kind and the size of an image from its bytes, without decoding it.
 
-Nothing is decoded: a picture that would take a gigabyte of memory costs us nothing, and phones are
-kept from it by its dimensions.
+So a picture that would take a gigabyte of memory costs us nothing, and its dimensions tell us not
+to send it to phones.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 PNG, GIF = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a")
 PNG_END, JPEG_END = b"IEND\xaeB`\x82", b"\xff\xd9"
 MOST_SEGMENTS = 1_000  # of a JPEG, before its dimensions
-# Those that begin a picture; the three between them hold tables.
+# JPEG markers that begin a picture; the three that are left out hold tables.
 FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 WITHOUT_LENGTH = frozenset((0x01, *range(0xD0, 0xD9)))
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """`kind`: png, jpg, webp or gif. `whole`: whether its end is there."""
+    """The format of an image. `kind`: png, jpg, webp or gif. `whole`: its end is not cut off."""
 
     kind: str
     width: int
@@ -28,10 +28,10 @@ class Header:
 
 
 def parse_header(content: bytes) -> Header | None:
-    """None for whatever is none of the four."""
+    """Parse the header of an image. None: it is none of the four kinds."""
     try:
         return next((found for look in LOOKS if (found := look(content)) is not None), None)
-    except (IndexError, ValueError):  # it ends in the middle of its header
+    except (IndexError, ValueError):  # it ends inside its header
         return None
 
 
@@ -48,7 +48,7 @@ def _gif(content: bytes) -> Header | None:
 
 
 def _jpeg(content: bytes) -> Header | None:
-    """From segment to segment, until the one that begins the picture."""
+    """Read the segments of a JPEG until the one that begins the picture."""
     if not content.startswith(b"\xff\xd8\xff"):
         return None
     at = 2

@@ -1,9 +1,9 @@
-"""Image: which picture did somebody upload for a project's messages?
+"""Image: a picture that was uploaded for a project's messages.
 
-Its name is made of its bytes, so it never changes and may be kept by every cache for ever; and
-nobody guesses it who has not seen it. The bytes are in Django's storage “images”: a disk, or a
-bucket. If the process dies here: the bytes may be there without a row, and are written again with
-the next upload of the same.
+Its name is a hash of its bytes, so it never changes and caches may keep it forever. Nobody can
+guess the name of a picture they have not seen. The bytes are in Django's storage “images”: a disk,
+or a bucket. If the process dies here: the bytes may exist without a row; the next upload of the
+same picture writes them again.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from notifications.people.project import OfProject, Project
 log = logging.getLogger(__name__)
 
 MOST_BYTES = 1_000_000  # Android shows nothing larger
-LEAST_SIDE, MOST_SIDE = 16, 4_096  # pixels; a phone has to unpack it
+LEAST_SIDE, MOST_SIDE = 16, 4_096  # pixels; a phone has to decode it
 MOST_OF_A_PROJECT = 1_000
 MOST_BYTES_OF_A_PROJECT = 250_000_000
-LETTERS_OF_A_NAME = 40  # of 64: it counts in the 4,096 bytes, on iOS twice
+LETTERS_OF_A_NAME = 40  # of 64: the address counts in a push's 4,096 bytes, on iOS twice
 KINDS = {"png": "image/png", "jpg": "image/jpeg", "webp": "image/webp"}
 
 
 class Image(OfProject):
-    """Which picture did somebody upload, and where do phones find it?"""
+    """An uploaded picture, and where phones find it."""
 
     name = models.CharField(max_length=60, unique=True, editable=False)
-    title = models.CharField(max_length=100)  # as its file was called
+    title = models.CharField(max_length=100)  # the name of its file
     width = models.PositiveIntegerField(editable=False)
     height = models.PositiveIntegerField(editable=False)
     size = models.PositiveIntegerField(editable=False)
@@ -61,8 +61,8 @@ def storage() -> Storage:
 
 
 def keep(project: Project, file: File[bytes], *, by: str) -> Image:
-    """Judge, store and note an uploaded file; one that is there already is that one. Raises
-    ValidationError with what to do."""
+    """Check and store an uploaded file, and create its row. The same picture again returns the
+    existing row. Raises ValidationError that says what to do."""
     content = _content(file)
     header = _judged(content)
     digest = sha256(f"{project.pk}:".encode() + content).hexdigest()[:LETTERS_OF_A_NAME]
@@ -70,9 +70,9 @@ def keep(project: Project, file: File[bytes], *, by: str) -> Image:
     if there := Image.objects.filter(name=name).first():
         return there
     _check_room(project, len(content))
-    _store(name, content)  # a bucket is far away: no lock waits for it
+    _store(name, content)  # outside the transaction: a bucket may be slow, and locks would wait
     with transaction.atomic():
-        # Two uploads at once are counted one after the other.
+        # The lock makes two uploads at once count one after the other.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         if there := Image.objects.filter(name=name).first():
             return there
@@ -86,19 +86,19 @@ def keep(project: Project, file: File[bytes], *, by: str) -> Image:
             size=len(content),
             by=by,
         )
-    _store(name, content)  # again, where the same was being deleted at this moment
+    _store(name, content)  # again: the same picture may have just been deleted
     return made
 
 
 def remove(image: Image) -> None:
-    """The row, and its bytes once that is certain: without the row nobody finds them any more."""
+    """Delete the row, and its bytes after the commit: without the row nobody finds them."""
     name = image.name
     image.delete()
     transaction.on_commit(lambda: _forget(name))
 
 
 def _content(file: File[bytes]) -> bytes:
-    """Of something too large no more is read than shows that it is."""
+    """Read the file. A file that is too large is refused before it is read."""
     if not file.size:
         raise ValidationError(_("The file is empty."))
     if file.size > MOST_BYTES:
@@ -141,25 +141,25 @@ def _check_room(project: Project, size: int) -> None:
 def _store(name: str, content: bytes) -> None:
     kept = storage()
     try:
-        # One that is shorter was being written when a process died.
+        # A shorter file is left from a process that died while it wrote.
         if not kept.exists(name) or kept.size(name) != len(content):
             kept.save(name, ContentFile(content, name))
-    except Exception as error:  # a full disk, a bucket that is away: each storage has its own
+    except Exception as error:  # a full disk, a bucket that is down: errors differ by storage
         log.exception("image=%s could not be stored", name)
         text = _("The image could not be stored. An engineer finds the cause in the server's log.")
         raise ValidationError(text) from error
 
 
 def _forget(name: str) -> None:
-    if Image.objects.filter(name=name).exists():  # uploaded anew meanwhile
+    if Image.objects.filter(name=name).exists():  # uploaded again meanwhile
         return
     try:
         storage().delete(name)
-    except Exception:  # the row is gone; a file that nobody links to harms nobody
+    except Exception:  # the row is gone, and a file without a row does no harm
         log.exception("image=%s could not be removed from the storage", name)
 
 
 def _title(given: str, name: str) -> str:
-    """Whatever its file was called, in letters that a page can show."""
+    """Return the name of the file, in characters that a page can show."""
     letters = "".join(letter for letter in given if letter.isprintable()).strip()
     return letters[-100:] or name

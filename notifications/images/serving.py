@@ -1,7 +1,7 @@
-"""Images as phones, browsers and a CDN fetch them: by anybody, with a name that is never reused.
+"""Serving images: a middleware that sends images to phones, browsers and a CDN, without log-in.
 
-Ahead of sessions, languages and projects: none of them says anything of these bytes, and a hundred
-thousand phones ask within a minute.
+A name is never reused. The middleware runs before sessions, languages and projects: images do not
+depend on them, and a hundred thousand phones may ask within a minute.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from notifications.images.image import KINDS, Image, storage
 
 FOR_EVER = {
     "Cache-Control": "public, max-age=31536000, immutable",
-    # A web push is shown by a page of somebody else's.
+    # Web pushes with our images are shown by sites of another origin.
     "Cross-Origin-Resource-Policy": "cross-origin",
-    # Whatever the bytes are, nothing in them runs here.
+    # Whatever the bytes are, no code in them runs here.
     "Content-Security-Policy": "default-src 'none'; sandbox",
 }
 log = logging.getLogger(__name__)
 
 
 class Images:
-    """Middleware."""
+    """Middleware that answers requests for images, and passes on all others."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -47,13 +47,13 @@ def served(request: HttpRequest, name: str) -> HttpResponse:
         return HttpResponse(status=304, headers={**FOR_EVER, "ETag": tag})
     kept = storage()
     if not isinstance(kept, FileSystemStorage) and not Image.objects.filter(name=name).exists():
-        return _nothing()  # whoever makes up names is no work for a bucket that is far away
+        return _nothing()  # made-up names must not reach a bucket, which may be slow
     try:
         with kept.open(name) as file:
             content = file.read()
     except FileNotFoundError:
         return _nothing()
-    except Exception:  # each storage has its own way to be away
+    except Exception:  # each storage has its own errors when it is down
         log.exception("image=%s cannot be read", name)
         return HttpResponse(status=503, headers={"Retry-After": "5"})
     kind = KINDS[name.rpartition(".")[2]]

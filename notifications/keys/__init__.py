@@ -1,1 +1,1 @@
-"""Service accounts, other secrets, and access tokens: one process mints, all use them."""
+"""Service accounts, other secrets, and access tokens, which one process mints for all."""

@@ -1,6 +1,7 @@
-"""The account Google Cloud attaches to a machine, asked of the metadata server beside it.
+"""Attached account: tokens of the account that Google Cloud attaches to this machine.
 
-google-auth can do so too, but only with `requests` installed, which nothing else here needs.
+They come from the metadata server. google-auth can do this, too, but only with `requests`
+installed, which nothing else here needs.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from google.auth import credentials, exceptions
 
 ACCOUNT = "/computeMetadata/v1/instance/service-accounts/default"
 SECONDS = 3.0
-FLAVOR = {"Metadata-Flavor": "Google"}  # sent and expected, so that no stranger's answer counts
-# It warns that it lacks `requests`, each time it looks and does not find.
+FLAVOR = {"Metadata-Flavor": "Google"}  # sent and required, so that no other server's answer counts
+# google-auth warns each time that `requests` is missing.
 logging.getLogger("google.auth._default").setLevel(logging.ERROR)
 
 
@@ -35,11 +36,11 @@ class AttachedAccount(credentials.Credentials):
             return None
 
     def refresh(self, request: object) -> None:
-        """Mint; not through `request`, which would honour a proxy that must not see this."""
+        """Mint a token. Do not use `request`: it would use a proxy, which must not see this."""
         answer = json.loads(_ask(f"{ACCOUNT}/token?scopes={quote(self._scope, safe='')}"))
         self.token = answer["access_token"]
         lives = timedelta(seconds=float(answer["expires_in"]))
-        self.expiry = (datetime.now(UTC) + lives).replace(tzinfo=None)  # naive, as google-auth's
+        self.expiry = (datetime.now(UTC) + lives).replace(tzinfo=None)  # naive, as in google-auth
 
 
 def _ask(path: str) -> str:

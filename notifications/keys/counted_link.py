@@ -1,13 +1,12 @@
-"""Counted links: an address of ours that leads on to a push's own link, and says of which push.
+"""Counted links: our own addresses that redirect to a push's link, and identify the push.
 
     https://push.example.com/o/<reference>.<signature>.<target>
 
-The target is carried, as base64url without `=`, and signed together with the reference. Looked up
-by the reference, it would have to be rendered again: the person may have another name by now, or be
-forgotten, and the link would come out otherwise, or not at all. A row for each message would cost
-as much as its delivery. So it is the link that was rendered, whatever has happened since, and also
-while PostgreSQL is down. As only we can sign, it leads nowhere that we did not send this message.
-It hides nothing: whoever has the push has its link.
+The address contains the target, as base64url without `=`, signed together with the reference. A
+look-up by reference would have to render the link again: the person may have another name by now,
+or be erased, and the link would differ or be lost. A row for each message would cost as much as
+its delivery. This way it is always the rendered link, even while PostgreSQL is down. Only we can
+sign, so it leads only where we sent this message. It hides nothing: the push itself has the link.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from notifications.people.project import leads_through_us
 
 PLACE = "/o/"
 ABOUT = b"link:"
-SAFE = "https://"  # neither runs something on the phone, nor can be read on the way
-MOST = 6_000  # characters: a push has 4,096 bytes for all it carries
+SAFE = "https://"  # it runs no code on the phone, and nobody can read it on the way
+MOST = 6_000  # characters: a whole push has only 4,096 bytes
 FORM = re.compile(r"([0-9A-Za-z:_-]{1,40})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{11,})")
-SKIPPED = re.compile(r"[\t\r\n]")  # as every browser does, wherever they stand in an address
+SKIPPED = re.compile(r"[\t\r\n]")  # browsers skip these anywhere in an address
 NOT_IN_A_HEADER = re.compile(r"[^\x21-\x7e]")
 
 
@@ -38,7 +37,8 @@ class Link:
 
 
 def counted(reference: str, target: str) -> str:
-    """Our address that leads there; empty for what is not counted: an app's own scheme, no link."""
+    """Return our address that redirects to the target. Empty if it cannot be counted: no link, or
+    an app's own scheme."""
     if not target.startswith(SAFE) or not leads_through_us():
         return ""
     carried = urlsafe_b64encode(target.encode()).decode().rstrip("=")
@@ -47,7 +47,7 @@ def counted(reference: str, target: str) -> str:
 
 
 def parse(said: str) -> Link | None:
-    """What follows `/o/`. None: it is none of ours. The cheapest question first."""
+    """Parse and verify what follows `/o/`. None: we did not sign it. Cheap checks come first."""
     parts = FORM.fullmatch(said) if len(said) <= MOST else None
     if parts is None:
         return None
@@ -58,11 +58,11 @@ def parse(said: str) -> Link | None:
 
 
 def _signed(reference: str, carried: str) -> str:
-    """Neither has a dot in it."""
+    """Return the text that is signed. Neither part contains a dot."""
     return f"{reference}.{carried}"
 
 
 def as_header(target: str) -> str:
-    """As a browser would go there, in letters that a header can carry. What is printable stays as
-    it is: a backslash ends a host, and written as %5C it would be a part of it."""
+    """Encode the target for a Location header, as a browser would read it. Printable characters
+    stay as they are: a backslash ends a host, but as %5C it would be part of the host."""
     return NOT_IN_A_HEADER.sub(lambda found: quote(found[0]), SKIPPED.sub("", target))

@@ -1,6 +1,6 @@
-"""Service accounts: checked when they are given, encrypted at rest, opened to send.
+"""Service accounts: checked when they are uploaded, encrypted at rest, decrypted to send.
 
-The key that opens them lives in the environment, not in the database; see `sealing`.
+The encryption key is in the environment, not in the database; see `sealing`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ GET_ONE = gettext_lazy(
 
 
 class ServiceAccount(models.Model):
-    """With whose key does this project speak to FCM?"""
+    """The Google service account with whose key a project sends to FCM."""
 
     project = models.OneToOneField(
         Project, on_delete=models.CASCADE, related_name="service_account"
@@ -59,7 +59,8 @@ class ServiceAccount(models.Model):
         return account
 
     def open(self) -> dict[str, Any]:
-        """The JSON as it was given. One that an older key sealed is sealed anew with today's."""
+        """Return the JSON as it was uploaded. If an older key encrypted it, encrypt it again with
+        today's."""
         try:
             text = sealing.unseal(bytes(self.sealed), about=str(self.project_id))
         except sealing.Unsealable:
@@ -74,7 +75,7 @@ class ServiceAccount(models.Model):
         return info
 
     def opens(self) -> bool:
-        """Whether a key of ours opens it; nothing is done with what is in it."""
+        """Whether one of our keys decrypts it. The content is not used."""
         try:
             sealing.unseal(bytes(self.sealed), about=str(self.project_id))
         except sealing.Unsealable:
@@ -82,8 +83,8 @@ class ServiceAccount(models.Model):
         return True
 
     def _seal_anew(self, info: Mapping[str, Any]) -> None:
-        # Guarded: an account stored in the meantime stays. Not save(): `stored_at` tells the
-        # gateways of another key, and this is the same one.
+        # The filter keeps an account that was stored in the meantime. Not save(): a new `stored_at`
+        # tells gateways that there is another key, but this is the same one.
         values: dict[str, Any] = {
             "sealed": _seal(info, self.project_id),
             "sealed_with": sealing.key_id(),
@@ -94,7 +95,7 @@ class ServiceAccount(models.Model):
 
 
 def lacking(project: Project) -> str:
-    """What to do first, when there is nothing to send with."""
+    """Say what to do if the project has no key to send with. Empty: it has one."""
     if project.uses_default_credentials or hasattr(project, "service_account"):
         return ""
     text = gettext(
@@ -105,12 +106,12 @@ def lacking(project: Project) -> str:
 
 
 def is_googles(info: Mapping[str, Any]) -> bool:
-    """Or it is good for the emulator."""
+    """Whether the account is for Google, and not for the emulator."""
     return bool(info["token_uri"] == settings.GOOGLE_TOKEN_URI)
 
 
 def use(project: Project, info: Mapping[str, Any]) -> ServiceAccount:
-    """Store it and send with it from now on, to where it is good for: Google, or the emulator."""
+    """Store an account and send with it from now on, to Google or to the emulator, as it names."""
     with transaction.atomic():
         account = ServiceAccount.store(project, info)
         project.uses_emulator = not is_googles(info)
@@ -124,7 +125,7 @@ def _seal(info: Mapping[str, Any], project_id: int) -> bytes:
 
 
 def parse(text: str | bytes) -> dict[str, Any]:
-    """A service account's file as JSON. Its content never becomes part of an error."""
+    """Parse a service account's file. Its content never becomes part of an error."""
     if len(text) > MAX_BYTES:
         raise ValidationError(gettext("Far too large for a service account's JSON."))
     try:
@@ -166,9 +167,9 @@ def check(info: Mapping[str, Any], project: Project) -> None:
         )
         text %= {"owner": info["project_id"][:100], "project": project.firebase_project_id}
         raise ValidationError(f"project_id: {text}")
-    # The key is sent wherever token_uri points: only ever to Google or to our own stand-in.
+    # Requests signed with the key go where token_uri points: only to Google or to our emulator.
     _check_address("token_uri", info, sorted({settings.GOOGLE_TOKEN_URI, settings.FCM_TOKEN_URI}))
-    # With another one Google's library asks nobody, and signs a token that FCM does not know.
+    # With another one, Google's library signs a token itself, which FCM does not know.
     _check_address("universe_domain", {"universe_domain": UNIVERSE} | dict(info), [UNIVERSE])
     _check_private_key(info["private_key"])
 

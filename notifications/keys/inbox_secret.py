@@ -1,7 +1,7 @@
-"""Inbox secrets: with what a project signs the inbox tokens of its people.
+"""Inbox secrets: a project signs the inbox tokens of its people with them.
 
-One is in force. The one before it is good for 30 days more, as long as the longest token lives, so
-that a customer's backend has time to take the new one; or until somebody ends it.
+One secret is in force. The one before it stays valid for 30 days more, as long as the longest token
+lives, so that a customer's backend has time to switch. A person can end it earlier.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ OVERLAP = timedelta(days=30)
 
 
 class InboxSecret(OfProject):
-    """By which secret do we know that an inbox token is ours?"""
+    """A secret that signs and verifies a project's inbox tokens."""
 
-    # Public: each token says which secret signed it, and so whose project it is of.
+    # Public: each token names the secret that signed it, and so its project.
     name = models.CharField(max_length=12, unique=True, editable=False)
     sealed = models.BinaryField(editable=False)
     sealed_with = models.CharField(max_length=8, editable=False)
@@ -47,13 +47,13 @@ class InboxSecret(OfProject):
 
     @classmethod
     def called(cls, name: str, *, now: datetime) -> InboxSecret | None:
-        """If it is good at this moment."""
+        """Return the secret with this name if it is valid now."""
         good = Q(ends_at=None) | Q(ends_at__gt=now)
         return cls.objects.select_related("project").filter(good, name=name).first()
 
     @classmethod
     def good(cls, names: Collection[str], *, now: datetime) -> set[str]:
-        """Which of these are good at this moment."""
+        """Return those of these names whose secrets are valid now."""
         good = Q(ends_at=None) | Q(ends_at__gt=now)
         return set(cls.objects.filter(good, name__in=names).values_list("name", flat=True))
 
@@ -63,11 +63,11 @@ class InboxSecret(OfProject):
 
     @classmethod
     def before(cls, project: Project, *, now: datetime) -> InboxSecret | None:
-        """The one that was replaced and is still good."""
+        """Return the secret that was replaced and is still valid."""
         return cls.objects.filter(project=project, ends_at__gt=now).first()
 
     def open(self) -> str:
-        """Raises WrongKey."""
+        """Decrypt the secret. Raises WrongKey."""
         try:
             return sealing.unseal(bytes(self.sealed), about=_whose(self.name)).decode()
         except sealing.Unsealable:
@@ -79,7 +79,7 @@ class InboxSecret(OfProject):
 
 
 def first(project: Project) -> tuple[InboxSecret, bool]:
-    """The one in force, made now if there is none yet; whether it was."""
+    """Return the secret in force and False. If there is none, create it and return it with True."""
     known = InboxSecret.in_force(project)
     if known is not None:
         return known, False
@@ -90,7 +90,8 @@ def first(project: Project) -> tuple[InboxSecret, bool]:
 
 
 def replace(project: Project, *, now: datetime) -> tuple[InboxSecret, str] | None:
-    """A new one in force and, this once, the text a backend needs. None: two are good already."""
+    """Create a new secret in force. Returns it with the text for the backend, which is shown only
+    once. None: two secrets are valid already."""
     with transaction.atomic():
         _hold(project)
         if InboxSecret.before(project, now=now):
@@ -101,7 +102,7 @@ def replace(project: Project, *, now: datetime) -> tuple[InboxSecret, str] | Non
 
 
 def end_the_one_before(project: Project, *, now: datetime) -> InboxSecret | None:
-    """Which was ended, if there was one."""
+    """End the secret before the one in force. Returns it, or None if there was none."""
     with transaction.atomic():
         _hold(project)
         row = InboxSecret.before(project, now=now)
@@ -112,7 +113,8 @@ def end_the_one_before(project: Project, *, now: datetime) -> InboxSecret | None
 
 
 def seal_anew() -> tuple[int, list[str]]:
-    """All with today's key: how many were not, and the projects whose secret no key opens."""
+    """Encrypt all secrets with today's key. Returns how many were changed, and the projects whose
+    secret none of our keys decrypts."""
     done, lost = 0, set[str]()
     others = InboxSecret.objects.exclude(sealed_with=sealing.key_id()).order_by("pk")
     for row in others.select_related("project"):
@@ -126,7 +128,7 @@ def seal_anew() -> tuple[int, list[str]]:
 
 
 def _hold(project: Project) -> None:
-    """Whoever makes or ends one of a project waits for the other."""
+    """Lock the project, so that its secrets are created and ended one at a time."""
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
 
 

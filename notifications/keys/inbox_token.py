@@ -1,11 +1,11 @@
-"""Inbox tokens: what one person's own app may show us in place of an API key.
+"""Inbox tokens: a person's own app uses one instead of an API key.
 
     inbox1.<secret's name>.<expires>.<person>.<signature>
 
-`expires` is in seconds since 1970, `person` the external id in UTF-8, as base64url without `=`. The
-signature is HMAC-SHA256, by the secret, of all that stands before the last dot: as it stands, so
-that two ways to write the same thing are two tokens, of which one at most is signed. It is compared
-as text for the same reason. The algorithm is no part of it: another one would be `inbox2`.
+`expires` is in seconds since 1970. `person` is the external id in UTF-8, as base64url without `=`.
+The signature is HMAC-SHA256, with the secret, over the exact text before the last dot. So two ways
+to write the same thing are two tokens, and at most one of them is signed. Signatures are compared
+as text for the same reason. The token does not name the algorithm: another one would be `inbox2`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from notifications.people.project import Project
 
 VERSION = "inbox1"
 SHORTEST, USUAL, LONGEST = timedelta(minutes=1), timedelta(days=1), OVERLAP
-AHEAD = timedelta(minutes=5)  # of our clock, a backend's may be
-MOST_OF_A_PERSON = -(-LONGEST_ID * 4 * 4 // 3)  # four bytes a letter, and base64
+AHEAD = timedelta(minutes=5)  # how far a backend's clock may be ahead of ours
+MOST_OF_A_PERSON = -(-LONGEST_ID * 4 * 4 // 3)  # four bytes per letter, then base64
 FORM = re.compile(
     rf"{VERSION}\.(?P<secret>[0-9a-f]{{12}})\.(?P<expires>[1-9][0-9]{{9}})"
     rf"\.(?P<person>[A-Za-z0-9_-]{{2,{MOST_OF_A_PERSON}}})\.(?P<signature>[A-Za-z0-9_-]{{43}})"
 )
-MOST = 100 + MOST_OF_A_PERSON  # characters; what is longer is not even looked at
+MOST = 100 + MOST_OF_A_PERSON  # characters; a longer text is not even parsed
 
 
 class NotValid(Exception):
-    """Not ours, not signed by it, or of nobody: one word for all, as for an unknown API key."""
+    """The token is not ours, not signed by its secret, or has no valid person. One error for all,
+    as for an unknown API key."""
 
 
 class Expired(NotValid):
@@ -43,12 +44,12 @@ class Expired(NotValid):
 
 
 class TooLong(NotValid):
-    """It would live longer than any may."""
+    """The token's expiry is later than the longest lifetime allows."""
 
 
 @dataclass(frozen=True)
 class Whose:
-    """Who is calling."""
+    """The project and the person that a valid token is for."""
 
     project: Project
     external_id: str
@@ -57,14 +58,15 @@ class Whose:
 
 
 def make(secret: InboxSecret, external_id: str, *, expires_at: datetime) -> str:
-    """Raises WrongKey."""
+    """Create a token. Raises WrongKey."""
     person = _text(external_id.encode())
     signed = f"{VERSION}.{secret.name}.{int(expires_at.timestamp())}.{person}"
     return f"{signed}.{_signature(secret.open(), signed)}"
 
 
 def verify(token: str, *, now: datetime) -> Whose:
-    """Raises NotValid. The cheapest question first: a stranger costs at most a row and a hash."""
+    """Verify a token. Raises NotValid. The cheapest check is first: a bad token costs at most one
+    row and one hash."""
     parts = FORM.fullmatch(token) if len(token) <= MOST else None
     if parts is None:
         raise NotValid
@@ -93,7 +95,7 @@ def _signature(secret: str, signed: str) -> str:
 
 
 def _person(text: str) -> str:
-    """A backend may sign what is no person's id."""
+    """Decode the external id. A backend may have signed one that is not valid."""
     try:
         external_id = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
         validate_external_id(external_id)

@@ -1,7 +1,7 @@
-"""Minting: from a key to an OAuth token, asked of Google's token endpoint by google-auth.
+"""Minting: gets OAuth tokens for a key from Google's token endpoint, with google-auth.
 
-All of it blocks, so it runs in an executor's thread. What went wrong is said in words that name the
-remedy: the key, this machine's clock, or the way to Google.
+All of it blocks, so it runs in an executor's thread. Error texts name what to fix: the key, this
+machine's clock, or the network.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from notifications.keys.attached_account import AttachedAccount
 from notifications.keys.token_endpoint import TokenEndpoint
 
 SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
-CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"  # all the account may do
-LIFE_SECONDS = 3_600.0  # of a token that does not say how long it lives
+CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"  # all rights of the account
+LIFE_SECONDS = 3_600.0  # of a token without an expiry
 CLOCK_TOLERANCE = 60.0
 NONE_HERE = (
     "This machine has no application default credentials that work. Give it an attached service "
@@ -34,7 +34,7 @@ NONE_HERE = (
 
 
 class TokenUnavailable(Exception):
-    """The token endpoint did not answer. Nothing was sent; later it may work."""
+    """The token endpoint did not answer. No message was sent; a later try may work."""
 
 
 class Minted(NamedTuple):
@@ -43,7 +43,7 @@ class Minted(NamedTuple):
 
 
 class Minter:
-    """One key. A key that was replaced is another Minter."""
+    """Mints tokens with one key. A new key needs a new Minter."""
 
     def __init__(self, *, ca_file: str | None, scope: str = SCOPE) -> None:
         self._endpoint = TokenEndpoint(ca_file)
@@ -52,11 +52,12 @@ class Minter:
 
     @property
     def name(self) -> str:
-        """The same in every process that may use the same token, in no other. BadCredentials."""
+        """A name that only processes which may share a token have in common. Raises
+        BadCredentials."""
         raise NotImplementedError
 
     def mint(self) -> Minted:
-        """A new token. Raises BadCredentials, or TokenUnavailable when later may be better."""
+        """Mint a new token. Raises BadCredentials, or TokenUnavailable if a later try may work."""
         credentials = self._credentials
         try:
             credentials.refresh(self._endpoint)
@@ -67,7 +68,7 @@ class Minter:
         except exceptions.GoogleAuthError as error:
             raise BadCredentials(f"Google's library cannot use this key: {error}"[:500]) from error
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            # google-auth trips over a 200 that holds no token, such as a hotel's log-in page.
+            # google-auth fails on a 200 without a token, such as a hotel's log-in page.
             words = "the token endpoint answered something that is no token"
             raise TokenUnavailable(words) from error
         return Minted(str(credentials.token), _life(credentials.expiry))
@@ -82,9 +83,9 @@ class Minter:
         raise NotImplementedError
 
     def _refused(self, error: exceptions.RefreshError) -> Exception:
-        self._loaded = None  # a file that is replaced, or a machine's new account, is read again
+        self._loaded = None  # read the file or the machine's account again: it may be new
         said = str(error.args[0] if error.args else error)[:300]
-        silent = isinstance(error.__cause__, exceptions.TransportError)  # a metadata server's
+        silent = isinstance(error.__cause__, exceptions.TransportError)  # of the metadata server
         if error.retryable or self._endpoint.is_busy or silent:
             return TokenUnavailable(said)
         if "invalid_grant" in said:
@@ -92,7 +93,8 @@ class Minter:
         return BadCredentials(f"Google refused the key: {said}")
 
     def _why(self, said: str) -> str:
-        """Clock or key? The Date of the refusal tells, when there is one."""
+        """Say whether the clock or the key is wrong. The answer's Date header shows it, if there is
+        one."""
         ahead = self._endpoint.clock_ahead
         if ahead is None:
             return "it was deleted or revoked, or this machine's clock is wrong."
@@ -109,7 +111,7 @@ class Minter:
 
 
 class AccountKey(Minter):
-    """A service account's JSON, as the Firebase console gives it out."""
+    """Mints with a service account's JSON from the Firebase console."""
 
     def __init__(self, info: Mapping[str, Any], *, ca_file: str | None, scope: str = SCOPE) -> None:
         super().__init__(ca_file=ca_file, scope=scope)
@@ -126,7 +128,7 @@ class AccountKey(Minter):
 
 
 class MachineKey(Minter):
-    """Application default credentials: whatever Google finds on this machine."""
+    """Mints with application default credentials: those that google-auth finds on this machine."""
 
     @property
     def name(self) -> str:
@@ -135,16 +137,16 @@ class MachineKey(Minter):
         parts = [getattr(found, name, "") for name in known]
         parts[-1] = getattr(parts[-1], "key_id", "")
         if not isinstance(found, service_account.Credentials):
-            # Another machine's may be another account under the same words, such as "default".
+            # Another machine may have another account with the same name, such as "default".
             parts += [socket.gethostname(), os.environ.get("GOOGLE_APPLICATION_CREDENTIALS", "")]
         return _fingerprint("|".join([type(found).__qualname__, *(str(part) for part in parts)]))
 
     def _load(self) -> Any:
-        # The project it finds is not ours to use: a Project says itself through which it sends.
+        # Ignore the project that google-auth finds: a Project names its own Firebase project.
         try:
             return google.auth.default(scopes=[self._scope])[0]
         except exceptions.GoogleAuthError as error:
-            # With a file that is named but cannot be used, another account would be a surprise.
+            # If the named file cannot be used, using another account would be a surprise.
             named = "GOOGLE_APPLICATION_CREDENTIALS" in os.environ
             attached = None if named else AttachedAccount.found(self._scope)
             if attached is None:
@@ -157,7 +159,8 @@ def _fingerprint(text: str) -> str:
 
 
 def _life(expiry: datetime | None) -> float:
-    """google-auth keeps the expiry as a naive time in UTC, by our own clock."""
+    """Return the seconds a token has left. google-auth keeps the expiry as a naive time in UTC, by
+    our own clock."""
     if expiry is None:
         return LIFE_SECONDS
     return max(0.0, (expiry.replace(tzinfo=UTC) - datetime.now(UTC)).total_seconds())

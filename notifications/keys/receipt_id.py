@@ -1,8 +1,8 @@
-"""Receipt ids: what a push carries, and what lets a phone report on this push and on no other.
+"""Receipt ids: each push carries one, with which a phone can report on this push and no other.
 
     <reference>.<signature>
 
-The signature is all that is asked of a phone: a key that lies in an app is everybody's.
+The signature is the phone's only credential: an API key inside an app would be public.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ FORM = re.compile(r"([0-9A-Za-z:_-]{1,40})\.([A-Za-z0-9_-]{22})")
 
 
 def receipt_id(reference: str) -> str:
-    """Two microseconds: each message has its own."""
+    """Make the receipt id of a message. This takes two microseconds: each message has its own."""
     return f"{reference}.{sealing.signature(reference, about=ABOUT)}"
 
 
 def reference_of(receipt_id: str) -> str | None:
-    """None: it is none of ours."""
+    """Return the reference in a receipt id. None: we did not sign it."""
     parts = FORM.fullmatch(receipt_id)
     if parts is None:
         return None

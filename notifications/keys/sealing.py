@@ -1,7 +1,8 @@
-"""Sealing: what only this installation may read, encrypted with a key from the environment.
+"""Sealing: encrypts and signs with a key from the environment, for this installation only.
 
-CREDENTIALS_KEY may hold several keys, separated by commas: the first seals, all open. So a key is
-replaced by putting the new one in front, and the old one goes when nothing is sealed with it.
+CREDENTIALS_KEY may hold several keys, separated by commas. The first one encrypts; all of them
+decrypt. To replace a key, put the new one in front. Remove the old one when nothing is encrypted
+with it any more.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ SIGNATURE = 16  # bytes
 
 
 class Unsealable(Exception):
-    """None of our keys opens it, or it belongs to something else."""
+    """None of our keys decrypts it, or it was encrypted for something else."""
 
 
 def seal(text: bytes, *, about: str) -> bytes:
-    """Encrypt; `about` says whose it is, and must be said again to open it."""
+    """Encrypt a text. `about` says what it belongs to, and is needed again to decrypt it."""
     nonce = os.urandom(NONCE)
     return nonce + AESGCM(_keys()[0]).encrypt(nonce, text, about.encode())
 
@@ -41,8 +42,8 @@ def unseal(sealed: bytes, *, about: str) -> bytes:
 
 
 def seal_secret(secret: bytes, *, about: str) -> bytes:
-    """Where there is no room for a nonce: 16 bytes longer. The same secret looks the same, so only
-    for what is drawn by chance."""
+    """Encrypt where there is no room for a nonce; the result is 16 bytes longer. The same secret
+    always gives the same result, so use it only for random secrets."""
     return AESSIV(_long(_keys()[0])).encrypt(secret, [about.encode()])
 
 
@@ -60,18 +61,18 @@ def _long(key: bytes) -> bytes:
 
 
 def signing_keys() -> list[bytes]:
-    """For what is signed and hides nothing: the first one signs, and all of them are ours."""
+    """Return the keys for signatures: the first one signs, and all of them verify."""
     return _for_signing(settings.CREDENTIALS_KEY)
 
 
-@lru_cache(maxsize=4)  # a rehearsal's or a test's may change
+@lru_cache(maxsize=4)  # the setting may change in a rehearsal or a test
 def _for_signing(_: str) -> list[bytes]:
     return [hashlib.sha256(b"sign:" + key).digest() for key in _keys()]
 
 
 def signature(text: str, *, about: bytes) -> str:
-    """22 letters: HMAC-SHA256, cut to 16 bytes. `about`: what is signed for one thing is of no use
-    for another."""
+    """Sign a text: HMAC-SHA256, cut to 16 bytes, as 22 letters. With another `about` the signature
+    is not valid."""
     return _signature(signing_keys()[0], text, about)
 
 
@@ -85,14 +86,14 @@ def _signature(key: bytes, text: str, about: bytes) -> str:
 
 
 def key_id() -> str:
-    """Of the key that seals now: enough to tell two apart, and nothing to open anything with."""
+    """Return a short id of the key that encrypts now. It tells keys apart, but decrypts nothing."""
     return hashlib.sha256(b"id:" + _keys()[0]).hexdigest()[:8]
 
 
 def _keys() -> list[bytes]:
     whole = settings.CREDENTIALS_KEY
-    if not whole:  # or it would be a key that everybody knows
+    if not whole:  # an empty text would be a key that anyone knows
         raise ImproperlyConfigured("CARILLON_WITHOUT_KEYS: this process can seal and open nothing.")
     parts = [part.strip() for part in whole.split(",") if part.strip()]
-    # The whole text last: it may be one key that was chosen with a comma in it.
+    # The whole text comes last: it may be one key that contains a comma.
     return [hashlib.sha256(text.encode()).digest() for text in dict.fromkeys([*parts, whole])]

@@ -1,8 +1,8 @@
-"""An account's OAuth token in Redis: minted by one process, used by all.
+"""Shared token: an account's OAuth token in Redis, minted by one process and used by all.
 
-Every step is one script, by Redis' clock. Only the holder of the lock mints; the lock runs out by
-itself, so a process killed while it mints delays the others by seconds and stops nobody. The token
-is sealed: whoever reads Redis cannot send with it.
+Every step is one script, by Redis' clock. Only the holder of the lock mints. The lock expires by
+itself: if a process dies while it mints, the others wait for seconds at most. The token is
+encrypted, so reading Redis is not enough to send with it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from redis.retry import Retry
 from notifications.keys import sealing
 from notifications.keys.minting import Minted
 
-REFRESH_AT = 0.8  # of a token's life: the old one still works while the new one is fetched
-LOCK_SECONDS = 8.0  # a mint takes well under one; the longest it may wait for an answer is 5
-TROUBLE_SECONDS = 5.0  # for so long, what one process met at the token endpoint speaks for all
+REFRESH_AT = 0.8  # share of a token's life: the old one still works while a new one is fetched
+LOCK_SECONDS = 8.0  # minting takes well under one second; it waits up to 5 for an answer
+TROUBLE_SECONDS = 5.0  # for so long, one process's error at the token endpoint counts for all
 
-# KEYS: entry, lock, trouble. ARGV: the generation that is of no use any more, our name, lock's ms.
+# KEYS: entry, lock, trouble. ARGV: the last generation that is useless, our name, lock's ms.
 LOOK = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -64,7 +64,7 @@ if kept < tonumber(ARGV[2]) then  -- else we slept past our lock, and another wa
 end
 if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
 """
-# KEYS as above. ARGV: our name, what is the trouble, for how many ms.
+# KEYS as above. ARGV: our name, the error, for how many ms it counts.
 GIVE_UP = """
 if redis.call('GET', KEYS[2]) == ARGV[1] then
   redis.call('DEL', KEYS[2])
@@ -74,7 +74,7 @@ end
 
 
 class Turn(StrEnum):
-    """What to do after a look."""
+    """What a process has to do after it looked for the shared token."""
 
     FOUND = "found"  # the token is fresh
     MINT = "mint"  # we hold the lock
@@ -84,7 +84,7 @@ class Turn(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A token somebody minted. Generations only grow, even past a flush: they hold the time."""
+    """A minted token. Generations only grow, even after Redis is flushed: they contain the time."""
 
     generation: int
     token: str
@@ -107,7 +107,7 @@ class SharedToken:
         self._holder = holder
 
     def look(self, after: int) -> Look:
-        """The token, if there is one of a later generation than `after`; and whose turn it is."""
+        """Look for a token of a later generation than `after`, and whose turn it is to mint."""
         arguments = [after, self._holder, _milliseconds(LOCK_SECONDS)]
         reply = _scripts().look(keys=self._keys, args=arguments)
         held = self._open(*reply[3:]) if len(reply) > 3 else None
@@ -116,13 +116,13 @@ class SharedToken:
         return Look(Turn(reply[0].decode()), reply[1].decode(), int(reply[2]), held)
 
     def keep(self, generation: int, minted: Minted) -> None:
-        """Hand the token to all, unless a later one is there, and let the lock go."""
+        """Store the token for all, unless there is a later one, and release the lock."""
         sealed = sealing.seal(minted.token.encode(), about=self._about(generation))
         life = [_milliseconds(minted.seconds * REFRESH_AT), max(1, _milliseconds(minted.seconds))]
         _scripts().keep(keys=self._keys, args=[self._holder, generation, sealed, *life])
 
     def give_up(self, trouble: str) -> None:
-        """Let the lock go, and spare the others the same try for a moment."""
+        """Release the lock, and keep other processes from the same failing try for a moment."""
         arguments = [self._holder, trouble, _milliseconds(TROUBLE_SECONDS)]
         _scripts().give_up(keys=self._keys, args=arguments)
 
@@ -147,7 +147,8 @@ class Scripts:
 
 @cache
 def _scripts() -> Scripts:
-    """Made at the first use, hence after the fork. One try: without Redis one mints alone."""
+    """Create the client at its first use, so after the fork. It does not retry: without Redis, each
+    process mints alone."""
     client = redis.Redis.from_url(
         settings.GATE_URL,
         socket_timeout=1,

@@ -1,7 +1,7 @@
-"""The way to the token endpoint: google-auth's transport over urllib.
+"""Token endpoint: a transport for google-auth over urllib.
 
-Its own transports want `requests` or `urllib3`, for one call an hour. This one also remembers what
-only the bare answer tells: how busy the other side is, and what time it is there.
+google-auth's own transports need `requests` or `urllib3`, for one call an hour. This one also keeps
+what only the raw answer shows: whether the server is busy, and what its clock says.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from google.auth import exceptions, transport
 from notifications.proxy import Proxy, on_the_way, proxy_to
 from notifications.trust import trusting
 
-TIMEOUT = 5.0  # seconds until the answer begins, and then until it ends
-MOST_BYTES = 64 * 1024  # a token has 2 kB
+TIMEOUT = 5.0  # seconds until the answer begins, and again until it ends
+MOST_BYTES = 64 * 1024  # of an answer; a token has 2 kB
 
 
 REDIRECTS = range(300, 400)
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Google's endpoint has none; another address, and one without TLS, is never asked."""
+    """Follows no redirects. Google's endpoint has none, and another address, perhaps without TLS,
+    must never get the request."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -75,7 +76,7 @@ class TokenEndpoint(transport.Request):
             raise exceptions.TransportError(said) from error
         if answer.status in REDIRECTS:
             raise exceptions.TransportError("the token endpoint leads to another address")
-        # Too many at once has been seen as a 403 that speaks of a rate limit.
+        # For too many requests, a 403 that mentions a rate limit has been seen.
         limited = answer.status == 403 and b"rate" in answer.data.lower()
         self.is_busy = answer.status in (408, 429) or answer.status >= 500 or limited
         self.clock_ahead = _clock_ahead(answer.headers)
@@ -96,7 +97,7 @@ class TokenEndpoint(transport.Request):
 
 
 def _read(reply: Any) -> bytes:
-    """All of it. Raises OSError when it is no answer of a token endpoint."""
+    """Read the whole body. Raises OSError if it is too large or too slow for a token endpoint."""
     data, ends_at = b"", time.monotonic() + TIMEOUT
     while piece := reply.read1(MOST_BYTES):
         data += piece

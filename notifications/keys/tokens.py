@@ -1,7 +1,7 @@
-"""The OAuth token as the gateway sees it: asked for before every request, renewed by one.
+"""Access tokens: the gateway asks for one before every request, and only one caller renews it.
 
-In a process the first request to find it stale renews it and the others wait or use the old one;
-between processes the lock in Redis does the same. Without Redis every process mints its own.
+In a process, the first request that finds a stale token renews it; the others wait or use the old
+one. Between processes, a lock in Redis does the same. Without Redis, each process mints its own.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from notifications.keys.shared_token import (
 LOOK_EVERY = 0.1  # while another process mints and we have nothing to send with
 LOOK_AGAIN = 1.0  # while another process mints and the old token still serves
 PATIENCE = LOCK_SECONDS + 4.0
-LEAST_LIFE = 1.0  # seconds of a token: one that ends as it comes would be asked for without end
-# A token rejected more often than this within a minute is not what FCM dislikes: asking for ever
-# new ones would only add Google's rate limit to the trouble.
+LEAST_LIFE = 1.0  # seconds of a token: one that expires at once would be renewed without end
+# If FCM rejects more tokens than this within a minute, the token is not the problem: renewing on
+# would only run into Google's rate limit, too.
 MOST_REJECTIONS = 10
 Trouble = BadCredentials | TokenUnavailable
 NOTHING = Held(generation=0, token="", refresh_in=0.0, expires_in=0.0)
 
 
 class AccessTokens:
-    """The tokens of one key. `at_hand`, `current` and `reject` belong to the loop's thread."""
+    """The tokens of one key. `at_hand`, `current` and `reject` run only in the loop's thread."""
 
     def __init__(self, minter: Minter, *, shared: bool = True) -> None:
         self._minter = minter
@@ -52,26 +52,26 @@ class AccessTokens:
         self._trouble: Trouble | None = None
         self._trouble_until = 0.0
         self._renewing = asyncio.Lock()
-        # A cancelled request leaves its thread running; the next one must not join it in there.
+        # A cancelled request leaves its thread running; the next one must not mint beside it.
         self._minting = threading.Lock()
 
     def at_hand(self) -> str:
-        """The token, if nobody need be asked for it; else empty."""
+        """Return the token if it can be used without renewing it, else an empty text."""
         now = time.monotonic()
         works = now < self._refresh_at or (self._renewing.locked() and now < self._expires_at)
         return self._held.token if works else ""
 
     async def current(self) -> str:
-        """A token to send with. Raises BadCredentials, or TokenUnavailable."""
+        """Return a token, renewed if necessary. Raises BadCredentials or TokenUnavailable."""
         if token := self.at_hand():
             return token
-        async with self._renewing:  # the first to come renews; the others find it done
+        async with self._renewing:  # the first request renews; the others find it done
             if time.monotonic() >= self._refresh_at:
                 await asyncio.get_running_loop().run_in_executor(None, self._renew)
         return self._held.token
 
     def reject(self, token: str) -> None:
-        """FCM refused this token. Of 500 requests that carried it, one's word is enough."""
+        """Drop a token that FCM refused. If 500 requests used it, the first refusal is enough."""
         held = self._held
         if token != held.token or self._rejected == held.generation:
             return
@@ -111,7 +111,7 @@ class AccessTokens:
             self._renew_alone()
 
     def _is_renewed(self, shared: SharedToken) -> bool:
-        """Take what is there, or mint if it is our turn. False: another process is at it."""
+        """Take the shared token, or mint if it is our turn. False: another process is minting."""
         look = shared.look(self._rejected)
         if look.held:
             self._adopt(look.held)
@@ -145,7 +145,7 @@ class AccessTokens:
 
     def _adopt(self, held: Held) -> None:
         now = time.monotonic()
-        # Some way from the end: a request that leaves with it must still be welcome there.
+        # Stop before it expires: a request that leaves with it must still be valid on arrival.
         margin = min(10.0, held.expires_in * 0.1)
         self._held = held
         self._expires_at = now + held.expires_in - margin
@@ -153,11 +153,11 @@ class AccessTokens:
         self._trouble = None
 
     def _bear(self, trouble: Trouble, seconds: float) -> None:
-        """Live on the old token while it works, unless the key itself is refused."""
+        """Keep the old token while it works, unless the key itself is refused."""
         now = time.monotonic()
         self._trouble, self._trouble_until = trouble, now + seconds
         if isinstance(trouble, BadCredentials) or not self._works:
-            raise type(trouble)(str(trouble))  # a new one: raised again, the same would only grow
+            raise type(trouble)(str(trouble))  # a new one: the same would only grow its traceback
         self._look_again_in(seconds)
 
     def _look_again_in(self, seconds: float) -> None:

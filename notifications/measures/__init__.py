@@ -1,1 +1,1 @@
-"""Metrics that processes write to files of their own; the web process adds them up."""
+"""Metrics: each process writes its own files, and the web process adds them up."""

@@ -1,4 +1,4 @@
-"""A project as a label: few of them, whatever the number of projects, and the same everywhere."""
+"""Project labels for metrics: a limited number of values, and the same ones in every process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OTHER = "other"
 
 
 class Labels:
-    """All that there are now: asked anew each time."""
+    """The label values of all projects, read from the database at each use."""
 
     def __iter__(self) -> Iterator[str]:
         slugs = list(Project.objects.order_by("pk").values_list("slug", flat=True)[: SHOWN + 1])
@@ -25,7 +25,8 @@ PROJECTS = Labels()
 
 
 def label_of(project: Project) -> str:
-    """Its slug, if it is one of the oldest: a new project must not rename another's series."""
+    """Return the project's slug if it is one of the oldest, else “other”. A new project must not
+    rename another's series."""
     return project.slug if _is_shown(project.pk) else OTHER
 
 

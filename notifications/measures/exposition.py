@@ -1,4 +1,4 @@
-"""What `/metrics` shows of it: all files of this machine, added up."""
+"""Exposition: what `/metrics` shows: the metrics of all processes of this machine, added up."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ OURS = CollectorRegistry()
 
 log = logging.getLogger(__name__)
 
-Values = Mapping[str, Iterable[str]]  # of each label
+Values = Mapping[str, Iterable[str]]  # by label
 _counters: dict[str, tuple[str, Values]] = {}
 
 
 def begin_at_zero(name: str, text: str, labels: Values) -> None:
-    """Show this counter for all values of its labels."""
+    """Show this counter for all values of its labels, at 0 until something is counted."""
     _counters[name.removesuffix("_total")] = (text, labels)
 
 
 class Shown(Collector):
-    """What was counted and timed, and a 0 for whatever did not happen yet."""
+    """Collects counters and histograms, with a 0 for everything that has not happened yet."""
 
     def collect(self) -> Iterator[Metric]:
         found = {family.name: family for family in _measured()}
@@ -46,7 +46,7 @@ def register(registry: CollectorRegistry) -> None:
 
 
 def _measured() -> Iterable[Metric]:
-    """Without a folder, this process knows of itself only."""
+    """Return the metrics of all processes. Without a folder, only those of this process."""
     if not settings.METRICS_DIR:
         return OURS.collect()
     try:

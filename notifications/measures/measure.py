@@ -1,7 +1,7 @@
-"""What is measured: how often something happened, and how long it took.
+"""Measures: counters and histograms of how often something happened and how long it took.
 
-Added up by whoever measures, and written once for many: a window's two hundred cost what one does.
-Nothing fails because it could not be measured.
+Callers add values up and write them once: two hundred values of a window cost as much as one. An
+error while measuring never stops the work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Measure:
-    """By labels whose values are from closed lists, or made few by `by_project.py`."""
+    """A metric. The values of its labels come from closed lists, or from `by_project.py`."""
 
     def __init__(self, name: str, labels: Sequence[str]) -> None:
         in_files()
@@ -35,15 +35,15 @@ class Measure:
         try:
             write()
         except OSError as error:
-            self.fails = True  # said once, not for each window
+            self.fails = True  # log it once, not for each window
             log.warning("not measured here: %s: METRICS_DIR: %s", self.name, error)
 
 
 class Count(Measure):
-    """How often it happened, or how much of it there was: by labels and the values of each.
+    """A counter: how often something happened, or how much of it, by labels and their values.
 
-    All of them are shown from the start, at 0. A series that begins with what happened first has
-    no growth that Prometheus sees.
+    All combinations are shown from the start, at 0. If a series began with its first event,
+    Prometheus would not see that it grew.
     """
 
     def __init__(self, name: str, text: str, labels: Mapping[str, Iterable[str]]) -> None:
@@ -56,13 +56,13 @@ class Count(Measure):
             self._write(lambda: self.counter.labels(*labels).inc(amount))
 
     def add_each(self, amounts: Mapping[str, float], *labels: str) -> None:
-        """By the last label."""
+        """Add amounts by the value of the last label."""
         for last, amount in amounts.items():
             self.add(amount, *labels, last)
 
 
 class Spread(Measure):
-    """How long it took, each time."""
+    """A histogram of how long something took."""
 
     def __init__(
         self, name: str, text: str, labels: Sequence[str], bounds: Sequence[float]
@@ -79,7 +79,7 @@ class Spread(Measure):
             self._write(lambda: self._observe(seconds, labels))
 
     def _observe(self, seconds: list[float], labels: tuple[str, ...]) -> None:
-        """As its own `observe` does for one at a time, which is all that it has."""
+        """Add many values at once. The library's own `observe` adds only one at a time."""
         mine = self.histogram.labels(*labels)
         mine._sum.inc(sum(seconds))
         for place, times in Counter(bisect_left(self.bounds, each) for each in seconds).items():

@@ -1,8 +1,8 @@
-"""A place: whose file a process measures into.
+"""Places: the numbered files that processes write their metrics to.
 
-prometheus-client's multi-process mode, but for one thing: a file belongs to a place, not to a
-process. Who ends, by kill -9 too, leaves its place and its sums to the next; otherwise there would
-be a file for each process that ever was.
+This is prometheus-client's multi-process mode with one difference: a file belongs to a place, not
+to a process. When a process ends, even by kill -9, the next one takes over its place and its sums.
+Otherwise there would be a file for each process that ever ran.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 from django.conf import settings
 from prometheus_client import values
 
-ROOM = 1 << 18  # bytes of a file: a thousand series, a sparse page at a time
+ROOM = 1 << 18  # bytes of a file: enough for a thousand series
 KINDS = ("counter", "histogram")
 
 
 class Place:
-    """The lowest number that no other process holds. The kernel takes it back from whoever ends."""
+    """The lowest number that no other process holds. The kernel frees it when the process ends."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,25 +52,27 @@ class Place:
         raise AssertionError("numbers do not end")
 
     def _make_room(self, file: Path) -> None:
-        """A full disk is an error here. In memory that is mapped to a file it ends the process."""
+        """Allocate the whole file. A full disk raises an error here. Later, in memory that is
+        mapped to the file, it would kill the process."""
         if file.exists():
-            with file.open("r+b") as known:  # they were shorter once
+            with file.open("r+b") as known:  # files of earlier releases may be shorter
                 os.posix_fallocate(known.fileno(), 0, ROOM)
             return
         draft = file.with_suffix(".new")
         with draft.open("wb") as new:
             os.posix_fallocate(new.fileno(), 0, ROOM)
-        draft.rename(file)  # whole at once: /metrics may read it from now on
+        draft.rename(file)  # atomic: /metrics may read it from now on
 
 
 def in_files() -> None:
-    """Values that are made from now on live in this process's file, if there is a folder."""
+    """Keep all metric values that are created from now on in this process's files, if there is a
+    folder."""
     if settings.METRICS_DIR:
         values.ValueClass = _in_a_file
 
 
 def folder() -> Path:
-    """Raises OSError."""
+    """Return the folder, and create it if necessary. Raises OSError."""
     path = Path(settings.METRICS_DIR)
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
@@ -83,5 +85,5 @@ def _in_a_file(*arguments: Any, **named: Any) -> Any:
 @cache
 def _values() -> Any:
     ours = folder()
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(ours)  # each value reads it there
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(ours)  # the library reads it for each value
     return values.MultiProcessValue(Place(ours))  # type: ignore[no-untyped-call]

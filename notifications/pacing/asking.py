@@ -1,8 +1,8 @@
-"""Asking: in whichever process sends, beside its work, one answer of a project's server at a time.
+"""Asking: processes that send also ask the project's own server how busy it is, one at a time.
 
-A thread asks and knows no database; whoever sends looks, at each look at its run, whether it has
-the answer, and goes on at once if not. As long as anything is sent somebody looks, so nothing rings
-and nothing has to be kept running: who dies is followed by the next one who sends.
+A thread asks, and does not use the database. Whenever the sending process checks its run, it also
+checks for the answer, and goes on at once if there is none. While messages are sent, a process
+looks, so no timer or service is needed. If one dies, the next process that sends takes over.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from notifications.people.project import Project
 from notifications.postgres.outage import DATABASE_TROUBLE, at_once
 from notifications.webhooks.transports.https_post import Answer
 
-LOOK_EVERY = 0.25  # seconds; a look costs a statement
+LOOK_EVERY = 0.25  # seconds; each look costs one SQL statement
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Our asking that is under way."""
+    """A question of this process that waits for its answer."""
 
     at: datetime
-    since: float  # by our own clock
+    since: float  # by this process's monotonic clock
     answer: Future[tuple[Answer, Read]]
 
 
-_asked: dict[int, Asked] = {}  # by project
+_asked: dict[int, Asked] = {}  # by project id
 _looked: dict[int, float] = {}
 
 
 def look(project: Project) -> None:
-    """Take our answer if it has come, else ask if it is time. Whatever is wrong with it, whoever
-    sends goes on: without an answer the rate stays."""
+    """Take the answer if it has come, else ask if it is time. Errors never stop the sending:
+    without an answer, the rate stays as it is."""
     try:
         _look(project)
     except DATABASE_TROUBLE as error:
@@ -54,7 +54,7 @@ def _look(project: Project) -> None:
     is_news = asked is not None and now - asked.since <= health.LOST.total_seconds()
     if asked and asked.answer.done():
         del _asked[project.pk]
-        if is_news:  # else nobody was sending meanwhile: it says how busy they were then
+        if is_news:  # else nothing was sent meanwhile, and the answer is out of date
             health.settle(project, asked.at, *asked.answer.result())
     elif is_news:
         return
@@ -67,13 +67,14 @@ def _look(project: Project) -> None:
 
 
 def _begin(url: str, number: str) -> Future[tuple[Answer, Read]]:
-    """A resolver may keep a thread for half a minute; nobody waits for it, nor at the end."""
+    """Ask in a daemon thread. A DNS lookup may take half a minute, and not even the end of the
+    process waits for it."""
     answer: Future[tuple[Answer, Read]] = Future()
 
     def ask() -> None:
         try:
             answer.set_result(health.ask(url, number))
-        except Exception as error:  # ours
+        except Exception as error:  # an error in our own code
             answer.set_exception(error)
 
     Thread(target=ask, daemon=True).start()

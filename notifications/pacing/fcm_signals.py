@@ -1,4 +1,4 @@
-"""What a process heard of FCM, for the gate and for itself when the gate is away."""
+"""FCM signals: what FCM's answers say about our send rate, for the gate and for `share.py`."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from notifications.fcm.rules import MAX_TTL
 from notifications.fcm.verdicts import DEFAULT_RETRY_AFTER
 
-LONGEST_CLOSURE = float(MAX_TTL)  # by then nothing is worth sending
-FEW = 3  # 429s that prove nothing
+LONGEST_CLOSURE = float(MAX_TTL)  # by then every message has expired
+FEW = 3  # fewer 429s prove nothing
 
 
 @dataclass(frozen=True)
 class Heard:
-    """What came back since the last take."""
+    """The answers since the last `take`."""
 
-    answered: int = 0  # and said nothing against our pace
-    pushed_back: int = 0  # the project's 429s
+    answered: int = 0  # answers that do not object to our rate
+    pushed_back: int = 0  # 429s for the project
     failing: int = 0  # 5xx, timeouts, and requests that could not leave
-    retry_after: float | None = None  # the longest seen with a 429
-    failing_for: float = 0.0  # and with a failure
-    tried: bool = False  # a trial's answer is among these; a Gate sees to it
+    retry_after: float | None = None  # the longest Retry-After of a 429
+    failing_for: float = 0.0  # the longest Retry-After of a failure
+    tried: bool = False  # a trial's answer is among these; Gate sets it
 
     def __add__(self, other: Heard) -> Heard:
         return Heard(
@@ -34,10 +34,10 @@ class Heard:
 
     @property
     def closes_for(self) -> float:
-        """Seconds for which nothing may leave.
+        """The seconds for which no message may leave.
 
-        A 429 always names a time, a minute when FCM does not (`verdicts.py`); of those that say 0,
-        only a flood closes the gate.
+        A 429 always has a time: a minute if FCM names none (`verdicts.py`). If FCM names 0, only
+        many 429s close the gate.
         """
         if self.retry_after:
             return min(self.retry_after, LONGEST_CLOSURE)

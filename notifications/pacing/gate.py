@@ -1,7 +1,7 @@
-"""The pace: one gate per Firebase project in Redis for all processes, asked once per window.
+"""Gate: limits the send rate of all processes to a Firebase project. Each asks it once per window.
 
-The gate itself is `gate.lua`; this is its door. Redis lost: each process keeps to its own share
-(`share.py`), so the sum stays under the limit; the gate is never simply open.
+The gate itself is the Redis script `gate.lua`; this module calls it. Without Redis, each process
+keeps to its own share (`share.py`), so the sum stays under the limit. The gate is never just open.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from notifications.pacing.fcm_signals import LONGEST_CLOSURE, Heard
 from notifications.pacing.share import share_of
 from notifications.people.project import Project
 
-COLD = 0.05  # of the full rate: where a ramp begins
-HEADROOM = 0.8  # consoles and other products share the quota, and FCM's minute is not ours
+COLD = 0.05  # share of the full rate at which a ramp begins
+HEADROOM = 0.8  # consoles and other products use the quota, too, and FCM's minute is not ours
 WAIT_ALONE = 0.1
 SCRIPT = Path(__file__).with_name("gate.lua").read_text()
 
@@ -40,29 +40,27 @@ Clock = Callable[[], float]
 
 
 class Limit(StrEnum):
-    """Why the rate is what it is. The script knows them by these names."""
+    """What limits the rate at the moment. The script uses the same names."""
 
     QUOTA = "quota"
     RATE = "rate"  # the run's own
     RAMP = "ramp"  # from a cold start to the full rate
     RETRY_AFTER = "retry_after"  # closed: FCM said when to come back
-    FAILING = (
-        "failing"  # FCM fails or is out of reach: one message at a time tries whether it is back
-    )
+    FAILING = "failing"  # FCM fails or cannot be reached: one message at a time tests if it is back
     REOPENING = "reopening"  # climbing again after it was closed
     SLOWED = "slowed"  # FCM refused or failed too often
     SHARED = "shared"  # with other runs of the project
-    LOAD = "load"  # the project's own servers said how busy they are
-    LOCAL = "local"  # Redis is away
-    WORKERS = "workers"  # the gate would let more through than is asked for
-    REST = "rest"  # nobody asked lately
+    LOAD = "load"  # the project's own servers report that they are busy
+    LOCAL = "local"  # Redis is down
+    WORKERS = "workers"  # the gate would allow more than the workers ask for
+    REST = "rest"  # no process asked lately
 
 
 @dataclass(frozen=True)
 class Grant:
-    """How many may leave now; when none may, how long to wait before asking again.
+    """How many messages may leave now; if none, how many seconds to wait before asking again.
 
-    More than a second only while the gate is closed.
+    The wait is longer than a second only while the gate is closed.
     """
 
     granted: int
@@ -71,13 +69,14 @@ class Grant:
 
     @property
     def is_trial(self) -> bool:
-        """The one message that tries whether FCM is back. The next `take` must tell its answer."""
+        """Whether this is the one message that tests if FCM is back. The next `take` must report
+        its answer."""
         return self.granted > 0 and self.limit is Limit.FAILING
 
 
 @dataclass(frozen=True)
 class PaceNow:
-    """The rate that the gate allows at this moment, why, and until when if that is known."""
+    """The rate that the gate allows now, what limits it, and until when if that is known."""
 
     rate_per_second: float
     limit: Limit
@@ -85,7 +84,7 @@ class PaceNow:
 
 
 class Gate:
-    """One sender's way to the project's gate. Used in the main thread only; it answers at once."""
+    """One sender's client of the project's gate. For the main thread only; it never waits."""
 
     def __init__(
         self,
@@ -95,22 +94,22 @@ class Gate:
         rate: float | None = None,
         safe: float | None = None,
         lane: str = "bulk",
-        clock: Clock | None = None,  # tests hand time in; else Redis' time counts
+        clock: Clock | None = None,  # only tests pass one; else Redis' time counts
     ) -> None:
         self.project = project
         self.reference = reference
         self.rate = rate
-        self.safe = safe  # for the project's servers, of all who ask by it together
+        self.safe = safe  # the rate that the project's servers can take, from all senders together
         self.lane = lane
         self.clock = clock
         self._share = share_of(_key(project))
         self._untold = Heard()
-        self._tried = False  # our last message was a trial
+        self._tried = False  # whether our last message was a trial
 
     def take(self, wanted: int, heard: Heard, *, idle: bool = True) -> Grant:
-        """Tell what came back, and ask for as many as `wanted`.
+        """Report the answers since the last call, and ask to send `wanted` messages.
 
-        Not `idle`: requests are on their way whose answers could be taken for a trial's.
+        Not `idle`: requests are under way whose answers could be mistaken for a trial's.
         """
         heard = replace(heard, tried=self._tried)
         self._untold += heard
@@ -121,7 +120,7 @@ class Gate:
         return grant
 
     def _by_the_gate(self, wanted: int, idle: bool) -> Grant | None:
-        """None: Redis is away."""
+        """Ask the gate in Redis. None: Redis is down."""
         share = self._share
         if share.away and self._clock() < share.ask_at:
             return None
@@ -153,7 +152,7 @@ class Gate:
             "tried": heard.tried,
             "closes_for": heard.closes_for,
             "spent": self._share.spent,
-            "random": random.random(),  # Lua's own starts from the same seed at every call
+            "random": random.random(),  # Lua's random numbers have the same seed at every call
         }
 
     def _alone(self, wanted: int, idle: bool, heard: Heard) -> Grant:
@@ -172,12 +171,12 @@ class Gate:
 
 
 def full_rate(project: Project) -> float:
-    """Messages a second when nothing else limits."""
+    """Return the messages per second that the quota allows when nothing else limits them."""
     return project.lowest_quota * HEADROOM / 60
 
 
 def cold_rate(project: Project) -> float:
-    """Where a ramp begins: the first message must not wait for it."""
+    """Return the rate at which a ramp begins. It lets the first message leave without a wait."""
     return min(full_rate(project), max(1.0, COLD * full_rate(project)))
 
 
@@ -189,7 +188,8 @@ def pace_of(
     safe: float | None = None,
     clock: Clock | None = None,
 ) -> PaceNow:
-    """For a page: what the gate allows now. It only looks, and says so when Redis is away."""
+    """Return what the gate allows now, for a page. This takes nothing from the gate, and shows when
+    Redis is down."""
     question = _question(project, reference, rate, safe, clock)
     try:
         _, _, limit, allowed, until = _ask(project, question, timeout=0.25)
@@ -219,20 +219,22 @@ def _question(
 
 
 def _key(project: Project) -> str:
-    """FCM's quota is the Firebase project's, however many of ours send to it."""
+    """Return the gate's key. FCM's quota belongs to the Firebase project, so all our projects that
+    send to it share one gate."""
     there = f"{project.endpoint} {project.firebase_project_id}"
     return f"gate:{sha256(there.encode()).hexdigest()}"
 
 
 def _load_key(project: Project) -> str:
-    """Its servers are its own, whoever else sends to the same Firebase project."""
+    """Return the key of the load limit. Each of our projects has its own servers, even if several
+    send to the same Firebase project."""
     return f"load:{project.pk}"
 
 
 def _ask(
     project: Project, question: dict[str, Any], *, timeout: float
 ) -> tuple[int, float, Limit, float, float]:
-    """(granted, wait, limit, rate allowed now, when the limit ends or 0), by `gate.lua`."""
+    """Run `gate.lua`. Returns (granted, wait, limit, rate allowed now, end of the limit or 0)."""
     answer = _script(timeout)(keys=[_key(project), _load_key(project)], args=[json.dumps(question)])
     granted, wait, limit, rate, until = answer
     return int(granted), float(wait), Limit(limit.decode()), float(rate), float(until or 0)
@@ -244,7 +246,7 @@ def _script(timeout: float) -> Script:
         settings.GATE_URL,
         socket_timeout=timeout,
         socket_connect_timeout=timeout,
-        # The client's own way is to try for seconds. Once more, for a socket that died unused.
+        # By default the client retries for seconds. One retry is enough: for a socket that died.
         retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
     )
     return client.register_script(SCRIPT)

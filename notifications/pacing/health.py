@@ -1,8 +1,8 @@
-"""Health: the address at which a project's own server says how busy it is, and how asking it went.
+"""Health: asks a project's own server how busy it is, and stores how the last question went.
 
-Whoever sends asks, one process at a time: who claims the row asks, and others leave it alone until
-it was answered or lost. Who dies with it loses it. `asked_at` is the fence: what an older asking
-brings is not written.
+Processes that send also ask, one at a time. The one that claims the row asks. The others wait until
+it has an answer or the claim expires, as it does when its process dies. `asked_at` is the fencing
+token: the answer to an older question is not written.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from notifications.webhooks.transports.https_post import Answer, Bounds
 
 EVERY = timedelta(seconds=2)
 BOUNDS = Bounds(seconds=2.0, read=1_000_000, kept=1_000_000)
-LOST = timedelta(seconds=3)  # longer than an asking
+LOST = timedelta(seconds=3)  # then a claim expires; a question takes less
 
 # Called with each level that a project's backend reports.
 on_level_reported = Registry[Callable[[Project, float], object]]()
 
-# Not while another asks; the clock may have jumped back since. Looked at first without a lock: all
-# who send look, four times a second.
+# Claims the row unless another process asks; the clock may have jumped back since. NOT EXISTS looks
+# without a lock first: every process that sends looks four times a second.
 CLAIM = """
 INSERT INTO notifications_health AS h (project_id, asked_at, next_at, trouble)
 SELECT id, statement_timestamp(), statement_timestamp() + %(lost)s, ''
@@ -46,12 +46,12 @@ RETURNING asked_at
 
 
 class Health(models.Model):
-    """When was a project's health address asked last, and why did its answer say no level?"""
+    """The last question to a project's health address, and why its answer had no level."""
 
     project = models.OneToOneField(Project, on_delete=models.CASCADE, primary_key=True)
     asked_at = models.DateTimeField()
-    next_at = models.DateTimeField()  # nobody asks before
-    trouble = models.CharField(max_length=11, blank=True)  # empty: it said one
+    next_at = models.DateTimeField()  # the next question comes no earlier
+    trouble = models.CharField(max_length=11, blank=True)  # empty: the answer had a level
     status = models.PositiveSmallIntegerField(null=True)
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Health(models.Model):
 
 
 def validate(url: str, number: str) -> None:
-    """As it is saved. Raises ValidationError by field."""
+    """Check the address and the name of the number. Raises ValidationError by field."""
     wrong = {}
     try:
         addresses.validate(url)
@@ -73,7 +73,7 @@ def validate(url: str, number: str) -> None:
 
 
 def ask(url: str, number: str) -> tuple[Answer, Read]:
-    """Over the network, for two seconds at most. It knows no database."""
+    """Ask the server, for at most two seconds. This does not use the database."""
     answer = https_post.fetch(url, BOUNDS)
     if answer.error or answer.status is None:
         return answer, Read(None, answer.error or Call.Error.BROKEN)
@@ -81,7 +81,7 @@ def ask(url: str, number: str) -> tuple[Answer, Read]:
 
 
 def claim(project_id: int) -> datetime | None:
-    """It is ours to ask until LOST is over; None: not yet, or somebody else asks."""
+    """Claim the next question for LOST. None: it is too early, or another process asks."""
     params: dict[str, Any] = {"project": project_id, "lost": LOST}
     with connection.cursor() as cursor:
         cursor.execute(CLAIM, params)
@@ -90,8 +90,8 @@ def claim(project_id: int) -> datetime | None:
 
 
 def settle(project: Project, asked_at: datetime, answer: Answer, said: Read) -> None:
-    """Write what came of it, and tell who makes a rate of it; of an address that was changed
-    meanwhile, nothing. If the process dies here, another asks when ours is lost.
+    """Write the answer and tell the listeners, who set the rate. If the address was changed
+    meanwhile, do nothing. If the process dies here, another asks when our claim expires.
     """
     ours = Health.objects.filter(project=project, asked_at=asked_at)
     after = F("asked_at") + EVERY
@@ -102,7 +102,7 @@ def settle(project: Project, asked_at: datetime, answer: Answer, said: Read) -> 
 
 
 def forget(project_id: int) -> None:
-    """What was asked of another address: an answer that still comes is nobody's."""
+    """Forget the question to an earlier address. An answer that still comes is ignored."""
     Health.objects.filter(project=project_id).delete()
 
 
@@ -112,7 +112,7 @@ def tell(project: Project, level: float) -> None:
 
 
 def trouble(project: Project) -> str:
-    """Why the last answer said nothing, in words; empty: it did, or nobody is asked."""
+    """Say why the last answer had no level. Empty: it had one, or the project has no address."""
     found = Health.objects.filter(project=project).first() if project.load_url else None
     return in_words(found.trouble, found.status, project.load_number) if found else ""
 

@@ -1,6 +1,6 @@
-"""Level: which number from 0 to 1 does an answer of a project's own server say? Pure.
+"""Level: reads from an answer of a project's own server how busy it is, as a number from 0 to 1.
 
-JSON as in `POST backpressure`, or the text in which Prometheus reads numbers.
+The answer is JSON as in `POST backpressure`, or Prometheus' text format. The functions are pure.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-BUSY = (429, 503)  # no more is borne
+BUSY = (429, 503)  # the server can take no more load
 LEVEL = "level"
 LABELS = re.compile(r'\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\}')
 
 
 class Trouble(models.TextChoices):
-    """Why an answer says no level. Why there was none at all: `Call.Error`."""
+    """Why an answer has no level. `Call.Error` says why there was no answer at all."""
 
     STATUS = "status", _("It answered %(status)s.")
     NO_NUMBER = "no_number", _("Its answer holds no number “%(name)s”.")
@@ -29,14 +29,14 @@ class Trouble(models.TextChoices):
 
 @dataclass(frozen=True)
 class Read:
-    """A level, or why there is none."""
+    """A level, or the reason why there is none."""
 
     level: float | None
     trouble: str = ""
 
 
 def parse(status: int, text: str, name: str) -> Read:
-    """More than 1 is as busy as 1."""
+    """Read the level from an answer. A number above 1 counts as 1."""
     if status in BUSY:
         return Read(1.0)
     if not 200 <= status < 300:
@@ -63,7 +63,8 @@ def _in_json(text: str, name: str) -> list[Any]:
 
 
 def _in_lines(text: str, name: str) -> Iterator[float | None]:
-    """Of each series of that name: the busiest counts. A line without an end was cut off."""
+    """Return the value of each series with this name; the highest counts. A last line without a
+    line end was cut off, so it is skipped."""
     for line in text.split("\n")[:-1] if name else ():
         if not line.startswith(name):
             continue

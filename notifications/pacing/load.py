@@ -1,7 +1,7 @@
-"""Load: how busy are a project's own servers, as they said last, and how fast may we send by that?
+"""Load: how busy a project's own servers are by their last report, and the safe send rate.
 
-Its row is the truth: it is handed along with each question to the gate, so that a Redis that
-forgets changes nothing. Only a report may raise the rate: whoever falls silent keeps the last one.
+The row is the truth: each question to the gate carries its rate, so a Redis that loses its data
+changes nothing. Only a report may raise the rate. Without new reports, the last rate stays.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from django.db.models.functions import Now
 
 from notifications.people.project import Project
 
-SILENT = timedelta(seconds=30)  # without a report: then the last rate is only the last safe one
+SILENT = timedelta(seconds=30)  # without a report for so long, the last rate may be out of date
 
 
 class Load(models.Model):
-    """How busy are the project's own servers? No row: nobody reports it."""
+    """The last report of how busy the project's own servers are. No row: nothing reports it."""
 
     project = models.OneToOneField(Project, on_delete=models.CASCADE, primary_key=True)
     level = models.FloatField(validators=[MinValueValidator(0.0), MaxValueValidator(1.0)])
-    # Messages a second, of everything that is sent to many.
+    # Messages per second, for everything that is sent to many people.
     safe_rate = models.FloatField()
     reported_at = models.DateTimeField()
 
@@ -45,8 +45,8 @@ def newest_report(project: Project) -> Load | None:
 
 
 def report(project: Project, level: float, *, plan: float) -> Load:
-    """From now on, between the project's floor and what is planned. Of two reports at once, the one
-    that is written last counts."""
+    """Store a report. The rate lies between the project's floor and the planned rate. Of two
+    reports at once, the one that is written last counts."""
     values = {"level": level, "safe_rate": between(project.floor_per_second, plan, level)}
     load, _ = Load.objects.update_or_create(
         project=project, defaults={**values, "reported_at": Now()}
@@ -56,16 +56,17 @@ def report(project: Project, level: float, *, plan: float) -> Load:
 
 
 def forget(project_id: int) -> None:
-    """What was said last: nobody is to say it any more."""
+    """Delete the last report, when the project's servers are to report no more."""
     Load.objects.filter(project=project_id).delete()
 
 
 def forget_silent(project_id: int) -> bool:
-    """Nobody reports any more, until somebody does. False: somebody does."""
+    """Delete the last report if it is too old. Returns False if the servers still report."""
     silent = Load.objects.filter(project=project_id, reported_at__lt=Now() - SILENT)
     return silent.delete()[0] > 0
 
 
 def between(floor: float, plan: float, level: float) -> float:
-    """A plan below the floor stays as it is."""
+    """Return a rate from the floor (level 1) to the plan (level 0). A plan below the floor stays as
+    it is."""
     return min(plan, floor + (1 - level) * max(0.0, plan - floor))

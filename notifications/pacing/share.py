@@ -1,4 +1,4 @@
-"""Without Redis: one process's share of a project's limits, until the gate answers again."""
+"""Share: one process's part of a project's limits, used while Redis is down."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from django.conf import settings
 from notifications.pacing.fcm_signals import Heard
 
 BURST = 1.0  # seconds of the project's rate that its bucket holds
-OWN_BURST, ALMOST_ONE = 0.25, 0.99  # and of a run's own rate, as in the gate
-ASK_AGAIN = 1.0  # a Redis that hangs must not cost every window its timeout
-# As in the gate, which says why.
+OWN_BURST, ALMOST_ONE = 0.25, 0.99  # the same for a run's own rate, as in the gate
+ASK_AGAIN = 1.0  # seconds; a Redis that hangs must not cost every window its timeout
+# As in `gate.lua`, which explains them.
 FEW, RECENT, RELAPSE = 3, 1.0, 60.0
 FIRST_GAP, LONGEST_GAP, NO_ANSWER, UNTRIED = 10.0, 60.0, 20.0, 1.0
 JITTER = 0.1
@@ -34,14 +34,15 @@ class Bucket:
 
 @dataclass
 class Health:
-    """Is FCM there? Judged by what this process hears, as the gate does by what all of them do."""
+    """Decides whether FCM works, from the answers to this process. The gate does the same with the
+    answers to all processes."""
 
     at: float = 0.0
     fine: float = 0.0
     failing: float = 0.0
     in_a_row: int = 0
     gap: float = 0.0
-    tries_at: float = 0.0  # 0 while it is there
+    tries_at: float = 0.0  # 0 while FCM works
     back_at: float = -math.inf
 
     @property
@@ -49,7 +50,7 @@ class Health:
         return self.tries_at > 0
 
     def believe(self, failing: bool, tries_at: float) -> None:
-        """Take over what the gate says: it hears from every process."""
+        """Take over the gate's view: it knows the answers to every process."""
         self.tries_at = tries_at if failing else 0.0
 
     def try_one(self, now: float) -> int:
@@ -95,12 +96,13 @@ class Health:
 
 @dataclass
 class Share:
-    """It starts empty whenever Redis is lost, and remembers a closure that the gate told of."""
+    """One process's token buckets for a project. They start empty whenever Redis is lost, and keep
+    a closure that the gate reported."""
 
     away: bool = False
     ask_at: float = 0.0
     closed_until: float = 0.0
-    spent: int = 0  # without the gate's knowledge: told when Redis is back
+    spent: int = 0  # sent without the gate; reported when Redis is back
     buckets: dict[str, Bucket] = field(default_factory=dict)
     health: Health = field(default_factory=Health)
 
@@ -117,7 +119,8 @@ class Share:
         self.closed_until = max(self.closed_until, until)
 
     def take(self, wanted: int, now: float, *, full: float, own: Mapping[str, float]) -> int:
-        """As many as the project's rate allows, and what else limits it: each name and its rate."""
+        """Return how many messages may leave: as many as the project's rate and each of the other
+        limits (`own`: name and rate) allow."""
         if now < self.closed_until:
             return 0
         rate = full / settings.WORKERS
@@ -140,5 +143,5 @@ _shares: dict[str, Share] = {}
 
 
 def share_of(gate: str) -> Share:
-    """This process's, for its whole life."""
+    """Return this process's share of a gate. It lives as long as the process."""
     return _shares.setdefault(gate, Share())

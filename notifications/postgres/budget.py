@@ -1,5 +1,6 @@
-"""How long may a question take, and how many at once? The web server has few threads; no page may
-hold one for long, and the slow ones together must never hold all.
+"""Budgets: limit how long queries take, and how many slow ones run at once.
+
+The web server has few threads. No page may hold one for long, and slow pages must never hold all.
 """
 
 from __future__ import annotations
@@ -15,27 +16,27 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import QueryCanceled
 
-AT_ONCE = 4  # slow questions of one process; its web server has twice as many threads
-AT_ONCE_OF_A_PROJECT = 3  # or one of them would keep the others out
-ROOM_SECONDS = 0.1  # most are answered in less, and make room
+AT_ONCE = 4  # slow queries of one process; its web server has twice as many threads
+AT_ONCE_OF_A_PROJECT = 3  # otherwise one project would block the others
+ROOM_SECONDS = 0.1  # how long to wait for a place; most queries take less
 
 clock = time.monotonic
-_asked: Counter[int] = Counter()  # by project
+_asked: Counter[int] = Counter()  # by project id
 _room = Condition()
 _ends: ContextVar[float] = ContextVar("ends", default=float("inf"))
 
 
 class TooSlow(Exception):
-    """PostgreSQL was stopped: the answer would have taken longer than it is worth."""
+    """The query took longer than its budget, so PostgreSQL was stopped."""
 
 
 class Busy(Exception):
-    """As many slow questions are being answered as there may be. Nothing was looked for."""
+    """The maximum number of slow queries is running. This one was not started."""
 
 
 @contextmanager
 def one_of_few(project_id: int) -> Iterator[None]:
-    """Around a question that may be slow. Raises Busy."""
+    """Hold one of the few places for slow queries. Raises Busy if none is free."""
     with _room:
         if not _room.wait_for(lambda: _has_room(project_id), timeout=ROOM_SECONDS):
             raise Busy
@@ -49,9 +50,9 @@ def one_of_few(project_id: int) -> Iterator[None]:
 
 
 class OneOfFew:
-    """What is sent piece by piece for as long as somebody reads. Raises Busy before the first.
+    """A streamed response that holds a place for slow queries. Raises Busy before the first piece.
 
-    Its place is free again when the response is closed, which Django does at its end."""
+    The place is free again when Django closes the response at its end."""
 
     def __init__(self, project_id: int, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -71,7 +72,7 @@ def _has_room(project_id: int) -> bool:
 
 @contextmanager
 def until(ends: float) -> Iterator[None]:
-    """Whatever budgets stand inside get no more than what is left to this moment of `clock`."""
+    """Limit all budgets inside to the time left until this moment of `clock`."""
     before = _ends.set(min(ends, _ends.get()))
     try:
         yield
@@ -80,13 +81,13 @@ def until(ends: float) -> Iterator[None]:
 
 
 def left() -> float:
-    """Seconds until whatever stands around ends; of nothing, for ever."""
+    """Return the seconds left in the enclosing budget; infinity without one."""
     return _ends.get() - clock()
 
 
 @contextmanager
 def within(*, seconds: float) -> Iterator[None]:
-    """Each statement inside ends after this time, with TooSlow. One may stand inside another."""
+    """Stop each statement inside after this time, and raise TooSlow. Budgets can be nested."""
     there_is = left()
     if there_is <= 0:
         raise TooSlow
@@ -104,7 +105,7 @@ def within(*, seconds: float) -> Iterator[None]:
 
 @contextmanager
 def in_all(*, seconds: float) -> Iterator[None]:
-    """Of many statements: none begins after this time, and none takes longer. Raises TooSlow."""
+    """Limit many statements: none begins after this time, and none takes longer. Raises TooSlow."""
     ends = clock() + seconds
 
     def in_time(execute: Any, *asked: Any) -> Any:
@@ -117,7 +118,7 @@ def in_all(*, seconds: float) -> Iterator[None]:
 
 
 def _allow(cursor: Any, time: str) -> str:
-    """What was allowed before."""
+    """Set the statement timeout. Returns the one before."""
     setting = "current_setting('statement_timeout')"
     cursor.execute(f"SELECT {setting}, set_config('statement_timeout', %s, true)", [time])
     before: str = cursor.fetchone()[0]

@@ -1,4 +1,4 @@
-"""PostgreSQL's clock: one for all machines, whatever the clock of this one jumps to."""
+"""PostgreSQL's clock: the one clock for all machines, even if this machine's clock jumps."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def now() -> datetime:
 
 
 def ticking() -> Callable[[], datetime]:
-    """The same from now on, asked once: counted on by a clock of ours that never jumps."""
+    """Return a clock that asks PostgreSQL once and then counts on with our monotonic clock."""
     asked, since = now(), time.monotonic()
     return lambda: asked + timedelta(seconds=time.monotonic() - since)
 
 
 def after(moment: datetime) -> datetime:
-    """Now, for an end: no earlier than the last row, which may be written since it was asked."""
+    """Return now, but no earlier than `moment`: a row may have been written since then."""
     return max(moment, now())

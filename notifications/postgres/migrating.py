@@ -1,5 +1,7 @@
-"""Operations for migrations that Django does not have: many tables at once, partitioned tables, and
-SQL that lives in `.sql` files beside the code that owns it."""
+"""Migration operations that Django lacks: many tables at once, partitioned tables, and SQL files.
+
+The `.sql` files are in the folder of the code that owns them.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class CreateTables(Operation):
-    """All tables of an app in one step.
+    """Creates all tables of an app in one step.
 
-    After each `CreateModel` Django renders every related model again, so that 87 of them take 6 s;
-    here they are rendered once. Tables may refer to each other in any order.
+    After each `CreateModel`, Django renders every related model again, so 87 of them take 6 s. Here
+    they are rendered once. Tables may refer to each other in any order.
     """
 
     category = OperationCategory.ADDITION
@@ -28,7 +30,7 @@ class CreateTables(Operation):
         self.tables = tables
 
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        state.__dict__.pop("apps", None)  # a cached property: rendered again when it is next read
+        state.__dict__.pop("apps", None)  # a cached property: the next access renders it
         for table in self.tables:
             table.state_forwards(app_label, state)
 
@@ -49,7 +51,7 @@ class CreateTables(Operation):
 
 
 class CreatePartitionedModel(CreateModel):
-    """The parent of a table in partitions, one for each run. The code that owns it makes those."""
+    """Creates a partitioned table. The code that owns it adds one partition for each run."""
 
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, *states: Any
@@ -63,9 +65,9 @@ class CreatePartitionedModel(CreateModel):
 
 
 def run_file(path: str) -> RunSQL:
-    """Runs this file, named from the root of the project.
+    """Return an operation that runs an SQL file. The path is relative to the project's root.
 
-    Such a file can be run again (`CREATE OR REPLACE`): a later migration that changes a function
-    runs its file once more.
+    Such a file can run again (`CREATE OR REPLACE`): a later migration that changes a function runs
+    its file once more.
     """
     return RunSQL((ROOT / path).read_text(), RunSQL.noop)

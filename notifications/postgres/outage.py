@@ -1,6 +1,6 @@
-"""What PostgreSQL raises when it is in trouble and we are not; and the one place that tries again.
+"""Outages: errors that PostgreSQL raises through no fault of our code, and the only retry loop.
 
-It is away, full, or somebody holds what we need (OperationalError, InterfaceError), or it takes no
+PostgreSQL is down, full, or a lock is not free (OperationalError, InterfaceError), or it accepts no
 writes, as after a failover to a standby (InternalError).
 """
 
@@ -18,10 +18,10 @@ from django.db import Error, InterfaceError, InternalError, OperationalError, co
 
 log = logging.getLogger(__name__)
 DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError)
-LOCKED = "55P03"  # what is asked for stays locked by another for longer than lock_timeout
-COLLISIONS = ("40001", "40P01")  # not serializable, a deadlock: undone for another's sake
-MOST_TRIES = 5  # of what collides
-PATIENCE_SECONDS = 60.0  # a failover takes as long; whoever gives up loses the answers in hand
+LOCKED = "55P03"  # another transaction held the lock for longer than lock_timeout
+COLLISIONS = ("40001", "40P01")  # serialization failure, deadlock: rolled back in favour of another
+MOST_TRIES = 5  # of a transaction that collides
+PATIENCE_SECONDS = 60.0  # a failover takes as long; giving up loses the answers in hand
 PAUSE_SECONDS = 0.5
 
 T = TypeVar("T")
@@ -29,11 +29,11 @@ C = TypeVar("C")
 
 
 def patiently(deed: Callable[[], T], *, seconds: float = PATIENCE_SECONDS) -> T:
-    """Do it, and while PostgreSQL is in trouble do it again, for so many seconds.
+    """Run an operation, and retry it for so many seconds while PostgreSQL is in trouble.
 
-    A whole transaction, outside any other: each try may have a connection of its own. With seconds
-    to wait it must be right to do it twice, for the answer of a commit that took may be lost.
-    What collides is tried five times in any case: nothing of it was committed.
+    It must be a whole transaction, outside any other: each try may have its own connection. With
+    `seconds` above 0 it must be safe to run twice, because the answer to a successful commit may be
+    lost. A collision is tried five times in any case: nothing of it was committed.
     """
     give_up_at = time.monotonic() + seconds
     collisions = 0
@@ -52,7 +52,7 @@ def patiently(deed: Callable[[], T], *, seconds: float = PATIENCE_SECONDS) -> T:
 
 
 def all_patiently(cls: type[C]) -> type[C]:
-    """A class whose every method is done patiently; a name with an underscore is left as it is."""
+    """Decorate a class: each of its public methods is retried as in `patiently`."""
     for name, deed in list(vars(cls).items()):
         if isfunction(deed) and not name.startswith("_"):
             setattr(cls, name, _done_patiently(deed))
@@ -68,7 +68,7 @@ def _done_patiently(deed: Callable[..., T]) -> Callable[..., T]:
 
 
 def at_once(deed: Callable[[], T]) -> T | None:
-    """Do it now or not at all: nothing while PostgreSQL is in trouble."""
+    """Run an operation once. Returns None while PostgreSQL is in trouble."""
     try:
         return patiently(deed, seconds=0)
     except DATABASE_TROUBLE:
@@ -77,8 +77,8 @@ def at_once(deed: Callable[[], T]) -> T | None:
 
 
 def if_free(deed: Callable[[], T]) -> T | None:
-    """Do it; nothing while somebody else holds what it needs: whoever asks comes back. Under load
-    that is no trouble."""
+    """Run an operation. Returns None if another transaction holds a lock that it needs, which is
+    normal under load: the caller tries again later."""
     try:
         return patiently(deed, seconds=0)
     except OperationalError as error:
@@ -89,5 +89,5 @@ def if_free(deed: Callable[[], T]) -> T | None:
 
 
 def is_collision(error: Error) -> bool:
-    """It was undone for another's sake: nothing of it was committed."""
+    """Whether PostgreSQL rolled back the transaction for another: nothing was committed."""
     return getattr(error.__cause__, "sqlstate", None) in COLLISIONS

@@ -1,4 +1,4 @@
-"""A row held: whoever changes it meanwhile waits until this transaction ends; and how long."""
+"""Row locks: lock a row until the transaction ends, and set how long to wait for locks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from django.db.models import Model
 
 
 def hold(row: Model | None) -> None:
-    """As it is now, until the transaction ends. Before one looks whether it is what was seen: of
-    two who save at once, the second sees what the first saved."""
+    """Lock and reload a row until the transaction ends.
+
+    Call it before you check that the row is unchanged: of two people who save at once, the second
+    sees what the first saved.
+    """
     if row is not None and row.pk:
         rows = type(row)._base_manager.select_for_update(no_key=True)
-        with suppress(ObjectDoesNotExist):  # whoever saves it is told
+        with suppress(ObjectDoesNotExist):  # deleted meanwhile: saving it reports that
             row.refresh_from_db(from_queryset=rows)
 
 
 def wait_for_locks(seconds: int) -> None:
-    """Until this transaction ends; elsewhere nobody waits for more than two seconds."""
+    """Wait for locks up to this long, until this transaction ends. The default is two seconds."""
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{seconds:d}s'")

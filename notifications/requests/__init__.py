@@ -1,1 +1,1 @@
-"""What identifies a request: its origin, its id, the log context."""
+"""HTTP requests: their origin, their id, idempotency keys, and log lines with their context."""

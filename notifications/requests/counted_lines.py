@@ -1,4 +1,4 @@
-"""Log lines that strangers can cause: one now and then, with a count, so that they fill no disk."""
+"""Counted lines: limit log lines that any client can cause, so that they do not fill the disk."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections import defaultdict
 from copy import copy
 
 SECONDS = 10.0  # between two lines of one kind
-LONGEST = 200  # letters of what was sent
+LONGEST = 200  # characters of the message
 
 
 class Interval:
-    """Says when the next line is due, and counts what came since the last one."""
+    """Decides when the next line is due, and counts the lines that were skipped since the last."""
 
     def __init__(self) -> None:
         self.due_at, self.skipped = 0.0, 0
 
     def count(self) -> int | None:
-        """How many were skipped since the last line. None: skip this one, too."""
+        """Return how many lines were skipped since the last one. None: skip this line, too."""
         now = time.monotonic()
         if now < self.due_at:
             self.skipped += 1
@@ -28,7 +28,8 @@ class Interval:
 
 
 class CountedLines(logging.StreamHandler):  # type: ignore[type-arg]
-    """Writes a short line without a traceback, for each logger at most one in ten seconds."""
+    """A log handler that writes short lines without traceback, at most one in ten seconds per
+    logger."""
 
     def __init__(self) -> None:
         super().__init__()

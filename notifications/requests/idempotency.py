@@ -1,7 +1,7 @@
-"""Idempotency keys: a program that did not hear our answer asks again and gets the same one.
+"""Idempotency keys: a client that did not get our answer sends the request again and gets the same.
 
 The answer is written in the transaction that does the work, under a lock that ends with it. If the
-process dies here: neither the work nor the key was committed, and the next request starts afresh.
+process dies here: neither the work nor the key was committed, and the next request starts anew.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORGOTTEN_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Answer:
-    """A status, a JSON text and some headers: what was said, and is said again."""
+    """An answer that is stored and returned again: a status, a JSON text and some headers."""
 
     status: int
     body: str
@@ -30,7 +30,7 @@ class Answer:
 
 
 class IdempotencyKey(OfProject):
-    """What did we answer when a request came with this key for the first time?"""
+    """The answer to the first request with this key."""
 
     key = models.CharField(max_length=255)
     fingerprint = models.CharField(max_length=64, help_text="Of the request's address and body.")
@@ -46,10 +46,10 @@ class IdempotencyKey(OfProject):
         indexes = [models.Index(fields=["created_at"], name="idempotency_keys_by_age")]
 
     class InFlight(Exception):
-        """The first request with this key is still being worked on."""
+        """The first request with this key is still running."""
 
     class OtherRequest(Exception):
-        """This key came with another request before."""
+        """This key was already used for another request."""
 
     def __str__(self) -> str:
         return self.key
@@ -58,9 +58,9 @@ class IdempotencyKey(OfProject):
 def once(
     project: Project, key: str, request: bytes, work: Callable[[], Answer], *, now: datetime
 ) -> Answer:
-    """Do the work, or give the answer of the time it was done.
+    """Do the work, or return the stored answer if it was already done.
 
-    What `work` raises undoes it and is not kept: nothing happened, so trying again is right.
+    If `work` raises, it is rolled back and nothing is stored: a retry does the work then.
     """
     fingerprint = hashlib.sha256(request).hexdigest()
     with transaction.atomic():
@@ -86,7 +86,8 @@ def once(
 
 
 def _locked(project: Project, key: str) -> bool:
-    """An advisory lock ends with its transaction, so a dead process leaves no key stuck."""
+    """Lock the key with an advisory lock. It ends with its transaction, so a process that dies
+    leaves no key locked."""
     name = hashlib.sha256(f"{project.pk}:{key}".encode()).digest()[:8]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -96,8 +97,8 @@ def _locked(project: Project, key: str) -> bool:
 
 
 def _forget_old(now: datetime) -> None:
-    """A few with every use: there are never many, and beat need not know of them. Those that
-    another request is forgetting are left to it."""
+    """Delete a few old keys with every use, so no periodic task is needed. Skip keys that another
+    request is deleting."""
     old = IdempotencyKey.objects.filter(created_at__lt=now - KEPT_FOR)
     free = old.select_for_update(skip_locked=True).values_list("pk", flat=True)
     IdempotencyKey.objects.filter(pk__in=list(free[:FORGOTTEN_AT_ONCE])).delete()

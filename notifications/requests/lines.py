@@ -1,7 +1,7 @@
-"""Lines of the log: text for people, or an object each for programs (LOG_FORMAT=json).
+"""Log lines: formatters that write text for people, or a JSON object per line (LOG_FORMAT=json).
 
-No row is quoted in either. PostgreSQL tells of a refused one with its values, and whoever reads the
-log may not be one who may read people's addresses.
+Neither quotes a row. PostgreSQL's errors contain the values of a refused row, and people who read
+the log may not be allowed to read addresses.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from notifications.requests.log_context import at_work
 from notifications.tracing import tracing
 
 QUOTES = re.compile(r"^(DETAIL|CONTEXT): .*(\n(?!\S+: |Traceback|  File).*)*", re.MULTILINE)
-NAMED = re.compile(r"\b(run|chunk|wave)=(\d+)\b")  # as our own lines begin
+NAMED = re.compile(r"\b(run|chunk|wave)=(\d+)\b")  # as in our own log lines
 
 
 class Text(logging.Formatter):
-    """A line that ends with the request it belongs to; a traceback comes after it."""
+    """Formats a line as text. It ends with the id of its request; a traceback follows."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's own name
         line, name = _unquoted(super().formatMessage(record)), _request_of(record)
@@ -33,7 +33,7 @@ class Text(logging.Formatter):
 
 
 class Json(logging.Formatter):
-    """An object on one line, whatever is in it. What a line does not know, it leaves out."""
+    """Formats a line as one JSON object. Unknown values are left out."""
 
     def format(self, record: logging.LogRecord) -> str:
         said = _unquoted(record.getMessage())
@@ -67,13 +67,14 @@ def _request_of(record: logging.LogRecord) -> str:
 
 
 def _meta_of(record: logging.LogRecord) -> Mapping[str, Any]:
-    """Django logs a refusal when the middlewares are done, and hands the request over."""
+    """Return the META of a record's request. Django logs a refusal after all middlewares, and adds
+    the request to the record."""
     found: Mapping[str, Any] = getattr(getattr(record, "request", None), "META", {})
     return found
 
 
 def _of_celery(record: logging.LogRecord) -> dict[str, Any]:
-    """The process that hands a task out is not at it, and tells of it."""
+    """Return the task that Celery's main process logs about. It does not run the task itself."""
     data = getattr(record, "data", None)
     if not isinstance(data, Mapping):
         return {}

@@ -1,6 +1,7 @@
-"""What this process is at: the task, the run, the chunk. Each line that it logs says so.
+"""Log context: what this process works on (task, run, chunk). Each JSON log line contains it.
 
-Ids and short names, never a person's; of a worker's task or of the code that works on one thing.
+It holds ids and short names, never a person's name. A worker's task sets it, or code that works on
+one thing.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ _at: ContextVar[Mapping[str, Any]] = ContextVar("at_work", default=NOTHING)
 
 
 def at_work() -> Mapping[str, Any]:
-    """Empty in between, and in a process that has no tasks."""
+    """Return the context. It is empty between tasks, and in processes without tasks."""
     return _at.get()
 
 
 def is_at(**what: Any) -> None:
-    """From now on, and nothing else; a worker says so at a task's begin and end."""
+    """Replace the context. A worker calls this when a task begins and when it ends."""
     _at.set(what)
 
 
 @contextmanager
 def working_on(**what: Any) -> Iterator[None]:
-    """Beside what it is at already."""
+    """Add to the context inside the `with`."""
     token = _at.set({**_at.get(), **what})
     try:
         yield

@@ -1,4 +1,4 @@
-"""Where a request comes from: for the audit trail, the lock against guessing, the rate limits."""
+"""Request origin: address and API key, for the audit trail, lockouts and rate limits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-# Of the WSGI environment, where no header gets to: it came by the port for one's own network.
+# Keys of the WSGI environment, which no header can set. The request came to the internal port.
 INSIDE = "carillon.inside"
-# And here: it came to the feed, which keeps a stream open.
+# The request came to the feed, which keeps streams open.
 FEED = "carillon.feed"
 
 _address: ContextVar[str | None] = ContextVar("address", default=None)
@@ -20,29 +20,30 @@ _program: ContextVar[str] = ContextVar("program", default="carillon")
 
 
 def address() -> str | None:
-    """Of the request being answered; None outside of one, as in a command or a worker."""
+    """Return the client's address in the current request. None outside of one, as in a command or a
+    worker."""
     return _address.get()
 
 
 def program() -> str:
-    """The API key at work, as the audit trail names it."""
+    """Return the API key of the current request, as the audit trail names it."""
     return _program.get()
 
 
 def is_program(name: str) -> None:
-    """Until the answer is given."""
+    """Set the API key until the request is answered."""
     _program.set(name)
 
 
 def address_of(request: HttpRequest, *_: object) -> str | None:
-    """The caller's address. Behind proxies of ours (PROXIES of them) the last of them that is not
-    ours names it; what stands further left in the header, anybody may have written."""
+    """Return the client's address. Behind PROXIES proxies of ours, it is the last address in
+    X-Forwarded-For that is not one of ours. Clients can forge all addresses to the left of it."""
     forwarded = request.headers.get("X-Forwarded-For", "")
     return address_from(forwarded, request.META.get("REMOTE_ADDR", ""))
 
 
 def address_from(forwarded: str, peer: str) -> str | None:
-    """Likewise, of the header and the other end of the socket."""
+    """Return the client's address from X-Forwarded-For and the socket's peer."""
     named = [*filter(None, (forwarded if settings.PROXIES else "").split(",")), peer]
     found = named[-1 - settings.PROXIES] if len(named) > settings.PROXIES else named[0]
     try:
@@ -53,14 +54,16 @@ def address_from(forwarded: str, peer: str) -> str | None:
 
 
 def is_beside(request: HttpRequest, page: str) -> bool:
-    """With `make run` its pages stand at another port than its feed; served, one proxy has both."""
+    """Whether a request to the feed comes from a page on the same host. With `make run`, pages and
+    feed have different ports; in production, one proxy serves both."""
     if settings.SERVED or FEED not in request.META:
         return False
     return urlsplit(page).hostname == urlsplit(f"//{request.get_host()}").hostname
 
 
 def feed_beside(request: HttpRequest) -> str:
-    """Where the streams are, if not where the pages are: with `make run` at another port."""
+    """Return the address of the feed if it differs from the pages': with `make run` it has its own
+    port."""
     if settings.FEED_URL or settings.SERVED:
         return str(settings.FEED_URL)
     host = urlsplit(f"//{request.get_host()}").hostname or "127.0.0.1"
@@ -68,14 +71,15 @@ def feed_beside(request: HttpRequest) -> str:
 
 
 def _without_port(found: str) -> str:
-    """Some load balancers write 203.0.113.9:51234 and [2001:db8::1]:443."""
+    """Remove the port: some load balancers write 203.0.113.9:51234 and [2001:db8::1]:443."""
     if found.startswith("["):
         return found[1:].partition("]")[0]
     return found.partition(":")[0] if found.count(":") == 1 else found
 
 
 def neighbourhood(address: str | None) -> str:
-    """What one caller may change at will: of an IPv6 address the second half, as 2001:db8::/64."""
+    """Return the network of one caller. For IPv6 it is a /64, such as 2001:db8::/64, since a caller
+    can change the second half of the address at will."""
     if address is None:
         return "nowhere"
     if ":" not in address:
@@ -84,7 +88,7 @@ def neighbourhood(address: str | None) -> str:
 
 
 class Origin:
-    """Middleware: remembers the address for whatever is recorded while answering."""
+    """Middleware that remembers the client's address for everything recorded in this request."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

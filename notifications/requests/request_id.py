@@ -1,8 +1,7 @@
-"""The id of a request: the caller's own if a log can carry it, else one made here.
+"""Request ids: the caller's own id if it is safe to log, else a new one.
 
-It goes out with every answer, and stands in every line that is logged and every entry that the
-audit trail keeps while answering, and in those of the tasks that the request rang: so a program's
-complaint finds its lines.
+Every answer contains it, and so do all log lines and audit entries of the request and of the tasks
+that it enqueued. So a caller's complaint leads to the right lines.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ _current: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def current() -> str:
-    """Empty outside of a request and of a task that one rang, as in a command."""
+    """Return the current request id. Empty outside of a request and its tasks, as in a command."""
     return _current.get()
 
 
 def carry_on(name: str) -> None:
-    """In a task that this request rang, or none: until the next task."""
+    """Set the id of the request that enqueued this task, until the next task. Empty: none did."""
     _current.set(name if SANE.fullmatch(name) else "")
 
 
@@ -39,7 +38,7 @@ def name_of(meta: Mapping[str, Any]) -> str:
 
 
 class RequestId:
-    """Middleware, the outermost: no answer leaves without it."""
+    """The outermost middleware: it gives every request and every answer an id."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -17,7 +17,7 @@ PREFIX_LENGTH = 12
 
 
 class Scope(models.TextChoices):
-    """What a key may do, said once: for the page, the reference and docs/api.md."""
+    """What a key may do. The page, the API reference and docs/api.md all use these texts."""
 
     CONTACTS = (
         "contacts",
@@ -63,13 +63,13 @@ class Scope(models.TextChoices):
 
 
 class ApiKey(OfProject):
-    """Which program is calling, and what may it do?"""
+    """A program's key for the API, with its scopes."""
 
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=PREFIX_LENGTH, unique=True, editable=False)
-    # A fast hash is right here: the key is 256 random bits, not a password somebody chose.
+    # A fast hash is enough: the key is 256 random bits, not a password that a person chose.
     digest = models.CharField(max_length=64, editable=False)
-    scopes = ArrayField(models.CharField(max_length=20))  # of Scope
+    scopes = ArrayField(models.CharField(max_length=20))  # values of Scope
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
@@ -85,7 +85,7 @@ class ApiKey(OfProject):
 
     @property
     def may(self) -> str:
-        """What it may do, in words; programs and documents name the scopes by their codes."""
+        """What the key may do, in words. The API and the docs name scopes by their codes."""
         if set(self.scopes) == set(Scope.values):
             return gettext("Everything")
         return " ".join(str(Scope(scope).label) for scope in self.scopes)
@@ -98,7 +98,7 @@ class ApiKey(OfProject):
         scopes: list[str] | None = None,
         expires_at: datetime | None = None,
     ) -> tuple[ApiKey, str]:
-        """The row and, this once, the key itself."""
+        """Create a key. Returns its row and the key itself, which is shown only once."""
         key = f"car_{secrets.token_urlsafe(32)}"
         row = cls.objects.create(
             project=project,
@@ -112,7 +112,7 @@ class ApiKey(OfProject):
 
     @classmethod
     def of(cls, key: str, *, now: datetime) -> ApiKey | None:
-        """The key's row if it may be used at this moment."""
+        """Return the key's row if the key is valid now, else None."""
         row = cls.objects.select_related("project").filter(prefix=key[:PREFIX_LENGTH]).first()
         if row is None or not secrets.compare_digest(row.digest, digest_of(key)):
             return None
@@ -120,7 +120,7 @@ class ApiKey(OfProject):
         return None if expired or row.revoked_at is not None else row
 
 
-# Whether a key may be used in the moment of the statement, in SQL.
+# SQL: a condition that a key is valid, and has the scope, at the moment of the statement.
 CONFIRMED = """
 SELECT FROM notifications_apikey WHERE id = %(key)s AND revoked_at IS NULL
     AND (expires_at IS NULL OR expires_at > statement_timestamp()) AND %(scope)s = ANY(scopes)

@@ -1,4 +1,4 @@
-"""Who did it, as a person would say it. The rows keep the kind as well: “user:ada”."""
+"""Actors: names of people, API keys and runs in audit entries. Rows store them as “user:ada”."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ KEYS_LOOKED_FOR = 100
 
 
 def who(actor: str, keys: Mapping[str, str] | None = None) -> str:
-    """“ada”, “the API key car_1234…”; given the keys' names, “the API key shop (car_1234…)”."""
+    """Format an actor for people: “ada”, “the API key car_1234…”; with the keys' names “the API key
+    shop (car_1234…)”."""
     kind, _colon, name = actor.partition(":")
     if kind == "user":
         return name
@@ -23,7 +24,7 @@ def who(actor: str, keys: Mapping[str, str] | None = None) -> str:
         return text % {"name": keys[name], "prefix": name}
     if kind == "key":
         return _("the API key %(prefix)s…") % {"prefix": name}
-    if actor == "app":  # of the person whom it is about
+    if actor == "app":  # the app of the person that the entry is about
         return _("their own app")
     if kind == "run":
         return _("run %(number)s") % {"number": name}
@@ -33,7 +34,8 @@ def who(actor: str, keys: Mapping[str, str] | None = None) -> str:
 
 
 def named(term: str) -> Q:
-    """Entries of whom the trail shows by what begins so; the keys first, of which there are few."""
+    """Return a filter for entries whose actor's shown name begins with the term. Keys are looked up
+    first, since there are few."""
     shown = Concat("name", Value(" ("), "prefix", Value("…)"))
     begins = Q(shown__istartswith=term)
     if prefix := term.rstrip("…"):
@@ -44,7 +46,7 @@ def named(term: str) -> Q:
 
 
 def key_names(actors: Iterable[str]) -> dict[str, str]:
-    """Of the API keys among them: name by prefix."""
+    """Return the names of the API keys among the actors, by prefix."""
     prefixes = {actor.partition(":")[2] for actor in actors if actor.startswith("key:")}
     keys = ApiKey.objects.filter(prefix__in=prefixes) if prefixes else ApiKey.objects.none()
     return dict(keys.values_list("prefix", "name"))

@@ -1,6 +1,6 @@
-"""The audit trail: who did what to which row, when, from where, and what it was before.
+"""The audit trail: who did what to which row, when, from where, and what changed.
 
-Written once, never changed: a trigger refuses UPDATE, DELETE and TRUNCATE, whoever asks.
+Entries are written once and never changed: a trigger refuses every UPDATE, DELETE and TRUNCATE.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from notifications.staff import subjects
 from notifications.staff.actors import who
 from notifications.staff.subjects import Subject
 
-# The trail keeps English; the pages say these in the reader's language. Whoever stands above this
-# app marks its own words where it records them.
+# Entries are stored in English; pages translate these words. Apps that import this one mark their
+# own words for translation where they record them.
 ACTIONS = (
     *(gettext_noop("created"), gettext_noop("deleted"), gettext_noop("erased")),
     gettext_noop("exported"),
@@ -35,7 +35,7 @@ ACTIONS = (
     *(gettext_noop("logged in"), gettext_noop("logged out"), gettext_noop("locked out")),
     *(gettext_noop("refused a wrong password for"), gettext_noop("refused a wrong code for")),
 )
-# What earlier releases wrote. Entries are never changed, so the pages read the new word instead.
+# Words of earlier releases. Entries are never changed, so pages show the new word instead.
 RENAMED = {
     "let be the unknown of": "kept the unknown outcomes of",
     "sent again to the unknown of": "sent again to the unknown recipients of",
@@ -43,7 +43,7 @@ RENAMED = {
     "forgot the second factor": "reset the second factor",
     "resealed": "re-encrypted",
 }
-# Of what a row says, not of what it does.
+# Actions that change a row's content, not its state.
 CHANGES = (
     *(gettext_noop("changed"), gettext_noop("changed members"), gettext_noop("brought back")),
     gettext_noop("filled again"),
@@ -52,18 +52,18 @@ CHANGES = (
 
 
 class AuditEntry(models.Model):
-    """What did a person or a program do here?"""
+    """One action of a person or a program."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, blank=True)
     at = models.DateTimeField(auto_now_add=True)
     actor = models.CharField(max_length=200, help_text=_("user:NAME, key:PREFIX or carillon."))
     action = models.CharField(max_length=50)
-    # Empty, all three, where the subject is only a text.
+    # All three are empty if the subject is only a text.
     subject_kind = models.CharField(
         max_length=30, blank=True, editable=False, default="", db_default=""
     )
     subject_id = models.BigIntegerField(null=True, editable=False)
-    subject_name = models.CharField(  # as it was then
+    subject_name = models.CharField(  # its name at that time
         max_length=200, blank=True, editable=False, default="", db_default=""
     )
     subject = models.CharField(
@@ -98,19 +98,19 @@ class AuditEntry(models.Model):
 
     @property
     def did(self) -> str:
-        """The action, in the word of today."""
+        """The action, in today's words."""
         return RENAMED.get(self.action, self.action)
 
     @property
     def about(self) -> str:
-        """By the name it had then; the pages know the name of today."""
+        """The subject by the name it had then. Pages show its current name."""
         if not self.subject_kind:
             return self.subject
         return str(Subject(self.subject_kind, self.subject_id, self.subject_name))
 
 
 def entries_of(*rows: Model) -> QuerySet[AuditEntry]:
-    """What was done to these."""
+    """Return the audit entries about these rows."""
     about = Q()
     for row in rows:
         subject = subjects.describe_row(row)
@@ -153,7 +153,7 @@ def _columns(subject: Subject | str) -> dict[str, Any]:
 
 
 def who_changed(*rows: Model) -> str:
-    """Who was the last to, as a person would say it."""
+    """Return the name of the actor who changed these rows last."""
     of_project = {getattr(row, "project_id", None) for row in rows}
     trail = entries_of(*rows).filter(project__in=of_project, action__in=CHANGES)
     entry = trail.order_by("-pk").first()

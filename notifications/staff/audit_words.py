@@ -1,4 +1,4 @@
-"""An audit entry's changes and details, as a page says them."""
+"""Audit words: formats an audit entry's changes and details for pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from notifications.staff.subjects import choices_of
 from notifications.staff.team import Role
 from notifications.values.moments import in_zone
 
-# What entries keep beside the values of fields.
+# Names of details that entries keep besides the values of fields.
 DETAILS = (
     *(gettext_noop("added"), gettext_noop("devices"), gettext_noop("fields")),
     *(gettext_noop("left"), gettext_noop("mode"), gettext_noop("occurrences")),
@@ -29,14 +29,14 @@ DETAILS = (
     ),
     *(gettext_noop("revision"), gettext_noop("credentials"), gettext_noop("answers")),
 )
-# Codes that entries keep, and that no field of a row is made of.
+# Codes in entries that are not choices of a model's field.
 CODES = {"credentials": (gettext_noop("machine's"), gettext_noop("uploaded"))}
 
 MOMENT = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
 def only_changed(changes: Any, zone: str) -> str:
-    """“50 → 1,200”, where what was done says of which field."""
+    """Format only the values: “50 → 1,200”, where the action already names the field."""
     said = before_and_after(changes, "", zone)
     return "; ".join(" → ".join(filter(None, values)) for _name, *values in said)
 
@@ -47,11 +47,11 @@ def changes_in_words(changes: Any, kind: str, zone: str) -> str:
 
 
 def before_and_after(changes: Any, kind: str, zone: str) -> list[tuple[str, str, str]]:
-    """Of a row of this kind. A code of a closed list is said as the row's page says it."""
+    """Return (field, before, after) for the changes of a row. Codes get the labels of its page."""
     said = [
         (called(name), _value(a, codes, zone), _value(b, codes, zone))
         for name, (a, b) in pairs(changes)
-        if not _same_instant(a, b)  # older entries hold each in a zone of its own
+        if not _same_instant(a, b)  # in older entries both may have different zones
         for codes in [_codes(kind, name)]
     ]
     return said + _odd(changes)
@@ -63,7 +63,8 @@ def pairs(changes: Any) -> list[tuple[str, list[Any]]]:
 
 
 def _odd(changes: Any) -> list[tuple[str, str, str]]:
-    """As they stand: the next release may write another shape, and no entry can be removed."""
+    """Return changes of an unknown shape as JSON: a later release may have written them, and
+    entries cannot be removed."""
     named = changes if isinstance(changes, dict) else {"changes": changes} if changes else {}
     return [(called(name), _json(one), "") for name, one in named.items() if not _is_pair(one)]
 
@@ -77,7 +78,7 @@ def _same_instant(one: Any, other: Any) -> bool:
 
 
 def _moment(value: Any) -> datetime | None:
-    """A time with its offset from UTC; not a text that merely has digits."""
+    """Parse a time with its offset from UTC. None: the value is something else."""
     if not isinstance(value, str) or not MOMENT.fullmatch(value):
         return None
     try:
@@ -87,7 +88,7 @@ def _moment(value: Any) -> datetime | None:
 
 
 def _codes(kind: str, name: str) -> dict[Any, str]:
-    if (kind, name) == ("user", "role"):  # of their team member, who has no page of their own
+    if (kind, name) == ("user", "role"):  # stored in TeamMember, which has no page of its own
         return {role.value: role.word for role in Role}
     return choices_of(kind, name)
 
@@ -115,16 +116,16 @@ def detail_in_words(detail: Any) -> str:
 
 
 def _names_fields(name: str, value: Any) -> bool:
-    """Which say enough by themselves."""
+    """Whether a detail lists fields, which need no label."""
     return name == "fields" and isinstance(value, list)
 
 
-# One thing to a reader, however often a form asks for it.
+# Fields that a form asks for twice, and that readers know as one.
 ASKED_TWICE = {"password1": "password", "password2": "password"}
 
 
 def action_in_words(action: str, detail: Any) -> str:
-    """What was done, as a part of a sentence: “changed the password of”, before of whom."""
+    """Format the action as part of a sentence, before the subject: “changed the password of”."""
     fields: Any = detail.get("fields") if isinstance(detail, dict) else None
     only = {ASKED_TWICE.get(one, one) for one in fields} if _texts(fields) else set()
     if action == "set a password" or (action == "changed" and only == {"password"}):
@@ -137,7 +138,8 @@ def _texts(value: Any) -> bool:
 
 
 def _of_detail(name: str, value: Any) -> str:
-    """Fields are names as well; every other value is data, or a word of the people's own."""
+    """Format the value of a detail. Names of fields and known codes are translated; other values
+    are data."""
     if name == "fields" and isinstance(value, list):
         once = dict.fromkeys(ASKED_TWICE.get(one, one) for one in value) if _texts(value) else value
         return in_words([called(one) if isinstance(one, str) else one for one in once])
@@ -145,7 +147,7 @@ def _of_detail(name: str, value: Any) -> str:
 
 
 def called(name: str) -> str:
-    """A field by its name on the pages."""
+    """Return a field's name on the pages."""
     if name in naming.CALLED:
         return str(naming.CALLED[name])
     words = name.replace("_", " ")

@@ -1,6 +1,6 @@
-"""What changed in a row, for its audit entry: each field before and after.
+"""Changes: the fields of a row that changed, with old and new values, for its audit entry.
 
-Of people, which fields only and nothing of what is in them: the trail outlives who is erased.
+For people, only the names of the fields: the audit trail outlives people who are erased.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from notifications.staff.subjects import PERSONAL
 
 Values = dict[str, Any]
 LONGEST = 2_000  # characters of one value: a template fits, a pasted novel does not
-# Their values have no place in a trail.
+# The audit trail must not contain the values of these fields.
 SECRET = {"password", "digest", "sealed", "sealed_before", "key"}
 HIDDEN = "…"
 
 
 def values_of(row: Model | None) -> Values:
-    """The row's fields in words and numbers."""
+    """Return the row's fields as JSON values."""
     if row is None:
         return {}
     fields = [f for f in row._meta.concrete_fields if not (f.primary_key or _by_itself(f))]
@@ -39,12 +39,12 @@ def _value(row: Model, field: Any) -> Any:
         return None if other is None else str(other)
     value = field.value_from_object(row)
     if isinstance(value, datetime):
-        value = value.astimezone(UTC)  # the same instant in another zone is no change
+        value = value.astimezone(UTC)  # the same moment in another zone is no change
     return json.loads(json.dumps(value, cls=DjangoJSONEncoder, default=str))
 
 
 def between(before: Values, row: Model) -> dict[str, list[Any]]:
-    """{field: [before, after]} of what is not the same; of a new row, nothing: it is all new."""
+    """Return {field: [before, after]} for fields that changed. Empty for a new row."""
     after = values_of(row) if before else {}
     changed = {name: [before.get(name), value] for name, value in after.items()
                if before.get(name) != value}  # fmt: skip

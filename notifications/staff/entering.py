@@ -1,6 +1,6 @@
-"""Who came in and who went: into the audit trail. And who has to go.
+"""Log-ins and log-outs: writes them to the audit trail, and ends a user's other sessions.
 
-The only listeners there are: log-ins happen in Django, which tells of them in no other way.
+These are our only signal receivers: Django reports log-ins in no other way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.utils import timezone
 from notifications.requests import origin
 from notifications.staff import audit, known_browser, second_factor
 
-BEGAN = "began_at"  # in the session: when its person logged in
+BEGAN = "began_at"  # key in the session: when the user logged in
 
 
 @receiver(user_logged_in)
@@ -36,7 +36,7 @@ def went(user: Any, **_: Any) -> None:
 
 
 def end_others(request: Any) -> None:
-    """Every other session of who asks. Whose one is, only the session itself says."""
+    """Delete all other sessions of the current user. Only the session's data says whose it is."""
     own = request.session.session_key
     for session in Session.objects.filter(expire_date__gt=timezone.now()).exclude(pk=own):
         if session.get_decoded().get(SESSION_KEY) == str(request.user.pk):
@@ -44,6 +44,6 @@ def end_others(request: Any) -> None:
 
 
 def _note(user: Any, action: str, **detail: Any) -> None:
-    if origin.address() is not None:  # a session made by a script is nobody at the door
+    if origin.address() is not None:  # a session made by a script is no log-in
         name = user.get_username()
         audit.record(f"user:{name}", action, user, project=None, **detail)

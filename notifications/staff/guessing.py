@@ -1,10 +1,9 @@
-"""Guessing: how many wrong passwords and codes are taken, from where and at which account.
+"""Guessing: limits wrong passwords and codes, by address, by account and by browser.
 
-A stranger's browser has the tries of its address, of the account, and of the two together. One in
-which this person logged in before (`known_browser.py`) has tries of its own, and a share of those
-that all such browsers have: whatever strangers do, its owner is not locked out. Nothing here can be
-read back: names and addresses are kept hashed, for people type passwords into the field for the
-name.
+Tries from an unknown browser count against its address, the account, and the two together. A
+browser in which this person logged in before (`known_browser.py`) has its own tries, and shares the
+tries of all such browsers. So attackers cannot lock out the owner. Nothing here can be read back:
+names and addresses are hashed, because people type passwords into the field for the name.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ log = logging.getLogger(__name__)
 
 
 class Kind(StrEnum):
-    """What is guessed."""
+    """What a person may guess at."""
 
     PASSWORD = "password"
     CODE = "code"
 
 
 class By(StrEnum):
-    """What the tries are counted by."""
+    """What tries are counted by."""
 
     ADDRESS = "address"
     BOTH = "address and account"
@@ -46,7 +45,8 @@ class By(StrEnum):
 
 @dataclass(frozen=True)
 class Limit:
-    """So many wrong ones, in so many seconds from the first of them; then none until these end."""
+    """How many wrong tries are allowed within so many seconds from the first. Then no try is
+    allowed until these seconds are over."""
 
     most: int
     seconds: int
@@ -57,13 +57,14 @@ LIMITS = {
     Kind.PASSWORD: {
         By.ADDRESS: Limit(20, QUARTER),
         By.BOTH: Limit(10, QUARTER),
-        By.ACCOUNT: Limit(50, 5 * 60),  # short: it is the one by which strangers delay the owner
+        By.ACCOUNT: Limit(50, 5 * 60),  # short: with this limit, attackers can delay the owner
         By.BROWSER: Limit(10, QUARTER),
         By.BROWSERS: Limit(50, QUARTER),
-        # To look at a right one costs as much, and an account must not keep the others waiting.
+        # Checking a right password costs as much, and one account must not make others wait.
         By.RIGHT: Limit(30, 5 * 60),
     },
-    # Three of a million are right at any time: 960 tries a day, by somebody with the password.
+    # Three of a million codes are right at any time. An attacker with the password has 960 tries
+    # a day.
     Kind.CODE: {
         By.ADDRESS: Limit(20, QUARTER),
         By.BOTH: Limit(5, QUARTER),
@@ -72,7 +73,7 @@ LIMITS = {
         By.BROWSERS: Limit(10, QUARTER),
     },
 }
-NOTED = Limit(100, 3600)  # entries in the audit trail: an attack must not fill it
+NOTED = Limit(100, 3600)  # entries in the audit trail: an attack must not fill it up
 FORGOTTEN_AT_ONCE = 100
 
 COUNT = """
@@ -93,9 +94,9 @@ DELETE FROM notifications_guesses WHERE key IN (
 
 
 class LockedOut(Exception):
-    """No more is looked at for so many seconds, not even the right one.
+    """No password or code is checked for so many seconds, not even the right one.
 
-    `is_wrong`: whether wrong ones were too many, or right ones.
+    `is_wrong`: there were too many wrong tries; else there were too many right ones.
     """
 
     def __init__(self, kind: Kind, seconds: int, *, is_wrong: bool = True) -> None:
@@ -105,7 +106,7 @@ class LockedOut(Exception):
 
 
 class Guesses(models.Model):
-    """How many wrong ones were there, since the first of them?"""
+    """The number of wrong tries since the first one, under a hashed key."""
 
     key = models.CharField(max_length=64, primary_key=True)
     wrong = models.IntegerField()
@@ -122,12 +123,12 @@ class Counted:
 
 
 class Try:
-    """One password or code. It is counted before it is looked at: of any number of them that come
-    at once, none slips by. A process that dies in between leaves one wrong try too many.
+    """One try of a password or code. It is counted before it is checked, so simultaneous tries
+    cannot pass the limit. If the process dies in between: one wrong try too many is counted.
     """
 
     def __init__(self, request: HttpRequest, kind: Kind, user: User | None, name: str = "") -> None:
-        """Raises LockedOut. `name`: what was typed, where it is nobody's."""
+        """Count the try. Raises LockedOut. `name`: the typed name, if no user has it."""
         self.kind, self.user = kind, user
         account = f"user {user.pk}" if user else f"name {name}"
         address = origin.neighbourhood(origin.address_of(request))
@@ -151,7 +152,7 @@ class Try:
 
     def _begin(self) -> dict[By, Counted]:
         limits = LIMITS[self.kind]
-        with transaction.atomic():  # a try that is refused is not counted, nor prolongs anything
+        with transaction.atomic():  # a refused try is not counted, and does not prolong a lockout
             found = _count({key: limits[by].seconds for by, key in self._keys.items()})
             counted = {by: found[key] for by, key in self._keys.items()}
             over = {by: one for by, one in counted.items() if one.wrong > limits[by].most}
@@ -162,12 +163,13 @@ class Try:
 
     @property
     def _own(self) -> int:
-        """Of this account, from here."""
+        """The tries for this account from this browser or address."""
         return (self._counted.get(By.BROWSER) or self._counted[By.BOTH]).wrong
 
     def was_right(self) -> int:
-        """How many wrong ones came before it, from here."""
-        for by, key in self._keys.items():  # one by one: nobody waits for two at once
+        """Undo the count, and reset the tries for this account from this browser or address.
+        Returns how many wrong ones came before."""
+        for by, key in self._keys.items():  # one statement each: never wait while holding a lock
             if by is By.RIGHT:
                 self._warn_at_last(by)
                 continue
@@ -186,7 +188,7 @@ class Try:
             )
 
     def was_wrong(self) -> None:
-        """Raises LockedOut when it was the last."""
+        """Keep the count. Raises LockedOut if it was the last try."""
         limits = LIMITS[self.kind]
         if right := self._keys.get(By.RIGHT):
             Guesses.objects.filter(key=right).update(wrong=models.F("wrong") - 1)
@@ -200,7 +202,7 @@ class Try:
             raise LockedOut(self.kind, max(self._counted[by].seconds_left for by in spent))
 
     def _tell(self, by: By) -> None:
-        """What was typed for a name that is nobody's may be a password: it is told to none."""
+        """Log a lockout. Do not log a name that no user has: it may be a password."""
         counted = self._counted[by]
         whom = f"user {self.user.get_username()}" if self.user else "a name that nobody has"
         who = f"address {self._address}" if by is By.ADDRESS else whom

@@ -1,8 +1,9 @@
-"""A browser in which a person has logged in before: a signed mark, out of reach of scripts.
+"""Known browsers: a signed cookie marks a browser in which a person has logged in before.
 
-It opens nothing. It only gives its owner's browser tries of its own (`guessing.py`), so that
-strangers who guess lock out strangers. OWASP calls it a device cookie. A new password or second
-factor ends the marks of that person: whoever had the ones before may have collected some.
+The cookie gives no access. It only gives the owner's browser its own tries (`guessing.py`), so that
+attackers who guess lock out only themselves. OWASP calls it a device cookie. A new password or
+second factor invalidates that person's marks: someone who knew the old ones may have collected
+some.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ from notifications.staff import second_factor
 
 COOKIE = "browser"
 AGE = 365 * 24 * 3600
-MOST_PEOPLE = 5  # at one browser; the one who has not come for longest is forgotten
+MOST_PEOPLE = 5  # of one browser; then it forgets the one whose last log-in is longest ago
 
 
 def id_of(request: HttpRequest, user: User | None) -> str:
-    """The browser's own, if this person has logged in there; else empty."""
+    """Return the browser's id if this person has logged in there, else an empty text."""
     mark = _read(request)
     return mark["id"] if user and mark["people"] and _name(user) in mark["people"] else ""
 
 
 def let_in(request: Any, user: User) -> None:
-    """Once password and code were right: nobody gets more tries by having one of the two."""
+    """Mark the browser as known. Call it only after password and code: one of the two must not give
+    more tries."""
     request.let_in = user
 
 
@@ -54,7 +56,7 @@ def remember(request: Any, response: HttpResponse) -> None:
 
 
 def _name(user: User) -> str:
-    """What a mark calls them, as long as password and second factor stay what they are."""
+    """Return a person's name in marks. It changes with the password and the second factor."""
     factor = second_factor.device_of(user)
     parts = (user.pk, user.password, factor and factor.pk)
     return salted_hmac(COOKIE, repr(parts), algorithm="sha256").hexdigest()[:32]

@@ -1,7 +1,7 @@
-"""Room for those whose passwords are looked at: two at once, in each process.
+"""Password room: each process checks at most two passwords at once.
 
-To look at one costs a fifth of a second of a core, on purpose. However many are sent, most threads
-of the process stay with those who are in already.
+Checking one costs a fifth of a second of CPU, on purpose. However many are sent, most threads of
+the process stay free for people who are logged in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BUSY = gettext_lazy("Too many people are logging in. Try again in a few seconds.
 
 @contextmanager
 def enter() -> Iterator[None]:
-    """Raises ValidationError when there is none."""
+    """Hold a place while a password is checked. Raises ValidationError if none is free."""
     if not ROOM.acquire(timeout=ROOM_SECONDS):
         raise ValidationError(BUSY, code="busy")
     try:

@@ -1,4 +1,4 @@
-"""Who is logged in shows once more that it is they: by password or code. Guesses are counted."""
+"""Proof: a logged-in person confirms their identity by password or code. Guesses are counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from notifications.staff.guessing import Kind, Try
 
 
 def password_is_right(request: HttpRequest, given: str) -> bool:
-    """Raises LockedOut, and ValidationError while too many are looked at."""
+    """Check the password. Raises LockedOut, or ValidationError if too many are being checked."""
     user: Any = request.user
     with password_room.enter():
         tried = Try(request, Kind.PASSWORD, user)
@@ -19,7 +19,7 @@ def password_is_right(request: HttpRequest, given: str) -> bool:
 
 
 def code_of(request: HttpRequest, given: str) -> Any:
-    """The device that knows this code, or None. Raises LockedOut and sealing.Unsealable."""
+    """Return the device that accepts this code, or None. Raises LockedOut, sealing.Unsealable."""
     user: Any = request.user
     tried = Try(request, Kind.CODE, user)
     device = second_factor.check(user, given)
@@ -28,7 +28,7 @@ def code_of(request: HttpRequest, given: str) -> Any:
 
 
 def confirm_factor(request: HttpRequest, given: str) -> list[str] | None:
-    """The recovery codes of the app that shows this code, or None. Raises LockedOut."""
+    """Confirm the app if it shows this code. Returns recovery codes, or None. Raises LockedOut."""
     user: Any = request.user
     tried = Try(request, Kind.CODE, user)
     codes = second_factor.confirm(user, given)

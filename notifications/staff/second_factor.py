@@ -1,7 +1,7 @@
-"""The second factor: a code from an app beside the password, and recovery codes for a lost phone.
+"""Second factor: a code from an app in addition to the password, and recovery codes.
 
-Optional for each person. The tables and the arithmetic are django-otp's; wrong codes are counted in
-`guessing.py`. The app's secret is sealed: a copy of the database alone shows nobody's codes.
+It is optional for each person. django-otp has the tables and the arithmetic; `guessing.py` counts
+wrong codes. The app's secret is encrypted: a copy of the database alone shows no codes.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ SECRET = 20  # bytes
 
 
 def device_of(user: User) -> TOTPDevice | None:
-    """The person's app, if it is asked for."""
+    """Return the person's app if it is set up, else None."""
     return TOTPDevice.objects.filter(user=user, confirmed=True).first()
 
 
 def has_any(user: User) -> bool:
-    """Also a set-up that was not finished."""
+    """Whether the person has an app, even one whose set-up is not finished."""
     return bool(TOTPDevice.objects.filter(user=user).exists())
 
 
 def begin(user: User) -> TOTPDevice:
-    """A new secret, not asked for until `confirm`. The same one while the page is reloaded."""
+    """Create an app with a new secret, which is not required until `confirm`. If the page is
+    reloaded, it stays the same."""
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two clicks: one by one
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two clicks: one after another
         unfinished = TOTPDevice.objects.filter(user=user, confirmed=False)
         device = next((each for each in unfinished.order_by("-pk") if _opens(each)), None)
         if device is None:
@@ -53,7 +54,7 @@ def begin(user: User) -> TOTPDevice:
 
 
 def confirm(user: User, code: str) -> list[str] | None:
-    """Ask for it from now on; the recovery codes, or None when the app shows another code."""
+    """Require the app from now on. Returns the recovery codes, or None if the code is wrong."""
     device = begin(user)
     with transaction.atomic():
         if not _shows(device, code):
@@ -70,7 +71,8 @@ def forget(user: User) -> None:
 
 
 def check(user: User, given: str) -> Any:
-    """The device that knows this code, or None. A code works once. Raises sealing.Unsealable."""
+    """Return the device that accepts this code, or None. A code works once. Raises
+    sealing.Unsealable."""
     text = re.sub(r"[\s-]", "", given).lower()
     if not SIX_DIGITS.fullmatch(text):
         used, _ = StaticToken.objects.filter(device__user=user, token=_kept(text)).delete()
@@ -80,7 +82,7 @@ def check(user: User, given: str) -> Any:
 
 
 def _shows(device: TOTPDevice, code: str) -> bool:
-    """Whether the app shows this code now; then it, and what came before it, is used up."""
+    """Whether the app shows this code now. If so, this code and earlier ones are used up."""
     with transaction.atomic():
         row: Any = TOTPDevice.objects.select_for_update().filter(pk=device.pk).first()
         if row is None or not SIX_DIGITS.fullmatch(code):
@@ -97,7 +99,7 @@ def _shows(device: TOTPDevice, code: str) -> bool:
 
 
 def secret_of(device: TOTPDevice) -> bytes:
-    """Raises sealing.Unsealable."""
+    """Return the app's decrypted secret. Raises sealing.Unsealable."""
     return sealing.unseal_secret(bytes.fromhex(device.key), about=_whose(device.user))
 
 
@@ -110,16 +112,17 @@ def _opens(device: TOTPDevice) -> bool:
 
 
 def seal_anew() -> tuple[int, list[str]]:
-    """Every app's secret with today's key: how many were not, and whose no key opens.
+    """Encrypt every app's secret with today's key. Returns how many were changed, and the users
+    whose secret none of our keys decrypts.
 
-    A set-up that was not finished and that no key opens is dropped: `begin` makes another.
+    An unfinished set-up that no key decrypts is deleted: `begin` makes another.
     """
     done, lost = 0, list[str]()
     for pk in list(TOTPDevice.objects.order_by("pk").values_list("pk", flat=True)):
         with transaction.atomic():
             device = TOTPDevice.objects.select_for_update(of=("self",)).filter(pk=pk)
             row: Any = device.select_related("user").first()
-            if row is None:  # taken off meanwhile
+            if row is None:  # deleted meanwhile
                 continue
             try:
                 sealed = _sealed(secret_of(row), row.user)
@@ -145,7 +148,7 @@ def _whose(user: User) -> str:
 
 
 def renew_codes(user: User) -> list[str]:
-    """Ten new ones, shown this once; the old ones work no longer."""
+    """Create ten new codes, which are shown only once. The old ones stop working."""
     codes = [base64.b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(CODES)]
     with transaction.atomic():
         StaticDevice.objects.filter(user=user).delete()
@@ -161,7 +164,7 @@ def codes_left(user: User) -> int:
 
 
 def _kept(code: str) -> str:
-    """What the database holds of a code: 64 bits of a hash are enough of 80 random ones."""
+    """Return what the database stores of a code. For 80 random bits, 64 bits of a hash suffice."""
     return hashlib.sha256(code.encode()).hexdigest()[:16]
 
 
@@ -169,14 +172,14 @@ def _kept(code: str) -> str:
 
 
 def secret_in_words(device: TOTPDevice) -> str:
-    """For who cannot scan: four letters at a time."""
+    """Return the secret in groups of four letters, for people who cannot scan the QR code."""
     text = base64.b32encode(secret_of(device)).decode().rstrip("=")
     return " ".join(text[start : start + 4] for start in range(0, len(text), 4))
 
 
 def picture(device: TOTPDevice) -> SafeString:
-    """The QR code as SVG, drawn here: the secret is sent to nobody."""
+    """Draw the QR code as SVG. It is drawn here, so the secret is sent to no one."""
     plain = TOTPDevice(user=device.user, key=secret_of(device).hex())  # never saved
     image = qrcode.make(plain.config_url, image_factory=qrcode.image.svg.SvgPathFillImage)
     drawn: str = image.to_string(encoding="unicode")
-    return mark_safe(drawn)  # made of numbers by qrcode, nothing in it is anybody's text
+    return mark_safe(drawn)  # qrcode draws it from numbers; it contains no text from users

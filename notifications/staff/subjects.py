@@ -1,7 +1,7 @@
-"""What an audit entry is about: a row, by its kind and id.
+"""Subjects: the row that an audit entry is about, by kind and id.
 
-It is shown by its name of today. The entry keeps the name it had, for when it is gone; of people
-none: the trail outlives who is erased.
+Pages show its current name. The entry also keeps the name it had, in case the row is deleted. It
+keeps no names of people, because the audit trail outlives people who are erased.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-# Whoever is erased when they ask for it must not live on in a trail that nobody can erase.
+# People who ask to be erased must not remain in an audit trail that nobody can erase.
 PERSONAL = {"contact", "device", "suppression"}
-ADDRESS = gettext_noop("address")  # of the network: a kind without rows
+ADDRESS = gettext_noop("address")  # a network address: a kind without rows
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Without an id or a name: all of the kind, or many."""
+    """What an audit entry is about. Without id and name: all rows of the kind, or many."""
 
     kind: str
     id: int | None = None
@@ -32,13 +32,13 @@ class Subject:
 
     @property
     def search_text(self) -> str:
-        """“run 12”, in English: what the trail is searched by."""
+        """The text by which people search the audit trail, in English: “run 12”."""
         if self.name and not _owner(self.kind):
             return f"{self.kind} {self.name}"
         return f"{self.kind}s" if self.id is None else f"{self.kind} {self.id}"
 
     def __str__(self) -> str:
-        """“run 12 of Spring sale”, in the reader's language."""
+        """The subject in the reader's language: “run 12 of Spring sale”."""
         model = _models().get(self.kind)
         word = model._meta.verbose_name if model else _(self.kind)
         if model and not self.name and self.id is None:
@@ -52,7 +52,7 @@ class Subject:
 
 
 def describe_row(row: Model) -> Subject:
-    """As an entry keeps it."""
+    """Return the subject as an audit entry stores it, without names of people."""
     today = of_today(row)
     return replace(today, name="") if today.kind in PERSONAL else today
 
@@ -64,7 +64,7 @@ def of_today(row: Model) -> Subject:
 
 
 def found(entries: Iterable[Any]) -> dict[tuple[str, int], Model]:
-    """The rows of today that entries are about; one statement for each kind."""
+    """Load the rows that entries are about, as they are now. One SQL statement per kind."""
     asked: dict[str, set[int]] = defaultdict(set)
     for entry in entries:
         if entry.subject_id is not None and entry.subject_kind in _models():
@@ -77,7 +77,7 @@ def found(entries: Iterable[Any]) -> dict[tuple[str, int], Model]:
 
 
 def choices_of(kind: str, name: str) -> dict[Any, str]:
-    """What the codes of a field are called; empty for a field without."""
+    """Return the labels of a field's choices. Empty if the field has none."""
     model = _models().get(kind)
     if several := getattr(model, "keeps_several", {}).get(name):
         return dict(several)
@@ -92,7 +92,8 @@ def _rows(kind: str) -> Any:
 
 
 def _owner(kind: str) -> str:
-    """Such rows have a number, and the name of what they are of: the model says by which field."""
+    """Return the field of a kind whose rows are named after another row, such as a run after its
+    campaign. The model declares it; empty if it does not."""
     return getattr(_models().get(kind), "named_after", "")
 
 

@@ -1,4 +1,4 @@
-"""The team: five roles, each of which may do what the one before may, and more."""
+"""The team: its members and their roles. Each of the five roles includes the one before it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from notifications.staff.access import Scope
 
 
 class Role(models.TextChoices):
-    """A ladder and not a grid: “what may she do?” has a one-word answer."""
+    """The roles, from least to most rights. One word says everything that a person may do."""
 
     VIEWER = "viewer", _("Viewer"), _("sees people, texts, runs and results")
     EDITOR = (
@@ -44,7 +44,7 @@ class Role(models.TextChoices):
 
     @property
     def label(self) -> Any:
-        """With what it may, for who chooses one."""
+        """The role and what it may do, for the form that sets it."""
         return format_lazy("{}: {}", self._word, self._label_)
 
     def covers(self, needed: Role) -> bool:
@@ -52,8 +52,8 @@ class Role(models.TextChoices):
         return ladder.index(self) >= ladder.index(needed)
 
 
-# What a key with this scope can do, somebody of this role can do on the pages. A key may never
-# more than the one who made it.
+# The role that may do the same on the pages as a key with this scope. A key must never have more
+# rights than the person who made it.
 ROLE_OF_SCOPE = {
     Scope.CONTACTS: Role.EDITOR,
     Scope.AUDIENCES: Role.EDITOR,
@@ -65,7 +65,7 @@ ROLE_OF_SCOPE = {
 
 
 class TeamMember(models.Model):
-    """Which role does this person have?"""
+    """A person's role in the team."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="team_member"
@@ -84,7 +84,7 @@ class TeamMember(models.Model):
 
 
 def role_of(user: AbstractBaseUser | AnonymousUser) -> Role | None:
-    """The person's role; None opens no door. A superuser is an owner without being made one."""
+    """Return the person's role, or None for no access. A superuser is always an owner."""
     if not (isinstance(user, User) and user.is_active and user.is_staff):
         return None
     if user.is_superuser:
@@ -94,6 +94,6 @@ def role_of(user: AbstractBaseUser | AnonymousUser) -> Role | None:
 
 
 def owners() -> models.QuerySet[User]:
-    """Those who can change the team: there must always be one."""
+    """Return the people who can change the team. There must always be at least one."""
     theirs = Q(is_superuser=True) | Q(team_member__role=Role.OWNER)
     return User.objects.filter(theirs, is_active=True, is_staff=True).order_by("pk")

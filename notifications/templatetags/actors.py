@@ -1,4 +1,4 @@
-"""`{{ entry.actor|who }}` and `{{ entry.changes|changed:zone }}` in templates."""
+"""Filters for audit entries: `{{ entry.actor|who }}`, `{{ entry.changes|changed:zone }}`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a project's pages show an image, and what to do when they do not."""
+"""Image filters: whether a project's pages show an image, and what to do if they do not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def shown_in(address: str, project: Project) -> bool:
 
 @register.filter
 def here(address: str) -> str:
-    """Where this page loads it from."""
+    """Return the address from which our own pages load an image."""
     return on_our_pages(address)
 
 

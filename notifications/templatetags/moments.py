@@ -1,4 +1,4 @@
-"""`{{ run.started_at|in_zone:zone }}`, `{{ seconds|in_words }}` in templates."""
+"""Filters for times: `{{ run.started_at|in_zone:zone }}`, `{{ seconds|in_words }}`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def in_zone(moment: datetime | None, zone: str) -> str:
 
 @register.filter
 def on_its_day(moment: datetime, zone: str) -> str:
-    """The same with its day of the week: of several, one sees which of them is a Sunday."""
+    """Format a time with its weekday and zone: in a list, people see which one is a Sunday."""
     return f"{moments.local(moment, zone, moments.WEEKDAY_AND_CLOCK)} {zone}"
 
 
 @register.filter
 def on_its_day_everywhere(moment: datetime, zone: str) -> str:
-    """The same as a clock of this zone shows it, and is meant in all."""
+    """Format a local time with its weekday. It applies in every zone, so no zone is shown."""
     return moments.local(moment, zone, moments.WEEKDAY_AND_CLOCK)
 
 
@@ -45,23 +45,23 @@ def roughly(duration: timedelta | float | None) -> str:
 
 @register.filter
 def local_exactly(moment: datetime, zone: str) -> str:
-    """Where the zone stands beside it already."""
+    """Format a time with seconds, where the zone is already shown beside it."""
     return moments.local(moment, zone, moments.DAY_AND_SECOND)
 
 
 @register.filter
 def on_the_wall(moment: datetime, zone: str) -> str:
-    """The same of a whole minute, which is meant in every zone."""
+    """Format a local time of a whole minute, which applies in every zone."""
     return moments.local(moment, zone, moments.DAY_AND_CLOCK)
 
 
 @register.filter
 def clock_in(moment: datetime, zone: str) -> str:
-    """Where the date and the zone stand beside it already."""
+    """Format the time of day with seconds, where date and zone are already shown beside it."""
     return moments.local(moment, zone, moments.CLOCK_AND_SECOND)
 
 
 @register.filter
 def minute_in(moment: datetime, zone: str) -> str:
-    """The same of a whole minute."""
+    """Format the time of day of a whole minute."""
     return moments.local(moment, zone, moments.CLOCK)

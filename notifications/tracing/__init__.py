@@ -1,1 +1,1 @@
-"""OpenTelemetry traces, from a request through tasks to FCM. Free if not configured."""
+"""OpenTelemetry traces, from a request through tasks to FCM. They cost nothing when off."""

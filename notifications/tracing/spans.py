@@ -1,7 +1,7 @@
-"""Spans as OpenTelemetry has them, told to the collector by a thread of each process.
+"""Spans: OpenTelemetry spans, which a thread of each process exports to the collector.
 
-Whoever ends a span puts it into a queue and goes on: what a collector that is away, slow or gone
-does not take is dropped there. The thread shares nothing with the loop that sends to FCM.
+Code that ends a span only puts it into a queue. If the collector is down or slow, spans are dropped
+there. The thread shares nothing with the loop that sends to FCM.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 FLUSH_SECONDS = 1.0
 EXPORT_SECONDS = 5.0
-HEADER = "traceparent"  # as W3C has it
+HEADER = "traceparent"  # of W3C Trace Context
 KINDS = {kind.name.lower(): kind for kind in trace.SpanKind}
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ _w3c = TraceContextTextMapPropagator()
 
 
 class Exporter(OTLPSpanExporter):
-    """Says once that the collector is away, and once that it is back: it may be away for days."""
+    """Logs once that the collector is down, and once that it is back: it may be down for days."""
 
     away = False
 
@@ -49,10 +49,11 @@ class Exporter(OTLPSpanExporter):
 
 @cache
 def _provider(pid: int) -> TracerProvider:
-    """Of this process: a fork takes no thread along."""
-    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line for each try
+    """Create this process's provider. A fork needs its own, because it inherits no threads."""
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # else it logs each failed try
     os.environ.setdefault("OTEL_SERVICE_NAME", "carillon")  # the resource reads it
-    provider = TracerProvider(resource=Resource.create(), shutdown_on_exit=False)  # for 30 s
+    # Its own shutdown at exit may take 30 s.
+    provider = TracerProvider(resource=Resource.create(), shutdown_on_exit=False)
     endpoint = f"{settings.OTEL_EXPORTER_OTLP_ENDPOINT}/v1/traces"
     exporter = Exporter(endpoint=endpoint, timeout=EXPORT_SECONDS)
     provider.add_span_processor(BatchSpanProcessor(exporter))
@@ -76,7 +77,7 @@ class OpenSpan:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
-        if kind is not None:  # its text may name somebody
+        if kind is not None:  # only its class: its text may name a person
             self._span.set_status(trace.StatusCode.ERROR, kind.__name__)
         context.detach(self._token)
         self._span.end()
@@ -110,7 +111,7 @@ def begin(name: str, kind: str, what: Mapping[str, Any], *, parent: Any, rung_by
 
 
 def here() -> str:
-    """The span at work, for another process; empty: none is."""
+    """Return the current span as a `traceparent` for another process. Empty: there is none."""
     return _header(None)
 
 
@@ -135,19 +136,19 @@ def _begun(
 
 
 def _within(parent: Any) -> context.Context | None:
-    """None: the span at work."""
+    """Return the context of a parent from another process. None: use the current span."""
     return _w3c.extract({HEADER: str(parent)}) if parent else None
 
 
 def _links(parent: Any) -> list[trace.Link]:
-    """None of what is no parent: anybody may have made the header."""
+    """Return a link to the parent, or none if the header is not valid: any client can send one."""
     found = trace.get_current_span(_w3c.extract({HEADER: str(parent)}, context.Context()))
     its = found.get_span_context()
     return [trace.Link(its)] if its.is_valid else []
 
 
 def _named(what: Mapping[str, Any]) -> dict[str, Any]:
-    """Names with a dot are OpenTelemetry's own."""
+    """Add our prefix to attribute names, except OpenTelemetry's own, which contain a dot."""
     return {
         name if "." in name else f"carillon.{name}": value
         for name, value in what.items()

@@ -1,7 +1,7 @@
-"""A span is a `with` around what takes time. Without a collector it is a `with` around nothing.
+"""Tracing: `with span(…)` times a piece of work. Without a collector it does nothing.
 
-Then nothing of OpenTelemetry is even imported. What a span tells are numbers, ids and names from
-closed lists, never a person's.
+Then OpenTelemetry is not even imported. A span carries numbers, ids and names from closed lists,
+never a person's name.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from django.conf import settings
 
-PARENT = "traceparent"  # a header, of HTTP and of a task: what follows belongs to its trace
-LINK = "carillon_rung_by"  # of a task that begins a trace: what rang it
-IN_META = "carillon.span"  # of a request: its span's place, for what is logged after it ended
+PARENT = "traceparent"  # a header of HTTP requests and tasks: the work belongs to this trace
+LINK = "carillon_rung_by"  # a header of tasks that begin a new trace: the span that enqueued them
+IN_META = "carillon.span"  # in a request's META: its span, for lines logged after it ended
 SPANS = "notifications.tracing.spans"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -23,24 +23,24 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Span(Protocol):
     @property
     def place(self) -> str:
-        """As a `traceparent` names it."""
+        """The span's id as a `traceparent` header."""
 
     def __enter__(self) -> Span: ...
 
     def __exit__(self, *error: Any) -> None: ...
 
     def child(self, name: str, kind: str = "internal", **what: Any) -> Span:
-        """For what is not inside of a `with`."""
+        """Begin a span inside this one, without a `with`."""
 
     def tell(self, **what: Any) -> None: ...
 
     def rename(self, name: str) -> None: ...
 
     def link(self, parent: str) -> None:
-        """To a span that this one answers, besides its own parent."""
+        """Link to a span that caused this one, besides its own parent."""
 
     def end(self) -> None:
-        """Of one that had no `with`; of another it does nothing more."""
+        """End a span that had no `with`. After a `with` this does nothing."""
 
 
 class NoSpan:
@@ -78,7 +78,7 @@ def is_on() -> bool:
 def span(
     name: str, kind: str = "internal", *, carried: Mapping[str, Any] = NOTHING, **what: Any
 ) -> Span:
-    """Begun now, within the one at work; or as `carried` says that came from another process."""
+    """Begin a span inside the current one, or inside the one that another process `carried`."""
     if not is_on():
         return NO_SPAN
     parent, rung_by = carried.get(PARENT), carried.get(LINK)
@@ -87,32 +87,33 @@ def span(
 
 
 def carried(*, anew: bool = False) -> dict[str, str]:
-    """For a process that goes on with this: headers. `anew`: it begins a trace, linked to ours."""
+    """Return the headers for a process that continues this work. `anew`: it begins a new trace that
+    links to ours."""
     here = _spans().here() if is_on() else ""
     return {LINK if anew else PARENT: here} if here else {}
 
 
 def ids(place: str = "") -> dict[str, str]:
-    """Of the span at work, or of that place, as OpenTelemetry names them in a log. Where no span
-    was begun yet nothing is asked, not even the settings: lines are logged before there are any."""
+    """Return trace and span id of the current span, or of `place`, for a log line. Before the first
+    span this does not even read the settings: lines are logged before settings exist."""
     spans = sys.modules.get(SPANS)
     named: list[str] = (spans.here() or place).split("-") if spans else []
     return {"trace_id": named[1], "span_id": named[2]} if len(named) == 4 else {}
 
 
 def prepare() -> None:
-    """Read what it takes, in a process that others are forked from. No thread is begun."""
+    """Import OpenTelemetry in a process that forks others. This starts no thread."""
     if is_on():
         _spans()
 
 
 def flush() -> None:
-    """At the end of a process: what it has not told yet, if the collector takes it in a second."""
+    """Export the remaining spans at the end of a process, for at most one second."""
     if is_on():
         _spans().flush()
 
 
 def _spans() -> Any:
-    from notifications.tracing import spans  # only where traces are wanted
+    from notifications.tracing import spans  # only if tracing is on
 
     return spans

@@ -1,1 +1,1 @@
-"""Text, exact JSON, languages, time zones, moments: values without rows."""
+"""Text, exact JSON, languages, time zones, times: values without a table."""

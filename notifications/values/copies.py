@@ -1,4 +1,4 @@
-"""What a copy is called: Spring, Spring (copy), Spring (copy 2); a copy of a copy is the next."""
+"""Names of copies: Spring, Spring (copy), Spring (copy 2). A copy of a copy is the next one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_LETTERS = 100
 
 
 def name_of_copy(name: str, taken: Collection[str]) -> str:
-    """The first free one."""
+    """Return the first free name for a copy."""
     original = _original(name)
     numbered = (_numbered(original, number) for number in itertools.count(1))
     return next(one for one in numbered if one not in taken)
@@ -25,7 +25,7 @@ def _numbered(original: str, number: int) -> str:
 
 
 def _original(name: str) -> str:
-    """Without what earlier copies added, once or, as it used to be, again and again."""
+    """Remove what earlier copies appended to a name. Older releases appended it again and again."""
     word = re.escape(_word())
     return re.sub(rf"( \(({word}|copy)( \d+)?\))+$", "", name) or name
 

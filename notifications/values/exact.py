@@ -1,7 +1,8 @@
-"""JSON whose numbers stay as they came, also those that 64 bits cannot hold.
+"""Exact JSON: numbers stay as they were written, even if 64 bits cannot hold them.
 
-orjson is fast, and makes floats of them. So what it read is looked through, and where there is a
-float the standard library reads it again: a whole number as an int, a long fraction as an Exact.
+orjson is fast, but turns such numbers into floats. So we search its result for floats. If there is
+one, the standard library reads the text again: a whole number as an int, a long fraction as an
+Exact.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import orjson
 
 from notifications.values.nesting import too_deep
 
-READABLE_DIGITS = 4_300  # of a whole number, by Python
-# Some of them orjson refuses. Digits inside a text may look like one.
+READABLE_DIGITS = 4_300  # the longest whole number that Python reads
+# orjson refuses some of these numbers. Digits inside a text may match, too.
 LONG_NUMBER = re.compile(rb"(^|[\[:,\s])-?(?:[0-9.]{16,}|[0-9.]+[eE][0-9+-]+)[0-9.eE+-]*")
 
 
 class Exact(float):
-    """A number as it was written; whoever calculates with it gets the nearest float."""
+    """A number as it was written. In calculations it is the nearest float."""
 
     def __new__(cls, written: str) -> Exact:
         number = super().__new__(cls, written)
@@ -34,10 +35,10 @@ class Exact(float):
         return self.written
 
     def digits(self) -> float:
-        """How many it would have, written out."""
+        """Return how many digits the number has when it is written out."""
         try:
             number = Decimal(self.written)
-        except InvalidOperation:  # with an exponent of more digits than anybody counts
+        except InvalidOperation:  # its exponent has too many digits
             return float("inf")
         _, digits, exponent = number.as_tuple()
         fraction = max(0, -int(exponent))
@@ -61,7 +62,7 @@ _patient = json.JSONDecoder(parse_int=whole, parse_float=fraction)
 
 
 def loads(text: str | bytes) -> Any:
-    """Raises what orjson raises: it alone judges whether this is JSON."""
+    """Read JSON. Raises the errors of orjson, which alone decides whether this is JSON."""
     written = text.encode() if isinstance(text, str) else text
     try:
         value = orjson.loads(written)
@@ -70,7 +71,7 @@ def loads(text: str | bytes) -> Any:
     except orjson.JSONDecodeError:
         value = orjson.loads(LONG_NUMBER.sub(rb"\g<1>0", written))
     if too_deep(value):
-        return value  # for the caller to refuse: reading it again would fail
+        return value  # the caller refuses it; reading it again would fail
     return _patient.decode(written.decode())
 
 
@@ -90,14 +91,14 @@ def _holds_float(value: Any) -> bool:
 
 
 class Decoder(json.JSONDecoder):
-    """For a JSONField, which asks for a class."""
+    """`loads` as a class, which a JSONField needs."""
 
     def decode(self, s: str, _w: Any = None) -> Any:
         return loads(s)
 
 
 class Encoder(json.JSONEncoder):
-    """The other way."""
+    """`dumps` as a class, which a JSONField needs."""
 
     def encode(self, o: Any) -> str:
         return dumps(o, orjson.OPT_SORT_KEYS if self.sort_keys else 0).decode()
@@ -106,7 +107,7 @@ class Encoder(json.JSONEncoder):
 def dumps(value: Any, option: int = 0) -> bytes:
     try:
         return orjson.dumps(value, default=_as_written, option=option)
-    except TypeError:  # a whole number of more than 64 bits, of which orjson does not ask
+    except TypeError:  # an int of more than 64 bits, for which orjson does not call `default`
         return orjson.dumps(_written_out(value), default=_as_written, option=option)
 
 

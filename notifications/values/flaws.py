@@ -1,8 +1,8 @@
-"""What a body holds that no value can be made of: where it stands, and what to give instead.
+"""Flaws: invalid values in a JSON body, with their place and what to send instead.
 
-JSON knows no NaN, and half a character is no text; of a name that is given twice nobody knows which
-was meant. The fast parser stops at the first such thing or does not notice it, so a body that may
-hold one is read again, patiently.
+JSON has no NaN, half a character is no text, and a name that is given twice is ambiguous. The fast
+parser stops at the first flaw or does not notice it. So a body that may have one is read again by a
+slow parser.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from notifications.values.exact import Exact, fraction, whole
 from notifications.values.nesting import too_deep
 
-# The end of a member's name; or a text that begins with a colon.
+# Matches the end of a member's name, or a text that begins with a colon.
 NAME = re.compile(rb'(?<!\\)"\s*:')
 HALF = re.compile("[\ud800-\udfff]")
 NO_NUMBER = "{} is no number that JSON has. Give another value, or leave it out."
@@ -32,13 +32,13 @@ LARGEST = int(sys.float_info.max)
 
 @dataclass(frozen=True)
 class Flaw:
-    """Where: names and places in lists, from the outside in."""
+    """One invalid value. `where` has the names and list indexes, from the outside in."""
 
     where: tuple[str | int, ...]
     message: str
 
     def within(self, depth: int) -> str:
-        """Its field, as seen from so many steps further in: `devices[0].token`."""
+        """Return the field, without the first `depth` steps: `devices[0].token`."""
         written = ""
         for step in self.where[depth:]:
             written += f"[{step}]" if isinstance(step, int) else f".{_readable(step)}"
@@ -46,7 +46,7 @@ class Flaw:
 
 
 class Flawed(dict[str, str]):
-    """In the place of a row that holds some: field and message of each."""
+    """Takes the place of a row that has flaws: the field and the message of each."""
 
 
 class _Twice(dict[str, Any]):
@@ -54,7 +54,7 @@ class _Twice(dict[str, Any]):
 
 
 def names_in(value: Any) -> int:
-    """How many members its objects have."""
+    """Count the members of all objects in a value."""
     count, level = 0, [value]
     while level:
         inner: list[Any] = []
@@ -69,13 +69,13 @@ def names_in(value: Any) -> int:
 
 
 def may_name_twice(body: bytes, value: Any) -> bool:
-    """Whether there are more names in the text than in what was made of it."""
+    """Whether the text may have more names than the parsed value, so that one is given twice."""
     return len(NAME.findall(body)) != names_in(value)
 
 
 def find(body: bytes, *, exactly: bool) -> tuple[Any, Iterator[Flaw]]:
-    """The value and its flaws. Raises ValueError or RecursionError for what is no JSON all the
-    same. `exactly`: a number may be of any size."""
+    """Parse a body and find its flaws. Raises ValueError or RecursionError if it is no JSON even
+    for the slow parser. `exactly`: numbers may have any size."""
     value = _decoder.decode(body.decode())
     wrong = partial(_wrong, exactly=exactly)
     return value, iter(()) if too_deep(value) else within(value, wrong)
@@ -96,7 +96,7 @@ _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_int=whole, parse_fl
 def within(
     value: Any, wrong: Callable[[Any], str], where: tuple[str | int, ...] = ()
 ) -> Iterator[Flaw]:
-    """`wrong` says of a text or a number what is; nothing if it is in order."""
+    """Find the flaws in a value. `wrong` says what is wrong with a text or number, if anything."""
     if isinstance(value, dict):
         if isinstance(value, _Twice):
             yield from (Flaw((*where, name), TWICE) for name in dict.fromkeys(value.names))
@@ -112,14 +112,14 @@ def within(
 
 
 def too_large(value: Any) -> str:
-    """For a number that a double does not hold."""
+    """Return a message if a double cannot hold this number."""
     return _wrong(value, exactly=False)
 
 
 def _wrong(value: Any, *, exactly: bool) -> str:
     if isinstance(value, str):
         return HALF_A_CHARACTER if HALF.search(value) else ""
-    if isinstance(value, int):  # of more digits than the fast parser takes
+    if isinstance(value, int):  # it may have more digits than the fast parser reads
         return TOO_LARGE if not exactly and abs(value) > LARGEST else ""
     if isinstance(value, float) and not math.isfinite(value):
         if not isinstance(value, Exact):

@@ -1,4 +1,4 @@
-"""Language tags (BCP 47): one form for pt-BR, pt_br and PT-BR, and what to read where it lacks."""
+"""Language tags (BCP 47): one form for pt-BR, pt_br and PT-BR, and fallback languages."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from django.utils.translation import gettext_lazy as _
 validate_locale = RegexValidator(
     r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*\Z", _("Use a language tag such as en, ko or pt-BR.")
 )
-# Apps often name only the place, and in Chinese the place stands for the script.
+# Apps often name only the region, and in Chinese the region implies the script.
 SCRIPT_OF = {"zh-TW": "zh-Hant", "zh-HK": "zh-Hant", "zh-MO": "zh-Hant"}
 
 
 def canonical(tag: str) -> str:
-    """zh-Hant-TW, whichever letters and strokes it came with."""
+    """Return the tag in its usual form, such as zh-Hant-TW, from any case and with - or _."""
     first, *parts = re.split("[-_]", tag)
     written = [first.lower()]
     for part in parts:
-        extended = any(len(one) == 1 for one in written)  # what follows u or x is no place
+        extended = any(len(one) == 1 for one in written)  # after u or x there is no region
         written.append(part.lower() if extended else _cased(part))
     return "-".join(written)
 
@@ -32,7 +32,7 @@ def _cased(part: str) -> str:
 
 
 def fallbacks(tag: str) -> Iterator[str]:
-    """zh-Hant-TW, zh-Hant, zh; and zh-TW, zh-Hant, zh."""
+    """Yield the tag and its fallbacks: zh-Hant-TW, zh-Hant, zh; or zh-TW, zh-Hant, zh."""
     language = canonical(tag)
     while language:
         yield language

@@ -1,4 +1,4 @@
-"""Times, durations and counts as people read them."""
+"""Moments: formats times and durations for people, and reads what people type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext, pgettext_lazy
 
-# Nobody means another one, and near the ends of Python's calendar not every zone has a time.
+# No one means another year, and near the ends of Python's calendar not every zone has a time.
 YEARS = range(2001, 2100)
 UNITS = (86_400, 3_600, 60, 1)
 SPELLINGS = {
@@ -20,7 +20,7 @@ SPELLINGS = {
     "d": 86_400, "day": 86_400, "w": 604_800, "week": 604_800,
     "초": 1, "분": 60, "시간": 3_600, "일": 86_400, "주": 604_800,
 }  # fmt: skip
-# How a language writes them, in the letters of Django's `date` filter.
+# How a language writes dates and times, as formats of Django's `date` filter.
 DAY = pgettext_lazy("date format", "j M Y")
 DAY_AND_CLOCK = pgettext_lazy("date format", "j M Y, H:i")
 DAY_AND_SECOND = pgettext_lazy("date format", "j M Y, H:i:s")
@@ -31,7 +31,7 @@ CLOCK_AND_SECOND = pgettext_lazy("date format", "H:i:s")
 
 
 def in_zone(moment: datetime | None, zone: str, *, seconds: bool = False) -> str:
-    """“21 Nov 2026, 20:13 Asia/Seoul”: a time without its zone is half a time."""
+    """Format a time with its zone, such as “21 Nov 2026, 20:13 Asia/Seoul”."""
     if moment is None:
         return "–"
     return f"{local(moment, zone, DAY_AND_SECOND)} {zone}" if seconds else short(moment, zone)
@@ -42,16 +42,16 @@ def short(moment: datetime, zone: str) -> str:
 
 
 def local(moment: datetime, zone: str, layout: str | Promise) -> str:
-    """Where the zone stands beside it already."""
+    """Format a time without its zone, where the zone is already shown beside it."""
     try:
         moment = moment.astimezone(ZoneInfo(zone))
-    except OverflowError:  # a phone's clock may show the last day of Python's calendar
+    except OverflowError:  # a phone's clock may show the last day that Python can represent
         moment = moment.astimezone(UTC)
     return written(moment, str(layout))
 
 
 def in_words(duration: timedelta | float | None) -> str:
-    """The two largest units: “1 h 20 min”, “45 s”."""
+    """Format a duration by its two largest units: “1 h 20 min”, “45 s”."""
     if duration is None:
         return "–"
     left = round(duration.total_seconds() if isinstance(duration, timedelta) else duration)
@@ -66,7 +66,7 @@ def in_words(duration: timedelta | float | None) -> str:
 
 
 def roughly(duration: timedelta | float | None) -> str:
-    """The same of what was measured or is only expected: nobody says “about 0 s”."""
+    """Format a measured or expected duration: “a moment” instead of “0 s”."""
     said = in_words(duration)
     return _("a moment") if said == _counted(0, 1) else said
 
@@ -82,7 +82,7 @@ def _counted(count: int, size: int) -> str:
 
 
 def seconds_of(text: str) -> int | None:
-    """“15 min”, “1 h 30 min”, “2 days” or plain seconds; None when it says no duration."""
+    """Read a duration: “15 min”, “1 h 30 min”, “2 days” or plain seconds. None if it is not one."""
     if re.fullmatch(r"\s*\d{1,9}\s*", text):
         return int(text)
     parts = re.findall(r"(\d{1,9})\s*([a-z가-힣]+)", text.lower())
@@ -100,14 +100,14 @@ def validate_year(moment: datetime) -> None:
 
 
 class NoSuchTime(ValueError):
-    """A wall clock never showed this time: it was turned forward over it."""
+    """This local time does not exist: clocks were turned forward over it."""
 
 
 def on_the_clock(wall: datetime, zone: str) -> datetime:
-    """The instant a wall clock in `zone` shows `wall`.
+    """Return the moment at which clocks in `zone` show the local time `wall`.
 
-    Raises NoSuchTime for the hour that is skipped in spring. Of the hour that comes twice in
-    autumn it is the first: early by the clock is better than an hour late.
+    Raises NoSuchTime for the hour that is skipped in spring. In autumn one hour comes twice; the
+    first one counts, because early is better than an hour late.
     """
     moment = wall.replace(tzinfo=ZoneInfo(zone), fold=0)
     back = moment.astimezone(ZoneInfo("UTC")).astimezone(ZoneInfo(zone))
@@ -130,6 +130,6 @@ def on_the_clock(wall: datetime, zone: str) -> datetime:
 
 
 def comes_twice(wall: datetime, zone: str) -> bool:
-    """Whether clocks turned back make this time come twice."""
+    """Whether this local time comes twice because clocks are turned back."""
     first = wall.replace(tzinfo=ZoneInfo(zone), fold=0)
     return first.utcoffset() != first.replace(fold=1).utcoffset()

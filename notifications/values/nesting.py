@@ -1,15 +1,16 @@
-"""Nesting: how deep a JSON value goes, asked without going there."""
+"""Nesting: checks how deep a JSON value is nested, without recursion."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Deeper than anything we take, and shallow enough for every recursion that looks at a value later.
+# Deeper than anything we accept, and shallow enough for all code that later recurses into a value.
 MAX_DEPTH = 32
 
 
 def too_deep(value: Any) -> bool:
-    """Level by level, because a recursive look would fail on the very thing it looks for."""
+    """Whether a value is nested too deeply. It goes level by level, because recursion would fail on
+    such a value."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_DEPTH):
         if not level:

@@ -1,4 +1,4 @@
-"""What an app sent, as a person reads it: a list without brackets, an object without quotes."""
+"""Plain values: formats JSON values for people: lists without brackets, objects without quotes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def plainly(value: Any) -> str:
-    """“yes”, “12”, “red, green”, “id A1, paid yes”; a dash for what says nothing."""
+    """Format a value: “yes”, “12”, “red, green”, “id A1, paid yes”; a dash if it is empty."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if value in NOTHING:
@@ -23,7 +23,7 @@ def plainly(value: Any) -> str:
 
 
 def spaced(name: str) -> str:
-    """An attribute's name, in words."""
+    """Format an attribute's name, with spaces instead of underscores."""
     return name.replace("_", " ")
 
 

@@ -1,4 +1,4 @@
-"""A registry: functions that one place calls without importing them."""
+"""Registry: a list of functions that a module calls without importing them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Member = TypeVar("Member")
 
 
 class Registry(Generic[Member]):
-    """All members are added in `campaigns/registrations.py`, when Django starts."""
+    """A list of members that `campaigns/registrations.py` adds when Django starts."""
 
     def __init__(self) -> None:
         self._members: list[Member] = []

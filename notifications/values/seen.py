@@ -1,8 +1,7 @@
-"""Seen: is a row still what somebody looked at? One answer for pages, launches and programs.
+"""Seen: checks that a row is still as a person or program saw it, for pages, launches and the API.
 
-Whoever looks is given a mark of what was shown, and gives it back with what they want done. A
-program and a launch are refused when it does not fit any more, and look again; a page brings in
-what it can.
+Each reader gets a mark of what was shown, and sends it back with a change. If the mark no longer
+matches, API calls and launches are refused and must read again. A page merges what it can.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ from notifications.values import exact
 
 
 def mark(shown: Any) -> str:
-    """Of everything that is shown, and of nothing else."""
+    """Return the mark: a hash of everything that is shown, and of nothing else."""
     text = exact.dumps(shown, orjson.OPT_UTC_Z)
     return hashlib.sha256(text).hexdigest()[:32]
 
 
 def carried(shown: Mapping[str, Any]) -> str:
-    """As a page carries it."""
+    """Serialize what was shown, for a form to carry."""
     return exact.dumps(shown).decode()
 
 
 def parse(posted: str) -> dict[str, Any]:
-    """What a page carried. Empty: it is none of ours, so nobody says that they saw anything."""
-    with suppress(ValueError):  # a browser may send any depth of brackets, any number
+    """Parse what a form carried. Empty: it is not ours, so it does not tell what was seen."""
+    with suppress(ValueError):  # a client may send JSON of any depth and with any number
         seen = orjson.loads(posted)
         if isinstance(seen, dict):
             return seen
@@ -38,5 +37,5 @@ def parse(posted: str) -> dict[str, Any]:
 
 
 def changed(seen: Mapping[str, Any], shown: Mapping[str, Any]) -> list[str]:
-    """What is not any more as it was seen, by name."""
+    """Return the names of the values that differ from what was seen."""
     return [name for name, now in shown.items() if seen and seen.get(name) != now]

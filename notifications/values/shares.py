@@ -1,13 +1,13 @@
-"""How much of it is that? In percent, for a page."""
+"""Shares: formats a part of a whole in percent, for pages."""
 
 from __future__ import annotations
 
-LEAST = 0.01  # percent; what is less is said to be less
+LEAST = 0.01  # percent; a smaller share is shown as “< 0.01”
 
 
 def share(part: int, whole: int) -> str:
-    """In words: 100 only when it is all, 0 only when it is nothing, and never ten times too much.
-    A page sets the percent sign."""
+    """Format a share: 100 only for all, 0 only for none, and never ten times too much. The page
+    adds the percent sign."""
     percent = 100 * part / whole if whole else 0.0
     if 0 < part < whole:
         if percent < LEAST:
@@ -18,7 +18,7 @@ def share(part: int, whole: int) -> str:
 
 
 def width(part: int, whole: int) -> str:
-    """As a plain number, for a bar and for programs that read it out; somebody stays visible."""
+    """Return a plain number for a bar and for screen readers. A part above 0 stays visible."""
     percent = 100 * part / whole if whole else 0.0
     return _plain(min(max(percent, 0.1), 99.9) if 0 < part < whole else percent, 1)
 

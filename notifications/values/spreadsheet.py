@@ -1,15 +1,15 @@
-"""Cells for whoever opens a file in a spreadsheet: none of them is a formula there."""
+"""Spreadsheet cells: neutralizes texts that a spreadsheet would run as formulas."""
 
 from __future__ import annotations
 
 import re
 
-# Where a spreadsheet may find a formula: it skips what is blank before the sign, takes full-width
-# signs too, and begins a cell at each semicolon where that separates. An apostrophe before it
-# makes it a text; one that stood there gets another, so that each cell can be read back.
+# Where a spreadsheet may find a formula. It skips blanks before the sign, accepts full-width signs,
+# and starts a cell at each semicolon if that is the separator. An apostrophe before the sign makes
+# it a text. A text that already has one gets another, so that each cell can be read back.
 FORMULA = re.compile(r"(^|;)(?=[\s']*[=+@＝＋－＠-])|^(?='*[\t\r\n])")
 NEUTRAL = re.compile(r"(^|;)'(?=[\s']*[=+@＝＋－＠-])|^'(?='*[\t\r\n])")
-# A first line for spreadsheets, which says what stands between cells: it is no header.
+# A first line that tells spreadsheets the separator between cells: it is no header.
 NAMES_DELIMITER = re.compile(
     r"\"?sep=(?P<delimiter>[^\w\s\"]|\t)\"?(?P=delimiter)*(?:\r\n|\n|\r)", re.IGNORECASE
 )
@@ -20,5 +20,5 @@ def neutral(text: str) -> str:
 
 
 def read_back(text: str) -> str:
-    """What `neutral` made a text of."""
+    """Undo `neutral`."""
     return NEUTRAL.sub(r"\1", text)

@@ -1,4 +1,4 @@
-"""Text that PostgreSQL, JSON and FCM can all carry."""
+"""Text: checks that PostgreSQL, JSON and FCM can all carry a text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.utils.translation import gettext
 
 
 def unstorable(text: str) -> str:
-    """Why this text cannot be kept, in words; empty when it can."""
+    """Say why this text cannot be stored. Empty if it can."""
     if "\x00" in text:
         return gettext("holds a NUL character; remove it")
     try:
@@ -17,5 +17,5 @@ def unstorable(text: str) -> str:
 
 
 def visible(name: str) -> str:
-    """A name at the start of a message; in quotes if it is empty or of spaces alone."""
+    """Format a name at the start of a message: in quotes if it is empty or only spaces."""
     return name if name.strip() else f"“{name}”"

@@ -1,6 +1,6 @@
-"""Time zones by their IANA name, e.g. Asia/Seoul: an offset alone does not know summer time.
+"""Time zones by IANA name, e.g. Asia/Seoul, because an offset alone does not know summer time.
 
-A person may type a city instead: “New York”, “seoul”, “São Paulo”.
+People may type a city instead: “New York”, “seoul”, “São Paulo”.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
 SUGGESTED = 3
-LONGEST = 40  # of what is quoted
-# Files of the system beside those of zones: what this machine's clock says, and no zone at all.
+LONGEST = 40  # characters of a name that a message quotes
+# Files beside those of zones that are no places: this machine's own zone, and no zone at all.
 NO_PLACES = {"localtime", "Factory"}
 
-# Python itself keeps eight, and reads a file for each other one.
+# Python itself caches only eight zones, and reads a file for each other one.
 clock_of = cache(ZoneInfo)
 
 
@@ -30,7 +30,7 @@ def known_zones() -> frozenset[str]:
 
 @cache
 def places() -> list[str]:
-    """Those a person chooses from."""
+    """Return the zones that people choose from."""
     return sorted(zone for zone in known_zones() if zone == "UTC" or _is_a_place(zone))
 
 
@@ -39,7 +39,7 @@ def _is_a_place(zone: str) -> bool:
 
 
 def zone_of(typed: str) -> str:
-    """The zone somebody means by its name or its city; empty when there is none, or no one."""
+    """Return the zone for a typed name or city. Empty if there is no such zone."""
     if typed in known_zones():
         return typed
     return _by_spelling().get(_bare(typed), "")
@@ -47,8 +47,8 @@ def zone_of(typed: str) -> str:
 
 @cache
 def _by_spelling() -> dict[str, str]:
-    """Whole names, and cities. Of two zones with the same city the shorter name: older spellings
-    of a zone are longer, as in America/Argentina/Buenos_Aires."""
+    """Return zones by whole name and by city. Of two zones with the same city, the shorter name
+    wins, as America/Buenos_Aires does over America/Argentina/Buenos_Aires."""
     cities = {_bare(zone.rpartition("/")[2]): zone for zone in sorted(places(), key=_longest_first)}
     return cities | {_bare(zone): zone for zone in places()}
 
@@ -58,13 +58,13 @@ def _longest_first(zone: str) -> tuple[int, str]:
 
 
 def _bare(text: str) -> str:
-    """Without case, accents, and what stands between words."""
+    """Return a text without case, accents and separators."""
     plain = unicodedata.normalize("NFKD", text[:100].casefold())
     return re.sub(r"[^a-z0-9/+]", "", plain)
 
 
 def suggestions(typed: str) -> list[str]:
-    """What may have been meant."""
+    """Return zones that may have been meant."""
     bare = _bare(typed)
     if not bare:
         return []

@@ -1,1 +1,1 @@
-"""What all endpoints are built of: authentication, strict JSON, pages, idempotency, refusals."""
+"""The base of all API endpoints: authentication, strict JSON, pages, idempotency, errors."""

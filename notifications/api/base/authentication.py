@@ -1,4 +1,4 @@
-"""Who is calling: an API key as a bearer token. What it may do, `config/doors.py` says."""
+"""Authentication by API key as a bearer token. `config/doors.py` says what each key may do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEY = re.compile(r"car_[A-Za-z0-9_-]{43}")
 USE_NOTED_EVERY = timedelta(minutes=1)
 REMEMBERED_SECONDS = 2.0
 MOST_REMEMBERED = 1_000
-_known: dict[str, tuple[float, ApiKey]] = {}  # by digest
+_known: dict[str, tuple[float, ApiKey]] = {}  # by digest of the key
 
 
 class ApiKeyAuthentication(BaseAuthentication):
@@ -44,14 +44,15 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 def _is_confirmed(request: Request) -> bool:
-    """Whether the door asks itself. What is answered again, under an Idempotency-Key, is not."""
+    """Whether the view's own SQL statement checks the key again. A replay by Idempotency-Key does
+    not run that statement."""
     view: Any = (request.parser_context or {}).get("view")
     confirmed = getattr(view, "confirms", ())
     return request.method in confirmed and "Idempotency-Key" not in request.headers
 
 
 def key_of(header: str, now: datetime, *, confirmed: bool) -> ApiKey | None:
-    """What the header shows, if it may be used. `confirmed`: the door itself asks once more."""
+    """Return the key in the header if it is valid. `confirmed`: the view itself checks it again."""
     kind, value = shown(header)
     if kind.lower() != "bearer" or not KEY.fullmatch(value):
         return None
@@ -59,13 +60,16 @@ def key_of(header: str, now: datetime, *, confirmed: bool) -> ApiKey | None:
 
 
 def is_remembered(header: str) -> bool:
-    """Whether what it shows was a key here some time ago. Nobody is asked for that."""
+    """Whether the header's key was valid in this process some time ago. This asks no database."""
     return digest_of(shown(header)[1]) in _known
 
 
 def _remembered(value: str, now: datetime) -> ApiKey | None:
-    """As it was found up to some seconds ago: for doors whose own statement asks once more whether
-    the key may be used, in the moment in which it does something. See `staff.access.CONFIRMED`."""
+    """Return the key as it was up to REMEMBERED_SECONDS ago.
+
+    This is for views whose own SQL statement checks the key again when it changes something. See
+    `staff.access.CONFIRMED`.
+    """
     found_at, key = _known.get(digest_of(value), (0.0, None))
     if key is None or time.monotonic() - found_at > REMEMBERED_SECONDS:
         key = ApiKey.of(value, now=now)
@@ -83,20 +87,21 @@ def forget(key: ApiKey) -> None:
 
 
 def no_such_key() -> AuthenticationFailed:
-    """One answer for every bad key: which of them exist, or existed, is nobody's business."""
+    """Return the one error for every bad key: it must not show which keys exist or existed."""
     return AuthenticationFailed("This API key is unknown, expired or revoked.")
 
 
 def shown(header: str) -> tuple[str, str]:
-    """What kind of thing, and the thing: any number of spaces may stand between and behind."""
+    """Split the header into scheme and value. Any number of spaces may separate or follow them."""
     kind, _, value = header.partition(" ")
     return kind, value.strip()
 
 
 def note_use(key: ApiKey, now: datetime) -> None:
-    """Once a minute is enough to find forgotten keys, and spares every request an UPDATE."""
+    """Record that the key was used, at most once a minute. That is enough to find forgotten keys,
+    and spares most requests an UPDATE."""
     if key.last_used_at and key.last_used_at > now - USE_NOTED_EVERY:
         return
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lte=now - USE_NOTED_EVERY)
     ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
-    key.last_used_at = now  # it may be remembered
+    key.last_used_at = now  # the row may be one that `_known` holds

@@ -1,4 +1,4 @@
-"""What generators of clients need in the schema, once it is made. The settings name it."""
+"""Client generators: adapts the finished OpenAPI schema to them. The settings name `finish`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Shape = dict[str, Any]
 WORD = re.compile(r"[A-Za-z0-9]+")
 NAMES = "x-enum-varnames"
 NOTHING = "NullEnum"
-REQUEST = "Request"  # ends the name of what is written
+REQUEST = "Request"  # the suffix of schemas for request bodies
 PREFIX = "#/components/schemas/"
-# What the address of a person or device may hold is refused by its field, not by its pattern.
+# For path parameters: a field checks them, so the schema needs no pattern.
 IN_PATHS: Shape = {"type": "string", "minLength": 1}
 
 
@@ -33,13 +33,14 @@ def finish(result: Shape, generator: Any, request: Any, public: bool) -> Shape:
 
 
 def _constant(name: str, value: Any) -> str:
-    """With the name of its enumeration: Go has one space for the values of all."""
+    """Return a value's constant name, with the enumeration's name in front: in Go, the values of
+    all enumerations share one namespace."""
     words = WORD.findall(str(value))
     return name + "".join(word[:1].upper() + word[1:] for word in words)
 
 
 def _type_of(shape: Shape, shapes: dict[str, Shape]) -> str:
-    """OpenAPI 3.0: only beside a type does `nullable` mean anything."""
+    """Return the type of a nullable schema. In OpenAPI 3.0, `nullable` works only beside a type."""
     (first, *_) = shape.get("allOf") or shape.get("oneOf") or [shape]
     if "$ref" in first:
         first = shapes[first["$ref"].rpartition("/")[2]]
@@ -48,8 +49,11 @@ def _type_of(shape: Shape, shapes: dict[str, Shape]) -> str:
 
 
 def _say_in_shapes_that_they_may_be_null(result: Shape, shapes: dict[str, Shape]) -> None:
-    """What stands beside a single reference openapi-python-client does not read: it would make a
-    `Cause` of nothing. A shape that is nothing in some places only gets a twin for these."""
+    """Move `nullable` from references into the schemas they refer to.
+
+    openapi-python-client ignores it beside a single reference, and would make a `Cause` from null.
+    A schema that is nullable only in some places gets a nullable copy for those.
+    """
     maybe = [
         reference
         for shape in within(result)
@@ -63,13 +67,14 @@ def _say_in_shapes_that_they_may_be_null(result: Shape, shapes: dict[str, Shape]
     for reference in maybe:
         name = reference["$ref"].removeprefix(PREFIX)
         twin = _or_null(name) if reference["$ref"] in always else name
-        # Without a title it would be called CauseType0 there.
+        # Without a title, openapi-python-client would call it CauseType0.
         shapes[twin] = {**shapes[name], "nullable": True, "title": twin}
         reference["$ref"] = f"{PREFIX}{twin}"
 
 
 def _name_objects_of(name: str, shapes: dict[str, Shape]) -> None:
-    """It reads a shape that may be nothing twice, and trips over objects in it without a name."""
+    """Give names to the objects inside a schema. openapi-python-client reads a nullable schema
+    twice, and fails on unnamed objects in it."""
     fields = shapes[name]["properties"]
     for field, part in fields.items():
         inner = part.get("items", part)
@@ -98,7 +103,7 @@ def _drop_unused(result: Shape, shapes: dict[str, Shape]) -> None:
 
 
 def within(value: Any) -> Iterator[Shape]:
-    """Every object of the schema, but those of examples."""
+    """Yield every object of the schema, except those in examples."""
     if isinstance(value, dict):
         yield value
         for name, inner in value.items():

@@ -1,5 +1,4 @@
-"""Serializers that refuse what they do not know, fields for free-form JSON, and what is said of
-values that do not fit."""
+"""Serializer fields: strict types, free JSON, and clear error texts for invalid values."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from rest_framework.fields import empty
 MOST_NAMED = 20
 EMPTY: list[Any] = [None, "", [], {}]
 A_SECOND = timedelta(seconds=1)
-# Each says what to give. Put where every field takes its words from when it is declared: an answer
-# must not speak of “this field” and dictionaries to somebody who sent JSON.
+# Error texts that say what to send. They replace the defaults of DRF's field classes: an answer to
+# JSON must not speak of “this field” and dictionaries.
 SAID: dict[type[serializers.Field[Any, Any, Any, Any]], dict[str, str]] = {
     serializers.Field: {
         "required": "Is missing; give it.",
@@ -61,8 +60,8 @@ for declared, words in SAID.items():
     declared.default_error_messages = {**declared.default_error_messages, **words}
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-# In JSON 5, "5" and true are three things, and DRF takes each for the others. A query has only
-# texts: what reads one is no StrictSerializer.
+# In JSON, 5, "5" and true are three different values, but DRF converts between them. A query has
+# only texts, so its serializer is no StrictSerializer.
 FITS: dict[type[serializers.Field[Any, Any, Any, Any]], Callable[[Any], bool]] = {
     serializers.CharField: lambda given: isinstance(given, str),
     serializers.IntegerField: lambda given: is_whole(given),
@@ -72,7 +71,8 @@ FITS: dict[type[serializers.Field[Any, Any, Any, Any]], Callable[[Any], bool]] =
 
 
 def is_whole(given: Any) -> bool:
-    """5.0, too; of more than 19 digits JSON makes a float."""
+    """Whether a value is a whole number. 5.0 is one, too: numbers of more than 19 digits are parsed
+    as floats."""
     if isinstance(given, float):
         return given.is_integer()
     return isinstance(given, int) and not isinstance(given, bool)
@@ -99,12 +99,12 @@ class StrictSerializer(serializers.Serializer[Any]):
     """Refuses unknown fields by name, and read-only ones that are to be otherwise: both would
     be ignored silently."""
 
-    # Where a read-only member is changed instead.
+    # Error texts for read-only fields: where to change them instead.
     elsewhere: ClassVar[dict[str, str]] = {}
-    # What changes by itself: whoever sends it back may have an older one.
+    # Fields that change by themselves: a client may send an older value back.
     moving: ClassVar[frozenset[str]] = frozenset({"updated_at"})
 
-    _given: Any = None  # while it is read
+    _given: Any = None  # the body, while it is validated
 
     @cached_property
     def _missed(self) -> set[str]:
@@ -158,7 +158,8 @@ class StrictSerializer(serializers.Serializer[Any]):
 
 
 def _is_same(given: Any, shown: Any) -> bool:
-    """Of a time, a program may have written the same one in another way, or to the second."""
+    """Whether both values are the same. A program may write the same time in another format, or
+    without fractions of a second."""
     if given == shown:
         return True
     try:
@@ -169,8 +170,8 @@ def _is_same(given: Any, shown: Any) -> bool:
 
 
 class CountedList(serializers.ListField):
-    """Checks the count first; DRF's own field checks each of a million items before it says that
-    they are too many. Names only the first of many invalid items."""
+    """A list that checks its length first: DRF's own field checks each of a million items before it
+    says that there are too many. It reports only the first of many invalid items."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
         most = self.max_length
@@ -199,10 +200,10 @@ class Nothing(StrictSerializer):
 
 @extend_schema_field(OpenApiTypes.DATETIME)
 class Moment(serializers.DateTimeField):
-    """A time with its offset. Without one it would be another moment for who reads it elsewhere."""
+    """A time that must have an offset. Without one, it would be another moment in each zone."""
 
     def to_internal_value(self, value: Any) -> Any:
-        if isinstance(value, str) and not value.isascii():  # other scripts have digits, too
+        if isinstance(value, str) and not value.isascii():  # other scripts also have digits
             self.fail("invalid")
         return super().to_internal_value(value)
 
@@ -214,8 +215,8 @@ class Moment(serializers.DateTimeField):
 
 @extend_schema_field(OpenApiTypes.OBJECT)
 class JsonObject(serializers.Field[Any, Any, Any, Any]):
-    """An object, unchanged. Its meaning is checked by the model; here only that PostgreSQL can
-    store it."""
+    """A JSON object that stays unchanged. The model checks its meaning. This field only checks that
+    PostgreSQL can store it."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):

@@ -1,4 +1,4 @@
-"""`Idempotency-Key` on every request that makes, moves or sends something."""
+"""`Idempotency-Key`: the header for every request that creates, changes or sends something."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from notifications.values import exact
 
 MAX_LENGTH = 255
 SAID_AGAIN = ("Location", "ETag")
-SECONDS = 2  # after which to ask again what became of the first request
+SECONDS = 2  # Retry-After while the first request still runs
 PARAMETER = query.text(
     "Idempotency-Key",
     "A request with the same key and body returns the first answer. Kept 30 days.",
@@ -37,8 +37,8 @@ Method = Callable[Concatenate[View, Request, P], Response]
 
 
 class SaidOnce(Response):
-    """An answer with something in it that is said this once: it is not kept, and null when the
-    answer is said again."""
+    """An answer with values that are shown only once, such as a secret: they are not stored, and
+    are null when the answer is repeated."""
 
     def __init__(self, data: dict[str, Any], *, once: dict[str, Any], **others: Any) -> None:
         super().__init__({**data, **once}, **others)
@@ -47,8 +47,8 @@ class SaidOnce(Response):
 
 
 def idempotent(method: Method[View, P]) -> Method[View, P]:
-    """A POST whose repetition with the same key returns the first answer and does nothing; the
-    schema says so. Inside `patient`, which does all of it again."""
+    """Decorate a POST: a repetition with the same key returns the first answer and does nothing.
+    The schema says so. Use it inside `patient`, which repeats all of it."""
 
     @wraps(method)
     def guarded(view: View, request: Request, /, *args: P.args, **kwargs: P.kwargs) -> Response:
@@ -91,7 +91,7 @@ def _check(key: str) -> None:
 
 
 def _text_of(request: Request) -> bytes:
-    """The request as data, so that another order of fields or more blanks make no difference."""
+    """Serialize the request's data, so that the order of fields and blanks make no difference."""
     place = f"{request.method} {request.path}\n".encode()
     return place + exact.dumps(request.data, orjson.OPT_SORT_KEYS)
 

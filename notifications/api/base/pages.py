@@ -1,6 +1,6 @@
-"""Lists in pages by keyset: the cursor names the last row seen, so no page gets slower.
+"""Keyset pagination: the cursor names the last row seen, so later pages are not slower.
 
-A cursor is signed together with its list: one made up, or taken from another list, is refused.
+A cursor is signed together with its list. A made-up one, or one from another list, is refused.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Item = TypeVar("Item")
 def page_by_id(
     request: Request, rows: QuerySet[Row], as_item: Callable[[Row], dict[str, Any]]
 ) -> Response:
-    """Newest first."""
+    """Return a page of rows, newest first."""
     after, limit = where(request)
     found = rows.order_by("-pk")
     if after is not None:
@@ -48,17 +48,18 @@ def page_by_id(
 
 
 def where(request: Request) -> tuple[int | None, int]:
-    """The key of the last row the caller has seen, if any, and how many rows to give."""
+    """Return the key of the last row that the caller has seen, if any, and the number of rows."""
     return _cursor(request), _limit(request)
 
 
 def page(request: Request, items: list[dict[str, Any]], *, last: int | None) -> Response:
-    """`last` is the key of the last item when there is more to come."""
+    """Build a page. `last` is the key of the last item if more items follow."""
     return Response({"results": items, "next": address_of_next(request, last)})
 
 
 def address_of_next(request: Request, last: int | None, *, path: str = "") -> str | None:
-    """Of the page behind the item with this key. `path`: of the list, if it is not this one."""
+    """Return the address of the page after the item with this key. `path`: the list's path, if it
+    is another one."""
     if last is None:
         return None
     path = path or request.path

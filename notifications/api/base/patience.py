@@ -1,5 +1,6 @@
-"""Requests that collide in the database are tried again without the caller noticing. Slow requests
-are refused while too many are running.
+"""Patience: repeats requests that collide in the database, and limits how many slow ones run.
+
+The caller does not notice a repetition. Slow requests are refused while too many are running.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from notifications.postgres.budget import Busy, one_of_few
 from notifications.postgres.outage import patiently
 
 P = ParamSpec("P")
-BUSY_SECONDS = 5  # as long as the longest of them takes
+BUSY_SECONDS = 5  # the longest of them takes as long
 BUSY = "Too many slow requests are running. Try again in a few seconds."
 
 
 def patient(method: Callable[P, Response]) -> Callable[P, Response]:
-    """Repeats a method if PostgreSQL aborted its transaction in favour of another one."""
+    """Repeat a method if PostgreSQL aborted its transaction in favour of another one."""
 
     @wraps(method)
     def again(*args: P.args, **kwargs: P.kwargs) -> Response:
@@ -33,8 +34,8 @@ def patient(method: Callable[P, Response]) -> Callable[P, Response]:
 
 
 def slow(method: Callable[..., Response]) -> Callable[..., Response]:
-    """For methods that may take seconds: limits how many run at once, so that threads are left for
-    other requests."""
+    """Limit how many methods that may take seconds run at once, so that threads are left for other
+    requests."""
 
     @wraps(method)
     def in_turn(view: ApiView, *args: Any, **kwargs: Any) -> Response:

@@ -1,4 +1,4 @@
-"""Every refusal as RFC 9457 `application/problem+json`, with the fields at fault and the fix."""
+"""Problems: every error as RFC 9457 `application/problem+json`, with invalid fields and the fix."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ CONTENT_TYPE = "application/problem+json"
 NO_OBJECT = "Must be an object."
 NO_BODY = "The body must be an object, such as {}."
 INVALID = "Some values are not valid; see errors."
-# Of a validator that Django's forms use, too, in words of its own.
+# Our texts for codes of validators whose own texts are made for Django's forms.
 SAID_OF_CODES = {"null_characters_not_allowed": "Holds a NUL character; remove it."}
-# What DRF and Django call an error that belongs to no single field.
+# The names that DRF and Django use for errors that belong to no single field.
 OF_THE_WHOLE = ("non_field_errors", "__all__", "")
 
 
@@ -66,9 +66,9 @@ class ProblemSerializer(serializers.Serializer[Any]):
 
 
 class Problem(exceptions.APIException):
-    """A refusal of our own, with a `kind` scripts can tell apart and members that help them.
+    """An error of our own, with a `kind` for scripts to distinguish and members that help them.
 
-    `retry_after`: in so many seconds the same request may be answered otherwise.
+    `retry_after`: after so many seconds the same request may succeed.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def refuses(*statuses: HTTPStatus) -> Callable[[Method], Method]:
-    """For the schema: what a method may answer beside what each of its kind does."""
+    """Declare, for the schema, which errors a method may return besides the usual ones."""
 
     def with_them(method: Method) -> Method:
         method.refused = set(statuses)  # type: ignore[attr-defined]
@@ -101,8 +101,8 @@ def refuses(*statuses: HTTPStatus) -> Callable[[Method], Method]:
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response:
-    """DRF's exception handler: whatever was raised, as a problem."""
-    context["request"].accepted_renderer = OrjsonRenderer()  # also where YAML or a page was asked
+    """DRF's exception handler: turns every exception into a problem."""
+    context["request"].accepted_renderer = OrjsonRenderer()  # even if YAML or a page was requested
     problem = _as_api_exception(error)
     body, headers = problem_of(problem), _headers_of(problem)
     return Response(body, status=problem.status_code, headers=headers, content_type=CONTENT_TYPE)
@@ -162,13 +162,13 @@ def problem_of(error: exceptions.APIException) -> dict[str, Any]:
 
 
 def _of_the_body(error: dict[str, str]) -> dict[str, str]:
-    """Without a field nobody would know what must be an object."""
+    """Say “The body …” if an error without a field asks for an object."""
     alone = error["field"] == "" and error["message"] == NO_OBJECT
     return {**error, "message": NO_BODY} if alone else error
 
 
 def flattened(detail: Any, path: str = "") -> Iterator[dict[str, str]]:
-    """DRF's nested messages as a flat list, each with its place: `contacts[3].devices[0].token`."""
+    """Flatten DRF's nested messages; each gets its field: `contacts[3].devices[0].token`."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             yield from flattened(inner, _place(path, name))
@@ -187,14 +187,14 @@ def _place(path: str, name: str | int) -> str:
     return path if name in OF_THE_WHOLE else f"{path}.{name}".lstrip(".")
 
 
-@csrf_exempt  # or a POST would hear of log-ins and cookies first
+@csrf_exempt  # otherwise a POST would get an error about cookies first
 def no_such_address(request: HttpRequest) -> HttpResponse:
-    """The API's own 404: a script that mistypes an address must not be handed a page."""
+    """Return the API's own 404: a script that mistypes an address must not get an HTML page."""
     return outside(Problem(HTTPStatus.NOT_FOUND, "There is no such address. See /api/docs/."))
 
 
 def outside(problem: exceptions.APIException) -> HttpResponse:
-    """Where no endpoint was reached, and so no exception handler of its own."""
+    """Return a problem as a response, where no endpoint and so no exception handler is reached."""
     body = as_json(problem_of(problem))
     return HttpResponse(
         body, status=problem.status_code, headers=_headers_of(problem), content_type=CONTENT_TYPE
@@ -207,7 +207,8 @@ def away() -> Problem:
 
 
 def not_taken(error: Exception) -> Problem:
-    """What Django refuses itself. Its own words name our settings, and may name our files."""
+    """Return the problem for a request that Django itself refuses. Django's texts name our
+    settings, and may name our files."""
     if isinstance(error, RequestDataTooBig):
         most = f"At most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,} bytes in a body."
         return Problem(HTTPStatus.BAD_REQUEST, most)

@@ -1,4 +1,4 @@
-"""The query parameters of an endpoint, declared once for the schema and the check."""
+"""Query parameters: each method declares them once, for the schema and for the check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.serializers import ValidationError
 
 MOST_NAMED = 20
-LONGEST = 200  # characters of what is looked for
+LONGEST = 200  # characters of a search text
 NO_NUL = r"^[^\x00]+$"
 NO_CONTROL = r"^[^\x00-\x1f\x7f-\x9f]+$"
 LANGUAGE = r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*"
@@ -21,7 +21,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def text(
     name: str, description: str, pattern: str = NO_NUL, *, longest: int = LONGEST, **more: Any
 ) -> OpenApiParameter:
-    """A parameter that is a text, with what is refused otherwise: a generated client checks it."""
+    """Declare a text parameter. Its pattern and length are in the schema, so that generated clients
+    check them."""
     return OpenApiParameter(name, shape(pattern, longest), description=description, **more)
 
 
@@ -30,7 +31,7 @@ def shape(pattern: str = NO_NUL, longest: int = LONGEST) -> dict[str, Any]:
 
 
 def number(name: str, description: str, *, most: int = 2**63 - 1) -> OpenApiParameter:
-    """From 1 on."""
+    """Declare a whole number from 1 on."""
     schema = {"type": "integer", "minimum": 1, "maximum": most}
     return OpenApiParameter(name, schema, description=description)
 
@@ -40,7 +41,7 @@ def contact(description: str = "External id.", **more: Any) -> OpenApiParameter:
 
 
 def takes(*parameters: OpenApiParameter) -> Callable[[Method], Method]:
-    """The parameters of a method; without this, it takes none."""
+    """Declare the query parameters of a method. Without this decorator it takes none."""
 
     def with_them(method: Method) -> Method:
         method.taken = [parameter.name for parameter in parameters]  # type: ignore[attr-defined]
@@ -50,7 +51,7 @@ def takes(*parameters: OpenApiParameter) -> Callable[[Method], Method]:
 
 
 def refuse_unknown(request: Request, method: Callable[..., Any]) -> None:
-    """A misspelt filter would otherwise be ignored silently."""
+    """Refuse unknown parameters. Otherwise a misspelt filter would be silently ignored."""
     taken: list[str] = getattr(method, "taken", [])
     known = ", ".join(taken) or "none"
     problems = {

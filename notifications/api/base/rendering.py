@@ -1,4 +1,4 @@
-"""JSON in and out: fast, bounded, and strict about what it reads."""
+"""JSON parsers and renderers: fast, limited in size, and strict about what they read."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from notifications.values import exact, flaws
 from notifications.values.nesting import MAX_DEPTH, too_deep
 
 MOST_NAMED = 20
-ROWS_AT_ONCE = 1_000  # more take no endpoint that judges them one by one
-MAX_VALUES = 300_000  # 1,000 people and 100 attributes of each are a third of them
+ROWS_AT_ONCE = 1_000  # the maximum for endpoints that check rows one by one
+MAX_VALUES = 300_000  # 1,000 people with 100 attributes each are a third of it
 
 
 class TooLarge(APIException):
@@ -66,7 +66,8 @@ class OrjsonParser(BaseParser):
 
 
 class ExactParser(OrjsonParser):
-    """For what people are like, did and are told: a number stays as it came, however long."""
+    """A parser for attributes, events and messages: numbers stay as they were written, of any
+    length."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Any = None
@@ -75,12 +76,12 @@ class ExactParser(OrjsonParser):
 
 
 def parse_json(body: bytes, rows_of: str = "") -> Any:
-    """A body of JSON. Raises what says why it is none, or none that we take."""
+    """Parse a JSON body. Raises ParseError, ValidationError or TooLarge if we cannot accept it."""
     return _read(body, orjson.loads, rows_of, exactly=False)
 
 
 def read_exactly(body: bytes, rows_of: str = "") -> Any:
-    """Likewise, with every number as it came."""
+    """Parse a JSON body like `parse_json`, with every number as it was written."""
     return _read(body, exact.loads, rows_of, exactly=True)
 
 
@@ -113,11 +114,11 @@ def _read(body: bytes, loads: Callable[[bytes], Any], rows_of: str, *, exactly: 
 
 
 def _refused(value: Any, found: Iterator[flaws.Flaw], rows_of: str) -> bool:
-    """Whether there are flaws, all in rows of `rows_of`: each of these is left to be refused with
-    the others that do not fit. Raises ValidationError with the fields of those elsewhere."""
+    """Whether there are flaws in rows of `rows_of`: those rows are refused later, with other
+    invalid rows. Raises ValidationError with the fields of flaws elsewhere."""
     rows: Any = value.get(rows_of) if isinstance(value, dict) and rows_of else None
     if isinstance(rows, list) and len(rows) > ROWS_AT_ONCE:
-        return True  # they are refused by their count, whatever is in them
+        return True  # they will be refused for their number, whatever they contain
     in_rows, others = False, dict[str, str]()
     for flaw in found:
         if isinstance(rows, list) and flaw.where[0] == rows_of and len(flaw.where) > 1:
@@ -139,13 +140,14 @@ def _put(rows: list[Any], flaw: flaws.Flaw) -> None:
 
 
 def _refuse_many(body: bytes) -> None:
-    """Each value has a comma in front of it, or is the first in brackets. Before it takes room."""
+    """Refuse a body with too many values, before parsing takes memory. Each value follows a comma,
+    or is the first in brackets."""
     if sum(map(body.count, (b",", b"[", b"{"))) > MAX_VALUES:
         raise TooLarge(f"At most {MAX_VALUES:,} values can be sent at once; send it in parts.")
 
 
 def refuse_unreadable(request: Request) -> None:
-    """Look at what was announced, before a byte of the body is read."""
+    """Check the headers of the body before a byte of it is read."""
     refuse_packed(request.META.get("HTTP_CONTENT_ENCODING"))
     length = request.META.get("CONTENT_LENGTH") or ""
     if not length and "HTTP_TRANSFER_ENCODING" in request.META:
@@ -161,7 +163,8 @@ def refuse_packed(encoding: str | None) -> None:
 
 
 class AlwaysJson(BaseContentNegotiation):
-    """There is one representation of each resource: an odd Accept header is no reason to fail."""
+    """Always answers with JSON: each resource has one format, so an odd Accept header is no reason
+    to fail."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         given = (request.content_type or "").partition(";")[0].strip().lower()
@@ -174,7 +177,8 @@ class AlwaysJson(BaseContentNegotiation):
 
 
 class AlwaysTheReference(DefaultContentNegotiation):
-    """It has several forms; who asks for none of them gets the first."""
+    """Content negotiation for the API reference, which has several formats. Clients that accept
+    none of them get the first."""
 
     def select_renderer(
         self, request: Request, renderers: Any, format_suffix: str | None = None

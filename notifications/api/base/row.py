@@ -1,4 +1,4 @@
-"""One row at one address: shown with its tag, and changed under its lock by who saw it as it is."""
+"""Row views: read and change one row at one address, with ETag, If-Match and a row lock."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class RowView(ApiView, Generic[Row]):
 class WritableRowView(RowView[Row]):
     """A row that may be replaced, whole or in part, too."""
 
-    # What may be sent back, where GET shows more than can be written; None: what it shows.
+    # The serializer for writing, if GET shows more than can be written; None: the one for reading.
     body_class: ClassVar[type[Serializer[Any]] | None] = None
-    otherwise: ClassVar[dict[str, Any]] = {}  # what becomes of a field that a PUT leaves out
+    otherwise: ClassVar[dict[str, Any]] = {}  # values for fields that a PUT leaves out
 
     @refuses(HTTPStatus.CONFLICT)
     @patient

@@ -1,4 +1,4 @@
-"""What drf-spectacular cannot see by itself: refusals, tags, places and keys, as they truly are."""
+"""OpenAPI schema: adds what drf-spectacular cannot see: errors, ETags, locations and API keys."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _in(name: str, description: str) -> OpenApiParameter:
 
 
 def _out(name: str, description: str, *codes: int) -> OpenApiParameter:
-    """With every answer, unless only with some."""
+    """Declare a response header, for these status codes or for all."""
     return OpenApiParameter(
         name, str, OpenApiParameter.HEADER, description=description, response=list(codes) or True
     )
@@ -91,12 +91,12 @@ RATES = [
 
 
 class Schema(AutoSchema):
-    """Says of each operation what its view does with every request."""
+    """The schema of an operation, with everything that ApiView does for each request."""
 
     view: Any  # an ApiView
 
     def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular asks for it
-        """The method's own words; those of a class are for who reads the code."""
+        """The method's own description. Docstrings of classes are for people who read the code."""
         name = self.method.lower()
         return self.view.words.get(name) or inspect.getdoc(getattr(self.view, name)) or ""
 
@@ -106,7 +106,7 @@ class Schema(AutoSchema):
         return SENTENCE.split(text, maxsplit=1)[0].rstrip(".")
 
     def get_operation(self, *asked: Any) -> Any:
-        """Who needs no key says so. What the feed answers is at its own address."""
+        """Mark operations that need no key, and give those of the feed their own address."""
         operation = super().get_operation(*asked)
         if operation:
             operation.setdefault("security", [])
@@ -118,7 +118,7 @@ class Schema(AutoSchema):
         return [*super().get_override_parameters(), *self._conditions(), *self._headers()]
 
     def _map_basic_serializer(self, serializer: Any, direction: Any) -> Any:
-        """What is shown is shown whole, but for what the serializer says it may lack."""
+        """Responses contain all fields, except those that the serializer lists in `may_lack`."""
         schema = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]
         strict = isinstance(serializer, StrictSerializer) and schema.get("properties")
         if direction == "request" and strict:
@@ -176,11 +176,11 @@ class Schema(AutoSchema):
 
     @property
     def _says_whom(self) -> bool:
-        """A DELETE with a body, of which drf-spectacular knows nothing."""
+        """Whether this is a DELETE with a body, which drf-spectacular does not support."""
         return self.method == "DELETE" and bool(self.view.deletes_named)
 
     def _may_make(self) -> bool:
-        """A PUT that writes what was not there."""
+        """Whether this is a PUT that may create something."""
         return self.method == "PUT" and HTTPStatus.CREATED in self._successes()
 
     def _successes(self) -> set[int]:

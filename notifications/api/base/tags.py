@@ -1,4 +1,4 @@
-"""ETags: the version that was read, so that nobody overwrites a newer one."""
+"""ETags: name the version that a client read, so that it cannot overwrite a newer one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from notifications.values import seen
 
 
 def tag_of(shown: Any) -> str:
-    """A strong one."""
+    """Return the strong ETag of what is shown."""
     return f'"{seen.mark(shown)}"'
 
 
 def mark(request: Request, response: Response) -> None:
-    """Add the tag to an answer; if the caller has this version already, send only the tag."""
+    """Add the ETag to an answer. If the caller already has this version, send only the ETag."""
     tag = tag_of(response.data)
     response["ETag"] = tag
     known = parse_etags(request.headers.get("If-None-Match", ""))
@@ -29,16 +29,16 @@ def mark(request: Request, response: Response) -> None:
 
 
 def refuse_stale(request: Request, shown: Any) -> None:
-    """Check If-Match and If-None-Match. Call it under the row's lock, or two changes could pass at
-    once.
+    """Check If-Match and If-None-Match. Call it under the row's lock: otherwise two changes could
+    pass at once.
 
-    `shown` is what a GET would show at this moment: None when there is nothing yet.
+    `shown` is what a GET would show now: None if the row does not exist yet.
     """
     tag = None if shown is None else tag_of(shown)
     wanted, unwanted = _tags(request, "If-Match"), _tags(request, "If-None-Match")
     if wanted and not (
         tag and (wanted == ["*"] or tag in wanted)
-    ):  # a weak one proves nothing here
+    ):  # a weak ETag proves nothing here
         raise _stale(
             "It has changed since you read it (If-Match). Read it again, then repeat your change."
         )

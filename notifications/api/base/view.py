@@ -1,4 +1,4 @@
-"""What every endpoint is: one project, strict JSON in, rows of that project only."""
+"""The base view of all endpoints: one project, strict JSON, and only rows of that project."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class ApiView(APIView):
 
     content_negotiation_class = AlwaysJson
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
-    # Where that stands which it makes: the name of an address, and the member that completes it.
+    # For Location: the URL name of what a request creates, and the member that is its argument.
     place: tuple[str, str] | None = None
-    tagged = False  # what is read here has a tag, too
-    rows_of = ""  # the member of its body whose rows are judged one by one
-    # Methods whose own statement asks once more whether the key may be used (authentication.py).
+    tagged = False  # whether answers to GET have an ETag, too
+    rows_of = ""  # the member of the body whose rows are checked one by one
+    # Methods whose own SQL statement checks the key again (authentication.py).
     confirms: ClassVar[frozenset[str]] = frozenset()
-    deletes_named = False  # its DELETE has a body, which says what goes
-    words: ClassVar[dict[str, str]] = {}  # what the schema says of methods written once for many
-    refusals: ClassVar[dict[HTTPStatus, str]] = {}  # and of refusals that mean something else here
-    never_refused: ClassVar[set[HTTPStatus]] = set()  # of those that others of its kind have
+    deletes_named = False  # whether DELETE has a body that says what to delete
+    words: ClassVar[dict[str, str]] = {}  # descriptions for the schema, if the method is inherited
+    refusals: ClassVar[dict[HTTPStatus, str]] = {}  # for the schema: errors with another meaning
+    never_refused: ClassVar[set[HTTPStatus]] = set()  # usual errors that do not occur here
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self.began = timezone.now()  # once, however often `patient` tries
@@ -72,7 +72,7 @@ class ApiView(APIView):
 
     @property
     def key(self) -> ApiKey:
-        assert isinstance(self.request.auth, ApiKey)  # the door let nobody else in
+        assert isinstance(self.request.auth, ApiKey)  # requests without a key were refused
         return self.request.auth
 
     @property
@@ -94,7 +94,7 @@ class ApiView(APIView):
         """The body as the serializer understands it; raises with every field at fault. `shown`: as
         GET shows what it changes."""
         data = self.request.data if body is empty else body
-        if data is None:  # of which DRF says “No data provided”
+        if data is None:  # for which DRF would say “No data provided”
             raise ValidationError(NO_OBJECT)
         read = serializer(data=data, context={"project": self.project, "shown": shown})
         read.is_valid(raise_exception=True)
@@ -103,7 +103,7 @@ class ApiView(APIView):
     def find(self, model: type[Row], pk: int, *, locked: bool = False) -> Row:
         """A row of the caller's project; another project's rows do not exist here."""
         rows = model._default_manager.filter(project=self.project, pk=pk)
-        if locked:  # whoever only refers to it need not wait, unless it goes
+        if locked:  # transactions that only refer to the row need not wait, unless it is deleted
             rows = rows.select_for_update(no_key=self.request.method != "DELETE")
         row = rows.first()
         if row is None:
@@ -112,9 +112,11 @@ class ApiView(APIView):
 
 
 def save(row: Model, *, called: Any = "") -> None:
-    """Check and write a row, and who did; it is then as it is kept. Raises ValidationError, or
-    Problem when another row is in the way. `called`: what such rows are, where two kinds of them
-    share their names."""
+    """Validate and save a row, record who did it, and reload it.
+
+    Raises ValidationError, or Problem if another row conflicts. `called`: what such rows are
+    called, if two kinds share their names.
+    """
     row.full_clean(validate_constraints=False)
     model = type(row)
     kept = model._base_manager.filter(pk=row.pk).first() if row.pk else None
@@ -125,9 +127,9 @@ def save(row: Model, *, called: Any = "") -> None:
     try:
         with transaction.atomic():
             row.save()
-            connection.check_constraints()  # now, and not at the end of a transaction around us
+            connection.check_constraints()  # now, not at the end of an outer transaction
             _record(row, before)
-            row.refresh_from_db()  # jsonb has its own way to write 1e2
+            row.refresh_from_db()  # jsonb writes numbers such as 1e2 in its own form
     except IntegrityError as error:
         if not isinstance(error.__cause__, UniqueViolation):
             gone = "Something it refers to was deleted meanwhile."
@@ -139,13 +141,13 @@ def save(row: Model, *, called: Any = "") -> None:
 
 
 def _content(row: Model) -> dict[str, Any]:
-    """Without when it was made and changed."""
+    """Return the fields of a row, without the times of its creation and last change."""
     said = [one for one in row._meta.concrete_fields if not getattr(one, "auto_now", False)]
     return {field.attname: field.value_from_object(row) for field in said}
 
 
 def _same(one: Any, other: Any) -> bool:
-    """As JSON has it: 1, 1.0, true and “1” are four things."""
+    """Compare values as JSON does: 1, 1.0, true and “1” are four different values."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -167,11 +169,11 @@ def _record(row: Model, before: changes.Values) -> None:
 
 
 def delete(row: Model) -> None:
-    """A row that is held: no other can come to stand on it. Raises Problem when others do."""
+    """Delete a locked row, so no new row can refer to it. Raises Problem if other rows do."""
     try:
         row.delete()
     except ProtectedError as error:
-        # A row that only ties two together is not what a caller knows: the other end is.
+        # Callers do not know rows that only connect two others: name the other end instead.
         ends = {getattr(one, "user_end", one) for one in error.protected_objects}
         users = sorted(ends, key=lambda user: user.pk)[:5]
         named = ", ".join(map(_as_user, users))
@@ -181,5 +183,5 @@ def delete(row: Model) -> None:
 
 
 def _as_user(user: Model) -> str:
-    """By the number with which a caller finds it, unless it knows a better name for itself."""
+    """Name a row by its kind and id, unless it has a better name (`as_user`)."""
     return getattr(user, "as_user", "") or f"{user._meta.verbose_name} {user.pk}"

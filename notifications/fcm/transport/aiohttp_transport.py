@@ -1,6 +1,6 @@
-"""The way over aiohttp: a lane for each socket, and one request after the other in each.
+"""The aiohttp transport: one lane per socket, and one request after the other in each lane.
 
-The dearer of the two ways, and the one that knows proxies.
+It costs more CPU than the other transport, but it supports proxies.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from notifications.gateway import BadCredentials, Outcome
 from notifications.keys.minting import TokenUnavailable
 from notifications.proxy import on_the_way
 
-# Of the request that asks for a socket: how long it has to wait. None: it may leave.
+# Tells how long the request that wants a socket must wait; None: it may leave.
 HeldBack = Callable[[], float | None]
 HELD_BACK: ContextVar[HeldBack] = ContextVar("held_back")
 
 
 class TooLate(Exception):
-    """While the request waited for its socket, its permit ended or the project was told to wait."""
+    """The permit ended, or FCM told the project to wait, while a request waited for its socket."""
 
     def __init__(self, wait: float) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class TooLate(Exception):
 
 
 class NoSocket(Exception):
-    """Name, TCP, a proxy or TLS failed: nothing of the request has left."""
+    """DNS, TCP, a proxy or TLS failed: nothing of the request has left."""
 
     def __init__(self, error: Exception, proxy: URL | None) -> None:
         silent = "not within time" if isinstance(error, TimeoutError) else type(error).__name__
@@ -57,16 +57,17 @@ KEPT_HERE = (
 
 
 class Sockets(aiohttp.TCPConnector):
-    """Asks whether it may once the socket is there: a new one takes a name, TCP and TLS first."""
+    """A connector that checks once more if the request may leave, when its socket is open: a new
+    socket needs DNS, TCP and TLS first."""
 
     async def connect(self, req: ClientRequest, *args: Any, **more: Any) -> Connection:
         try:
             socket = await super().connect(req, *args, **more)
             while socket.protocol and socket.protocol.should_close:
-                socket.close()  # it spoke unasked: the next to ask would take that for an answer
+                socket.close()  # it has unread data, which the next request would take as an answer
                 socket = await super().connect(req, *args, **more)
         except asyncio.CancelledError as error:
-            if self.closed:  # it has ended its look-ups, and everybody who waits for one
+            if self.closed:  # closing it cancels look-ups and all requests that wait for one
                 raise TooLate(0.0) from error
             raise
         except BROKEN as error:
@@ -78,7 +79,7 @@ class Sockets(aiohttp.TCPConnector):
 
 
 class AiohttpGateway(FcmGateway):
-    """A session of aiohttp, and the limit of its sockets."""
+    """Sends the requests of one Firebase project over an aiohttp session."""
 
     def __init__(self, to: Destination) -> None:
         super().__init__(to)
@@ -101,7 +102,7 @@ class AiohttpGateway(FcmGateway):
             ),
             max_line_size=fcm.MOST_HEAD,
             max_field_size=fcm.MOST_HEAD,
-            # Once, for all of them: `trust_env` would look anew for each, at twice the cost of it.
+            # Set once for all requests: `trust_env` looks it up each time, and doubles their cost.
             proxy=f"http://{to.proxy}" if to.proxy else None,
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -116,9 +117,9 @@ class AiohttpGateway(FcmGateway):
             self._lanes.add(asyncio.create_task(self._drive()))
 
     async def _drive(self) -> None:
-        """A lane: one request after the other, for whichever batch has any left.
+        """Run a lane: one request after the other, for any batch that has messages left.
 
-        A task for each message, with a semaphore to hold most of them back, cost a fifth of it all.
+        A task for each message, held back by a semaphore, cost a fifth of the CPU time.
         """
         while request := self._next():
             try:
@@ -127,7 +128,7 @@ class AiohttpGateway(FcmGateway):
                 request.batch.fail(error)
             else:
                 request.batch.answer(outcome)
-        # Here, not once the task is done: a `send` that runs before that would count on this lane.
+        # Here, not when the task is done: a `send` that runs before that would count on this lane.
         self._lanes.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def _attempt(self, request: Request) -> Outcome:
@@ -156,7 +157,7 @@ class AiohttpGateway(FcmGateway):
             data=body,
             headers=self._headers_with(token),
             proxy_headers=self._to_proxy,
-            # A redirect is no acceptance: followed, it would end in somebody's page and a 200.
+            # A redirect is no acceptance: if we followed it, some page would answer with a 200.
             allow_redirects=False,
         )
         body = await _body(reply)
@@ -171,7 +172,8 @@ class AiohttpGateway(FcmGateway):
 
 
 async def _body(reply: aiohttp.ClientResponse) -> bytes:
-    """Read to its end, it lets go of its socket by itself; broken or endless, with its socket."""
+    """Read the body. A body that is read to its end releases its socket; a broken or endless one
+    closes it."""
     try:
         body = await _all_of(reply.content)
     except BROKEN:

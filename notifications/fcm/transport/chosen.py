@@ -1,4 +1,4 @@
-"""Which way the requests to an endpoint take. TRANSPORT says it; else a proxy in between does."""
+"""Choosing a transport: TRANSPORT names it. Without it, aiohttp is used if there is a proxy."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ GATEWAYS: dict[str, type[FcmGateway]] = {"wire": WireGateway, "aiohttp": Aiohttp
 
 @dataclass(frozen=True)
 class Chosen:
-    name: str  # in GATEWAYS
+    name: str  # a key of GATEWAYS
     by_setting: bool
-    proxy: Proxy | None  # that such requests are to take
+    proxy: Proxy | None  # the proxy for this endpoint
 
     @property
     def gateway(self) -> type[FcmGateway]:
@@ -26,7 +26,7 @@ class Chosen:
 
     @property
     def through(self) -> Proxy | None:
-        """Only aiohttp knows proxies."""
+        """The proxy that is really used: only aiohttp supports proxies."""
         return self.proxy if self.name == "aiohttp" else None
 
     @property
@@ -34,7 +34,7 @@ class Chosen:
         return self.proxy is not self.through
 
     def __str__(self) -> str:
-        """For the log."""
+        """Describe the choice for the log."""
         if self.passes_proxy_by:
             return f"{self.name}, as TRANSPORT says; the proxy {self.proxy} is not used"
         if self.proxy:

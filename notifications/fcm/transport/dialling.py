@@ -1,4 +1,4 @@
-"""From a name to a socket: its addresses in turn, and last those that did not answer."""
+"""Dialling: opens sockets to a host. It rotates the host's addresses, silent ones come last."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Dialled = TypeVar("Dialled", bound=asyncio.Protocol)
 
 
 class Way:
-    """To one endpoint. Sockets that stand stay with the address they were opened to."""
+    """The addresses of one endpoint. Open sockets keep the address they were opened to."""
 
     def __init__(self, endpoint: str, tls: ssl.SSLContext) -> None:
         address = urlsplit(endpoint)
@@ -30,7 +30,7 @@ class Way:
         self._turn = 0
 
     async def open(self, protocol: Callable[[], Dialled]) -> Dialled:
-        """Raises OSError, in words for a person."""
+        """Open a socket. Raises OSError with a text for people."""
         try:
             async with asyncio.timeout(fcm.CONNECT_WITHIN):
                 return await self._first_to_answer(protocol)
@@ -49,7 +49,7 @@ class Way:
         raise trouble
 
     async def _connect(self, address: str, protocol: Callable[[], Dialled]) -> Dialled:
-        # The certificate is the name's, whichever of its addresses answers.
+        # The certificate belongs to the host name, not to the address that answers.
         _, dialled = await asyncio.get_running_loop().create_connection(
             protocol,
             address,
@@ -60,7 +60,7 @@ class Way:
         return dialled
 
     async def _addresses(self) -> list[str]:
-        async with self._asking:  # the first to come asks for all
+        async with self._asking:  # the first caller looks up for all
             if time.monotonic() >= self._known_until:
                 await self._look_up()
         self._turn += 1

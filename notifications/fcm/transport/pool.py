@@ -1,8 +1,8 @@
-"""The way over sockets of our own: whoever has read an answer writes the next request.
+"""The wire transport: our own sockets. When an answer has been read, the next request is written.
 
-Sockets are opened few at a time, while there is more to send than they carry; those used last are
-used first, so that what is not needed falls idle and is closed. One timer a second keeps the time
-of all of them.
+Sockets are opened a few at a time, while there is more to send than they carry. The socket that was
+used last is reused first, so unneeded sockets become idle and are closed. One timer per second
+checks all timeouts.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from notifications.gateway import BadCredentials, Outcome
 from notifications.keys.minting import TokenUnavailable
 
 TICK = 1.0
-DIALS = 25  # at once: a handshake is dear on both sides
+DIALS = 25  # at once: a TLS handshake costs both sides much CPU
 
 
 class WireGateway(FcmGateway):
-    """The sockets of one project, and who is asked through which."""
+    """Sends the requests of one Firebase project over a pool of our own sockets."""
 
     def __init__(self, to: Destination) -> None:
         super().__init__(to)
@@ -35,7 +35,7 @@ class WireGateway(FcmGateway):
         self._way = Way(to.endpoint, to.tls())
         self._most = to.connections
         self._sockets: set[Socket] = set()
-        self._idle: list[Socket] = []  # the one used last stands last
+        self._idle: list[Socket] = []  # the most recently used is last
         self._dials: set[asyncio.Task[Socket]] = set()
         self._again: deque[Request] = deque()
         self._renewing: asyncio.Task[None] | None = None
@@ -46,7 +46,7 @@ class WireGateway(FcmGateway):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for socket in list(self._sockets):  # with those that came too late to be cancelled
+        for socket in list(self._sockets):  # also those that opened too late to be cancelled
             socket.give_up(ConnectionAbortedError("the gateway was closed"))
 
     # --- What is sent next ------------------------------------------------------------------------
@@ -67,7 +67,7 @@ class WireGateway(FcmGateway):
         return self._again.popleft() if self._again else super()._next()
 
     def _give(self, socket: Socket) -> None:
-        """The next request that may leave; a socket without one is idle."""
+        """Send the next request over this socket. A socket without a request becomes idle."""
         while socket.is_open and (token := self._token()) and (request := self._next()):
             if words := self._in_full(request, token):
                 socket.ask(request, words)
@@ -77,7 +77,7 @@ class WireGateway(FcmGateway):
             self._idle.append(socket)
 
     def _in_full(self, request: Request, token: str) -> bytes:
-        """All that is written for it. Empty: it does not leave, and has its outcome."""
+        """Return the bytes of a request. Empty: it does not leave, and already has its outcome."""
         message, batch = request.message, request.batch
         try:
             if (wait := self._held_back(batch)) is not None:
@@ -92,14 +92,14 @@ class WireGateway(FcmGateway):
         return b""
 
     def _hold_back(self) -> None:
-        """Who waits for a socket need not wait for it to hear that nothing may leave."""
+        """Answer messages that may not leave now. They need not wait for a socket first."""
         for batch in self._batches:
             if (wait := self._held_back(batch)) is not None:
                 for message in iter(batch.next, None):
                     batch.answer(fcm.not_started(message, wait))
 
     def _give_back(self, error: BaseException) -> None:
-        """What kept all of them here."""
+        """Answer all waiting messages with the error that kept them from leaving."""
         while request := self._next():
             if (wait := self._held_back(request.batch)) is not None:
                 request.batch.answer(fcm.not_started(request.message, wait))
@@ -109,7 +109,7 @@ class WireGateway(FcmGateway):
     # --- Tokens -----------------------------------------------------------------------------------
 
     def _token(self) -> str:
-        """Empty: it is being renewed, and who waits for it is called when it is there."""
+        """Return the access token. Empty: it is being renewed, and sending continues afterwards."""
         token = self._tokens.at_hand()
         if not token and self._renewing is None:
             self._renewing = asyncio.create_task(self._renew())
@@ -152,7 +152,7 @@ class WireGateway(FcmGateway):
 
     def gone(self, socket: Socket) -> None:
         if socket not in self._sockets:
-            return  # it has never stood: its dial speaks for it
+            return  # it was never open: its dial reports the error
         self._sockets.remove(socket)
         if socket in self._idle:
             self._idle.remove(socket)
@@ -188,7 +188,8 @@ class WireGateway(FcmGateway):
             self._unreached(ConnectionResetError("the connection was closed as soon as it stood"))
 
     def _unreached(self, error: BaseException) -> None:
-        """While somebody gets through, who waits is served there, and the clock dials again."""
+        """Handle a failed dial. If other sockets are open or on the way, they serve those who wait,
+        and the timer dials again."""
         if not self._sockets and not self._dials:
             self._give_back(error)
 
@@ -208,7 +209,7 @@ class WireGateway(FcmGateway):
 
 
 class _Head:
-    """What stands before every body: made once for a token."""
+    """The head of every request, built once per token."""
 
     def __init__(self, url: str) -> None:
         address = urlsplit(url)

@@ -1,7 +1,7 @@
-"""One socket of ours: keep-alive, TLS, httptools, and at most one request under way.
+"""Wire: one HTTP/1.1 socket with keep-alive, TLS, httptools, and at most one request under way.
 
-It knows HTTP and nothing of messages. What an answer means, and what is asked next, is its pool's.
-No task, no future and no timer for a request: they cost more than the request.
+It knows HTTP, but not messages: its pool interprets answers and chooses the next request. A request
+has no task, future or timer of its own, because they cost more than the request.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import httptools
 from notifications.fcm import fcm
 from notifications.fcm.fcm import Request, Response
 
-UNWRITTEN = 65_536  # bytes of a request that may wait for a peer who reads slowly
-ENDS = (b"content-length", b"transfer-encoding")  # one of them says where a body ends
+UNWRITTEN = 65_536  # bytes of a request that may wait for a peer that reads slowly
+ENDS = (b"content-length", b"transfer-encoding")  # one of these headers says where a body ends
 
 
 class Broken(Exception):
-    """The socket, or what came through it, was not what HTTP is."""
+    """The connection failed, or the data is not valid HTTP."""
 
 
 class Owner(Protocol):
-    """Who hears of a request's one end, and of the socket's."""
+    """Is called once at the end of each request, and when the socket closes."""
 
     def answered(self, socket: Socket, response: Response) -> None: ...
 
@@ -38,11 +38,11 @@ class Socket(asyncio.Protocol):
         self._owner = owner
         self._is_clogged = self._is_over = False
         self.request: Request | None = None  # under way
-        self.since = time.monotonic()  # it is under way, or the socket idle
+        self.since = time.monotonic()  # start of the request, or of the idle time
         self._expect()
 
     def _expect(self) -> None:
-        """Nothing of an answer has come yet."""
+        """Reset the state of the parser for the next answer."""
         self._status = self._came = self._head_bytes = self._body_bytes = 0
         self._retry_after: str | None = None
         self._body: list[bytes] = []
@@ -50,11 +50,11 @@ class Socket(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        # Our own word for it as well: a TLS transport that has closed denies it.
+        # Check our own flag, too: a closed TLS transport says that it is not closing.
         return not (self._is_over or self._transport.is_closing())
 
     def ask(self, request: Request, words: bytes) -> None:
-        """From here on it may arrive."""
+        """Send a request. From here on, the message may arrive."""
         self.request, self.since = request, time.monotonic()
         self._transport.write(words)
 
@@ -62,12 +62,13 @@ class Socket(asyncio.Protocol):
         self.since = time.monotonic()
 
     def end(self) -> None:
-        """Without TLS's farewell: one that is dead would be waited for, in the place of another."""
+        """Close without a TLS goodbye: we would wait for a dead peer, and block another socket's
+        place."""
         self._is_over = True
         self._transport.abort()
 
     def give_up(self, error: Exception) -> None:
-        """Whatever comes through this socket now is nobody's answer."""
+        """Close the socket and end its request with this error. Later data counts for nothing."""
         self.end()
         self._cut(error)
 
@@ -79,7 +80,7 @@ class Socket(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
 
     def data_received(self, data: bytes) -> None:
-        if self.request is None:  # nobody asked: the next to ask would take it for an answer
+        if self.request is None:  # unexpected data: the next request would take it as its answer
             self.end()
             return
         status = self._status
@@ -88,13 +89,13 @@ class Socket(asyncio.Protocol):
         except httptools.HttpParserUpgrade:
             self._is_more = True  # what follows is not HTTP
         except httptools.HttpParserError as error:
-            self._status = status  # what came in one piece with rubbish is not believed
+            self._status = status  # do not trust a status that came in one piece with garbage
             self.give_up(Broken(str(error)))
             return
         self._look(len(data))
 
     def pause_writing(self) -> None:
-        """It is not read. Answered all the same, it is no socket to write more into."""
+        """The peer does not read. Even if it answers, this socket is not used again."""
         self._is_clogged = True
 
     def resume_writing(self) -> None:
@@ -106,7 +107,7 @@ class Socket(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._is_over = True
         if self.request and self._status and not self._ends_somewhere and error is None:
-            self._finish()  # this was how its body ended
+            self._finish()  # the end of the connection was the end of the body
         self._cut(error or Broken("the connection was closed before an answer was whole"))
         self._owner.gone(self)
 
@@ -117,7 +118,7 @@ class Socket(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._status:
-            return  # a trailer, or a second answer's
+            return  # a trailer, or a header of a second answer
         self._head_bytes += len(name) + len(value)
         name = name.lower()
         if name in ENDS:
@@ -144,11 +145,12 @@ class Socket(asyncio.Protocol):
     # ----------------------------------------------------------------------------------------------
 
     def _look(self, came: int) -> None:
-        """After each piece: not from within the parser, which may hold a second answer yet."""
+        """Check limits and the end of the answer after each piece of data. Not inside a parser
+        callback: the parser may still hold a second answer."""
         self._came += came
         if self._head_bytes > fcm.MOST_HEAD:
-            self._status = 0  # such a head is nobody's word
-        if self._came - self._body_bytes > fcm.MOST_HEAD:  # trailers and the like as well
+            self._status = 0  # do not trust an answer with such a head
+        if self._came - self._body_bytes > fcm.MOST_HEAD:  # also counts trailers and chunk sizes
             self.give_up(Broken(f"an answer with a head of more than {fcm.MOST_HEAD} bytes"))
         elif self._body_bytes > fcm.MOST_BODY:
             self.give_up(Broken(f"an answer of more than {fcm.MOST_BODY} bytes"))
@@ -165,7 +167,7 @@ class Socket(asyncio.Protocol):
         self._owner.answered(self, response)
 
     def _cut(self, error: Exception) -> None:
-        """No whole answer will come. To a 200 only the message's name is lost."""
+        """End the request without a whole answer. After a 200 only the message's name is lost."""
         if self.request is None:
             return
         if self._status == 200:
