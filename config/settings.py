@@ -223,8 +223,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = True
 STATIC_URL = "static/"
-# Only `collectstatic` (in the image) fills this folder; elsewhere WhiteNoise serves the apps'
-# files.
+# Only `collectstatic` (in the image) fills this folder; else WhiteNoise serves the apps' files.
 STATIC_ROOT = os.environ.get("STATIC_ROOT") or (BASE_DIR / "var" / "static" if SERVED else None)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = not SERVED

@@ -12,8 +12,10 @@ SCHEMES = ("postgresql", "postgres", "psql", "pgsql")
 
 
 def database_settings(url: str) -> dict[str, Any]:
-    """Parse the URL into an entry of Django's DATABASES. Raises ValueError as `database_address`
-    does."""
+    """Parse the URL into an entry of Django's DATABASES.
+
+    Raises ValueError as `database_address` does.
+    """
     parts = urlsplit(database_address(url))
     credentials, _, servers = parts.netloc.rpartition("@")
     user, _, password = credentials.partition(":")

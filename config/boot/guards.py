@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 RECIPE = 'python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
 LEAST = {"SECRET_KEY": 50, "CREDENTIALS_KEY": 32}
 LEAST_DIFFERENT = 9  # characters; 32 random hexadecimal digits never have fewer
-WORDS = ("insecure", "change", "example", "secret", "password")  # of examples, not of chance
+WORDS = ("insecure", "change", "example", "secret", "password")  # of examples, not of random keys
 
 
 def insist_on_strength(*, secret_key: str, credentials_key: str, debug: bool) -> None:

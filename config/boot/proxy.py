@@ -12,8 +12,10 @@ from notifications.proxy import Proxy
 
 
 def env_proxy(name: str) -> Proxy | None:
-    """The proxy from the variable; as in other tools, its lower-case name wins, and http:// is
-    optional."""
+    """The proxy that the variable names, with or without http://.
+
+    The variable's lower-case name wins, as in other tools.
+    """
     text = os.environ.get(name.lower()) or env_secret(name, "")
     if not text:
         return None

@@ -87,8 +87,10 @@ def _insist_on_venv() -> None:
 
 
 def _install(locks: list) -> None:  # type: ignore[type-arg]
-    """Run pip and show its progress: it names packages as it fetches them, not as it installs
-    them."""
+    """Run pip and show its progress.
+
+    pip names each package that it fetches, and installs all of them without a word.
+    """
     wanted = {line.split("==")[0] for lock in locks for line in lock.open() if "==" in line}
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off"]
     command = [*pip, "--require-hashes", *(f"-r{lock}" for lock in locks)]

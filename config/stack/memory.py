@@ -52,8 +52,10 @@ def family(pid: int) -> list[int]:
 
 
 def name_of(pid: int, state: State) -> str:
-    """The name of a process's log: each writes into the log of the one that the launcher
-    started."""
+    """The name of the log that a process writes into.
+
+    It is the log of the process that the launcher started.
+    """
     output = (PROC / str(pid) / "fd" / "1").readlink()
     return output.name.partition(".")[0] if output.parent == state.logs else "launcher"
 

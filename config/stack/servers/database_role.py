@@ -12,8 +12,7 @@ ROLE = DATABASE = "carillon"
 
 
 def prepare(superuser: psycopg.Connection, password: str, *, may_create_databases: bool) -> None:
-    """Make the role and its database, or bring them up to date. It can be called any number of
-    times."""
+    """Make the role and its database, or bring them up to date. Safe to call again."""
     if not superuser.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone():
         superuser.execute(sql.SQL("CREATE ROLE {}").format(sql.Identifier(ROLE)))
     hashed = superuser.pgconn.encrypt_password(password.encode(), ROLE.encode(), b"scram-sha-256")

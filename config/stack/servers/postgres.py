@@ -25,8 +25,8 @@ from config.stack.supervision.service import Service
 SUPERUSER = "push"
 # With PostgreSQL's defaults (128 MB, 1 GB), an import of millions makes a checkpoint every four
 # seconds. After each one, every page of every index goes into the log whole: 63 GB for 5,000,000
-# people. Memory is taken only as it is used. After a kill in the middle of such an import up to 4
-# GB are read again. Compose gives its own server the same.
+# people. Memory is taken only as it is used. A kill in the middle of such an import makes
+# PostgreSQL read up to 4 GB again. Compose gives its own server the same.
 FOR_MILLIONS = {
     "shared_buffers": "512MB",
     "max_wal_size": "4GB",
@@ -50,8 +50,7 @@ def url(port: int, secrets: Mapping[str, str]) -> str:
 def superusers_url(
     port: int, secrets: Mapping[str, str], database: str = database_role.DATABASE
 ) -> str:
-    """The superuser's address: for the launcher, and for tests and benchmarks of the server
-    itself."""
+    """The superuser's address, for the launcher, and for tests and benchmarks of the server."""
     return _address(port, SUPERUSER, secrets["POSTGRES_PASSWORD"], database)
 
 

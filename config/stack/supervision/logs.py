@@ -32,8 +32,10 @@ class LogFolder:
         return f"{last}\n    (all of it: {path})"
 
     def keep_small(self) -> None:
-        """Copy and truncate large logs: the processes append, so their open files start again at
-        0."""
+        """Copy and truncate large logs.
+
+        The processes append, so their open files simply start again at 0.
+        """
         if time.monotonic() - self.looked_at < LOOK_EVERY:
             return
         self.looked_at = time.monotonic()

@@ -37,7 +37,7 @@ class Service:
     when_orphaned: signal.Signals = signal.SIGTERM
     serves_others: bool = False
     nice: int = 0
-    forks: bool = False  # if there is a process that has imported the product (forking.py)
+    forks: bool = False  # from a process that has imported the product, if any (forking.py)
 
 
 def spawn(

@@ -62,8 +62,7 @@ class Supervisor:
         self.last_signal = 0
 
     def listen(self) -> None:
-        """Treat signals as requests from here on: one stops the stack, a second one ends the
-        patience."""
+        """Treat signals as requests: one stops the stack, a second one ends the patience."""
         signal.signal(signal.SIGINT, self._note_stop)
         signal.signal(signal.SIGTERM, self._note_stop)
         if (
@@ -88,8 +87,10 @@ class Supervisor:
             )
 
     def await_answers(self, names: Sequence[str], *, seconds: float) -> None:
-        """Return when every named service has answered once. Raises StackError with those that do
-        not."""
+        """Return when every named service has answered once.
+
+        Raises StackError with the names of those that do not.
+        """
         deadline = time.monotonic() + seconds
         silent = list(names)
         while silent:
@@ -132,8 +133,10 @@ class Supervisor:
             raise StopRequested
 
     def stop(self) -> None:
-        """End everything, the servers last. A second request cuts the wait for all but the
-        servers."""
+        """End everything, the servers last.
+
+        A second request cuts the wait for all but the servers.
+        """
         for last in (False, True):
             children = [c for c in self.children.values() if c.service.serves_others is last]
             for step, patience in enumerate(PATIENCE[last]):
