@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-# First, while nobody else has loaded it.
+# First: it must run before anything else imports redis.
 from config.boot import redis_alone as redis_alone

@@ -1,4 +1,4 @@
-"""The doors for the web server: the product, and what METRICS_PORT shows, behind the front."""
+"""The ASGI applications: the product, and the probes behind METRICS_PORT, each behind a `Front`."""
 
 from __future__ import annotations
 

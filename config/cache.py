@@ -1,6 +1,6 @@
-"""The cache in Redis: what it keeps is JSON.
+"""The cache in Redis: it stores values as JSON.
 
-Django's own would unpickle whatever stands there, and so run what somebody else put into Redis.
+Django's own cache would unpickle what it finds, and so run code that an attacker put into Redis.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from redis import Redis
 
 class AsJson:
     def dumps(self, value: Any) -> Any:
-        """Whole numbers as they are: Redis itself adds to them."""
+        """Keep whole numbers as they are: Redis itself adds to them."""
         return value if type(value) is int else json.dumps(value)
 
     def loads(self, kept: bytes) -> Any:
-        """None for what is none of ours."""
+        """Return None for a value that this cache did not write."""
         try:
             return json.loads(kept)
         except (ValueError, RecursionError):
@@ -26,7 +26,10 @@ class AsJson:
 
 
 class Client(RedisCacheClient):
-    """Django's own makes one of redis-py for each question, which costs as much as to ask it."""
+    """Keeps one redis-py client.
+
+    Django makes a new one for each call, which costs as much as the call itself.
+    """
 
     kept: Redis | None = None
 
@@ -48,7 +51,7 @@ def in_redis(address: str) -> dict[str, Any]:
         "LOCATION": address,
         "OPTIONS": {
             "serializer": "config.cache.AsJson",
-            # A page must not wait for what only makes it quicker.
+            # A page must not wait long for a cache that only makes it quicker.
             "socket_connect_timeout": 1,
             "socket_timeout": 1,
         },

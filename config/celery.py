@@ -1,4 +1,4 @@
-"""The Celery application: a doorbell that may ring twice, late or never. Rows decide."""
+"""The Celery application. A task may run twice, late or never: the rows in PostgreSQL decide."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from config.workers.broker import stop_the_holes
 from config.workers.quiet import quiet
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# Django's checks are of code, and `migrate` runs them ahead of every start. Here they would load
-# all pages and the API: a third of a worker's start, and a fifth of its memory.
+# Django's checks inspect code, and `migrate` runs them before every start. Here they would load all
+# pages and the API: a third of a worker's start time, and a fifth of its memory.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 SENDING = {"bulk", "urgent"}  # the queues whose workers send messages
@@ -43,20 +43,20 @@ def start_only_when_safe(**signal: Any) -> None:
         from config.startup import refuse_to_start_in_trouble  # it needs the settings
 
         refuse_to_start_in_trouble()
-    except Exception as error:  # Celery would log any but SystemExit, and go on
+    except Exception as error:  # Celery logs any error but SystemExit, and goes on
         raise SystemExit(f"carillon: the start cannot be checked: {error}") from error
 
 
 @beat_init.connect
 def tick_at_once(sender: Any, **signal: Any) -> None:
-    """A new schedule begins with a wait, and `/readyz` would wait with it."""
+    """Run `sweep` at once: a new schedule begins with a wait, and `/readyz` would wait with it."""
     sender.scheduler.apply_entry(sender.scheduler.schedule["sweep"])
 
 
 @celeryd_after_setup.connect
 def say_which_way_messages_take(instance: Any, **signal: Any) -> None:
-    """Once for each worker, before its processes are there."""
-    from django.conf import settings  # what is asked here needs them
+    """Log the transport to FCM, once for each worker, before its processes start."""
+    from django.conf import settings  # the code below needs the settings
 
     from notifications.fcm.transport.chosen import chosen
 
@@ -68,19 +68,22 @@ def say_which_way_messages_take(instance: Any, **signal: Any) -> None:
 
 @task_prerun.connect
 def keep_the_connection_while_it_works(sender: Task[Any, Any], **signal: Any) -> None:
-    """Its age and health are looked at, as before a request. Celery alone would close it after each
-    task, and a new one costs as much as fifty messages.
+    """Close a database connection that is too old or broken, as Django does before a request.
+
+    Celery alone would close it after each task, and a new one costs as much as fifty messages.
     """
     from django.db import close_old_connections  # it needs the settings
 
-    if not sender.request.is_eager:  # in the middle of somebody's transaction, that is
+    if not sender.request.is_eager:  # an eager task runs inside its caller's transaction
         close_old_connections()
 
 
 @worker_before_create_process.connect
 def share_memory_with_children(**signal: Any) -> None:
-    """A child shares its parent's memory until one of them writes to it, and looking for garbage
-    writes to every object. Frozen ones are left alone: 13 MB of a child are its own instead of 60.
+    """Freeze all objects before the fork, so that children keep sharing their memory.
+
+    A child shares its parent's memory until one of them writes to it, and garbage collection writes
+    to every object. It skips frozen ones: 13 MB of a child are its own instead of 60.
     """
     gc.collect()
     gc.freeze()
@@ -88,7 +91,8 @@ def share_memory_with_children(**signal: Any) -> None:
 
 @worker_process_init.connect
 def look_for_garbage_less_often(**signal: Any) -> None:
-    """Python looks for it after every 700 new objects, ten of which make a request. That was a
-    third of a message's cost.
+    """Raise the thresholds of garbage collection, which was a third of a message's cost.
+
+    Python's default collects after every 700 new objects, ten of which make a request.
     """
     gc.set_threshold(50_000, 20, 100)

@@ -1,10 +1,10 @@
-"""Every door of the product and who may open it: the one place for pages and API alike.
+"""Access rules: who may open each page and each API endpoint. The one place for both.
 
-A page's door is its URL name, with the least role for looking and for changing. An endpoint's is
-its route, with the scope a key needs for each method; those in `OF_A_PERSON` open for a person's
-own app, and for no key; those in `OF_ANYBODY` for whoever calls. What stands in no table is closed:
-to all but owners on the pages, to everybody in the API. `tests/roles` tries every door with every
-role, and fails when a new one is missing here.
+A page's door is its URL name, with the least role for reading and for changing. An endpoint's door
+is its route, with the scope that a key needs for each method. Doors in `OF_A_PERSON` open for a
+person's own app, and for no key. Doors in `OF_ANYBODY` open for every caller. What stands in no
+table is closed: to all but owners on the pages, to everybody in the API. `tests/roles` tries every
+door with every role, and fails when a new one is missing here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOOKING = {"GET", "HEAD", "OPTIONS"}
 
 @dataclass(frozen=True)
 class Door:
-    """The least role for looking, and for changing something. None: also who is not logged in."""
+    """The least role for reading, and for changing. None: open without a log-in."""
 
     read: Role | None
     write: Role | None
@@ -32,7 +32,7 @@ class Door:
 
 
 def _page(name: str, read: Role, write: Role, **verbs: Role) -> dict[str, Door]:
-    """The doors Django's admin makes for a model, and those of the page's own verbs."""
+    """The doors that Django's admin makes for a model, and those of the page's own verbs."""
     return {
         f"{name}_changelist": Door(read, write),
         f"{name}_change": Door(read, write),
@@ -51,7 +51,7 @@ PAGES: dict[str, Door] = {
     "login": EVERYBODY,
     "logout": EVERYBODY,
     "jsi18n": EVERYBODY,
-    "": LOOK,  # redirects, and what is not found
+    "": LOOK,  # redirects and pages that do not exist
     "index": LOOK,
     "app_list": LOOK,
     "search": LOOK,
@@ -106,7 +106,7 @@ PAGES: dict[str, Door] = {
     "campaigns_messages_numbers": LOOK,
     "campaigns_message_one": LOOK,
     "campaigns_message_cancel": Door(SENDER, SENDER),
-    # They write messages, if only to each other.
+    # They send messages, if only to each other.
     **dict.fromkeys(
         ("demo_phones", "demo_phone_on", "demo_phone_rings", "demo_phone_write"),
         Door(SENDER, SENDER),
@@ -115,7 +115,8 @@ PAGES: dict[str, Door] = {
     "campaign_what": LOOK,
     "campaign_variables": LOOK,
     "campaign_text_test": Door(EDITOR, EDITOR),
-    # Who may write a text may try it: on a few, and no more often than asking.py says.
+    # A person who may write a text may test it: on a few people, within the limits of
+    # test_sends/create.py.
     "test_shown": Door(EDITOR, EDITOR),
     "test_people": Door(EDITOR, EDITOR),
     "campaign_when": LOOK,
@@ -155,7 +156,7 @@ PAGES: dict[str, Door] = {
     "audience_choices": LOOK,
     "audience_values": LOOK,
     "audience_refill": Door(EDITOR, EDITOR),
-    "audience_size": LOOK,  # keeps what it counted, beside the time
+    "audience_size": LOOK,  # stores its count, and the time of it
     "automation_events": LOOK,
     "automation_review": LOOK,
     "snippet_preview": LOOK,
@@ -172,7 +173,7 @@ PAGES: dict[str, Door] = {
     "template_xliff": LOOK,
     # Reach.
     **_page("notifications_contact", VIEWER, EDITOR, change_consent=EDITOR),
-    "person_export": Door(EDITOR, EDITOR),  # a copy of all that is known leaves the house
+    "person_export": Door(EDITOR, EDITOR),  # exports all that is known of a person
     **_page("notifications_attribute", VIEWER, EDITOR),
     **_page("notifications_category", VIEWER, EDITOR, change_kind=EDITOR),
     **_page("notifications_suppression", VIEWER, EDITOR),
@@ -186,7 +187,7 @@ PAGES: dict[str, Door] = {
     "import_columns": Door(VIEWER, EDITOR),
     "import_encoding": Door(VIEWER, EDITOR),
     "import_live": LOOK,
-    "import_refused": Door(EDITOR, EDITOR),  # whole rows of people leave the house
+    "import_refused": Door(EDITOR, EDITOR),  # exports whole rows of people
     "import_list": Door(EDITOR, EDITOR),
     **_page("notifications_device", VIEWER, EDITOR, retire=EDITOR, restore=EDITOR),
     # Operate.
@@ -233,7 +234,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "contacts/bulk": _PEOPLE,
     "contacts/<anything:external_id>/inbox-token": {
         "POST": Scope.CONTACTS,
-        **dict.fromkeys(_ONE, Scope.CONTACTS),  # of somebody whose id ends so
+        **dict.fromkeys(_ONE, Scope.CONTACTS),  # of a person whose id ends in /inbox-token
     },
     "contacts/<anything:external_id>": dict.fromkeys(_ONE, Scope.CONTACTS),
     "categories": dict.fromkeys(("GET", "POST"), Scope.CONTACTS),
@@ -271,7 +272,7 @@ ENDPOINTS: dict[str, dict[str, Scope]] = {
     "templates": dict.fromkeys(("GET", "POST"), Scope.TEMPLATES),
     "templates/<int:pk>": dict.fromkeys(_ONE, Scope.TEMPLATES),
     "templates/<int:pk>/preview": {"POST": Scope.TEMPLATES},
-    # They ring somebody's phone, and so they are messages.
+    # They ring a phone, so they count as messages.
     "templates/<int:pk>/test": {"POST": Scope.MESSAGES},
     "campaigns/<int:pk>/test": {"POST": Scope.MESSAGES},
     "tests/<int:pk>": {"GET": Scope.MESSAGES},
@@ -330,7 +331,7 @@ OF_A_PERSON: dict[str, set[str]] = {
     "me/inbox/stream": {"GET", "HEAD"},
     "me/inbox/ticket": {"POST"},
 }
-# What may be told there is signed: no key is asked for.
+# What a caller may report there is signed, so it needs no key.
 OF_ANYBODY = {"receipts"}
 API = "api/v1/"
 
@@ -340,7 +341,7 @@ def door_of(page: str | None) -> Door:
 
 
 def scope_of(route: str, method: str) -> Scope | None:
-    """None: no key opens it."""
+    """The scope that a key needs for this route and method. None: no key opens it."""
     methods = ENDPOINTS.get(route.removeprefix(API), {})
     return methods.get("GET" if method == "HEAD" else method)
 

@@ -1,4 +1,4 @@
-"""Who gets through a door: `doors.py` asked by the pages, by Django's permissions, by the API."""
+"""Access checks: apply the rules of `doors.py` to pages, Django's permissions and the API."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from notifications.staff.access import ApiKey
 from notifications.staff.second_factor import device_of
 from notifications.staff.team import Role, owners, role_of
 
-if TYPE_CHECKING:  # it loads this very module, to have its default settings
+if TYPE_CHECKING:  # it imports this module, for its default settings
     from rest_framework.views import APIView
 
 ASK = "second_factor_ask"
 
 
 class Doorkeeper:
-    """Middleware: no view of the admin is reached past this, whoever wrote it."""
+    """Middleware: checks the role before every view of the admin, ours or a library's."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -39,7 +39,7 @@ class Doorkeeper:
     def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
         match = request.resolver_match
         if match is None or "admin" not in match.namespaces or not request.user.is_authenticated:
-            return None  # who is not logged in, the admin itself sends to the log-in
+            return None  # the admin itself sends visitors to the log-in
         least = doors.door_of(match.url_name).least(request.method or "GET")
         if least is None:
             return None
@@ -50,7 +50,7 @@ class Doorkeeper:
 
 
 def _owes_a_code(request: Any) -> bool:
-    """The password was right, and this person has a second factor."""
+    """Whether this person's password was right, but the second factor is still missing."""
     return not request.user.is_verified() and device_of(request.user) is not None
 
 
@@ -63,7 +63,7 @@ def _to_the_code(request: Any) -> HttpResponse:
 
 
 def refusal(request: HttpRequest, role: Role | None, least: Role) -> HttpResponse:
-    """In words: what it needs, what one is, and whom to ask."""
+    """The 403 page: the role that the page needs, the person's own role, and the owners to ask."""
     context = {
         **admin.site.each_context(request),
         "role": role,
@@ -79,10 +79,13 @@ def may(role: Role | None, page: str, method: str = "GET") -> bool:
 
 
 class RoleBackend(ModelBackend):
-    """Passwords as Django has them; permissions from the doors, none from tables of its own."""
+    """Checks passwords as Django does; takes permissions from `doors.py`, not from tables."""
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
-        """`app.change_model` is the door `app_model_change`, and looking is its list."""
+        """Translate a permission into a door.
+
+        `app.change_model` is the door `app_model_change`; `app.view_model` is the door of its list.
+        """
         app, _, codename = perm.partition(".")
         verb, _, model = codename.rpartition("_")
         if verb == "view":
@@ -94,8 +97,10 @@ class RoleBackend(ModelBackend):
 
 
 class ApiDoor(BasePermission):
-    """The key's scopes must hold the one that stands at this door; an inbox token opens its own,
-    and a few stand open."""
+    """Allows a call if its key has the scope of the endpoint.
+
+    An inbox token opens its own endpoints, and a few are open to every caller.
+    """
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         key, match, method = request.auth, request.resolver_match, request.method or ""

@@ -1,7 +1,7 @@
 """The Celery application that Flower runs on: it hears of tasks, and cannot run one.
 
-Of what we keep secret it gets the broker's address and its own password. `config.celery` would read
-all settings, and so want the database and every key in the one process that strangers may reach.
+It gets two secrets only: the broker's address and its own password. `config.celery` would read all
+settings. It would need the database and every key, in the one process that strangers may reach.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from config.boot.environment import env_secret, env_text, insist_on
 from config.boot.redis_address import redis_address, tls_of
 from config.workers.broker import PRIORITY_STEPS
 
-insist_on("REDIS_URL", "FLOWER_BASIC_AUTH")  # the latter, or everybody looks on
+insist_on("REDIS_URL", "FLOWER_BASIC_AUTH")  # without the password everybody could look
 try:
     BROKER = redis_address(env_secret("REDIS_URL"), ca_file=env_text("REDIS_CA_FILE", ""))
 except ValueError as error:
     raise ImproperlyConfigured(str(error)) from error
-# Flower reads its options from here, after this.
+# Flower reads its options from the environment, after this.
 os.environ["FLOWER_BASIC_AUTH"] = env_secret("FLOWER_BASIC_AUTH")
 flower_door.install()
 

@@ -1,4 +1,4 @@
-"""Flower's door: its numbers need the password, too, and wrong passwords are counted."""
+"""Access to Flower: its metrics need the password too, and wrong passwords are counted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from flower import urls
 from flower.views import BaseHandler
 from flower.views.monitor import Metrics
 
-MOST_WRONG, SECONDS = 10, 60.0  # of an address; then none is looked at until these end
+MOST_WRONG, SECONDS = 10, 60.0  # per address; then it refuses all until the time ends
 REMEMBERED = 1_000  # addresses
 
 _look_at = BaseHandler.get_current_user
-_wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()  # how many, and until when
+_wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()  # by address: how many, until when
 
 
 class GuardedMetrics(Metrics):  # type: ignore[misc]
@@ -48,6 +48,6 @@ def _note(address: str, wrong: int, ends_at: float) -> None:
 
 
 def install() -> None:
-    """Before Flower makes its application of these."""
+    """Patch Flower's classes. Call it before Flower builds its application from them."""
     BaseHandler.get_current_user = get_current_user
-    urls.handlers.insert(0, (r"/metrics", GuardedMetrics))  # the first that fits answers
+    urls.handlers.insert(0, (r"/metrics", GuardedMetrics))  # the first match answers

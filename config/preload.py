@@ -1,7 +1,7 @@
-"""Imports all that the product's processes run, for one that forks them.
+"""Imports every module that the product's processes run, in the process that forks them.
 
-The checks that each of them begins with are made here too: what Python and its libraries note of
-code that has run once is then shared. Their connections are closed again.
+It also runs the start-up checks of those processes. What Python and its libraries store about code
+that has run once is then shared memory. Connections that the checks opened are closed again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MODULES = (
     *("config.feed.doorbell", "config.feed.links", "config.feed.receipts", "config.feed.rounds"),
 )
 
-get_wsgi_application()  # the applications and what stands before each view
+get_wsgi_application()  # loads the applications and the middleware
 for module in (settings.ROOT_URLCONF, *MODULES):
     import_module(module)
 app.loader.import_default_modules()

@@ -32,7 +32,7 @@ from config.boot.public_address import public_address
 from config.boot.redis_address import redis_databases
 from config.cache import in_redis
 
-# Tasks find their application through this import, in the web process as in the workers.
+# Tasks find their Celery application through this import, in web processes and in workers.
 from config.celery import app as celery_app  # noqa: F401
 from config.pages.unfold import UNFOLD as UNFOLD
 from notifications.requests.lines import FORMATS
@@ -40,7 +40,7 @@ from notifications.requests.lines import FORMATS
 look_up_known_names_only()
 BASE_DIR = Path(__file__).resolve().parent.parent
 load_running_stack(BASE_DIR / "var" / "env")
-# Beat and the numbers neither sign nor open anything.
+# Beat and the metrics process neither sign nor decrypt anything.
 WITHOUT_KEYS = env_bool("CARILLON_WITHOUT_KEYS", False)
 insist_on("DATABASE_URL", "REDIS_URL", *(() if WITHOUT_KEYS else KEYS))
 
@@ -49,7 +49,7 @@ ENVIRONMENT = env_choice(
     "CARILLON_ENV", "development", ("development", "demo", "test", "staging", "production")
 )
 PRODUCTION = ENVIRONMENT == "production"
-# Staging rehearses production, but for whom the messages reach.
+# Staging behaves as production does, but its messages may go to a stand-in for FCM.
 SERVED = PRODUCTION or ENVIRONMENT == "staging"
 DEBUG = env_bool("DEBUG", False)
 SECRET_KEY, CREDENTIALS_KEY = keys(withheld=WITHOUT_KEYS)
@@ -57,17 +57,17 @@ if SERVED:
     insist_on_strength(secret_key=SECRET_KEY, credentials_key=CREDENTIALS_KEY, debug=DEBUG)
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
-# For Prometheus: a port that only one's own network reaches, or a secret at the public one.
+# For Prometheus: a port that only your own network reaches, or a token for the public port.
 METRICS_PORT = env_int("METRICS_PORT", 0)
 METRICS_TOKEN = env_secret("METRICS_TOKEN", "")
-METRICS_DIR = env_text("METRICS_DIR", "")  # where processes leave what they measure
+METRICS_DIR = env_text("METRICS_DIR", "")  # where processes store what they measure
 OTEL_EXPORTER_OTLP_ENDPOINT = env_address("OTEL_EXPORTER_OTLP_ENDPOINT")  # of a collector
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 
 INSTALLED_APPS = [
     "unfold",
-    # Its pages are found by config/urls.py: the workers, which show none, need not know them.
+    # config/urls.py finds the admin's pages. Workers show none, so they do not load them.
     "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -83,7 +83,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "notifications",
     "campaigns",
-    "django.contrib.auth",  # behind ours, whose createsuperuser is found first
+    "django.contrib.auth",  # after our apps: our createsuperuser is found first
 ]
 MIDDLEWARE = [
     "notifications.requests.request_id.RequestId",
@@ -124,7 +124,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            # Where a page stands among the others only the whole product knows.
+            # Breadcrumbs need the pages of all apps, so `config` has them.
             "libraries": {"crumbs": "config.pages.breadcrumbs"},
         },
     }
@@ -143,13 +143,14 @@ DATABASES["default"] |= {
     "DISABLE_SERVER_SIDE_CURSORS": True,
 }
 DATABASES["default"]["OPTIONS"].update(
-    # A row lock that is not granted in 2 s is somebody else's trouble: fail, and be called again.
-    # Whoever vanishes in the middle of a write holds its rows until that is noticed: not for 2 h.
+    # If a row lock is not granted in 2 s, another process is in trouble: fail, and let the caller
+    # try again. A client that vanishes in the middle of a write holds its rows until the server
+    # notices. These values keep that short; the defaults take 2 h.
     options="-c lock_timeout=2000 -c idle_in_transaction_session_timeout=30000"
     " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=3 -c tcp_keepalives_count=3"
     " -c tcp_user_timeout=15000",
     connect_timeout=5,
-    # And here the same, for a server that vanished.
+    # The same on our side, for a server that vanished.
     keepalives_idle=5,
     keepalives_interval=3,
     keepalives_count=3,
@@ -160,7 +161,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # --- Redis: the doorbell -------------------------------------------------------------------------
 REDIS_URL = env_secret("REDIS_URL")
 REDIS_CA_FILE = env_text("REDIS_CA_FILE", "")
-try:  # one server, a database each: purging the broker must not empty the gate
+try:  # one server, one database per use: purging the broker must not empty the gate
     REDIS_DATABASES = redis_databases(REDIS_URL, ca_file=REDIS_CA_FILE)
 except ValueError as error:
     raise ImproperlyConfigured(str(error)) from error
@@ -171,10 +172,10 @@ CACHES = {"default": in_redis(REDIS_DATABASES["cache"])}
 # --- Sending -------------------------------------------------------------------------------------
 WORKERS = env_int("WORKERS", 2 * (os.cpu_count() or 2), least=1)  # each waits half of its time
 CONNECTIONS = env_int("CONNECTIONS", 250, least=1)
-TRANSPORT = env_choice("TRANSPORT", "", ("", "wire", "aiohttp"))  # empty: as a proxy requires
+TRANSPORT = env_choice("TRANSPORT", "", ("", "wire", "aiohttp"))  # empty: depends on the proxy
 HTTPS_PROXY, NO_PROXY = env_proxy("HTTPS_PROXY"), env_no_proxy("NO_PROXY")  # to Google
-# A worker that falls silent for so long loses its chunk to another. Short where nobody is harmed
-# by a false alarm; served, a machine may be slow for a while without costing a second copy.
+# A worker that is silent for this long loses its chunk to another. Short in development, where a
+# false alarm harms nobody. Long where SERVED: a slow machine must not cause a second copy.
 LEASE_SECONDS = env_int("LEASE_SECONDS", 30 if SERVED else 8, least=6)
 FAILPOINT: str = os.environ.get("CARILLON_FAILPOINT", "")
 if ENVIRONMENT != "test":
@@ -206,10 +207,10 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 OTP_TOTP_ISSUER = "Carillon"
-# How many proxies of ours stand in front: that many entries of X-Forwarded-For can be believed.
+# The number of our own proxies in front: so many entries of X-Forwarded-For can be trusted.
 PROXIES = env_int("PROXIES", 0)
 LOGIN_URL = "admin:login"
-# Unfold's log-in page has no hidden `next`: without this a log-in ends on a page that is not there.
+# Unfold's log-in page has no hidden `next`: without this a log-in ends on a missing page.
 LOGIN_REDIRECT_URL = "admin:index"
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("ko", "한국어")]
@@ -222,7 +223,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = True
 STATIC_URL = "static/"
-# Only `collectstatic` (the image) fills a folder; elsewhere WhiteNoise serves the apps' own.
+# Only `collectstatic` (in the image) fills this folder; else WhiteNoise serves the apps' files.
 STATIC_ROOT = os.environ.get("STATIC_ROOT") or (BASE_DIR / "var" / "static" if SERVED else None)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = not SERVED
@@ -232,7 +233,7 @@ STATIC_FILES = (
     if SERVED
     else "django.contrib.staticfiles.storage.StaticFilesStorage"
 )
-# Uploaded images: on a disk that all web processes share, or in whatever Django has a storage for.
+# Uploaded images: on a disk that all web processes share, or in any storage that Django supports.
 IMAGES_DIR = env_text("IMAGES_DIR", str(BASE_DIR / "var" / "images"))
 IMAGES_STORAGE = env_text("IMAGES_STORAGE", "")
 STORAGES = {
@@ -244,11 +245,11 @@ STORAGES = {
 }
 
 # --- The API -------------------------------------------------------------------------------------
-# Requests a second that pass, all web processes together; 0: as many as come.
+# Requests per second that pass, for all web processes together; 0: no limit.
 API_RATE_PER_KEY = env_int("API_RATE_PER_KEY", 1_000)
 API_RATE_PER_ADDRESS = env_int("API_RATE_PER_ADDRESS", 1_000)
 API_RATE_PER_PERSON = env_int("API_RATE_PER_PERSON", 5)  # with inbox tokens
-PAGE_RATE_PER_ADDRESS = env_int("PAGE_RATE_PER_ADDRESS", 50)  # of those who are not logged in
+PAGE_RATE_PER_ADDRESS = env_int("PAGE_RATE_PER_ADDRESS", 50)  # without a log-in
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -276,7 +277,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
-    # What is only read is no part of what is written: nobody has to make up an id.
+    # Read-only fields are no part of request bodies: no client has to make up an id.
     "COMPONENT_SPLIT_REQUEST": True,
     "ENFORCE_NON_BLANK_FIELDS": True,
     "POSTPROCESSING_HOOKS": [
@@ -342,9 +343,9 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- Reports out ---------------------------------------------------------------------------------
-# Hosts and networks of one's own that reports may go to; all others must be public.
+# Your own hosts and networks that reports may go to; all other targets must be public.
 OUTGOING_ALLOWED = env_places("OUTGOING_ALLOWED", served=SERVED)
-OUTGOING_CA_FILE = os.environ.get("OUTGOING_CA_FILE") or None  # beside the system's own
+OUTGOING_CA_FILE = os.environ.get("OUTGOING_CA_FILE") or None  # in addition to the system's own
 EMAIL_URL = env_secret("EMAIL_URL", "")
 EMAIL_IS_SET = bool(EMAIL_URL)
 if EMAIL_IS_SET:
@@ -357,16 +358,16 @@ EMAIL_TIMEOUT = 10
 
 # --- The live inbox ------------------------------------------------------------------------------
 FEED_PORT = env_int("FEED_PORT", 8001, least=1)
-# Where apps find it, if neither at the web's own address nor at that port.
+# Where apps find the feed, if neither at the web's own address nor at that port.
 FEED_URL = env_text("FEED_URL", "").rstrip("/")
-FEED_STREAMS = env_int("FEED_STREAMS", 5_000, least=1)  # open at once, of one process
+FEED_STREAMS = env_int("FEED_STREAMS", 5_000, least=1)  # open at once, in one process
 
 # --- Where we are reached ------------------------------------------------------------------------
 try:
     PUBLIC_URL = public_address(env_text("PUBLIC_URL", ""), plain=not SERVED)
 except ValueError as error:
     raise ImproperlyConfigured(str(error)) from error
-# Of phones, and of links that are counted: the feed's. Empty: nobody has said.
+# The feed's address, for phones and for counted links. Empty: not set.
 PHONES_URL = FEED_URL or PUBLIC_URL
 if not SERVED:  # with `make run` pages and feed have a port each, and no proxy in front
     PUBLIC_URL = PUBLIC_URL or f"http://127.0.0.1:{env_int('PORT', 8000, least=1)}"
@@ -377,11 +378,11 @@ SPECTACULAR_SETTINGS["SERVERS"] = [
     {"url": "/", "description": "Where this schema was read"},
 ]
 FEED_SERVERS = [{"url": PHONES_URL or "/", "description": "The process “feed”"}]
-# Where phones fetch uploaded images: of a CDN, or ours. FCM takes https only. Empty: nowhere.
+# Where phones fetch uploaded images: a CDN, or our own address. FCM takes https only. Empty: none.
 IMAGES_URL = images_address(env_text("IMAGES_URL", ""), ours=PUBLIC_URL)
 
 # --- Security ------------------------------------------------------------------------------------
-SESSION_COOKIE_AGE = 12 * 3600  # from the log-in, whatever is clicked meanwhile: middleware/idle.py
+SESSION_COOKIE_AGE = 12 * 3600  # from the log-in, even when in use: middleware/idle.py
 SESSION_IDLE_SECONDS = env_int("SESSION_IDLE_SECONDS", 2 * 3600, least=60)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SERVED
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -416,7 +417,7 @@ LOGGING = {
         },
     },
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
-    # What a caller did wrong, he is told. A line for each would let a stranger fill the disk.
+    # A caller gets its errors as answers. A log line for each would let a stranger fill the disk.
     "loggers": {
         "django.request": {"level": "ERROR"},
         "django.security": {"handlers": ["counted"], "propagate": False},

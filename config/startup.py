@@ -1,4 +1,4 @@
-"""What nothing here must start with: each would lose, double or stop work in silence later."""
+"""Start-up checks: a setup that fails one would lose, double or stop work in silence later."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ Checks = tuple[Callable[[], str], ...]
 
 MOST_SECONDS_APART = 5
 LIMITS_WITHIN_VISIBILITY = 3
-MOST_TRIED = 20  # service accounts
+MOST_TRIED = 20  # service accounts that `wrong_key` tries
 
 
 def troubles(checks: Checks | None = None) -> Iterator[str]:
-    """Each in one line, with what to do. A server that does not answer yet is not one of them."""
+    """Yield each problem in one line, with its fix.
+
+    A server that does not answer yet is no problem.
+    """
     every = (*FOR_ALL, _stand_in, _eviction, _visibility, _late_acknowledgement, _clock, _locks)
     for check in checks or every:
         try:
@@ -87,8 +90,11 @@ def _clock() -> str:
 
 
 def _stand_in() -> str:
-    """Production has none, on any machine: there such a project only lacks its key. Anywhere a new
-    project has no key yet, and sends nothing."""
+    """Find a project that uses a stand-in for FCM, on a machine that sends to Google.
+
+    Production has no stand-in on any machine: there such a project only lacks its key. On all
+    machines a new project has no key yet, and sends nothing.
+    """
     from notifications.people.project import Project  # it needs the applications
 
     if settings.PRODUCTION or settings.FCM_ENDPOINT != settings.GOOGLE_FCM_ENDPOINT:
@@ -106,7 +112,7 @@ def _stand_in() -> str:
 
 
 def _locks() -> str:
-    """A pooler may drop what the settings ask of each connection."""
+    """Check `lock_timeout`: a pooler may drop what the settings ask of each connection."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('lock_timeout'), current_user")
         lock_timeout, role = cursor.fetchone()
@@ -121,7 +127,10 @@ def _locks() -> str:
 
 
 def wrong_key() -> str:
-    """One account whose key was lost is its project's trouble; if none opens, ours is wrong."""
+    """Report a CREDENTIALS_KEY that opens none of the stored service accounts.
+
+    If only one account does not open, its key was lost: that is a problem of its project.
+    """
     from notifications.keys import sealing  # it needs the applications
     from notifications.keys.credentials import ServiceAccount
 
@@ -139,12 +148,12 @@ def wrong_key() -> str:
     )
 
 
-# The others are for those who send: a web that waits for Redis is of use already.
+# The other checks are for processes that send. A web process is useful while it waits for Redis.
 FOR_ALL: Checks = (_old_postgresql, _missing_databases, wrong_key)
 
 
 def refuse_to_start_in_trouble(checks: Checks | None = None) -> None:
     found = list(troubles(checks))
-    connection.close()  # never to be shared with the children that come next
+    connection.close()  # the child processes must not share it
     if found:
         raise SystemExit("\n".join(f"carillon: {trouble}" for trouble in found))

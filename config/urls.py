@@ -1,4 +1,4 @@
-"""Every address of the product, but the three that `config/health/probes.py` answers."""
+"""All addresses of the product, except the three that `config/health/probes.py` answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from notifications.api.base.rendering import AlwaysTheReference
 from notifications.api.reference import Reference
 
 admin.autodiscover()
-# Unfold's own hook for pages that belong to no model; they get the admin's names and its door.
+# Unfold's hook for pages without a model: they get the admin's URL names and its access check.
 admin.site.extra_urls = lambda: [  # type: ignore[attr-defined]
     *overview.urls(), *alerts.urls(), *messages.urls(), *demo.urls(), *operations.urls(),
     *quota.urls(),

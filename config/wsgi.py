@@ -1,8 +1,8 @@
-"""The product as a WSGI application; `config/asgi.py` has it behind the front.
+"""The product as a WSGI application. `config/asgi.py` puts the front before it.
 
-WSGI on purpose: every view is synchronous, and under ASGI Django would give each request a thread,
-and so a database connection, of its own. A server that speaks WSGI takes a thread before the body
-is there, so that 16 callers who fall silent would be all it serves: hence the front.
+WSGI on purpose: every view is synchronous. Under ASGI Django would give each request its own
+thread, and so its own database connection. A server that speaks WSGI takes a thread before the body
+has arrived. Then 16 callers who stop sending would block it, so the front reads bodies first.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from config.startup import FOR_ALL, refuse_to_start_in_trouble
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 application = get_wsgi_application()
 
-refuse_to_start_in_trouble(FOR_ALL)  # eviction and the clock are for those who send
+refuse_to_start_in_trouble(FOR_ALL)  # only processes that send need the others
 
-# A person waits at this door, and what was launched is a row already: a Redis that hangs may hold
-# up a page for this long. Workers are more patient, for an answer late is better than none.
+# A person waits for a page, and a launch is already a row: a Redis that hangs may hold up a page
+# for this long. Workers wait longer, because a late answer is better than none.
 app.conf.broker_transport_options |= {"socket_timeout": 1, "socket_connect_timeout": 1}
 app.conf.task_publish_retry_policy = {"max_retries": 1, "interval_start": 0}
 
-# Views and forms are read now, not at the first request. None of them ever becomes garbage, and
-# looking through them again and again cost a page a seventh of its time.
+# Load views and forms now, not at the first request. They never become garbage, and scanning them
+# again and again cost a page a seventh of its time.
 import_module(settings.ROOT_URLCONF)
 gc.collect()
 gc.freeze()

@@ -1,1 +1,1 @@
-"""What is read and checked before anything starts. Imports no Django."""
+"""Reads and checks of the environment, before anything starts."""

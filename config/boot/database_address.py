@@ -1,5 +1,7 @@
-"""DATABASE_URL, checked and read before anything connects. Imports no Django: the launcher needs it
-too."""
+"""DATABASE_URL: checked and parsed before anything connects.
+
+Imports no Django, because the launcher uses it too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ SCHEMES = ("postgresql", "postgres", "psql", "pgsql")
 
 
 def database_settings(url: str) -> dict[str, Any]:
-    """An entry of Django's DATABASES. Raises ValueError as `database_address` does."""
+    """Parse the URL into an entry of Django's DATABASES.
+
+    Raises ValueError as `database_address` does.
+    """
     parts = urlsplit(database_address(url))
     credentials, _, servers = parts.netloc.rpartition("@")
     user, _, password = credentials.partition(":")
@@ -31,7 +36,10 @@ def database_settings(url: str) -> dict[str, Any]:
 
 
 def database_address(url: str) -> str:
-    """The same. Raises ValueError, in words for whoever set it, and without the password."""
+    """Check the URL and return it unchanged.
+
+    Raises ValueError with a text for the person who set it, without the password.
+    """
     try:
         parts = urlsplit(url)
         hosts = parts.netloc.rpartition("@")[2].split(",")

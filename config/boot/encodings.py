@@ -1,6 +1,6 @@
-"""Which names of encodings are looked up: those that Python has, and no others.
+"""Lookup of encodings: only names that Python has.
 
-Python keeps every name that was ever asked for, also made-up ones. Requests name encodings in
+Python remembers every name that was ever asked for, even made-up ones. Requests name encodings in
 headers, in parts of forms and in XML, so a stranger could fill the memory.
 """
 
@@ -16,7 +16,7 @@ KNOWN.update(encodings.aliases.aliases)
 
 
 def look_up_known_names_only() -> None:
-    """For the whole process. A second call changes nothing."""
+    """Limit the lookup in the whole process. A second call changes nothing."""
     codecs.unregister(encodings.search_function)
     codecs.unregister(search)
     codecs.register(search)

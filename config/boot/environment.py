@@ -1,4 +1,4 @@
-"""Strict readers of the environment: a wrong value stops the start, with its name and the fix."""
+"""Readers of environment variables: a wrong value stops the start, with its name and the fix."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ KEYS = ("SECRET_KEY", "CREDENTIALS_KEY")
 
 
 def load_running_stack(env_file: Path) -> None:
-    """Adopt the addresses of a stack started by `make run`; a variable already set wins."""
+    """Use the addresses of a stack that `make run` started; a variable that is set already wins."""
     theirs = _variables(env_file) if env_file.is_file() else {}
     ours = os.environ.get("DATABASE_URL", theirs.get("DATABASE_URL"))
-    if ours == theirs.get("DATABASE_URL"):  # else its secrets are those of another installation
+    if ours == theirs.get("DATABASE_URL"):  # else its secrets belong to another installation
         for name, value in theirs.items():
             os.environ.setdefault(name, value)
 
@@ -33,7 +33,7 @@ def _variables(env_file: Path) -> dict[str, str]:
 
 
 def insist_on(*names: str) -> None:
-    """Name all that is missing at once: whoever sets up a machine should not find out in turns."""
+    """Raise one error that names all missing variables, so that nobody finds them one by one."""
     missing = [
         name for name in names if not (os.environ.get(name) or os.environ.get(f"{name}_FILE"))
     ]
@@ -45,8 +45,10 @@ def insist_on(*names: str) -> None:
 
 
 def keys(*, withheld: bool) -> tuple[str, str]:
-    """SECRET_KEY and CREDENTIALS_KEY; of a process that is to have none, one that signs what nobody
-    else believes, and nothing to seal with.
+    """SECRET_KEY and CREDENTIALS_KEY.
+
+    A process that must not have them (`withheld`) gets a random signing key, which no other process
+    trusts, and no key to seal with.
     """
     if not withheld:
         return env_secret(KEYS[0]), env_secret(KEYS[1])
@@ -93,13 +95,13 @@ def env_bool(name: str, default: bool) -> bool:
 def env_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
     text = env_text(name, default)
     if text not in choices:
-        known = ", ".join(filter(None, choices))  # empty is what nobody has said
+        known = ", ".join(filter(None, choices))  # an empty choice stands for “not set”
         raise ImproperlyConfigured(f"{name} must be one of {known}, not {text!r}.")
     return text
 
 
 def env_address(name: str) -> str:
-    """Of something else's HTTP; empty: there is none."""
+    """The HTTP address of another service; empty: there is none."""
     text = env_text(name, "").rstrip("/")
     if text and not text.startswith(("http://", "https://")):
         raise ImproperlyConfigured(f"{name} must begin with http:// or https://: {text!r}.")

@@ -1,5 +1,7 @@
-"""What production refuses to start with (and staging, all but the stand-ins): weak keys, pages that
-tell too much, and messages that would go to no phone.
+"""Start-up guards of production: they refuse weak keys, DEBUG, and stand-ins for FCM.
+
+DEBUG would show too much, and with a stand-in messages would reach no phone. Staging refuses the
+same, except for stand-ins.
 """
 
 from __future__ import annotations
@@ -10,13 +12,13 @@ from django.core.exceptions import ImproperlyConfigured
 
 RECIPE = 'python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
 LEAST = {"SECRET_KEY": 50, "CREDENTIALS_KEY": 32}
-LEAST_DIFFERENT = 9  # characters; 32 hexadecimal digits drawn by chance never have fewer
-WORDS = ("insecure", "change", "example", "secret", "password")  # of examples, not of chance
+LEAST_DIFFERENT = 9  # characters; 32 random hexadecimal digits never have fewer
+WORDS = ("insecure", "change", "example", "secret", "password")  # of examples, not of random keys
 
 
 def insist_on_strength(*, secret_key: str, credentials_key: str, debug: bool) -> None:
-    """Raise ImproperlyConfigured with all that is weak. No value is ever part of it."""
-    # Those behind the first only open what it has not sealed yet.
+    """Raise ImproperlyConfigured that names all weak settings, without any of their values."""
+    # The first key seals. The keys behind it only open what it has not sealed yet.
     sealing = credentials_key.lstrip(", ").split(",")[0].strip()
     weak = [
         *_weakness("SECRET_KEY", secret_key),
@@ -31,7 +33,7 @@ def insist_on_strength(*, secret_key: str, credentials_key: str, debug: bool) ->
 
 
 def refuse_stand_ins(**named: bool) -> None:
-    """Each setting with whether it names another FCM than Google's."""
+    """Refuse settings that name another FCM than Google's: each argument says whether one does."""
     if any(named.values()):
         names = ", ".join(name for name, is_one in named.items() if is_one)
         raise ImproperlyConfigured(
@@ -40,7 +42,7 @@ def refuse_stand_ins(**named: bool) -> None:
 
 
 def refuse_failpoint(point: str) -> None:
-    """Anywhere but in tests."""
+    """Refuse CARILLON_FAILPOINT, which only tests may set."""
     if point:
         raise ImproperlyConfigured(
             "CARILLON_FAILPOINT makes processes die on purpose. Unset it, or set CARILLON_ENV=test."

@@ -1,4 +1,4 @@
-"""Where uploaded images are kept and fetched, looked at before anything starts."""
+"""Storage and address of uploaded images, checked before anything starts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 ON_DISK = "django.core.files.storage.FileSystemStorage"
-# Of a CDN: a host, perhaps a port and a path.
+# The address of a CDN: a host, perhaps a port and a path.
 FORM = re.compile(r"https://[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?(?::[0-9]{1,5})?(?:/[\w.~-]+)*/?",
                   re.ASCII)  # fmt: skip
 
@@ -18,7 +18,7 @@ FORM = re.compile(r"https://[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?(?::[
 def image_storage(backend: str, options: str, *, folder: str) -> dict[str, Any]:
     """An entry of Django's STORAGES."""
     if not backend:
-        # The name says what is in it: written twice, it holds the same.
+        # A file's name depends on its content, so writing it twice changes nothing.
         return {"BACKEND": ON_DISK, "OPTIONS": {"location": folder, "allow_overwrite": True}}
     package = backend.partition(".")[0]
     if find_spec(package) is None:
@@ -32,7 +32,7 @@ def image_storage(backend: str, options: str, *, folder: str) -> dict[str, Any]:
 def _read(options: str) -> dict[str, Any]:
     try:
         read = json.loads(options or "{}")
-    except ValueError as error:  # without the text: it may hold a key
+    except ValueError as error:  # without the value: it may hold a key
         raise ImproperlyConfigured("IMAGES_STORAGE_OPTIONS is not JSON.") from error
     if not isinstance(read, dict):
         raise ImproperlyConfigured("IMAGES_STORAGE_OPTIONS must be an object, {…}.")
@@ -40,7 +40,7 @@ def _read(options: str) -> dict[str, Any]:
 
 
 def images_address(given: str, *, ours: str) -> str:
-    """Without a slash at its end; our own door unless another is said."""
+    """The address without a slash at its end; our own /i unless another is set."""
     if not given:
         return f"https://{ours.partition('//')[2]}/i" if ours else ""
     if not FORM.fullmatch(given):

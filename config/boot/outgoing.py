@@ -1,4 +1,4 @@
-"""Where reports may go, and by which mail server: read once, at the start."""
+"""Where reports may go, and through which mail server: read once, at the start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONSOLE = "django.core.mail.backends.console.EmailBackend"
 PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 
-# One's own machine, where a receiver that is being written has no certificate.
+# The local machine, where a receiver under development has no certificate.
 WITHOUT_TLS = {
     "http://127.0.0.1": "127.0.0.1",
     "http://[::1]": "::1",
@@ -26,7 +26,7 @@ WITHOUT_TLS = {
 
 @dataclass(frozen=True)
 class Places:
-    """Hosts by name, networks, and names of one's own machine that are called without TLS."""
+    """Allowed targets: hosts by name, networks, and local names that are called without TLS."""
 
     hosts: frozenset[str]
     networks: tuple[Network, ...]
@@ -76,7 +76,7 @@ def _own_machine(name: str, text: str, served: bool) -> str:
 
 
 def env_email(name: str, url: str) -> Mail:
-    """Its own few lines, as the errors of the readers there are say neither name nor fix."""
+    """Parse the URL here: errors of other parsers name neither the variable nor the fix."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -98,7 +98,7 @@ def env_email(name: str, url: str) -> Mail:
 
 
 def _wrong(name: str) -> ImproperlyConfigured:
-    """Without what was given: there may be a password in it."""
+    """The error, without the value: there may be a password in it."""
     return ImproperlyConfigured(
         f"{name} must be smtps://user:password@host, smtp+starttls://… or smtp://…, with special "
         "characters percent-encoded; or console:// to write e-mail to the log."

@@ -1,4 +1,7 @@
-"""What both servers must have, in words when they lack it. No Django: the launcher asks too."""
+"""Requirements of PostgreSQL and Redis, with an error text for each that is not met.
+
+Imports no Django, because the launcher uses it too.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from urllib.parse import urlsplit
 import redis
 
 LEAST_POSTGRESQL = 16
-NO_SUCH_DATABASE = ("DB index", "SELECT is not allowed")  # the latter of a cluster
+NO_SUCH_DATABASE = ("DB index", "SELECT is not allowed")  # the second one from a cluster
 
 
 def old_postgresql(version: int) -> str:
-    """Of a version as the server counts it, such as 150004; empty when it will do."""
+    """The error text for a server's version, such as 150004; empty if it is recent enough."""
     if version >= LEAST_POSTGRESQL * 10_000:
         return ""
     return (
@@ -22,7 +25,10 @@ def old_postgresql(version: int) -> str:
 
 
 def missing_databases(addresses: Mapping[str, str]) -> str:
-    """Of Redis, by what each is for. Raises RedisError when nobody answers."""
+    """The error text for missing Redis databases, each with its use; empty if none is missing.
+
+    Raises RedisError when Redis does not answer.
+    """
     refusals = {name: _refusal(address) for name, address in addresses.items()}
     missing = [
         f"{urlsplit(addresses[name]).path.strip('/')} ({name}: {said})"

@@ -1,4 +1,4 @@
-"""Which proxy stands between here and Google: read once, at the start."""
+"""The proxy between this machine and Google: read once, at the start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from notifications.proxy import Proxy
 
 
 def env_proxy(name: str) -> Proxy | None:
-    """In small letters too, and then first, as everywhere; also without its http://."""
+    """The proxy that the variable names, with or without http://.
+
+    The variable's lower-case name wins, as in other tools.
+    """
     text = os.environ.get(name.lower()) or env_secret(name, "")
     if not text:
         return None
@@ -31,7 +34,7 @@ def env_no_proxy(name: str) -> str:
 
 
 def _wrong(name: str) -> ImproperlyConfigured:
-    """Without what was given: there may be a password in it."""
+    """The error, without the value: there may be a password in it."""
     return ImproperlyConfigured(
         f"{name} must be http://host:port or http://user:password@host:port, with special "
         "characters percent-encoded. A proxy that wants TLS or SOCKS itself cannot be used."

@@ -1,11 +1,11 @@
-"""PUBLIC_URL, looked at before anything starts: phones and links are sent there."""
+"""PUBLIC_URL: checked before anything starts, because phones and links use it."""
 
 from __future__ import annotations
 
 import re
 
-# A host and perhaps a port. What else an address may have would send people elsewhere than it
-# seems (a user before an “@”), or break the addresses that are made of it (a path, a query).
+# A host and perhaps a port. Other parts would send people elsewhere than it seems (a user before an
+# “@”), or break the addresses that are built from it (a path, a query).
 FORM = re.compile(
     r"(?P<scheme>https?)://(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])"
     r"(?::(?P<port>[1-9][0-9]{0,4}))?/?"
@@ -14,9 +14,10 @@ HIGHEST_PORT = 65_535
 
 
 def public_address(url: str, *, plain: bool) -> str:
-    """Without a slash at its end; empty stays empty. `plain`: without TLS it will do, too.
+    """The address without a slash at its end; empty stays empty. `plain` also allows http://.
 
-    Raises ValueError, in words for whoever set it."""
+    Raises ValueError with a text for the person who set it.
+    """
     if not url:
         return ""
     found = FORM.fullmatch(url)

@@ -1,8 +1,8 @@
-"""REDIS_URL as all our clients read it: which database, and over TLS whose word to take.
+"""REDIS_URL in the form that all our clients read: which database, and how to check TLS.
 
-Celery asks what to check, redis-py has other names for it, and Flower reads no URL at all. So it is
-said once, in the URL itself: the certificate and its name, by the system's authorities or our own.
-Imports no Django: the launcher needs it too.
+Celery must be told what to check, redis-py has other names for it, and Flower reads no URL at all.
+So the URL itself says it: check the certificate and its name, by the system's authorities or our
+own. Imports no Django, because the launcher uses it too.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 DEFAULTS = {"ssl_cert_reqs": "required", "ssl_check_hostname": "true"}
 REQUIREMENTS = ("required", "optional", "none")
-OURS = ("broker", "results", "gate", "cache")  # a database each, in this order
+OURS = ("broker", "results", "gate", "cache")  # one database for each, in this order
 
 
 def redis_address(url: str, *, database: int = 0, ca_file: str = "") -> str:
-    """The same server, so many databases on. Raises ValueError, in words for whoever set it."""
+    """The address with its database number raised by `database`, and with checked TLS options.
+
+    Raises ValueError with a text for the person who set it.
+    """
     parts = urlsplit(url)
     if parts.scheme not in ("redis", "rediss"):
         raise ValueError("REDIS_URL must begin with redis://, or rediss:// for TLS.")
@@ -34,7 +37,7 @@ def redis_address(url: str, *, database: int = 0, ca_file: str = "") -> str:
 
 
 def redis_databases(url: str, *, ca_file: str = "") -> dict[str, str]:
-    """The four that are ours, each by what it is for."""
+    """The addresses of our four databases, by use."""
     return {
         name: redis_address(url, database=number, ca_file=ca_file)
         for number, name in enumerate(OURS)
@@ -42,7 +45,7 @@ def redis_databases(url: str, *, ca_file: str = "") -> dict[str, str]:
 
 
 def tls_of(address: str) -> dict[str, Any]:
-    """What the address says of TLS, for clients that want it apart; empty without."""
+    """The TLS options in the address, for clients that want them apart; empty without TLS."""
     said = dict(parse_qsl(urlsplit(address).query))
     tls: dict[str, Any] = {name: said[name] for name in said if name.startswith("ssl_")}
     if tls:
@@ -52,7 +55,7 @@ def tls_of(address: str) -> dict[str, Any]:
 
 def _checked(query: dict[str, str], ca_file: str) -> dict[str, str]:
     query = DEFAULTS | ({"ssl_ca_certs": ca_file} if ca_file else {}) | query
-    # Celery's name for it is CERT_REQUIRED, and redis-py's is not.
+    # Celery writes CERT_REQUIRED, redis-py writes required.
     requirement = query["ssl_cert_reqs"].removeprefix("CERT_").lower()
     if requirement not in REQUIREMENTS:
         raise ValueError(f"ssl_cert_reqs in REDIS_URL must be one of {', '.join(REQUIREMENTS)}.")

@@ -1,1 +1,1 @@
-"""A short path for single messages: without Django's views, many in one statement."""
+"""A fast path for single messages: no Django views, and many messages in one statement."""

@@ -1,4 +1,7 @@
-"""A call: read, and found in order; whatever is odd about it is said on the ordinary way."""
+"""One call on the fast path: parses and checks it, and raises `Odd` for anything unusual.
+
+The ordinary view then answers the call, with an error text if needed.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,13 @@ from notifications.api.base import authentication, rendering
 from notifications.staff.access import ApiKey
 
 ADDRESS = f"/{API}messages"
-MOST_BYTES = 64 * 1024  # a long text must not keep the others waiting
+MOST_BYTES = 64 * 1024  # a long text must not keep other calls waiting
 TO_ONE = {"contact", "device"}
 
 
 @dataclass(frozen=True)
 class Begun:
-    """Nothing of it is looked at before it is counted."""
+    """A call that is not counted yet. Nothing in it is read before the count."""
 
     request: WSGIRequest
     limits: rate_limits.Limits
@@ -36,11 +39,11 @@ class Call(Begun):
 
 
 class Odd(Exception):
-    """What it is need not be said: the ordinary way finds it again."""
+    """The call must go to the ordinary view, which finds the reason again."""
 
 
 def may_be_one(environ: dict[str, Any]) -> bool:
-    """As far as can be told at a glance, by whoever has no time."""
+    """Whether a request may take the fast path: a quick check for the event loop."""
     return (
         environ["REQUEST_METHOD"] == "POST"
         and environ["PATH_INFO"] == ADDRESS
@@ -52,19 +55,22 @@ def may_be_one(environ: dict[str, Any]) -> bool:
 
 
 def begin(environ: dict[str, Any]) -> Begun:
-    """Raises Odd, or whatever else is raised by what judges calls everywhere; so does `read`."""
+    """Begin a call; nothing is counted yet.
+
+    Raises Odd, or any error of the checks that all calls share. So does `parse_call`.
+    """
     request = WSGIRequest(environ)
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
         raise Odd
-    request.get_host()  # or it is none of ours
+    request.get_host()  # raises for a foreign host
     return Begun(request, rate_limits.limits_of_a_program(request))
 
 
 def count(begun: dict[int, Begun]) -> dict[int, rate_limits.Taken]:
-    """All of them at once: to ask Valkey costs as much as the rest of a call."""
+    """Count all calls at once: asking Valkey costs as much as the rest of a call."""
     taken = rate_limits.take_each([call.limits for call in begun.values()])
     for call, its in zip(begun.values(), taken, strict=True):
-        # The ordinary way shall not count it once more.
+        # The ordinary view must not count it again.
         call.request.META[rate_limits.TAKEN] = its
     return dict(zip(begun, taken, strict=True))
 

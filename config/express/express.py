@@ -1,9 +1,9 @@
-"""The express: calls of POST messages that are in order are answered together.
+"""The fast path: answers valid calls of POST messages together.
 
-To each of them Django and REST framework cost more than all that is done for it. Here one thread
-reads those that wait, has each key's kept by one statement, and answers. Whatever is odd about a
-call (a field at fault, a person nobody knows, a key that comes too often) goes the ordinary way,
-which has the words for it: so there is one place that refuses, and both take the same.
+For one message, Django and REST framework cost more than all the work that it needs. Here one
+thread reads the waiting calls, stores those of each key in one statement, and answers. An unusual
+call (a wrong field, an unknown person, a key over its limit) goes to the ordinary view, which has
+the error texts. So only one place refuses, and both accept the same.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ log = logging.getLogger(__name__)
 
 
 def answer(environs: list[dict[str, Any]]) -> list[Said | Refused | None]:
-    """Of each, in their order. None: it goes the ordinary way, and nothing was done."""
+    """Answer the calls, in their order.
+
+    None: nothing was done for the call, and the ordinary view must answer it.
+    """
     close_old_connections()
     try:
         answers: dict[int, Said | Refused] = {}
@@ -50,8 +53,10 @@ def answer(environs: list[dict[str, Any]]) -> list[Said | Refused | None]:
 def _spans_of(
     environs: list[dict[str, Any]], answers: Mapping[int, Said | Refused]
 ) -> Iterator[None]:
-    """One for all of them, and one within each caller's trace; the two have links to each other.
-    Whoever is not answered here has a span on the ordinary way."""
+    """One span for all calls, and one within each caller's trace, with links to each other.
+
+    A call that is not answered here gets its span from the ordinary view.
+    """
     begun = [_begin_span(environ) for environ in environs] if tracing.is_on() else []
     with tracing.span("express", calls=len(environs)) as together:
         yield
@@ -86,7 +91,7 @@ def _by_key(environs: list[dict[str, Any]]) -> dict[ApiKey, dict[int, Call]]:
 
 @contextmanager
 def _or_the_ordinary_way() -> Iterator[None]:
-    """Whatever is raised comes again there, and is said."""
+    """Drop any error: the ordinary view raises it again, and reports it."""
     try:
         yield
     except Exception as error:
@@ -94,7 +99,10 @@ def _or_the_ordinary_way() -> Iterator[None]:
 
 
 def _keep(key: ApiKey, ours: dict[int, Call]) -> dict[int, Said | Refused]:
-    """If the process dies here: all of them are kept or none is, and nobody was told so."""
+    """Store the calls of one key.
+
+    If the process dies here: all of them are stored or none is, and no caller has an answer.
+    """
     try:
         ids = accept_new(key, {place: call.asked for place, call in ours.items()})
     except Revoked:
@@ -103,10 +111,10 @@ def _keep(key: ApiKey, ours: dict[int, Call]) -> dict[int, Said | Refused]:
     except DATABASE_TROUBLE as error:
         if is_collision(error):
             return {}
-        # They may be kept, and the answer be lost: whether to call again, the caller decides.
+        # They may be stored although the answer was lost: the caller decides whether to call again.
         log.warning("messages met a busy or restarting database: %s", error)
         return dict.fromkeys(ours, Away())
-    except DatabaseError:  # PostgreSQL does not take what one of them asks: each goes by itself
+    except DatabaseError:  # PostgreSQL refuses one of them: each goes by itself
         return {}
     _ring(ours[place].asked.get("at") for place in ids)
     return {place: reply.accepted(ours[place], name) for place, name in ids.items()}

@@ -1,4 +1,4 @@
-"""What a call is told that was accepted: the same as on the ordinary way, put together at once."""
+"""The answer to an accepted call: the same as the ordinary view's, but built directly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from notifications.api.base.rendering import as_json
 from notifications.requests.request_id import HEADER, name_of
 
 Headers = list[tuple[bytes, bytes]]
-_of_every: dict[bool, Headers] = {}  # answer, by whether it goes over https
+_of_every: dict[bool, Headers] = {}  # the common headers, by whether the call is secure
 
 
 def accepted(call: Call, name: str) -> Said:
@@ -42,7 +42,7 @@ def _place() -> str:
 
 
 def _common(request: WSGIRequest) -> Headers:
-    """Nothing in them is of one request."""
+    """Headers that all answers share: none depends on one request."""
     secure = request.is_secure()
     if secure not in _of_every:
         response = guarded(lambda _: HttpResponse(headers=OF_THE_DOOR))(request)
@@ -55,7 +55,7 @@ def _encoded(headers: dict[str, str]) -> Headers:
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
-# As the framework tells it of every answer of this door.
+# The headers that REST framework sets on every answer of this endpoint.
 OF_THE_DOOR = {
     "Allow": "GET, HEAD, POST",
     "Vary": "Accept-Language, Cookie",

@@ -1,7 +1,7 @@
-"""Who may open a stream, asked of the same Django that answers on the web.
+"""Permission to open a stream: asked of the same Django that answers on the web.
 
-So the token, the limits, the allowed origins and the words of a refusal are those of every other
-door of a person's app; there is no second reading of any of them.
+So the token, the limits, the allowed origins and the error texts are those of all endpoints of a
+person's app. None of them is checked in a second way.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from config.front.environ import environ_of, with_body
 from config.wsgi import application
 from notifications.requests.origin import FEED
 
-# They say how long the answer is and what it is: a stream is another one.
+# They describe the answer's length and type, and a stream has others.
 NOT_OF_A_STREAM = {"content-length", "content-type", "connection", "date", "server"}
 
 
 @dataclass(frozen=True)
 class Opening:
-    """What the door says of whoever may come in."""
+    """Django's answer for a caller who may open a stream."""
 
     contact: int
     secret: str
@@ -57,7 +57,7 @@ class Answered:
 
 
 def environ_for(request: web.BaseRequest) -> dict[str, Any]:
-    """Whatever body it announces is never read."""
+    """The WSGI environment of a request. A body, if any, is never read."""
     path, _, query = request.raw_path.partition("?")
     sock: Any = request.transport and request.transport.get_extra_info("sockname")
     peer: Any = request.transport and request.transport.get_extra_info("peername")
@@ -79,7 +79,7 @@ def environ_for(request: web.BaseRequest) -> dict[str, Any]:
 
 
 def ask(environ: dict[str, Any]) -> Answered:
-    """In a thread: it has a connection to PostgreSQL."""
+    """Ask Django. It runs in a thread, which has a connection to PostgreSQL."""
     answer = Answer(application, environ)
     body = answer.begin()
     while not answer.ended:

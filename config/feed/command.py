@@ -1,4 +1,4 @@
-"""How the feed is started, told once: `make run`, the image and the tests ask here."""
+"""The command that starts the feed, in one place for `make run`, the image and the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doorbell, heard: whose inbox has changed. Without it the rows are looked at later."""
+"""Listens on Redis for people whose inbox has changed. Without it rows are looked at later."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from config.feed.streams import Streams
 from notifications.inbox.doorbell import CHANNEL
 
 AGAIN = 1.0  # seconds after Redis was away
-QUIET = 5.0  # seconds without a ring, after which we ask whether anybody is there
+QUIET = 5.0  # seconds without a ring, after which we ping Redis
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class Doorbell:
         self.is_away = False
 
     async def listen(self) -> None:
-        """For ever."""
+        """Listen for ever."""
         while True:
             try:
                 await self._connected()
@@ -43,7 +43,7 @@ class Doorbell:
         async with broker as redis, redis.pubsub() as bell:
             await bell.subscribe(CHANNEL)
             self.is_away = False
-            self.streams.ring_all()  # nobody heard what was rung before
+            self.streams.ring_all()  # earlier rings were lost
             await self._hear(bell)
 
     async def _hear(self, bell: PubSub) -> None:
@@ -62,7 +62,7 @@ class Doorbell:
 
 
 def _people(said: bytes) -> list[int]:
-    """Anybody who gets into Redis can write there."""
+    """The people in a message, of any shape: anybody who gets into Redis can write there."""
     try:
         named = json.loads(said)
     except (ValueError, RecursionError):

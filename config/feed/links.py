@@ -1,8 +1,7 @@
-"""Counted links: whoever opens one is led on to the page of their message, and counted once.
+"""Counted links: redirect to the page of a message's link, and count the open once.
 
-The page comes first: it waits half a second at most for the count, and PostgreSQL may be down.
-Counted is who opens it, not what looks at it: neither HEAD, nor a browser that fetches ahead, nor a
-program that draws a preview.
+The page comes first: it waits half a second at most for the count, and PostgreSQL may be down. Only
+people count: not HEAD, not a browser that fetches ahead, not a program that draws a preview.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class Links:
         return web.Response(status=HTTPStatus.FOUND, headers=location)
 
     async def _count(self, link: Link) -> None:
-        """Whoever goes away meanwhile has opened it all the same."""
+        """Count the open, even if the caller leaves meanwhile."""
         report = Report.of(link.reference, Event.OPENED, None)
         if report is None:
             return
@@ -76,7 +75,7 @@ class Links:
 
 
 def opens(headers: Mapping[str, str]) -> bool:
-    """Whether a person does, as far as one can tell."""
+    """Whether a person opens the link, as far as the headers show."""
     if any(LOOKS_AHEAD.search(headers.get(name, "")) for name in AHEAD):
         return False
     return not DRAWS_PREVIEWS.search(headers.get("User-Agent", ""))

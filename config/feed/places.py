@@ -1,4 +1,4 @@
-"""How many sockets each address may hold, and how often it may call."""
+"""Limits per address: how many sockets it may hold, and how often it may call."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Places:
         self.taken -= 1
 
     def hold(self, address: str) -> bool:
-        """False if the address holds its share already."""
+        """Take a socket for the address. False if it already holds its share."""
         if self.held[address] >= self.most - self.taken:
             return False
         self.held[address] += 1
@@ -77,11 +77,14 @@ class Rates:
     def __init__(self, rate: int) -> None:
         """`rate`: 0 for no limit."""
         self.rate = rate
-        # When the bucket of each address is full again; who came last stands last.
+        # When the bucket of each address is full again; the last caller stands last.
         self.full_at: OrderedDict[str, float] = OrderedDict()
 
     def take(self, address: str, units: int) -> None:
-        """Raises TooOften. A call of more than a burst passes when the bucket is full."""
+        """Use so many units. Raises TooOften.
+
+        A call of more than a burst passes when the bucket is full.
+        """
         if not self.rate:
             return
         now = time.monotonic()

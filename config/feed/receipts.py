@@ -1,7 +1,8 @@
-"""Receipts: phones call by the thousand, each for itself. They are read here, and kept together.
+"""Receipts of phones: read here, and stored together.
 
-A campaign comes back as an echo: for some seconds as many calls as messages have left. So no call
-has a thread or a commit of its own, and none goes through Django.
+Phones call by the thousand, each for itself. After a campaign, for some seconds as many calls
+arrive as messages have left. So no call has a thread or a commit of its own, and none goes through
+Django.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from notifications.postgres.outage import DATABASE_TROUBLE, patiently
 PLACE = "/api/v1/receipts"
 WAITING = 5_000  # calls
 READING = 500  # calls that wait for the thread that reads large ones
-SMALL_BYTES = 2_000  # read at once: a thread costs as much
+SMALL_BYTES = 2_000  # parsed at once: a thread would cost as much
 WITHIN = 5.0  # seconds: while one waits for longer, no other is let in
 BODY_SECONDS = 10.0
-# From any page: what may be told is in the id that is shown, and no cookie is looked at.
+# Any page may call: the id that it shows says what it may report, and no cookie is read.
 ANYBODY = {"Access-Control-Allow-Origin": "*"}
 PREFLIGHT = {
     **ANYBODY,
@@ -54,13 +55,13 @@ class Receipts:
         self.reader = Threads("reader", 1, waiting=READING)
 
     async def answered(self, request: web.BaseRequest) -> web.Response:
-        """Raises Refused."""
+        """Answer one call. Raises Refused."""
         if request.method == "OPTIONS":
             return web.Response(status=HTTPStatus.NO_CONTENT, headers=PREFLIGHT)
         if request.method != "POST":
             return _not_allowed()
         try:
-            body = await _body(request)  # first: who is still sending it would not hear us
+            body = await _body(request)  # first: a caller that still sends would not read an error
             refuse_packed(request.headers.get("Content-Encoding"))
             call = await self._read(body)
         except APIException as error:
@@ -70,14 +71,14 @@ class Receipts:
         return _said(call)
 
     async def _read(self, body: bytes) -> Call:
-        """A large one in a thread: meanwhile links are opened, and streams hear their items."""
+        """Parse the body; a large one in a thread, so that links and streams do not wait."""
         if len(body) <= SMALL_BYTES:
             return parse_call(body)
         return await self.reader.admit(lambda: parse_call(body))
 
 
 async def _body(request: web.BaseRequest) -> bytes:
-    """Whatever its type is said to be: a page that is left can send plain text only."""
+    """Read the body, whatever its type: a page that is being left can only send plain text."""
     if (request.content_length or 0) > MOST_BYTES:
         raise LargeBody(MOST_BYTES)
     body = bytearray()
@@ -93,7 +94,10 @@ async def _body(request: web.BaseRequest) -> bytes:
 
 
 def _keep(calls: list[list[Report]]) -> list[Refused | None]:
-    """All of a turn, or none: a phone that is told nothing calls again, and counts once."""
+    """Store all reports of a turn, or none.
+
+    A phone that gets no answer calls again, and still counts once.
+    """
     close_old_connections()
     try:
         patiently(lambda: keep(chain.from_iterable(calls)), seconds=0)

@@ -1,8 +1,8 @@
-"""Rounds: whose bell was rung, what is new with them, and to which stream it goes.
+"""Rounds: find what is new for the people whose inbox changed, and send it to their streams.
 
-One reader for all streams. A round asks for many people at once, so that a message to a thousand
-costs a few queries, and for each of them for a bounded number of items: ten thousand to one person
-do not keep the others waiting.
+One reader serves all streams. A round asks for many people at once, so that a message to a thousand
+costs a few queries. For each of them it asks for a bounded number of items, so that ten thousand to
+one person do not keep the others waiting.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from notifications.postgres.outage import DATABASE_TROUBLE
 
 TOGETHER = 0.05  # seconds: rings of the same moment are one round
 PEOPLE = 100  # of one part of a round
-MOST_SENT = 200  # items at once; who has missed more reads the list
-ALL_EVERY = 10.0  # seconds: without a ring
+MOST_SENT = 200  # items at once; an app that missed more reads the list
+ALL_EVERY = 10.0  # seconds: then everybody is looked at, without a ring
 BEAT_EVERY = 20.0
 AGAIN = 1.0  # seconds after PostgreSQL was away
 
@@ -50,7 +50,7 @@ class Rounds:
         self.is_away = False
 
     async def go(self) -> None:
-        """For ever."""
+        """Run rounds for ever."""
         while True:
             await asyncio.sleep(TOGETHER)
             try:
@@ -61,7 +61,7 @@ class Rounds:
                 await asyncio.sleep(AGAIN)
 
     async def look_at_all(self) -> None:
-        """For ever: what no bell told of, who is here, and who may not be here any more."""
+        """For ever: ring for everybody, note who is online, and end streams that may not go on."""
         while True:
             for deed in (self._end_what_has_ended, self._note):
                 with suppress(*DATABASE_TROUBLE):  # the rounds say so
@@ -70,7 +70,7 @@ class Rounds:
             await asyncio.sleep(ALL_EVERY)
 
     async def beat(self) -> None:
-        """For ever."""
+        """Send heartbeats for ever."""
         while True:
             await asyncio.sleep(BEAT_EVERY)
             for stream in self.streams:
@@ -86,7 +86,10 @@ class Rounds:
                 raise
 
     async def _tell(self, people: list[int]) -> None:
-        """Who comes in meanwhile has rung his own bell."""
+        """Send these people's streams what is new.
+
+        A stream that opens meanwhile has rung its own bell.
+        """
         theirs = {one: list(self.streams.of[one]) for one in people if one in self.streams.of}
         floors = {one: min(each.position.floor for each in theirs[one]) for one in theirs}
         if not floors:
@@ -131,7 +134,10 @@ class Rounds:
         self._put_counts(stream, news)
 
     def _begin_anew(self, stream: Stream, now: float) -> None:
-        """Its position lies ahead of all there is: it is of another database."""
+        """Begin a stream again, because its position lies ahead of all items.
+
+        Such a position comes from another database.
+        """
         stream.put(event("gap", b"{}"))
         stream.position, stream.is_new = Position(now=now), True
         self.streams.ring([stream.contact])
@@ -167,14 +173,18 @@ class Rounds:
 
 
 def begin_at(stream: Stream, news: News, *, now: float) -> None:
-    """Now. The newest few count as sent, and not all below them: one may be on its way there."""
+    """Set the position of a new stream to now.
+
+    The newest few items count as sent, but not all below them: one may still be about to be
+    committed.
+    """
     *_, floor = 0, *news.numbers[:-NAMED_AT_START]
     stream.position = Position(floor, news.numbers[-NAMED_AT_START:], now=now)
     stream.is_new = False
 
 
 def _read(deed: Callable[[], Said]) -> Said:
-    """With a connection that works, or a new one the next time."""
+    """Run a query with a connection that works; after trouble the next query gets a new one."""
     close_old_connections()
     try:
         return deed()
@@ -188,7 +198,7 @@ def _shown(numbers: set[int]) -> dict[int, bytes]:
 
 
 def _standing(streams: list[Stream]) -> tuple[set[int], set[str]]:
-    """Which of their people are still there, and which secrets still good."""
+    """Which of the streams' people still exist, and which of their secrets are still valid."""
     people = Contact.objects.filter(pk__in={each.contact for each in streams})
     secrets = InboxSecret.good({each.secret for each in streams}, now=timezone.now())
     return set(people.values_list("pk", flat=True)), secrets

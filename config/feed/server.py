@@ -1,4 +1,4 @@
-"""The server: connections come in, become streams, and end within seconds of a SIGTERM."""
+"""The feed's server: turns connections into streams, and ends within seconds of a SIGTERM."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ from notifications.requests.origin import address_from, neighbourhood
 STREAM = "/api/v1/me/inbox/stream"
 OPENING_THREADS = 4  # each has a connection to PostgreSQL
 OPENING_WAIT = 2_000
-HALF_OPEN_SECONDS = 10  # a head has to be here by then
-OTHERS = 1_000  # connections beside the streams; who comes later is closed
-READ_WITHIN = 30.0  # seconds, whatever waits
+HALF_OPEN_SECONDS = 10  # a request's head has to arrive by then
+OTHERS = 1_000  # connections besides the streams; later ones are closed
+READ_WITHIN = 30.0  # seconds a reader may take nothing, however much waits
 IN_THE_KERNEL = 128 * 1024  # bytes for one reader
-FAREWELL = 4.0  # seconds for all streams to be told
+FAREWELL = 4.0  # seconds for all streams to end
 OF_A_STREAM = {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-store",
-    "X-Accel-Buffering": "no",  # nginx would collect what is meant for now
+    "X-Accel-Buffering": "no",  # else nginx would buffer the events
 }
 
 log = logging.getLogger(__name__)
 
 
 class Door(web.RequestHandler):
-    """A connection: closed at once if there are too many, or too many of its address."""
+    """A connection: closed at once if there are too many, in all or of its address."""
 
     __slots__ = ("address", "is_in", "places")
 
@@ -74,7 +74,10 @@ class Door(web.RequestHandler):
         super().connection_lost(exc)
 
     def hold(self, address: str) -> bool:
-        """False if the address has its share already. Behind a proxy each call names another."""
+        """Count the connection for the address; False if that has its share already.
+
+        Behind a proxy each call names another address.
+        """
         is_held = self.places.hold(address)
         self.address = address if is_held else ""
         return is_held
@@ -86,7 +89,7 @@ class Door(web.RequestHandler):
 
 
 class Request(web.BaseRequest):
-    """Its answer has the headers of every answer, and does not name the server's software."""
+    """A request whose answer has our usual headers, and does not name the server's software."""
 
     async def _prepare_hook(self, response: web.StreamResponse) -> None:
         is_secure = self.headers.get("X-Forwarded-Proto") == "https"
@@ -97,7 +100,7 @@ class Request(web.BaseRequest):
 
 @cache
 def security_headers(*, is_secure: bool) -> Mapping[str, str]:
-    """As the pages have them."""
+    """The security headers, as the pages have them."""
     request = HttpRequest()
     request.META["HTTP_X_FORWARDED_PROTO"] = "https" if is_secure else "http"
     response = guarded(lambda _: HttpResponse())(request)
@@ -115,7 +118,10 @@ class Server:
         self.stopping = asyncio.Event()
 
     async def serve(self, host: str, port: int) -> None:
-        """Until SIGTERM, or until a part of it fails: then whoever started us starts another."""
+        """Serve until SIGTERM, or until a part fails.
+
+        After a failure the parent process starts another feed.
+        """
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, self.stopping.set)
@@ -151,7 +157,7 @@ class Server:
         self, manager: web.Server, loop: asyncio.AbstractEventLoop
     ) -> Callable[[], asyncio.Protocol]:
         quiet = logging.getLogger("config.feed.http")
-        quiet.setLevel(logging.CRITICAL)  # what strangers send is no news
+        quiet.setLevel(logging.CRITICAL)  # bad requests of strangers are no news
         return lambda: Door(
             manager,
             places=self.places,
@@ -160,7 +166,7 @@ class Server:
             access_log=None,
             logger=quiet,
             lingering_time=0,
-            auto_decompress=False,  # a packed body is refused as on the web
+            auto_decompress=False,  # a compressed body is refused, as on the web
         )
 
     async def _say_farewell(self) -> None:
@@ -190,7 +196,10 @@ class Server:
 
     @contextmanager
     def _place_of(self, request: web.BaseRequest) -> Iterator[None]:
-        """Raises Refused. Without a proxy the socket has its place already."""
+        """Hold a place while the call runs. Raises Refused.
+
+        Without a proxy the socket has its place already.
+        """
         address, door = address_of(request), door_of(request)
         self.rates.take(address, _units(request))
         if not settings.PROXIES:
@@ -267,7 +276,7 @@ def _address(forwarded: str, transport: asyncio.BaseTransport | None) -> str:
 
 
 def _units(request: web.BaseRequest) -> int:
-    """What a call may cost: one, and one for each kB of its body."""
+    """What a call costs: one, and one for each kB of its body."""
     if not request.can_read_body:
         return 1
     size = MOST_BYTES if request.content_length is None else request.content_length
@@ -275,7 +284,7 @@ def _units(request: web.BaseRequest) -> int:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Raises SystemExit in words."""
+    """Open the listening socket. Raises SystemExit with a readable text."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         sock = socket.create_server((host, port), family=family)
@@ -284,7 +293,7 @@ def listening(host: str, port: int) -> socket.socket:
             f"carillon: the feed cannot listen on {host}:{port}: {error.strerror}. Stop the other "
             "program, or choose another port with FEED_PORT."
         ) from error
-    # Or the kernel would keep megabytes for each reader who is slow.
+    # Else the kernel would keep megabytes for each slow reader.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, IN_THE_KERNEL)
     return sock
 
@@ -297,7 +306,7 @@ def stream_of(opening: Opening) -> Stream:
 
 
 async def _taken(response: web.StreamResponse, said: bytes) -> bool:
-    """Whether the caller takes it: what waits meanwhile is bounded, and so is how long."""
+    """Whether the caller takes the bytes in time. What waits meanwhile is bounded."""
     try:
         async with asyncio.timeout(READ_WITHIN):
             await response.write(said)
@@ -308,7 +317,7 @@ async def _taken(response: web.StreamResponse, said: bytes) -> bool:
 
 def _refusal(refused: Refused, request: web.BaseRequest, path: str) -> web.Response:
     response = _as_response(answer(refused, environ_for(request)))
-    if path == RECEIPTS:  # of any page, which may read why
+    if path == RECEIPTS:  # a page of any site may read the reason
         response.headers.update(ANYBODY)
     return response
 

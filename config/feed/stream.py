@@ -1,4 +1,4 @@
-"""One open stream: what waits to be written to it, and when it is to end."""
+"""One open stream: what waits to be written to it, and when it ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 
 from notifications.inbox.position import Position
 
-MOST_WAITING = 256 * 1024  # bytes, when more comes; who takes less is cut off, and comes back
+MOST_WAITING = 256 * 1024  # bytes, when more comes; a slower reader is cut off, and comes back
 HEARTBEAT = b": still here\n\n"
 RETRY_MS = (1_000, 5_000)  # after a restart they come back one after the other
 
@@ -25,10 +25,10 @@ class Stream:
     def __init__(
         self, contact: int, secret: str, expires_at: datetime, position: Position, *, is_new: bool
     ) -> None:
-        """`is_new`: what is there already it hears nothing of."""
+        """`is_new`: the stream does not get the items that are there already."""
         self.contact, self.secret, self.expires_at = contact, secret, expires_at
         self.position, self.is_new = position, is_new
-        self.counts = b""  # as they were told
+        self.counts = b""  # as they were last sent
         self.bell = asyncio.Event()
         self.waiting: list[bytes] = []
         self.size = 0
@@ -38,7 +38,7 @@ class Stream:
 
     @property
     def is_late(self) -> bool:
-        """Its reader has not taken what it was sent."""
+        """Whether its reader is too far behind."""
         return self.size > MOST_WAITING
 
     def put(self, event: bytes) -> None:
@@ -49,18 +49,18 @@ class Stream:
         self.bell.set()
 
     def beat(self) -> None:
-        """Whoever has something to read hears from us anyway."""
+        """Send a heartbeat, unless something else is about to be sent."""
         if not self.waiting:
             self.put(HEARTBEAT)
 
     def end(self) -> None:
-        """After what waits."""
+        """End the stream after what waits."""
         self.put(retry())
         self.ended = True
         self.bell.set()
 
     async def taken(self) -> bytes:
-        """The next bytes; none: it is over."""
+        """Wait for the next bytes; empty: the stream is over."""
         if not self.waiting and not self.ended:
             self.bell.clear()
             await self.bell.wait()

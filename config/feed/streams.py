@@ -1,4 +1,4 @@
-"""All streams that are open here: found by person, and counted."""
+"""All open streams of this process: found by person, and counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_OF_A_PERSON = 10
 
 
 class TooMany(Refused):
-    """Of one person."""
+    """One person has too many streams open."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
     retry_after = 30
@@ -24,7 +24,7 @@ class TooMany(Refused):
 
 
 class Full(Refused):
-    """Here."""
+    """This process has no free stream."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     retry_after = 10
@@ -37,7 +37,7 @@ class Streams:
     def __init__(self, most: int) -> None:
         self.most = most
         self.of: dict[int, set[Stream]] = defaultdict(set)
-        self.rung: dict[int, None] = {}  # whose inbox has to be looked at, who waits longest first
+        self.rung: dict[int, None] = {}  # people whose inbox has to be looked at, in order
         self.entering = 0  # asked for, and not open yet
         self.count = self.sent = self.cut = 0
 
@@ -46,7 +46,7 @@ class Streams:
             raise Full
 
     def add(self, stream: Stream) -> None:
-        """Raises TooMany."""
+        """Add a stream to its person's streams. Raises TooMany."""
         if len(self.of.get(stream.contact, ())) >= MOST_OF_A_PERSON:
             raise TooMany
         self.of[stream.contact].add(stream)
@@ -66,7 +66,7 @@ class Streams:
         self.rung.update(dict.fromkeys(self.of))
 
     def rung_first(self, most: int) -> list[int]:
-        """Who is rung from here on is looked at again."""
+        """Take the first people whose bell was rung. A ring from here on puts them in again."""
         people = list(islice(self.rung, most))
         for person in people:
             del self.rung[person]

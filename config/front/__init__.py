@@ -1,5 +1,5 @@
-"""The server in front of Django: slow clients cost a socket, and no thread.
+"""The server in front of Django: slow clients cost a socket, but no thread.
 
-A request is read whole, within a time and a size, before a thread takes it; an answer is sent while
-the thread takes the next one.
+It reads a request whole, within a time and a size, before a thread takes it. It sends an answer
+while the thread takes the next request.
 """

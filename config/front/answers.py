@@ -1,4 +1,4 @@
-"""An answer: made in a thread, part by part, and sent without one."""
+"""One answer: threads make it part by part, and the event loop sends it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ Product = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
 class Answer:
-    """What a WSGI application says to one request. Each method is called in some thread, one after
-    the other: in the thread's own context, where Django keeps the connections of a cache."""
+    """What a WSGI application answers to one request.
+
+    Threads call the methods one after the other, each in the thread's own context, where Django
+    keeps the connections of a cache.
+    """
 
     def __init__(self, product: Product, environ: dict[str, Any]) -> None:
         self.product, self.environ = product, environ
@@ -26,7 +29,7 @@ class Answer:
         self.ended = False
 
     def begin(self) -> bytes:
-        """Ask for it; its first part."""
+        """Call the application. Returns the first part of its answer."""
         try:
             self.result = self.product(self.environ, self._start)
             self._parts = iter(self.result)
@@ -45,7 +48,7 @@ class Answer:
         ]
 
     def named(self, name: str) -> Answer:
-        """The same for another caller, whose request has a name of its own."""
+        """A copy for another caller, whose request has its own id."""
         other = copy(self)
         other.headers = [
             (header, name.encode() if header == NAME else value) for header, value in self.headers
@@ -55,8 +58,8 @@ class Answer:
     def go_on(self) -> bytes:
         """The next part; the last one when `ended`.
 
-        Django looks after a thread's connection where a request begins and ends. Most parts are
-        made in other threads, whose connections may have died since those last saw a request.
+        Django checks a thread's connection where a request begins and ends. Most parts are made in
+        other threads, whose connections may have died since those last saw a request.
         """
         close_old_connections()
         try:
@@ -76,7 +79,7 @@ class Answer:
         return b"".join(gathered)
 
     def end(self) -> None:
-        """Though not all of it was taken."""
+        """Close the answer, even if not all of it was taken."""
         if not self.ended:
             self._end()
 

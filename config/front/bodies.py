@@ -1,4 +1,4 @@
-"""Bodies: whole, small enough and in time, or refused while they are on their way."""
+"""Request bodies: read whole, or refused early when they are too large or too slow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from config.middleware.unavailable import FOR_PROGRAMS
 
 
 async def whole(environ: Mapping[str, Any], receive: Any, limits: Limits, share: Share) -> bytes:
-    """The body of a request, of which only the head has come. Raises Refused."""
+    """Read the body of a request whose head has arrived. Raises Refused."""
     announced = environ.get("CONTENT_LENGTH")
     chunked = "HTTP_TRANSFER_ENCODING" in environ
     if not (chunked or announced):
@@ -37,7 +37,7 @@ async def whole(environ: Mapping[str, Any], receive: Any, limits: Limits, share:
 
 
 def limit(environ: Mapping[str, Any], limits: Limits) -> int:
-    """Whoever is nobody we know has a log-in to send, and little else.
+    """The largest body for this caller. A stranger has a log-in to send, and little else.
 
     Anybody can make up a cookie or a key. Reading a form costs Django eighty times its size.
     """
@@ -50,7 +50,7 @@ def limit(environ: Mapping[str, Any], limits: Limits) -> int:
 
 
 async def _read(receive: Any, share: Share, most: int) -> bytes:
-    """Not further than just beyond `most`."""
+    """Read the body, but only to just beyond `most`."""
     body = io.BytesIO()
     while True:
         event = await receive()

@@ -1,4 +1,4 @@
-"""How the web server is started, told once: `make run`, the image and the tests ask here."""
+"""The command that starts the web server, in one place for `make run`, the image and the tests."""
 
 from __future__ import annotations
 

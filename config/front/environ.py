@@ -1,4 +1,4 @@
-"""A request as WSGI (PEP 3333) has it."""
+"""WSGI environments (PEP 3333): built from requests as ASGI describes them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CHARSETS = {
 
 
 def environ_of(scope: dict[str, Any]) -> dict[str, Any]:
-    """Without its body."""
+    """The WSGI environment of a request, without its body."""
     version = scope["http_version"]
     return {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
-        # As it was sent: what is no UTF-8 is for Django to judge.
+        # As it was sent: Django judges what is not UTF-8.
         "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
         "QUERY_STRING": scope["query_string"].decode("latin-1"),
         "SERVER_PROTOCOL": "HTTP/1.0" if version == "1" else f"HTTP/{version}",
@@ -47,7 +47,7 @@ def _how_often(name: bytes, headers: list[tuple[bytes, bytes]]) -> int:
 
 
 def is_text(content_type: str) -> bool:
-    """Whether the charset is a known one of texts: Django decodes the address by it, too."""
+    """Whether the charset is a known one of texts: Django decodes the address with it, too."""
     try:
         charset = parse_header_parameters(content_type)[1].get("charset", "utf-8")
     except ValueError:
@@ -56,13 +56,16 @@ def is_text(content_type: str) -> bool:
 
 
 def long_header(environ: dict[str, Any]) -> str:
-    """The header that takes long to parse, if there is one: its time grows with the square."""
+    """The name of a header that is too long, if any.
+
+    Parsing takes time that grows with the square of its length.
+    """
     names = {"CONTENT_TYPE": "Content-Type", "HTTP_ACCEPT": "Accept"}
     return next((names[key] for key in names if len(environ.get(key, "")) > LONGEST), "")
 
 
 def with_body(environ: dict[str, Any], body: bytes) -> dict[str, Any]:
-    """Now that all of it is here, its length is known, however it came."""
+    """Add the body. Its length is known now, even if it came in chunks."""
     environ["wsgi.input"] = io.BytesIO(body)
     if environ.pop("HTTP_TRANSFER_ENCODING", None) is not None:
         environ["CONTENT_LENGTH"] = str(len(body))
@@ -73,7 +76,7 @@ def _headers(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for raw_name, raw_value in headers:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-        # X_Forwarded_For would come out as X-Forwarded-For, which a proxy of ours answers for.
+        # X_Forwarded_For would become X-Forwarded-For, which only our own proxy may set.
         if "_" in name:
             continue
         key = OWN_NAMES.get(name) or f"HTTP_{name.upper().replace('-', '_')}"

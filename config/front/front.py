@@ -26,10 +26,10 @@ from notifications.requests.request_id import name_of
 log = logging.getLogger(__name__)
 # Each has a thread of its own: /readyz may wait for a server that is away, /healthz must not.
 PROBES = ("/healthz", "/readyz", "/metrics")
-# Programs that send wherever something happens do not slow down by themselves: they are told to.
+# Programs that send on every event do not slow down by themselves: a refusal tells them to.
 SENDING = ("/api/v1/messages", "/api/v1/messages/bulk")
 BODY = "http.response.body"
-# What the server below holds of a long answer for a caller who reads none of it.
+# Bytes that the server below buffers of a long answer, for a caller who reads none of it.
 BELOW = 512 * 1024
 
 
@@ -37,7 +37,7 @@ class Front:
     def __init__(
         self, product: Product, limits: Limits | None = None, *, short: Way | None = None
     ) -> None:
-        """`short`: another way, for what it takes."""
+        """`short`: a fast path, for the requests that it takes."""
         self.product, self.limits = product, limits or Limits()
         self.memory = Memory(self.limits.memory, self.limits.places)
         self.scissors = Scissors()
@@ -53,7 +53,7 @@ class Front:
         return Together(short.answer, waiting=waiting, within=within, refusal=Flooded)
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        if not self.has_served:  # earlier there was no socket
+        if not self.has_served:  # before the first request there was no socket
             self.has_served = True
             give_up_readers_after(self.limits.reader_seconds)
         environ = environ_of(scope)
@@ -112,7 +112,7 @@ def _is_well(told: tuple[Answer, bytes]) -> bool:
 
 
 class OnItsWay:
-    """One answer on its way. `client`: whose connection is cut where the answer breaks off."""
+    """Sends one answer. `client`: the connection to cut if the answer breaks off."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class OnItsWay:
             await self.send({"type": BODY, "body": part, "more_body": True})
 
     async def _left(self) -> None:
-        """Until the caller has: sending would not tell."""
+        """Wait until the caller has disconnected: sending alone would not show it."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 

@@ -1,6 +1,6 @@
-"""What all requests of a process hold together: who keeps us waiting longest lets go first.
+"""Memory that all requests of a process share: the one that waits longest for its caller gives way.
 
-So an attack with many half-sent bodies evicts itself, for everybody else is quicker.
+So an attack with many half-sent bodies evicts itself, because all other callers are quicker.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from contextlib import asynccontextmanager
 
 
 class Memory:
-    """`most`: bytes. `places`: how many may keep us waiting; each of them is a connection."""
+    """What all requests may hold together.
+
+    `most`: bytes. `places`: how many callers may keep us waiting; each of them is a connection.
+    """
 
     def __init__(self, most: int, places: int) -> None:
         self.most, self.places, self.held = most, places, 0
@@ -19,7 +22,7 @@ class Memory:
 
 
 class Share:
-    """One request's part of it."""
+    """One request's part of the memory."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory, self.size = memory, 0
@@ -27,7 +30,7 @@ class Share:
 
     @asynccontextmanager
     async def waiting(self, seconds: float) -> AsyncIterator[None]:
-        """For the caller: TimeoutError when it takes longer, or others need the room."""
+        """Wait for the caller. TimeoutError when it takes longer, or when others need the room."""
         async with asyncio.timeout(seconds) as self.deadline:
             self.memory.waiting[self] = None
             if len(self.memory.waiting) > self.memory.places:
@@ -41,7 +44,7 @@ class Share:
                 raise TimeoutError
 
     def take(self, size: int) -> None:
-        """MemoryError when all the room belongs to requests that are at work."""
+        """Take so many bytes. MemoryError when requests at work hold all the room."""
         self.size += size
         self.memory.held += size
         while self.memory.held > self.memory.most:

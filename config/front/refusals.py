@@ -1,4 +1,4 @@
-"""What is not let in, and what it is told: a problem for programs, a sentence for people."""
+"""Refusals of the front: what each means, as a problem for programs or a sentence for people."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Answering = Callable[[HttpRequest], HttpResponse]
 
 
 class Refused(Exception):
-    """`said` is called in the caller's language."""
+    """A request that is not let in. `said` is called in the caller's language."""
 
     status: HTTPStatus
     retry_after = 0
@@ -79,7 +79,7 @@ class Busy(Refused):
 
 
 class Flooded(Refused):
-    """More messages come than PostgreSQL takes. Nothing was done for this call."""
+    """More messages arrive than PostgreSQL can store. Nothing was done for this call."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
     retry_after = 5
@@ -93,7 +93,7 @@ class Flooded(Refused):
 
 
 class Away(Refused):
-    """PostgreSQL is in trouble, and whether a call was kept may be known to nobody."""
+    """PostgreSQL is in trouble, and it may be unknown whether a call was stored."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     retry_after = 2
@@ -124,7 +124,10 @@ class LongHeader(Refused):
 
 
 class TwoKeys(Refused):
-    """Joined they would be a third, which neither caller will send again."""
+    """Two Idempotency-Key headers.
+
+    Joined they would be a third key, which neither caller will send again.
+    """
 
     status = HTTPStatus.BAD_REQUEST
     field = "Idempotency-Key"
@@ -134,7 +137,7 @@ class TwoKeys(Refused):
 
 
 class BrokeOff(Refused):
-    """The caller has gone, or sends chunks that are none: the server tells us no more."""
+    """The caller has gone, or sends invalid chunks: the server does not say which."""
 
     status = HTTPStatus.BAD_REQUEST
 
@@ -146,7 +149,7 @@ class BrokeOff(Refused):
 
 
 class Failed(Refused):
-    """By us. Whoever raises it has logged why."""
+    """An error of ours. The code that raises it has logged why."""
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
 
@@ -155,12 +158,15 @@ class Failed(Refused):
 
 
 def answer(refused: Refused, environ: dict[str, Any]) -> HttpResponse:
-    """In the caller's language, with the request's id. The rest of its body is not waited for."""
+    """The response to a refused request, in the caller's language and with the request's id.
+
+    The rest of its body is not waited for.
+    """
 
     def in_their_language(request: HttpRequest) -> HttpResponse:
         return cast(HttpResponse, Language(lambda asked: _response(refused, asked))(request))
 
-    # What it says of a body may be what is wrong with it.
+    # Without its Content-Type, which may be what is wrong with the request.
     request = WSGIRequest(with_body({**environ, "CONTENT_TYPE": ""}, b""))
     response = RequestId(guarded(in_their_language))(request)
     response.headers["Connection"] = "close"
@@ -168,7 +174,7 @@ def answer(refused: Refused, environ: dict[str, Any]) -> HttpResponse:
 
 
 def guarded(answer: Answering) -> Answering:
-    """With the headers of every answer. Nobody is sent to https from here."""
+    """Add the headers of every answer. It never redirects to https."""
 
     def guarded(request: HttpRequest) -> HttpResponse:
         framed = XFrameOptionsMiddleware(SecurityHeaders(answer))

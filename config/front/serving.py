@@ -1,4 +1,4 @@
-"""The web server's processes, forked once the application is there: they share its memory."""
+"""The web server's processes: forked after the application's import, so they share its memory."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from granian.log import LOGGING_CONFIG
 from notifications.requests.counted_lines import CountedLines
 
 AS_JSON = Path(__file__).with_name("log.json")  # the server's own lines
-CONNECTIONS = 4096  # idle ones too, of each process. Who comes later waits in the kernel
+CONNECTIONS = 4096  # per process, idle ones too. Later ones wait in the kernel
 
 
 def serve(application: str, *, host: str, port: int, processes: int) -> None:
-    """Until SIGTERM. Imported, an application has no socket, no thread and no event loop yet."""
+    """Serve until SIGTERM.
+
+    An application that is only imported has no socket, no thread and no event loop yet.
+    """
     import_module(application.partition(":")[0])
-    # Looking for garbage writes to every object, and what is written to is no longer shared.
+    # Garbage collection writes to every object, and what is written to is no longer shared.
     gc.collect()
     gc.freeze()
     multiprocessing.set_start_method("fork", force=True)  # from Python 3.14 on not the default
@@ -37,8 +40,8 @@ def serve(application: str, *, host: str, port: int, processes: int) -> None:
         interface=Interfaces.ASGINL,
         websockets=False,
         workers=processes,
-        # While it guesses the version, a connection that says nothing is waited for without end.
-        # HTTP/2 is the proxy's.
+        # While it guesses the HTTP version, it waits for a silent connection for ever. HTTP/2 is
+        # left to the proxy.
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(
             header_read_timeout=10_000,
@@ -47,7 +50,7 @@ def serve(application: str, *, host: str, port: int, processes: int) -> None:
         ),
         backlog=CONNECTIONS,
         backpressure=CONNECTIONS,
-        # What runs is finished; whoever is slow does not hold up a deploy. Containers have 10 s.
+        # Running requests finish; a slow caller does not hold up a deploy. Containers have 10 s.
         workers_kill_timeout=9,
         log_dictconfig=_log_config(),
     )
@@ -58,7 +61,7 @@ def serve(application: str, *, host: str, port: int, processes: int) -> None:
 
 
 def _log_config() -> dict[str, Any]:
-    """The server's own lines. Clients that hang up cause those of `_granian.asgi`."""
+    """Settings of the server's own lines. Clients that hang up cause those of `_granian.asgi`."""
     as_json = os.environ.get("LOG_FORMAT") == "json"
     config: dict[str, Any]
     config = json.loads(AS_JSON.read_text()) if as_json else deepcopy(LOGGING_CONFIG)

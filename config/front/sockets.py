@@ -1,4 +1,4 @@
-"""Connections that have to be ended from here: the server itself waits for a reader without end."""
+"""Connections that we have to end: the server itself waits for a slow reader for ever."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import socket
 import stat
 from collections.abc import Iterator
 
-TOGETHER = 0.1  # seconds: all that are due are looked for at once
+TOGETHER = 0.1  # seconds: connections to cut are collected, and found in one pass
 HERE = "/dev/fd"
 FILES = 65_536
 
 
 def allow_many() -> None:
-    """Each connection is a file, and the usual 1,024 are soon taken."""
+    """Raise the limit of open files: each connection is one, and the usual 1,024 are soon taken."""
     ours, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
     if ours != resource.RLIM_INFINITY and ours < wanted:
@@ -41,8 +41,11 @@ class Scissors:
 
 
 def give_up_readers_after(seconds: float) -> None:
-    """The kernel ends a connection whose other end takes nothing for so long (Linux): also where
-    the whole answer has left us. Those accepted from now on have it from the listening socket."""
+    """Let the kernel end a connection whose other end takes nothing for so long (Linux).
+
+    It works even when the whole answer has left us. Connections accepted from now on inherit it
+    from the listening socket.
+    """
     if not hasattr(socket, "TCP_USER_TIMEOUT"):
         return
     for each in _sockets():

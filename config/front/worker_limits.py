@@ -1,4 +1,4 @@
-"""How much of everything a web process gives to those who call it."""
+"""Limits of a web process: threads, sizes, times and memory."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one process. `body`: to the API with a key. `pages`: with a session's cookie.
+    """Limits of one process.
 
-    `strangers`: everybody else.
+    `body_bytes`: to the API with a key. `pages_bytes`: with a session's cookie.
+    `strangers_bytes`: everybody else.
     `threads`: each has a connection to PostgreSQL. `waiting`: whole requests beyond these.
-    `places`: callers who keep us waiting, of the 4,096 connections that `command.py` takes.
+    `places`: callers who keep us waiting, of the 4,096 connections that `serving.py` takes.
     `memory`: unfinished bodies and answers, all together; it takes 16 of the largest bodies.
     `sender_seconds`: while a request waits so long for a thread, no other that sends is let in.
     `reader_seconds`: for each 64 kB of an answer.

@@ -1,4 +1,4 @@
-"""Is it alive, is it ready, and how is it doing: what `config/health/probes.py` answers."""
+"""Health: is it alive, is it ready, and how is it doing? `config/health/probes.py` serves it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' own forma
 
 @dataclass(frozen=True)
 class Finding:
-    """Of one part: whether it is well, what anybody may hear of it, and what an operator may."""
+    """The state of one part: whether it is well, with a text for anybody, and one for operators."""
 
     well: bool
     said: str
     more: str = ""
-    since: str = ""  # when it was heard of last
+    since: str = ""  # when it reported last
 
     @property
     def explained(self) -> str:
@@ -43,13 +43,18 @@ WELL = Finding(True, "ok")
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
-    """This process answers. Says nothing of its neighbours: restarting it would not heal them."""
+    """Answer that this process runs.
+
+    It ignores other servers, because a restart of this process would not heal them.
+    """
     return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Whether everything a campaign needs is there, each part in words. Strangers read it: where a
-    server is, whose name we use there and what its driver said is for the log.
+    """Whether everything that a campaign needs is there, each part in words.
+
+    Strangers read it. So a server's address, our user name there and its driver's error go to the
+    log only.
     """
     found = findings()
     for part, finding in found.items():
@@ -61,7 +66,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 def findings() -> dict[str, Finding]:
-    """Each part with what is the matter with it."""
+    """The state of each part."""
     checks = {"postgresql": _postgresql, "redis": _redis, "beat": _beat}
     return {name: _asked(check) for name, check in checks.items()}
 

@@ -1,4 +1,4 @@
-"""The numbers Prometheus scrapes: asked from the rows and from Redis at each scrape."""
+"""Metrics for Prometheus: read from the rows and from Redis at each scrape."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from config.workers.process_reports import Process, processes
 from notifications.inbox.online import feeds
 
 RECENT = timedelta(days=1)
-MOST_WORKERS = 100  # that are named; the others are one
+MOST_WORKERS = 100  # that have labels of their own; the others share one
 REASONS = """
 SELECT reason, sum(n::bigint) FROM campaigns_chunk c JOIN campaigns_run r ON r.id = c.run_id,
     jsonb_each_text(c.reasons) AS counted(reason, n)
@@ -41,7 +41,7 @@ SENT = Chunk.objects.exclude(run__kind=Run.Kind.REHEARSAL)
 
 
 class Metrics(Collector):
-    """One scrape's worth of numbers."""
+    """Collects the numbers of one scrape."""
 
     def __init__(self, *, now: datetime) -> None:
         self.now = now
@@ -128,7 +128,7 @@ class Metrics(Collector):
         )
 
     def _messages(self) -> Iterator[Metric]:
-        """Those that are due: one for tomorrow waits without being late."""
+        """Messages that are due: one for tomorrow waits without being late."""
         waiting = GaugeMetricFamily(
             "carillon_messages_waiting",
             "Messages to single people that are due and that no worker has taken.",
@@ -161,7 +161,7 @@ def _alerts() -> Metric:
 
 
 def _feeds() -> Iterator[Metric]:
-    """As each feed said within the last half minute."""
+    """Streams of each feed, as it reported within the last half minute."""
     streams = GaugeMetricFamily(
         "carillon_feed_streams", "Streams of the live inbox that are open.", labels=["feed"]
     )
@@ -178,7 +178,7 @@ def _feeds() -> Iterator[Metric]:
 
 
 def _workers() -> Iterator[Metric]:
-    """As each process said within the last minute."""
+    """Processes of each worker, as they reported within the last minute."""
     told = ["worker", "queue"]
     count = GaugeMetricFamily("carillon_worker_processes", "Processes of a worker.", labels=told)
     memory = GaugeMetricFamily(
@@ -211,7 +211,10 @@ def _by_state(name: str, text: str, rows: QuerySet[Any], states: list[str]) -> M
 
 
 def queue_depths() -> dict[str, int]:
-    """Kombu keeps a list per priority step, and what a worker holds unacknowledged apart."""
+    """Tasks that wait in each queue.
+
+    Kombu keeps one list per priority step, and a hash of tasks that workers hold unacknowledged.
+    """
     broker = redis.Redis.from_url(settings.BROKER_URL, socket_timeout=2, socket_connect_timeout=2)
     depths = {}
     for queue in QUEUES:

@@ -1,7 +1,7 @@
-"""The WSGI application behind METRICS_PORT: the probes alone, and the numbers without a token.
+"""The WSGI application behind METRICS_PORT: only the probes, and metrics without a token.
 
-For a port that only one's own network reaches. The numbers are those of the whole installation, so
-one such process is enough.
+It is for a port that only your own network reaches. The numbers are those of the whole
+installation, so one process is enough.
 """
 
 from __future__ import annotations

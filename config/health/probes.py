@@ -1,8 +1,8 @@
-"""Three addresses for machines, answered ahead of all else by whatever name they are called.
+"""Middleware: answers three addresses for machines, before all else and under any host name.
 
-Kubernetes and Prometheus come by an IP address or a service's name, which ALLOWED_HOSTS cannot
-know; no answer here makes a link of it. Who may read the numbers is decided here too: they tell how
-much is sent.
+Kubernetes and Prometheus call by an IP address or a service's name, which ALLOWED_HOSTS cannot
+know. No answer here builds a link from that name. This module also decides who may read the
+metrics, because they show how much is sent.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ def _is_authorised(request: HttpRequest) -> bool:
 
 
 def _is_at_the_keyboard(request: HttpRequest) -> bool:
-    """`make run` on one's own machine, that is. Served, a proxy beside us calls from there too."""
+    """Whether the caller is on this machine, with `make run`.
+
+    Where SERVED, a proxy on this machine calls from the same address.
+    """
     if settings.SERVED or settings.METRICS_TOKEN:
         return False
     if any(name in request.headers for name in FORWARDED):
@@ -70,7 +73,10 @@ def _is_at_the_keyboard(request: HttpRequest) -> bool:
 
 
 def _is_called_by_our_name(request: HttpRequest) -> bool:
-    """A web page elsewhere can point its own name here, and its browser calls from this machine."""
+    """Whether the Host header is ours.
+
+    A foreign web page can point its own name here, and then its browser calls from this machine.
+    """
     ours = ["localhost", *settings.ALLOWED_HOSTS]
     name, _ = split_domain_port(request.META.get("HTTP_HOST", request.META["SERVER_NAME"]))
     return _is_loopback(name.strip("[]")) or validate_host(name, ours)

@@ -1,1 +1,1 @@
-"""Middleware."""
+"""Django middleware: sessions, languages, projects, rate limits, headers and error pages."""

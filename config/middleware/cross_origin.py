@@ -1,8 +1,8 @@
-"""Middleware: which pages of other sites a browser lets use the doors of a person's inbox token.
+"""Middleware: lets pages of other sites call the API of a person's inbox token (CORS).
 
-A browser asks before it sends the token, so nobody knows then of which project it is: it hears yes
-if any project allows the page's origin. Whether the token's own project does, the door asks again,
-and does nothing for any other page. No cookie is ever taken here.
+A browser asks before it sends the token, so the token's project is still unknown. The answer is yes
+if any project allows the page's origin. The endpoint then checks the token's own project, and does
+nothing for any other page. It never accepts a cookie.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Middleware: what is answered to a guess too many; and which browsers were let in."""
+"""Middleware: shows the lock-out page after too many wrong guesses, and marks known browsers."""
 
 from __future__ import annotations
 

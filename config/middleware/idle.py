@@ -1,4 +1,4 @@
-"""A session ends after a day's work, and sooner when nobody is at the desk."""
+"""Session end: after a day's work, and sooner when nobody clicks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from notifications.admin.ui import safe_redirect
 from notifications.staff.entering import BEGAN
 
 SEEN = "seen_at"
-NOTED_EVERY = 60  # seconds: one write of the session a minute, not one a click
+NOTED_EVERY = 60  # seconds: the session is written once a minute, not at each click
 
 
 class Idle:
-    """Middleware: after SESSION_IDLE_SECONDS without a click the next one asks to log in, and
-    SESSION_COOKIE_AGE after the log-in in any case; the page says which of them it was.
+    """Middleware: logs a person out of an old or idle session, and says which it was.
+
+    Idle means SESSION_IDLE_SECONDS without a click. Old means SESSION_COOKIE_AGE after the log-in.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -42,7 +43,7 @@ def _look(request: Any) -> None:
         logout(request)
         messages.info(request, ended)
         return
-    # Each time it is saved, its row and its cookie live on: so it has to say itself when it began.
+    # Each save extends the session's row and its cookie, so the session notes when it began.
     request.session.setdefault(BEGAN, now)
     seen = request.session.get(SEEN)
     if not _by_itself(request) and (seen is None or now - seen >= NOTED_EVERY):
@@ -50,13 +51,13 @@ def _look(request: Any) -> None:
 
 
 def _why_ended(request: Any, now: int) -> str:
-    """Empty while it goes on."""
+    """The reason for the log-out; empty while the session goes on."""
     session = request.session
     began, seen = session.get(BEGAN, now), session.get(SEEN, now)
     if not request.user.is_authenticated:
         if SESSION_KEY in session:
             return _("You were logged out because your account was switched off. Ask an owner.")
-        # Django has emptied a session that was made with another password than the one of now.
+        # Django has emptied the session, because it was made with an earlier password.
         return _("You were logged out because your password was changed. Please log in.")
     if now - began >= settings.SESSION_COOKIE_AGE:
         hours = settings.SESSION_COOKIE_AGE // 3600
@@ -69,12 +70,12 @@ def _why_ended(request: Any, now: int) -> str:
 
 
 def _by_itself(request: Any) -> bool:
-    """A page that refreshes itself is nobody at the desk."""
+    """Whether a page refreshed itself, which does not count as a click."""
     return request.method == "GET" and bool(request.htmx)
 
 
 def _whole_page(request: Any, response: HttpResponse) -> HttpResponse:
-    """A log-in inside a live page's corner helps nobody: the whole page goes there."""
+    """Send the whole page to the log-in, not only the part of a live page that was refreshed."""
     login = reverse("admin:login")
     if not (request.htmx and response.headers.get("Location", "").startswith(login)):
         return response

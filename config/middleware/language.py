@@ -1,4 +1,4 @@
-"""Which language a page speaks: the one chosen here before, else the browser's, else English."""
+"""The language of a page: the one chosen here before, else the browser's, else English."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ FOR_PEOPLE = ("/admin/", "/language/")
 
 
 class Language(LocaleMiddleware):
-    """Middleware: the pages are for people; what programs read is English, whoever calls.
+    """Middleware: translates pages for people. Programs always read English.
 
-    An API's error texts end up in an engineer's log and in programs that search them; the words of
-    /healthz and /metrics in alerts. The same for everybody is what they are worth.
+    An API's error texts end up in an engineer's log and in programs that search them. The words of
+    /healthz and /metrics end up in alerts. So they must be the same for every caller.
     """
 
     def process_request(self, request: HttpRequest) -> None:

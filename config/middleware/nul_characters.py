@@ -1,8 +1,8 @@
-"""Middleware: what came from a page is read without the NUL characters in it.
+"""Middleware: removes NUL characters from what a page sends.
 
-PostgreSQL can neither store one nor look for one, so each place that reads an address or a form
-would have to refuse it. Nobody typed it: a paste brought it along, or somebody tries the doors.
-The API, which programs write to, refuses it in words instead.
+PostgreSQL can neither store one nor search for one, so every view that reads an address or a form
+would have to refuse it. Nobody types one: it comes with a paste, or from an attacker. The API,
+which programs call, refuses it with an error text instead.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Typed:
 
 
 def without_nul(given: QueryDict) -> QueryDict:
-    """The same one, unless there is something to leave out."""
+    """A copy without NUL characters; the same object if there are none."""
     pairs = [(name, value) for name, values in given.lists() for value in values]
     if not any(NUL in text for pair in pairs for text in pair):
         return given

@@ -1,8 +1,9 @@
-"""Middleware: nothing of another project is opened, changed or asked about inside this one.
+"""Middleware: keeps every page inside the chosen project.
 
-Lists and forms are kept to one project by the pages' own query; this stands at the doors, for
-every view that names a row or a project in its address or its form. Opening such a row does not
-switch by itself: who has two tabs open would launch in the wrong one. It says so, and offers it.
+The pages' own queries limit lists and forms to one project. This middleware checks every view that
+names a row or a project in its address or its form. Opening a row of another project does not
+switch by itself: a person with two tabs open would launch in the wrong one. The page says so, and
+offers to switch.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ from notifications.people.importing.model import Import
 from notifications.people.project import Project
 from notifications.requests.origin import feed_beside
 
-SAID = ("project", "settled_project")  # in a form, or in an address
-LISTENING = {"demo_phones"}  # pages that hear the live inbox
-GO = "go_to_project"  # in a POST: switch, then do what it asks
-# What a name in an address stands for. `object_id` and `pk` are the page's own model.
+SAID = ("project", "settled_project")  # the names of a project's id in a form or an address
+LISTENING = {"demo_phones"}  # pages that open a stream of the live inbox
+GO = "go_to_project"  # in a POST: switch, then do what the POST asks
+# The model that a URL parameter names. `object_id` and `pk` are the page's own model.
 ABOUT: dict[str, type[Model]] = {
     "alert_id": Alert,
     "run_id": Run,
@@ -91,14 +92,14 @@ def urls() -> list[URLPattern]:
 
 
 def around(request: HttpRequest) -> dict[str, Any]:
-    """What every page draws of it: nothing, while there is no choice (Unfold's GLOBAL_CALLBACK)."""
+    """Context of the project switcher; empty for a single project (Unfold's GLOBAL_CALLBACK)."""
     if not (request.user.is_authenticated and chosen.several(request)):
         return {}
     return {"chosen_project": chosen.chosen(request), "all_projects": chosen.projects(request)}
 
 
 def switch(request: HttpRequest) -> HttpResponse:
-    """The switcher's own address; the middleware has switched already."""
+    """The switcher's own view; the middleware has switched already."""
     return HttpResponseRedirect(safe_redirect.page(request.POST.get("next", "")))
 
 
@@ -110,9 +111,9 @@ def _switch(request: HttpRequest) -> None:
 
 
 def _asked_for(request: HttpRequest, match: ResolverMatch, kwargs: dict[str, Any]) -> set[int]:
-    """Whose row the address names, and in which project the form or the question was made.
+    """Ids of all projects that a request names: by the row in its address, or in its form or query.
 
-    Every one of them counts: a view reads only some, and must not be shown another.
+    All of them count: a view reads only some, and the others must not name another project.
     """
     sent = (request.GET, request.POST) if request.method == "POST" else (request.GET,)
     said = {row_id(one) for form in sent for name in SAID for one in form.getlist(name)}
@@ -131,7 +132,7 @@ def _listens(request: HttpRequest) -> bool:
 
 
 def model_of(page: str, name: str) -> type[Model] | None:
-    """Whose row this part of the address names, if it belongs to a project."""
+    """The model whose row this URL parameter names, if it belongs to a project."""
     if name in ABOUT:
         return ABOUT[name]
     if page in OWN_PAGES:
@@ -148,13 +149,16 @@ def model_of(page: str, name: str) -> type[Model] | None:
 
 
 def _of_two(request: HttpRequest) -> HttpResponse:
-    """No page of ours asks so. Whoever does would read of one project through the other's door."""
+    """Refuse a request that names two projects, which none of our pages sends.
+
+    It would read a row of one project through a page of the other.
+    """
     return render(request, "admin/two_projects.html", status=400)
 
 
 def _elsewhere(request: Any, kwargs: dict[str, Any], there: Project) -> HttpResponse:
     if request.htmx and (kwargs or request.method == "GET"):
-        # A page left open while one switched in another tab: the whole page says it.
+        # The page stayed open while the person switched in another tab: reload all of it.
         return HttpResponseClientRedirect(safe_redirect.page_open(request))
     context = {
         "here": chosen.chosen(request),
@@ -171,7 +175,7 @@ def _elsewhere(request: Any, kwargs: dict[str, Any], there: Project) -> HttpResp
 
 
 def _typed(request: HttpRequest) -> list[tuple[str, str]]:
-    """What was being saved: it goes along, so that nothing has to be typed twice."""
+    """The form that was being saved: it goes along, so that nothing has to be typed twice."""
     if request.method != "POST":
         return []
     left_out = {"csrfmiddlewaretoken", GO}

@@ -1,8 +1,7 @@
-"""How often somebody may call: each API key, each person's own app, each address, each visitor who
-is not logged in.
+"""Rate limits: per API key, per person's own app, per address, and for visitors without a log-in.
 
-Kept in Valkey, so that all web processes on all machines hold one limit together. It is there
-against floods; without Valkey requests pass, and for some seconds nobody even asks it.
+Valkey keeps the counts, so that all web processes on all machines share each limit. The limits
+protect against floods. Without Valkey requests pass, and for some seconds no process asks it.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ from notifications.api.base import authentication, problems
 from notifications.keys.inbox_token import Whose
 from notifications.requests.origin import address_of, neighbourhood
 
-if TYPE_CHECKING:  # it loads this very module, to have its default settings
+if TYPE_CHECKING:  # it imports this module, for its default settings
     from rest_framework.views import APIView
 
 SCRIPT = Path(__file__).with_suffix(".lua").read_text()
-NAME = sha1(SCRIPT.encode()).hexdigest()  # as Valkey calls it
+NAME = sha1(SCRIPT.encode()).hexdigest()  # the script's name in Valkey
 BURST = 2  # seconds of a program's rate that may come at once
-PAGE_BURST = 10  # of a visitor's: a page and all that belongs to it
+PAGE_BURST = 10  # the same for a visitor: a page and all its files
 PATIENCE = 0.5  # seconds for an answer
-AWAY_SECONDS = 5.0  # without asking, after there was none
-# Of the WSGI environment, where no header gets to: what a request had taken before it came here.
+AWAY_SECONDS = 5.0  # without asking, after Valkey did not answer
+# A key of the WSGI environment, which no header can set: what was already taken for the request.
 TAKEN = "carillon.taken"
 
 log = logging.getLogger(__name__)
@@ -49,7 +48,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Limit:
-    """So many a second, for one of its kind."""
+    """A limit of `rate` requests per second for one key, address or person."""
 
     name: str
     rate: int
@@ -57,14 +56,16 @@ class Limit:
 
     @property
     def key(self) -> str:
-        """Nobody reads an address or an API key in Valkey."""
+        """The limit's name in Valkey: hashed, so that it shows no address and no API key."""
         return f"rate:{self.name}:{sha256(self.whose.encode()).hexdigest()[:32]}"
 
 
 @dataclass(frozen=True)
 class Taken:
-    """`wait`: seconds until it would pass. `left`: of each limit, how many more, and until when
-    all are there again; empty when nobody could say.
+    """The result of counting one request.
+
+    `wait`: seconds until it would pass. `left`: for each limit, how many requests are left, and the
+    seconds until all are there again; empty when Valkey did not answer.
     """
 
     wait: float = 0.0
@@ -72,7 +73,7 @@ class Taken:
 
 
 class Outage:
-    """Of Valkey, as this process knows it."""
+    """Whether Valkey is away, as this process knows it."""
 
     is_there = False
     ask_at = 0.0
@@ -80,7 +81,7 @@ class Outage:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request is counted against."""
+    """The limits that one request counts against."""
 
     limits: tuple[Limit, ...]
     burst: int = BURST
@@ -95,7 +96,7 @@ class Limits:
         return response
 
     def headers(self, taken: Taken) -> dict[str, str]:
-        """As draft-ietf-httpapi-ratelimit-headers has it."""
+        """The headers of draft-ietf-httpapi-ratelimit-headers."""
         told = {}
         if self.limits:
             told["RateLimit-Policy"] = ", ".join(
@@ -110,13 +111,13 @@ class Limits:
         return told
 
     def spent(self, taken: Taken) -> Limit:
-        """The one that refuses."""
+        """The limit that refuses: the one with the least left."""
         least = min(range(len(self.limits)), key=lambda number: taken.left[number][0])
         return self.limits[least]
 
 
 def take_each(asked: Sequence[Limits]) -> list[Taken]:
-    """What each request may take, in their order and in one round trip."""
+    """Count each request against its limits, in their order and in one round trip."""
     counted = [limits for limits in asked if limits.limits]
     if not counted or not _may_ask():
         return [Taken() for _ in asked]
@@ -135,7 +136,10 @@ def _taken(answer: list[Any]) -> Taken:
 
 
 def limits_of_a_program(request: HttpRequest) -> Limits:
-    """By what is shown for a key, whether it is one or not: nothing is looked up before."""
+    """Limits of an API call: by its address, and by the key it shows.
+
+    The key may be invalid: nothing is looked up before the count.
+    """
     _, shown = authentication.shown(request.headers.get("Authorization", ""))
     key = Limit("key", settings.API_RATE_PER_KEY if shown else 0, shown)
     address = Limit("address", settings.API_RATE_PER_ADDRESS, _from(request))
@@ -155,7 +159,7 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class Programs:
-    """Middleware, ahead of everything that costs something: the API's answers."""
+    """Middleware: limits API calls, before anything that costs much."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -170,7 +174,10 @@ class Programs:
 
 
 class Visitors:
-    """Middleware: pages for who is not logged in. Behind the session: anybody can send a cookie."""
+    """Middleware: limits pages without a log-in.
+
+    It runs after the session: anybody can send a cookie.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -187,8 +194,10 @@ class Visitors:
 
 
 class OnePerson(BaseThrottle):
-    """All calls with the inbox tokens of one person, once it is known that they are theirs: nobody
-    else can use up what is theirs."""
+    """Limits all calls with the inbox tokens of one person, once a token is known to be valid.
+
+    So no other caller can use up a person's limit.
+    """
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         whose, rate = request.auth, settings.API_RATE_PER_PERSON
@@ -225,7 +234,10 @@ def _problem(limit: Limit, wait: float) -> problems.Problem:
 
 
 def clock() -> str:
-    """Empty: Valkey's own, the same for all processes. Tests alone hand time in."""
+    """The time for the script; empty: Valkey's own clock, the same for all processes.
+
+    Only tests set it.
+    """
     return ""
 
 
@@ -240,7 +252,10 @@ def valkey() -> redis.Redis:
 
 
 def _counted(asked: Sequence[Limits]) -> list[Any]:
-    """Valkey forgets a script when it starts anew. Then it has run none of them."""
+    """Run the script for each request, and load it into Valkey if it is missing.
+
+    A restarted Valkey has forgotten the script, and so has run it for none of the requests.
+    """
     try:
         return _sent(asked)
     except NoScriptError:
@@ -259,7 +274,7 @@ def _sent(asked: Sequence[Limits]) -> list[Any]:
 
 
 def _may_ask() -> bool:
-    """While it is away one request in some seconds tries, and the others pass meanwhile."""
+    """While Valkey is away, one request in some seconds tries it, and the others pass."""
     now = time.monotonic()
     if Outage.is_there and now < Outage.ask_at:
         return False

@@ -1,4 +1,4 @@
-"""The headers of every answer: what a browser may load, keep and hand on."""
+"""Security headers of every answer: what a browser may load, keep and pass on."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from django.http import HttpRequest, HttpResponse
 
 
 def policy(image_hosts: Iterable[str] = (), feed: str = "") -> str:
-    """The Content-Security-Policy: our files and no others, but for a project's own images, and the
-    feed where it is elsewhere.
+    """The Content-Security-Policy.
 
-    No script but ours, and none of them makes code of a text: Alpine comes without eval.
+    It allows our own files, a project's own images, and the feed where that is elsewhere. Only our
+    scripts run, and none of them turns a text into code: Alpine comes without eval.
     """
     images = "".join(f" https://{host}" for host in image_hosts)
     asked = f"connect-src 'self' {feed}; " if feed else ""
@@ -25,10 +25,10 @@ def policy(image_hosts: Iterable[str] = (), feed: str = "") -> str:
 CONTENT_POLICY = policy()
 HEADERS = {
     "Content-Security-Policy": CONTENT_POLICY,
-    # People, devices and keys: neither a proxy nor the browser's history keeps any of it.
+    # Pages show people, devices and keys: neither a proxy nor the browser's history may keep them.
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # Of all a page could ask a browser for, ours only fill the clipboard.
+    # Of all that a page could ask a browser for, ours only use the clipboard.
     "Permissions-Policy": (
         "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), "
         "magnetometer=(), microphone=(), midi=(), payment=(), usb=()"

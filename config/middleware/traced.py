@@ -1,4 +1,4 @@
-"""Each request is a span, and where it came from is told by the caller's `traceparent`."""
+"""Traces of requests: each is a span, in the trace that the caller's `traceparent` names."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from notifications.requests import request_id
 from notifications.tracing import tracing
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-# A regular expression catches what has no address of its own: that is no route.
+# A route with a regular expression catches unknown addresses, so its pattern is no useful name.
 NO_ROUTE = re.compile(r"[\^$(]")
 
 
 class Traced:
-    """Middleware, there only if traces are wanted. The route is told and no address: that one may
-    name a person."""
+    """Middleware, installed only if traces are wanted.
+
+    A span names the route and not the address, which may name a person.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

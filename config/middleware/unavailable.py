@@ -1,5 +1,4 @@
-"""The page for an error, or the problem: 503 when the database is in trouble, whatever else the
-error is called."""
+"""Error pages and API problems: 503 when the database is in trouble, whatever the error's type."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ def error(request: HttpRequest) -> HttpResponse:
 
 
 def refusal(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's `handler400`: it says of a session that cannot be written that it was deleted."""
+    """Django's `handler400`. Django reports a session that cannot be written as a deleted one."""
     if _is_the_databases(exception):
         return _unavailable(request)
     if _is_a_programs(request):

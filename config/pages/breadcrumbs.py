@@ -1,4 +1,4 @@
-"""The way to a page in the product's words: Overview › Campaigns › Spring sale › Recipients."""
+"""Breadcrumbs in the product's words: Overview › Campaigns › Spring sale › Recipients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Crumb:
 
 @register.simple_tag(takes_context=True)
 def crumbs(context: RequestContext) -> list[Crumb]:
-    """The last is the page itself, its heading; the others are links."""
+    """The breadcrumbs. The last one is the page itself, as its heading; the others are links."""
     request = context["request"]
     items = [item for group in navigation.everything() for item in group["items"]]
     overview, here = items[0], navigation.section_of(request, [{"items": items}])
@@ -45,7 +45,7 @@ def _is_list(request: Any, here: dict[str, Any] | None) -> bool:
 
 
 def _row(context: RequestContext) -> list[Crumb]:
-    """The row, and what of it this page shows; a row that is still made has no name."""
+    """The row, and what this page shows of it. A row that is still being made has no name."""
     found = context.get("original") or context.get("object")
     if not isinstance(found, Model) or found.pk is None:
         return [Crumb(_title(context))]
@@ -57,7 +57,7 @@ def _row(context: RequestContext) -> list[Crumb]:
 
 
 def _deed(context: RequestContext, page: str) -> str:
-    """Django's titles of these are questions and name the row again."""
+    """The name of an action. Django's titles of these are questions and name the row again."""
     words = {"delete": _("Delete"), "history": _("History")}
     return words.get(page.rpartition("_")[2]) or _title(context)
 

@@ -1,6 +1,6 @@
-"""What is down, what that means for a run, and what to do: a notice beside what one looks at.
+"""The downtime notice: what is down, what that means for a run, and what to do.
 
-Asked apart from the page, once it is there: a worker that does not answer is waited for.
+The page loads it afterwards, because a worker that does not answer is waited for.
 """
 
 from __future__ import annotations
@@ -43,9 +43,12 @@ def urls() -> list[URLPattern]:
 
 
 def downtime(request: HttpRequest) -> HttpResponse:
-    """While something is sent it is asked for again; else when somebody comes back."""
+    """The notice.
+
+    It refreshes while something is sent; else when the person comes back to the page.
+    """
     of_run = "run" in request.GET
-    # The overview says by itself for how long the scheduler is silent, if it ever spoke.
+    # The overview itself shows for how long the scheduler is silent, if it ever ran.
     with_scheduler = of_run or Tick.age(timezone.now()) is None
     runs = Run.objects.filter(project=chosen(request), state__in=UNDER_WAY, finished_at=None)
     context = {
@@ -65,10 +68,10 @@ def troubles(*, with_scheduler: bool) -> Iterator[Trouble]:
             "in the database, and runs continue by themselves when Redis is back."),
             _("Ask an operator to start Redis."),
         )  # fmt: skip
-        return  # through it workers are asked, and it is why the scheduler is silent
+        return  # workers are asked through Redis, and the scheduler is silent without it
     served = _queues_served()
     yield from _without_worker(served)
-    # Without a worker for it the tick is not written down, whoever rings it.
+    # Without a worker for “control” no tick is recorded, even if beat sends it.
     if with_scheduler and "control" in served and not found["beat"].well:
         yield Trouble(
             _("The scheduler is silent."),
@@ -103,7 +106,7 @@ def _without_worker(served: set[str]) -> Iterator[Trouble]:
 
 
 def _queues_served() -> set[str]:
-    """Of our queues those a worker takes from; all of them when nobody could be asked."""
+    """Our queues that some worker takes from; all of them when no worker could be asked."""
     try:
         with celery.app.connection_for_write(settings.BROKER_URL) as broker:
             inspect = celery.app.control.inspect(timeout=ANSWER_WITHIN, connection=broker)

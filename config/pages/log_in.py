@@ -1,4 +1,4 @@
-"""The log-in's form: it counts wrong passwords, and does not speak of “staff accounts”."""
+"""The log-in form: it counts wrong passwords, and does not speak of “staff accounts”."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unfold.forms import AuthenticationForm
 from notifications.staff import password_room
 from notifications.staff.guessing import Kind, Try
 
-# As long as one can be: nothing longer is looked for, or kept.
+# The longest possible user name: nothing longer is looked up, or stored.
 LONGEST = User._meta.get_field("username").max_length or 0
 
 
@@ -43,5 +43,5 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
         except ValidationError:
             tried.was_wrong()
             raise
-        self.request.wrong_guesses = tried.was_right()  # for who notes the log-in
+        self.request.wrong_guesses = tried.was_right()  # for the code that notes the log-in
         return cleaned

@@ -1,4 +1,4 @@
-"""The way between the pages, in the product's words: what stands where, and where one is."""
+"""The sidebar: links in the product's words, and which of them belongs to the current page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from notifications.admin.ui.chosen import chosen, within
 from notifications.staff.team import Role, role_of
 from notifications.webhooks.endpoint import Endpoint
 
-# Where Django would list an app's tables.
+# Pages that are shown instead of Django's list of an app's tables.
 FIRST_PAGES = {
     "campaigns": "campaigns_campaign_changelist",
     "notifications": "notifications_contact_changelist",
@@ -25,7 +25,7 @@ FIRST_PAGES = {
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """Only ways that open: a group without any is not drawn either."""
+    """Groups of the links that this person may open. A group without any is not drawn."""
     role = role_of(request.user)
     groups = [
         {**group, "items": [item for item in group["items"] if _opens(item, role)]}
@@ -51,7 +51,7 @@ def no_app_list(request: HttpRequest, app_label: str | None = None) -> list[Any]
 
 
 def app_page(request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:
-    """Instead of Django's list of an app's tables."""
+    """Redirect to the first page of an app, instead of Django's list of its tables."""
     page = FIRST_PAGES.get(app_label, "")
     door = doors.door_of(page).least("GET")
     role = role_of(request.user)
@@ -60,7 +60,10 @@ def app_page(request: HttpRequest, app_label: str, extra_context: Any = None) ->
 
 
 def section_of(request: HttpRequest, groups: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The item this page belongs to: the longest of the names that begin as the page's does."""
+    """The item this page belongs to.
+
+    It is the one with the longest prefix that the page's name begins with.
+    """
     match = request.resolver_match
     name = (match.url_name or "") if match else ""
     items = [item for group in groups for item in group["items"] if "pages" in item]
@@ -83,13 +86,13 @@ def _is_here(item: dict[str, Any], request: HttpRequest) -> bool:
 
 
 def _opens(item: dict[str, Any], role: Role | None) -> bool:
-    """A page by its door; what is elsewhere (Flower) says whom it is for."""
+    """Whether the role may open it. A link to elsewhere (Flower) names its role itself."""
     least = item.get("role") or doors.door_of(item.get("page")).least("GET")
     return role is not None and (least is None or role.covers(least))
 
 
 def everything() -> list[dict[str, Any]]:
-    """All items, whoever may open them: it is asked, too, where a page belongs."""
+    """All items, for every role: breadcrumbs use them too."""
     return [
         {"items": [_item(_("Overview"), "dashboard", "index", "campaigns_overview")]},
         {"title": _("Send"), "items": _send()},
@@ -160,7 +163,7 @@ def _model(title: str, icon: str, model: str, *also: str) -> dict[str, Any]:
 
 
 def _finished() -> dict[str, Any]:
-    """The runs that have a result: a list of its own for who comes to read, not to steer."""
+    """Runs that have a result: a list of its own for people who read, and do not steer."""
     item = _item(_("Finished runs"), "task_alt", "campaigns_run_changelist")
     query = {"state__exact": "finished"}
     return item | {"link": f"{item['link']}?state__exact=finished", "query": query}
@@ -171,7 +174,7 @@ def _outside(title: str, icon: str, link: str, role: Role) -> dict[str, Any]:
 
 
 def _paused_runs(request: HttpRequest) -> dict[str, Any]:
-    """A number beside “Runs” when some wait for a person; Unfold would draw an empty one too."""
+    """A number beside “Runs” if some wait for a person. Unfold would draw an empty one too."""
     count = overview.needing_a_person(chosen(request))
     return {"badge": f"{count:,}", "badge_variant": "warning"} if count else {}
 
@@ -182,7 +185,10 @@ def _unseen_alerts(request: HttpRequest) -> dict[str, Any]:
 
 
 def _disabled_endpoints(request: HttpRequest) -> dict[str, Any]:
-    """Those that were given up: whoever waits for their reports does not know."""
+    """A number beside “Endpoints” if some were given up.
+
+    The people who wait for their reports do not know.
+    """
     off = Endpoint.objects.filter(disabled_at__isnull=False)
     count = within(request, off.exclude(disabled_why=Endpoint.Why.BY_HAND)).count()
     return {"badge": f"{count:,}", "badge_variant": "danger"} if count else {}

@@ -1,4 +1,4 @@
-"""The operator's page: is it well, who works, what waits, whose keys, and what was repaired."""
+"""The operators' page: health, workers, queues, API keys, and what was repaired."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _health() -> Iterator[tuple[str, bool, str]]:
 
 
 def _projects() -> Iterator[tuple[Project, Chosen]]:
-    """Each with the way that its messages take from here."""
+    """Each project with the transport that its messages use from this machine."""
     for project in Project.objects.select_related("service_account").order_by("name"):
         yield project, chosen(project.endpoint)
 
@@ -98,7 +98,7 @@ def _in_words(way: Chosen) -> str:
 
 
 def _queues() -> dict[str, int] | None:
-    """None: Redis does not answer, and nobody knows."""
+    """Waiting tasks per queue. None: Redis does not answer, and nobody knows."""
     try:
         return metrics.queue_depths()
     except redis.RedisError:
@@ -106,13 +106,13 @@ def _queues() -> dict[str, int] | None:
 
 
 def workers(request: HttpRequest) -> HttpResponse:
-    """Asked apart from the page: who does not answer is waited for."""
+    """The list of workers, loaded after the page: a worker that does not answer is waited for."""
     context = {"workers": _workers(), "unasked": _queues() is None}
     return render(request, "admin/operations_workers.html", context)
 
 
 def _workers() -> list[dict[str, Any]]:
-    """Who answers, and who notes how it is: an older worker may do the first alone."""
+    """Workers that answer, and workers that note their state: an older one may only answer."""
     found = {worker["name"]: worker for worker in _answering()}
     with suppress(redis.RedisError):
         for process in process_reports.processes():
@@ -123,7 +123,7 @@ def _workers() -> list[dict[str, Any]]:
 
 def _answering() -> Iterator[dict[str, Any]]:
     if _queues() is None:
-        return  # the client would try again and again, and one would wait for it
+        return  # the client would try again and again, and the page would wait
     try:
         with celery.app.connection_for_write(settings.BROKER_URL) as broker:
             inspect = celery.app.control.inspect(timeout=ANSWER_WITHIN, connection=broker)
@@ -142,7 +142,7 @@ def _answering() -> Iterator[dict[str, Any]]:
 
 
 def sweep_now(request: HttpRequest) -> HttpResponse:
-    """Beat's tick by hand. Harmless beside a running beat."""
+    """Run beat's tick by hand. It is harmless beside a running beat."""
     try:
         tasks.sweep()
     except NotEnqueued:

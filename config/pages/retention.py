@@ -1,4 +1,4 @@
-"""How long a project keeps what: what there is, what goes next and when, and the days to change."""
+"""The retention page: how long a project keeps what, what goes next, and the days to change."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ ABOUT = {
     ),
     "alerts": gettext_lazy("What was wrong and is over. What still is stays."),
 }
-# What the trail calls the change of each.
+# The name of each change in the audit trail.
 CALLED = {
     "ledger": gettext_noop("days runs are kept"),
     "events": gettext_noop("days events are kept"),
@@ -77,12 +77,12 @@ CALLED = {
     "alerts": gettext_noop("days alerts are kept"),
 }
 EVERY_MINUTES = 10  # beat's tick
-LOOKING_SECONDS = 3.0  # at all kinds: the page must not keep a web process
+LOOKING_SECONDS = 3.0  # for all kinds: the page must not block a web process
 
 
 @dataclass(frozen=True)
 class Needing:
-    """An audience, a campaign, a run or an automation, and what it asks of old events."""
+    """An audience, a campaign, a run or an automation, and what it needs of old events."""
 
     name: str
     url: str
@@ -99,9 +99,9 @@ class Row:
     project: Project
     typed: str = ""
     error: str = ""
-    asks: bool = False  # whether to go on with the days that were typed
-    new: Kept | None = None  # what they would do; None: it could not be counted in time
-    needing: Sequence[Needing] = ()  # of events: what looks further back than they say
+    asks: bool = False  # whether the page asks to confirm the days that were typed
+    new: Kept | None = None  # what these days would do; None: it could not be counted in time
+    needing: Sequence[Needing] = ()  # of events: what looks further back than these days
 
     @property
     def title(self) -> str:
@@ -133,7 +133,7 @@ class Row:
 
     @property
     def removes(self) -> bool:
-        """What could not be counted may be much."""
+        """Whether something would be removed. What could not be counted may be much."""
         return self.new is None or self.new.older > 0
 
     @property
@@ -172,7 +172,7 @@ def urls() -> list[URLPattern]:
 
 
 def page(request: HttpRequest, object_id: int) -> HttpResponse:
-    """A POST asks first, and says how much would go; the second one, confirmed, does it."""
+    """The page. A first POST asks, and says how much would go; a second one, confirmed, does it."""
     project = get_object_or_404(Project, pk=object_id)
     now = timezone.now()
     with until(clock() + LOOKING_SECONDS):
@@ -202,7 +202,7 @@ def _rows(project: Project, now: datetime) -> Iterator[Row]:
 
 
 def _look(kind: Kind, project: Project, moment: datetime | None) -> Kept | None:
-    """None: the page is worth more than the count."""
+    """Count within the time. None: it took longer, and the page is worth more than the count."""
     with suppress(TooSlow), in_all(seconds=LOOKING_SECONDS):
         return kind.look(project.pk, moment)
     return None
@@ -283,7 +283,7 @@ def _counts_on(run: Run) -> bool:
 
 
 def _is_chosen(run: Run) -> bool:
-    """Which variant the rest gets, or that it is shared out."""
+    """Whether it is decided which variant the rest gets, or that the rest is shared out."""
     went_on = FirstPart.objects.filter(run=run, went_on_at__isnull=False)
     return not run.unfinished or run.winner is not None or went_on.exists()
 
@@ -302,7 +302,7 @@ def _read(typed: str) -> int | None:
 def _change(request: HttpRequest, row: Row) -> HttpResponse:
     days = _read(row.typed)
     with transaction.atomic():
-        one_at_a_time(row.project.pk)  # who turns an automation on meanwhile sees the new days
+        one_at_a_time(row.project.pk)  # an automation turned on meanwhile sees the new days
         held = _waiting(row.project, days) if row.name == "events" and days else ""
         changed = not held and retention.change(row.project, row.name, days)
     if held:

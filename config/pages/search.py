@@ -1,8 +1,8 @@
-"""One search over what a marketer names: campaigns, people, devices, runs, and the pages.
+"""Search over what a marketer names: campaigns, people, devices, runs, and the pages.
 
-Unfold's own lists Django's tables, keeps its answers for five minutes in Redis for whoever asks
-next, and searches a million people for a part of a word. Ours asks each page for its rows, so that
-roles and the project hold here too, and people only by what an index answers.
+Unfold's own search lists Django's tables. It keeps its answers for five minutes in Redis, for the
+next person too, and searches a million people for a part of a word. Ours asks each page for its
+rows, so that roles and the project hold here too. It finds people only by an index.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Kind:
-    """What was found of one kind, and where there is more of it."""
+    """Results of one kind, and the link to more of them."""
 
     title: str
     found: list[Found]
@@ -54,7 +54,10 @@ class Kind:
 
 
 def search(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-    """Instead of Unfold's. For the dialog the answer alone; opened as a page, all around it."""
+    """The search view, instead of Unfold's.
+
+    The dialog gets the results alone; opened as a page, they have all around them.
+    """
     term = request.GET.get("s", "").strip()[:LONGEST]
     context = {"term": term, "kinds": list(kinds(request, term)) if term else []}
     context |= admin.site.each_context(request)
@@ -79,7 +82,7 @@ def kinds(request: HttpRequest, term: str) -> Iterator[Kind]:
 
 
 def _rows(request: HttpRequest, model: type[Model]) -> Any:
-    """What this person sees on the page of these rows: their role's, of the project they chose."""
+    """The rows that this person may see of the model: by their role, in the project they chose."""
     page = admin.site._registry[model]
     rows = page.get_queryset(request)
     return rows if isinstance(page, Page) and page.has_view_permission(request) else rows.none()
@@ -91,7 +94,7 @@ def _kind(title: str, found: Iterable[Found], more: str = "") -> Kind:
 
 
 def _named(request: HttpRequest, term: str, model: type[Any], title: str) -> Kind:
-    """Any part of the name: these are hundreds, written by hand, and not a million."""
+    """Find any part of the name: there are hundreds of these, written by hand, not a million."""
     rows = _rows(request, model).filter(name__icontains=term).order_by("-pk")[: SHOWN_OF_A_KIND + 1]
     return _kind(title, (Found(row.name, page_url(row)) for row in rows), _all(model, term))
 

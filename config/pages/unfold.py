@@ -1,4 +1,4 @@
-"""How Unfold shows the admin: the product's name and colours."""
+"""Unfold's settings: the product's name, colours, scripts and log-in form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 def environment(request: HttpRequest) -> list[str]:
-    """Beside every page's title, so that nobody launches in the wrong window."""
+    """The label beside every page's title, so that nobody launches in the wrong window."""
     word, colour = {
         "production": (_("Production"), "danger"),
         "staging": (_("Staging"), "warning"),
@@ -48,7 +48,7 @@ UNFOLD: dict[str, Any] = {
         lambda request: static("find.js"),
     ],
     "COLORS": {
-        # Bronze would be the bell's own colour; white on it cannot be read. This is its patina.
+        # White on bronze, the bell's own colour, cannot be read. This is the patina of bronze.
         "primary": {
             "50": "oklch(98% .014 188)",
             "100": "oklch(95% .04 188)",

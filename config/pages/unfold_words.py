@@ -1,4 +1,4 @@
-"""What Unfold says itself, for it brings no Korean; and some of Django's words, said better."""
+"""Texts of Unfold, which brings no Korean, and texts of Django that we word better."""
 
 from __future__ import annotations
 

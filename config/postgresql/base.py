@@ -1,7 +1,8 @@
-"""A connection that is silent is in order. Django's own asks `SELECT 1` before each request.
+"""A database connection that is silent counts as healthy. Django would ask `SELECT 1` instead.
 
-If PostgreSQL closed it, or died, the kernel knows: that costs no question. Whoever vanishes without
-a word is missed by the kernel's own probes, after 14 s (`keepalives_idle` in the settings).
+Django asks before each request. But if PostgreSQL closed the connection, or died, the kernel knows,
+and that costs no query. If a server vanishes without a word, the kernel's own probes notice after
+14 s (`keepalives_idle` in the settings).
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return self._is_silent() or super().is_usable()
 
     def _is_silent(self) -> bool:
-        """Whatever is heard, a farewell or a mere notice, Django's own question decides; so it does
-        inside a transaction, which may have failed."""
+        """Whether the idle connection has nothing to read.
+
+        If it has, be it a farewell or a mere notice, Django's own query decides. So it does inside
+        a transaction, which may have failed.
+        """
         if self.connection is None or self.connection.info.transaction_status != IDLE:
-            return False  # a closed one has no status that is known
+            return False  # a closed connection has no known status
         poll = select.poll()
         poll.register(self.connection.pgconn.socket, HEARD)
         return not poll.poll(0)

@@ -1,5 +1,7 @@
-"""Whether PostgreSQL is recent enough: asked before a start, and by `manage.py migrate` and `check`
-before anything is changed."""
+"""Refuses an old PostgreSQL: before a start, and in `manage.py migrate` and `check`.
+
+Both run before anything is changed.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ class Validation(BaseDatabaseValidation):
 
 
 def too_old(connection: BaseDatabaseWrapper) -> str:
-    """In words; empty when it will do."""
+    """The error text; empty if the version is recent enough."""
     with connection.cursor() as cursor:
         cursor.execute(NUMBER)
         return old_postgresql(cursor.fetchone()[0])

@@ -1,4 +1,4 @@
-"""`make run`: embedded servers, every process of the product, and a clean end.
+"""`make run`: starts embedded servers and every process of the product, and ends them cleanly.
 
 Imports no Django, so that it can explain what is missing before anything else fails.
 """
@@ -11,4 +11,4 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 class StackError(Exception):
-    """Something the person at the keyboard can act on; shown as it stands, without a traceback."""
+    """An error that the person at the keyboard can fix; shown as it is, without a traceback."""

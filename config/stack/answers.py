@@ -1,4 +1,4 @@
-"""How each process proves that it answers, from outside, as its users would see it."""
+"""Probes of the stack's processes: each checks from outside, as a user would, that one answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tcp(port: int) -> Probe:
 
 
 def celery_worker(broker_url: str, node: str) -> Probe:
-    """Celery's own ping: true once the worker consumes, which is later than that it runs."""
+    """Celery's own ping: true once the worker takes tasks, which is later than its start."""
 
     def answers() -> bool:
         from celery import Celery  # 20 MB, which only `make run` needs

@@ -1,7 +1,7 @@
 """Installs lock files into .venv, or says in one line what this machine lacks.
 
-A plain script for whatever `python3` there is, so its syntax is Python 3.6's and it imports nothing
-of ours. An installation that was interrupted leaves no stamp and is simply done again.
+A plain script for any `python3`, so its syntax is Python 3.6's and it imports none of our code. An
+interrupted installation leaves no stamp, and the next run does it again.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _works(python: Path) -> bool:
-    """Whether it starts and is new enough: an upgrade of the system may have removed .venv's."""
+    """Whether it starts and is new enough: an upgrade of the system may have removed it."""
     question = f"import sys; sys.exit(sys.version_info < {OLDEST})"
     try:
         return subprocess.call([str(python), "-c", question], stderr=subprocess.DEVNULL) == 0
@@ -57,7 +57,7 @@ def _insist_on_recent_python() -> None:
         return
     for name in KNOWN:
         newer = shutil.which(name)
-        if newer and _works(Path(newer)):  # pyenv's command for a version that is not chosen fails
+        if newer and _works(Path(newer)):  # pyenv's command for a version that is not active fails
             os.execv(newer, [newer, *sys.argv])
     sys.exit(too_old(sys.version_info[:3], sys.executable))
 
@@ -71,9 +71,12 @@ def too_old(version: tuple, executable: str) -> str:  # type: ignore[type-arg]
 
 
 def _insist_on_venv() -> None:
-    """Debian and Ubuntu ship Python without these two; `python3 -m venv` would fail half-way."""
+    """Refuse a Python without these two modules: `python3 -m venv` would fail half-way.
+
+    Debian and Ubuntu ship Python so.
+    """
     try:
-        import ensurepip  # noqa: F401  # only asked for: what needs it is another process
+        import ensurepip  # noqa: F401  # only tested here: another process uses it
         import venv  # noqa: F401
     except ImportError:
         package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
@@ -84,7 +87,10 @@ def _insist_on_venv() -> None:
 
 
 def _install(locks: list) -> None:  # type: ignore[type-arg]
-    """pip names each package that it fetches, and installs all of them without a word."""
+    """Run pip and show its progress.
+
+    pip names each package that it fetches, and installs all of them without a word.
+    """
     wanted = {line.split("==")[0] for lock in locks for line in lock.open() if "==" in line}
     pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off"]
     command = [*pip, "--require-hashes", *(f"-r{lock}" for lock in locks)]
@@ -110,7 +116,7 @@ def _installed() -> int:
 
 
 def _show(what: str, count: int, of: int) -> None:
-    """On a terminal; a log would keep every step."""
+    """Print progress on a terminal; a log would keep every step."""
     if sys.stdout.isatty():
         print(f"\r{what} {min(count, of)} of {of} packages.", end="\033[K", flush=True)
 

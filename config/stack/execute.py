@@ -1,7 +1,7 @@
-"""`exec -- COMMAND`: the command with a PostgreSQL and a Valkey around it, and nothing left after.
+"""`exec -- COMMAND`: runs a command with a PostgreSQL and a Valkey, and leaves no process behind.
 
-What tests and benchmarks stand on. The data stay in the state folder; its secrets too. With
-`--keep` the two servers stay up as well.
+Tests and benchmarks use it. The data and the secrets stay in the state folder. With `--keep` the
+two servers stay up as well.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from config.stack.supervision.supervisor import StopRequested, Supervisor
 
 
 def execute(folder: Path, command: Sequence[str], *, keep: bool = False) -> int:
-    """The command's exit code; 128 + the signal's number when a signal ended it.
+    """Run the command. Returns its exit code, or 128 + the signal's number if a signal ended it.
 
-    Servers that are kept for this folder are used, and with `keep` they are, from now on.
+    It uses the servers that are kept for this folder. With `keep`, it starts them to be kept.
     """
     if keep and kept_servers.start(folder, os.environ):
         complain(f"PostgreSQL and Valkey stay up in {folder}, at most an hour without use.")
@@ -37,7 +37,7 @@ def execute(folder: Path, command: Sequence[str], *, keep: bool = False) -> int:
 
 
 def _beside_kept(state: State, command: Sequence[str], exports: dict[str, str]) -> int:
-    """Nothing is left of the command; another may be running."""
+    """Run it with kept servers, and end only its own processes: another command may be running."""
     supervisor = Supervisor(LogFolder(state.logs), complain)
     supervisor.listen()
     name = str(os.getpid())

@@ -1,6 +1,6 @@
-"""`memory`: what the processes of a running stack hold, by the name of their log (Linux).
+"""`memory`: shows how much the processes of a running stack hold, by the name of their log (Linux).
 
-In proportional shares (PSS): what several processes share counts once in the sum.
+It counts proportional shares (PSS): what several processes share counts once in the sum.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def memory(folder: Path) -> int:
 
 
 def launcher_of(state: State) -> int:
-    """Whoever holds the folder's lock."""
+    """The pid of the process that holds the folder's lock."""
     with suppress(FileNotFoundError), (state.path / "lock").open() as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -42,7 +42,7 @@ def launcher_of(state: State) -> int:
 
 
 def family(pid: int) -> list[int]:
-    """A process, its children, theirs, and so on."""
+    """The pids of a process and all its descendants."""
     children = [
         int(child)
         for path in (PROC / str(pid) / "task").glob("*/children")
@@ -52,7 +52,10 @@ def family(pid: int) -> list[int]:
 
 
 def name_of(pid: int, state: State) -> str:
-    """Every process writes into the log of the one that the launcher started."""
+    """The name of the log that a process writes into.
+
+    It is the log of the process that the launcher started.
+    """
     output = (PROC / str(pid) / "fd" / "1").readlink()
     return output.name.partition(".")[0] if output.parent == state.logs else "launcher"
 

@@ -1,4 +1,4 @@
-"""Another stand-in for FCM than our emulator, when the environment names one."""
+"""Settings of another stand-in for FCM than our emulator, when the environment names one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ FILES = ("FCM_CA_FILE", "FCM_SERVICE_ACCOUNT_FILE")
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Where it is, and its files; nothing when it is for our emulator to play FCM.
+    """The addresses and files of the other stand-in; empty when our emulator plays FCM.
 
-    Half of each would have one sign what the other does not know.
+    A mix of the two would sign with one what the other does not know.
     """
     named = {name: environ[name] for name in (*ADDRESSES, *FILES) if environ.get(name)}
     if missing := [name for name in ADDRESSES if named and name not in named]:

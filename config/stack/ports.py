@@ -1,4 +1,4 @@
-"""Ports: those that people know by number, and two that nobody needs to know."""
+"""Ports of a stack: public ones with known numbers, and two for the embedded servers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EMBEDDED_RANGE = range(15_000, 30_000)
 
 
 def public_ports(environ: Mapping[str, str], *, emulator: bool = True) -> dict[str, int]:
-    """Each a free port, or a line that names the trouble."""
+    """The public ports. Raises StackError for one that is wrong or taken."""
     names = [name for name in PUBLIC if emulator or name != "EMULATOR_PORT"]
     wanted = {name: environ.get(name) or str(PUBLIC[name]) for name in names}
     wanted |= {name: environ[name] for name in ON_DEMAND if environ.get(name)}

@@ -21,7 +21,7 @@ WORKER_FLAGS = ("--without-gossip", "--without-mingle", "-E", "-l", "INFO")
 
 
 def processes(state: State, env: Mapping[str, str]) -> list[Service]:
-    """The product's own, which share what they import."""
+    """The services of the product itself. They are forked, so they share what they import."""
     services = [
         _web(env),
         _feed(env),
@@ -55,7 +55,7 @@ def _metrics(env: Mapping[str, str]) -> Service:
 
 
 def _other_workers(env: Mapping[str, str]) -> list[Service]:
-    """One queue per worker: a full queue delays no single message.
+    """One queue per worker, so that a full queue does not delay a single message.
 
     `urgent` has two processes, because one may be waiting for FCM's answers. A small stack has one
     worker for all queues except `bulk`: a single message may wait behind three slow tasks.
@@ -79,10 +79,10 @@ def _worker(name: str, processes: str, env: Mapping[str, str], queues: str = "")
         answers=celery_worker(env["REDIS_URL"], node),
         # SIGTERM lets it finish its windows; SIGQUIT hands the tasks back to the broker and goes.
         farewell=(signal.SIGTERM, signal.SIGQUIT),
-        # Without a launcher the servers end too, and a worker that leaves politely waits for its
-        # broker without end. Its children see the closed pipe and go.
+        # Without a launcher the servers end too, and a worker that ends politely would wait for its
+        # broker for ever. Its children see the closed pipe and end.
         when_orphaned=signal.SIGKILL,
-        # On a machine that is full, pages, calls and single messages come before a campaign.
+        # On a busy machine, pages, calls and single messages come before a campaign.
         nice=5 if name == "bulk" else 0,
     )
 
@@ -111,7 +111,7 @@ def flower(env: Mapping[str, str]) -> Service:
 def emulator(state: State, env: Mapping[str, str]) -> Service:
     port = env["EMULATOR_PORT"]
     argv = (PYTHON, "-m", "emulator", "--port", port, "--dir", str(state.emulator))
-    # Phones that answer, where a project asks them to: a demo campaign comes back as an echo.
+    # Its phones send receipts where a project asks for them, so a demo campaign gets some.
     beacon = f"http://127.0.0.1:{env['FEED_PORT']}/api/v1/receipts"
     phones = ("--set", "phones=true", "--set", f"beacon_url={beacon}")
     return Service("emulator", (*argv, *phones), env, answers=tcp(int(port)))

@@ -1,4 +1,4 @@
-"""`make run`: from an empty folder to a stack that answers, and back to silence.
+"""`make run`: starts a stack from an empty folder, keeps it running, and ends it.
 
 If the launcher is killed, the kernel ends its processes (Linux), and the next start ends whatever
 is still there before it begins. The data survive both.
@@ -49,7 +49,7 @@ def run(folder: Path) -> int:
 
 
 def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
-    """Start everything in the order of need; the text of the final screen."""
+    """Start everything in the order it is needed. Returns the text of the final screen."""
     environ = os.environ
     if ended := end_leftovers(state.path):
         console.say(f"Ended {ended} processes of a launcher that was killed.")
@@ -70,7 +70,7 @@ def _bring_up(supervisor: Supervisor, state: State, console: Console) -> str:
     for_operators = [] if is_small(env) else [flower(env)]
     supervisor.start([*fcm, *for_operators])
     supervisor.run_to_end(one_off("migrate", env, "migrate", "--no-input"))
-    # Ours makes the demo's service account.
+    # Our emulator makes the demo's service account.
     supervisor.await_answers([service.name for service in fcm], seconds=30)
     demo = ("demo", "--contacts", DEMO_CONTACTS, "--if-empty")
     supervisor.run_to_end(one_off("demo", env, *demo))

@@ -1,4 +1,4 @@
-"""What the person at the terminal sees: a line per step, and one screen when everything answers."""
+"""Terminal output of `make run`: a line per step, and one screen when everything answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets that nobody has to invent: made once, kept in the state folder, readable by its owner."""
+"""Secrets of a stack: made once, kept in the state folder, readable by its owner only."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def secret_values(file: Path, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def assignments(values: Mapping[str, str]) -> str:
-    """As a shell reads them: an address may hold an ampersand."""
+    """Lines that a shell can read: values are quoted, because an address may hold an ampersand."""
     return "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
 
 

@@ -14,7 +14,7 @@ INTERNAL = {"POSTGRES_PASSWORD", "DATABASE_PASSWORD", "VALKEY_PASSWORD"}
 
 
 def shared(secrets: Mapping[str, str], urls: Mapping[str, str]) -> dict[str, str]:
-    """What any process of the product needs: the servers and the secrets."""
+    """What every process of the product needs: the servers' addresses and the secrets."""
     return {**urls, **{name: value for name, value in secrets.items() if name not in INTERNAL}}
 
 
@@ -45,6 +45,6 @@ def _emulators(state: State, port: int) -> dict[str, str]:
 
 def marked(environ: Mapping[str, str], state: State, exported: Mapping[str, str]) -> dict[str, str]:
     """A child's whole environment; the mark stays out of var/env, which people read into shells."""
-    # A process that gives itself a title writes it over its environment, and so over the mark.
+    # A process that sets its own title overwrites its environment, and so the mark.
     own = {"PYTHONUNBUFFERED": "1", "SPT_NOENV": "1", MARK: str(state.path)}
     return {**environ, **exported, **own}

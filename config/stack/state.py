@@ -1,6 +1,6 @@
-"""The folder that holds whatever a stack leaves behind, and the lock that keeps it to one launcher.
+"""The state folder of a stack, and the lock that allows one launcher at a time.
 
-A crash leaves the files; the lock is the kernel's (flock) and goes with its process.
+A crash leaves the files. The lock (flock) is the kernel's, and ends with its process.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class State:
 
 @contextmanager
 def claim(path: Path) -> Iterator[State]:
-    """The state folder, created when missing and ours alone until the block ends."""
+    """Create the state folder if it is missing, and lock it until the block ends."""
     state = State(path.resolve())
     try:
         state.path.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""Settings of Celery's workers, their broker, and how they take tasks."""
+"""Celery's workers: their settings, their broker, and how they take tasks."""

@@ -1,13 +1,14 @@
-"""Kombu's Redis broker, with two holes stopped.
+"""Kombu's Redis broker, with two faults of it fixed.
 
 A failed acknowledgement made a worker deaf. A worker holds a few messages and asks for the next
 when one is acknowledged. If Redis does not take the acknowledgement (it hung, or restarted at that
-moment), kombu logs it and keeps the place taken for ever; with one place, the worker waits for ever
-beside a full queue. Here the place is given back. Redis hands the message out again after the
-visibility timeout, and ringing twice is harmless.
+moment), kombu logs it and never frees the message's place. With one place, the worker waits for
+ever beside a full queue. Here the place is freed. Redis hands the message out again after the
+visibility timeout, and running a task twice is harmless.
 
-A text in a queue that is no message ended a worker. Here it is looked at as soon as Redis gives it,
-before kombu notes it as held: what is dropped is nowhere, and comes back to nobody.
+A text in a queue that is no message ended a worker. Here each text is checked as soon as Redis
+gives it, before kombu notes it as held. What is dropped is stored nowhere, so no worker gets it
+again.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ class Places(redis.QoS):
 
 
 class Sieve(Redis):
-    """To kombu, a text that is no message looks like nothing yet, and it asks again."""
+    """Drops texts that are no messages.
+
+    To kombu a dropped text looks like an empty queue, and it asks again.
+    """
 
     def parse_response(self, connection: Any, command_name: Any, **options: Any) -> Any:
         read: Any = super().parse_response
@@ -57,7 +61,7 @@ class Sieve(Redis):
 def _is_a_message(queue: bytes, text: bytes) -> bool:
     try:
         _insist_on_its_shape(loads(bytes_to_str(text)))
-    except (MemoryError, SoftTimeLimitExceeded):  # not the text's fault
+    except (MemoryError, SoftTimeLimitExceeded):  # not caused by the text
         raise
     except Exception as error:
         name = bytes_to_str(queue).partition(channel.sep)[0]
@@ -68,7 +72,7 @@ def _is_a_message(queue: bytes, text: bytes) -> bool:
 
 
 def _insist_on_its_shape(message: Any) -> None:
-    """What kombu uses of it before the worker's own check, used the same way."""
+    """Check all that kombu uses of a message before the worker's own check, in the same way."""
     properties = message["properties"]
     properties["delivery_tag"].encode()
     way = properties["delivery_info"]
@@ -80,10 +84,13 @@ def _insist_on_its_shape(message: Any) -> None:
         raise ValueError("ours are not compressed, and a small text may grow to gigabytes")
     if body := message.get("body"):
         channel.decode_body(channel, body, properties.get("body_encoding"))
-    pickle.dumps(message)  # this bears half the depth, and so what passes can be written as JSON
+    pickle.dumps(message)  # it takes half the depth, so what passes can be written as JSON
 
 
 def stop_the_holes() -> None:
-    """Of every channel from now on; a transport of our own would lose what URLs say of TLS."""
+    """Patch kombu's class, for every channel from now on.
+
+    A transport of our own would lose what URLs say of TLS.
+    """
     channel.QoS = Places
     channel._get_client = lambda _: Sieve

@@ -34,8 +34,8 @@ broker_transport_options: dict[str, Any] = {
     "health_check_interval": 25,
 }
 broker_connection_retry_on_startup = True
-# A full Redis refuses, and connects again as one that is away does. Without this a worker ends, and
-# some wait for ever for the task of a process that nobody listens to any more.
+# A worker connects again after a full Redis refused it, as after an outage. Without this a worker
+# ends, and some wait for ever for the task of a process that nobody listens to any more.
 broker_channel_error_retry = True
 broker_connection_max_retries = None  # the default gives up, and the worker exits, after 100 tries
 broker_pool_acquire_timeout = 10  # the default waits for ever
@@ -63,7 +63,7 @@ worker_hijack_root_logger = False
 task_soft_time_limit = 150
 task_time_limit = 180
 
-# Never closed by Celery, that is: `config/celery.py` looks after it.
+# So Celery never closes the database connection: `config/celery.py` looks after it.
 CELERY_DB_REUSE_MAX = 2**40
 
 # --- The queues: a typo is an error, and direct exchanges survive an emptied Redis
@@ -75,14 +75,14 @@ task_default_priority = 6
 task_routes = {
     "campaigns.tasks.send_chunk": {"queue": "bulk"},
     "campaigns.tasks.send_messages": {"queue": "urgent"},
-    "campaigns.tasks.send_test": {"queue": "urgent"},  # somebody looks at their phone
-    # What goes to thousands takes its turn with campaigns.
+    "campaigns.tasks.send_test": {"queue": "urgent"},  # a person waits for it at a phone
+    # Messages to thousands take their turn with campaigns.
     "campaigns.tasks.unfold_messages": {"queue": "bulk"},
     "campaigns.tasks.send_to_many": {"queue": "bulk"},
     # A minute for a run of millions.
     "campaigns.tasks.recount_echo": {"queue": "bulk"},
     "campaigns.tasks.decide_triggers": {"queue": "urgent"},
-    # It works for 20 s at a time: there is one process only that moves the runs.
+    # It works for 20 s at a time, and only one process moves the runs.
     "notifications.tasks.work_on_import": {"queue": "bulk"},
     "campaigns.tasks.check_texts": {"queue": "bulk"},
     "notifications.tasks.fetch_figures": {"queue": "bulk"},  # Google may take its time
@@ -99,10 +99,10 @@ worker_send_task_events = True
 # --- Beat knows two ticks, which mean nothing by themselves: SQL decides, so two beats equal one.
 enable_utc = True
 timezone = "UTC"
-# Its file is written at each tick: `manage.py healthy beat` looks how old it is.
+# Beat writes its file at each tick: `manage.py healthy beat` looks how old it is.
 beat_sync_every = 1
 beat_schedule = {
     "sweep": {"task": "campaigns.tasks.sweep", "schedule": 5.0, "options": {"expires": 10}},
-    # What is to be removed changes once a day; a pass that finds nothing takes milliseconds.
+    # What has to be removed changes once a day; a pass that finds nothing takes milliseconds.
     "tidy": {"task": "campaigns.tasks.tidy", "schedule": 600.0, "options": {"expires": 300}},
 }

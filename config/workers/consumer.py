@@ -1,7 +1,7 @@
-"""How a worker takes a message: what cannot be one of ours is dropped, and the worker goes on.
+"""How a worker takes a message: it drops what cannot be ours, and goes on.
 
-Celery drops what its decoder refuses, and ends at everything else; then Redis hands the message to
-the next worker. One that was made by hand would end them all, each at its start.
+Celery drops what its decoder refuses, and ends at any other error. Then Redis hands the message to
+the next worker. One message made by hand would end all workers, each at its start.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Careful(Consumer):
 
     def create_task_handler(self, *given: Any, **more: Any) -> Callable[[Any], None]:
         take = super().create_task_handler(*given, **more)
-        # These are the broker's: the worker connects again.
+        # These are errors of the broker: the worker connects again.
         not_the_messages: tuple[type[BaseException], ...]
         not_the_messages = (*self.connection_errors, *self.channel_errors, MemoryError)
 
@@ -40,6 +40,6 @@ class Careful(Consumer):
 
 
 def _insist_on_its_shape(headers: Any) -> None:
-    """Without an id Celery takes it, and never gives back the place that it took."""
+    """Require a task and an id: without an id Celery takes a message, and never frees its place."""
     if not all(isinstance(headers[name], str) and headers[name] for name in ("task", "id")):
         raise TypeError("task and id must be texts")

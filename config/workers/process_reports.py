@@ -1,8 +1,8 @@
-"""How each worker's processes are: each notes it in Redis every ten seconds.
+"""Reports of worker processes: each notes its state in Redis every ten seconds.
 
-A gauge, and no truth: who falls silent is forgotten within a minute, and nothing depends on it.
-Noted by a thread of the process itself, so it works for any number of machines, and tells of a
-process that waits for PostgreSQL as well.
+They are gauges, and nothing depends on them: a process that falls silent is forgotten within a
+minute. A thread of the process itself notes them. So they work for any number of machines, and show
+a process that waits for PostgreSQL as well.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Process:
     queue: str
     done: int  # tasks
     memory: int  # bytes, in use now
-    cpu: float  # of one processor, since it was noted before
+    cpu: float  # share of one processor, since the last note
     started: float
     seen: float
 
@@ -55,12 +55,12 @@ class Process:
 
     @property
     def percent(self) -> int:
-        """Of one processor."""
+        """The use of one processor, in percent."""
         return round(100 * self.cpu)
 
 
 class Noting:
-    """Of the process that we are, for its whole life."""
+    """Notes the state of this process, for its whole life."""
 
     def __init__(self, worker: str, queue: str) -> None:
         self.worker, self.queue = worker, queue
@@ -79,7 +79,7 @@ class Noting:
 
     def _go(self) -> None:
         while True:
-            with suppress(redis.RedisError):  # it comes back, and so do we
+            with suppress(redis.RedisError):  # Redis comes back, and the next note is written
                 _client().hset(KEY, self._field, json.dumps(asdict(self._now())))
             if self._stopped.wait(EVERY):
                 return
@@ -133,7 +133,7 @@ def count(**signal: Any) -> None:
 
 
 def memory_in_use() -> int:
-    """Where the kernel does not tell, the most that it ever was."""
+    """Memory in use now; the most that it ever was where the kernel does not tell."""
     try:
         return int(STATM.read_text().split()[1]) * resource.getpagesize()
     except OSError:
@@ -142,7 +142,7 @@ def memory_in_use() -> int:
 
 
 def processes() -> list[Process]:
-    """Of all workers, on whatever machine. Raises RedisError."""
+    """Processes of all workers, on all machines. Raises RedisError."""
     notes = _client().hgetall(KEY)
     found = {field: Process(**json.loads(note)) for field, note in notes.items()}
     if gone := [field for field, each in found.items() if each.silent_for > FORGOTTEN_AFTER]:
@@ -157,5 +157,5 @@ def _client() -> redis.Redis:
 
 @cache
 def _client_of(url: str) -> redis.Redis:
-    """Its sockets are its process's own, also after a fork."""
+    """A client of Redis. Its sockets are its process's own, also after a fork."""
     return redis.Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2)

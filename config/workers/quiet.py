@@ -1,4 +1,4 @@
-"""Celery without the pictures that it prints, for a log each line of which is an object."""
+"""Celery without the banners that it prints, for a log in which each line is a JSON object."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def _quiet_worker(instance: Any, **signal: Any) -> None:
 
 
 def _say(text: str, file: Any = sys.__stderr__) -> None:
-    """From a signal's handler, in which no lock may be waited for: not by way of a logger."""
+    """Write a line from a signal's handler, where a logger might wait for a lock."""
     record = logging.LogRecord(worker.__name__, logging.INFO, "", 0, text, (), None)
     os.write(file.fileno(), f"{Json().format(record)}\n".encode())

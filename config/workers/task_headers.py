@@ -1,8 +1,8 @@
-"""What a doorbell carries besides its ids: whose request rang it, and in which trace.
+"""Headers of Celery tasks: the request that sent the task, and its trace.
 
-A trace ends somewhere, or one of a large campaign would hold its ten thousand windows. What the
-clock rings, what a wave's callback goes on with, and a task that rings itself begin another, which
-has a link to the one before.
+A trace has to end, or that of a large campaign would hold its ten thousand windows. So some tasks
+begin a new trace, with a link to the one before: those that a scheduled task sends, a wave's
+callback, and a task that sends itself.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def say_whose(headers: dict[str, Any], **signal: Any) -> None:
 
 @task_prerun.connect
 def begin(task_id: str, task: Task[Any, Any], kwargs: Mapping[str, Any], **signal: Any) -> None:
-    """Whoever made the message by hand has no say in what else is logged."""
+    """Begin the task's span. A message made by hand cannot change what else is logged."""
     request = task.request
     if request.is_eager:
         return

@@ -1,4 +1,4 @@
-"""Another way for some requests: answered in turns, past the product."""
+"""A fast path for some requests: answered in batches, past the product's views."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ class Said:
 
 @dataclass(frozen=True)
 class Way:
-    """`takes`: asked of each request, in no time. `answer`: of a turn's, in a thread; None for
-    those that are to be answered by the product after all."""
+    """A fast path.
+
+    `takes`: whether it takes a request; it must be quick. `answer`: answers one batch, in a thread;
+    None for a request that the product must answer after all.
+    """
 
     takes: Callable[[dict[str, Any]], bool]
     answer: Callable[[list[dict[str, Any]]], list[Said | Refused | None]]

@@ -1,8 +1,8 @@
-"""Requests that are answered together: who comes while others are at work has the next turn.
+"""Batching: requests that arrive while others are at work are answered together, in the next turn.
 
-One thread does the work of a turn, so that what they need, as a commit, is paid for once. A request
-that comes alone waits for nobody; while several come, the next turn waits a moment for more, as a
-turn of one costs nearly what a turn of three does.
+One thread does the work of a turn, so that its costs, such as a commit, are paid for once. A
+request that comes alone does not wait. While several come, the next turn waits a moment for more,
+because a turn of one costs nearly as much as a turn of three.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 
 from config.front.refusals import Refused
 
-MOST = 100  # of a turn
+MOST = 100  # requests of a turn
 GATHERING = 0.005  # seconds between turns
 
 Asked = TypeVar("Asked")
@@ -40,15 +40,17 @@ class Together(Generic[Asked, Said]):
         within: float,
         refusal: type[Refused],
     ) -> None:
-        """`answer`: of a turn's, in their order, in a thread. `waiting`: so many may. `within`:
-        while one waits for longer, no other is let in."""
+        """`answer`: answers a turn's requests, in their order, in a thread.
+
+        `waiting`: so many requests may wait. `within`: while one waits longer, no other is let in.
+        """
         self.answer, self.most, self.within, self.refusal = answer, waiting, within, refusal
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="together")
         self.waiting: deque[_Request[Asked, Said]] = deque()
         self.work: asyncio.Task[None] | None = None  # while there is some
 
     async def ask(self, asked: Asked) -> Said:
-        """Raises Refused."""
+        """Wait for the answer of the request's turn. Raises Refused."""
         late = self.waiting and time.monotonic() - self.waiting[0].came > self.within
         if late or len(self.waiting) >= self.most:
             raise self.refusal
@@ -63,7 +65,7 @@ class Together(Generic[Asked, Said]):
             while self.waiting:
                 turn = [self.waiting.popleft() for _ in range(min(MOST, len(self.waiting)))]
                 await self._turn(turn)
-                if len(turn) > 1 or self.waiting:  # not for who calls again when answered
+                if len(turn) > 1 or self.waiting:  # not for one caller that calls again at once
                     await self._let_gather()
         finally:
             self.work = None

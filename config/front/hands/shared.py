@@ -1,4 +1,4 @@
-"""One answer for all who ask at once: then a probe costs the same however many callers it has."""
+"""Shared answers: one for all callers at once, so a probe costs the same for one caller or many."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ Said = TypeVar("Said")
 
 
 class Shared(Generic[Said]):
-    """What an address says that says the same to everybody."""
+    """The answer of an address that is the same for every caller."""
 
     def __init__(self, lasts: Callable[[Said], bool]) -> None:
-        """`lasts`: whether an answer is given out for a second more. Bad news are not."""
+        """`lasts`: whether an answer is given out for a second more. Bad news is not."""
         self.lasts = lasts
         self.asked: dict[str, asyncio.Future[Said]] = {}
 
     async def of(self, method: str, ask: Callable[[], Awaitable[Said]]) -> Said:
-        """While it is asked for, and for a second then if it lasts, nobody asks again."""
-        kind = "HEAD" if method == "HEAD" else "GET"  # to a probe all the others are the same
+        """The answer. Nobody asks again while it is made, and for a second more if it lasts."""
+        kind = "HEAD" if method == "HEAD" else "GET"  # to a probe all other methods are the same
         if kind not in self.asked:
             self.asked[kind] = asyncio.ensure_future(self._ask(kind, ask))
-        # Whoever asked first may leave; the others still wait.
+        # The first caller may leave; the others still wait.
         return await asyncio.shield(self.asked[kind])
 
     async def _ask(self, kind: str, ask: Callable[[], Awaitable[Said]]) -> Said:

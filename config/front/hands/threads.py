@@ -1,4 +1,4 @@
-"""The threads that requests are handed to: few, for each has a connection to PostgreSQL."""
+"""Threads that run requests: few, because each has a connection to PostgreSQL."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ Said = TypeVar("Said")
 
 class Threads:
     def __init__(self, name: str, count: int, *, waiting: int | None = None) -> None:
-        """`waiting`: so many may wait beside those at work; None: whoever comes."""
+        """`waiting`: so many may wait beside those at work; None: no limit."""
         self.executor = ThreadPoolExecutor(count, thread_name_prefix=name)
         self.most = None if waiting is None else count + waiting
         self.inside = 0
-        # When those came that no thread has begun with, the first one first.
+        # When each request came that no thread has begun yet, the oldest first.
         self.came: dict[object, float] = {}
 
     async def admit(self, work: Callable[[], Said]) -> Said:
-        """A new request. Raises Busy."""
+        """Run a new request. Raises Busy."""
         self._refuse_at_most(Busy)
         return await self.run(work)
 
     async def admit_sender(self, work: Callable[[], Said], *, within: float) -> Said:
-        """A new request that has messages kept. Raises Flooded, also while somebody waits for
-        longer than `within` seconds: so would this one, and more would come than can be kept."""
+        """Run a new request that stores messages. Raises Flooded.
+
+        It also raises while a request waits for longer than `within` seconds: this one would wait
+        as long, and more would come than can be stored.
+        """
         self._refuse_at_most(Flooded)
         first = next(iter(self.came.values()), None)
         if first is not None and time.monotonic() - first > within:
@@ -41,7 +44,7 @@ class Threads:
             raise refusal
 
     async def run(self, work: Callable[[], Said]) -> Said:
-        """More work of one that was admitted."""
+        """Run more work of a request that was admitted."""
         self.inside += 1
         place = object()
         self.came[place] = time.monotonic()

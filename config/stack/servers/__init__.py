@@ -1,1 +1,1 @@
-"""The embedded PostgreSQL and Valkey, or those that the environment names."""
+"""PostgreSQL and Valkey for a stack: embedded ones, or those that the environment names."""

@@ -1,6 +1,6 @@
-"""The role the product connects as: it owns its database, and may nothing else.
+"""The database role of the product: it owns its database, and may do nothing else.
 
-The cluster's superuser only makes it, at each start.
+The cluster's superuser makes it at each start, and does nothing more.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ ROLE = DATABASE = "carillon"
 
 
 def prepare(superuser: psycopg.Connection, password: str, *, may_create_databases: bool) -> None:
-    """The role and its database, made or brought up to date. May be called any number of times."""
+    """Make the role and its database, or bring them up to date. Safe to call again."""
     if not superuser.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone():
         superuser.execute(sql.SQL("CREATE ROLE {}").format(sql.Identifier(ROLE)))
     hashed = superuser.pgconn.encrypt_password(password.encode(), ROLE.encode(), b"scram-sha-256")

@@ -1,7 +1,7 @@
-"""Servers for tests that stay up between commands, kept by a process of their own.
+"""Servers for tests that stay up between commands, held by a process of their own.
 
-It ends them when it is told to, after an hour without use, and when their folder is gone. If it is
-killed, the kernel ends them, and the next command that wants them starts others.
+That process ends them on request, after an hour without use, and when their folder is gone. If it
+is killed, the kernel ends them, and the next command that wants them starts new ones.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from config.stack.supervision.logs import LogFolder
 from config.stack.supervision.supervisor import StopRequested, Supervisor
 
 HOUR = 3600.0
-# Files that are locked, in the state folder: as long as the process that keeps the servers lives,
-# as long as a command uses them, and while they are started.
+# Lock files in the state folder. KEPT is locked while the process that keeps the servers lives,
+# USED while a command uses them, STARTED while they are started.
 KEPT, USED, STARTED = "kept.lock", "kept.used", "kept.started"
 
 
 def keep(folder: Path, say: Callable[[str], None]) -> int:
-    """Be the process that keeps them. Its standard error ends when they answer."""
+    """Be the process that keeps the servers. Its standard error closes once they answer."""
     with claim(folder) as state, _locked(state.path / KEPT):
         end_leftovers(state.path)
         logs = LogFolder(state.logs)
@@ -63,8 +63,10 @@ def tend_while_used(supervisor: Supervisor, state: State) -> None:
 
 
 def start(folder: Path, environ: Mapping[str, str]) -> bool:
-    """See that they are up, unless the environment names servers to use instead. Whether they were
-    started now."""
+    """Start the kept servers, unless they run or the environment names others.
+
+    Returns whether it started them.
+    """
     if _others(environ):
         return False
     folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +83,7 @@ def start(folder: Path, environ: Mapping[str, str]) -> bool:
             start_new_session=True,
         )
         assert process.stderr is not None
-        said = process.stderr.read()  # until it has ended, or they answer
+        said = process.stderr.read()  # until the process ends, or the servers answer
         if not _pid(folder):
             process.wait()
             raise StackError(said.strip().removeprefix("carillon: "))
@@ -90,7 +92,10 @@ def start(folder: Path, environ: Mapping[str, str]) -> bool:
 
 @contextmanager
 def used(folder: Path, environ: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """What a command needs to use them, and they stay up until the block ends. Empty: none are."""
+    """The environment for a command that uses them; empty if none run.
+
+    They stay up until the block ends.
+    """
     if _others(environ) or not _pid(folder):
         yield {}
         return
@@ -100,7 +105,7 @@ def used(folder: Path, environ: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
 
 def stop(folder: Path) -> int:
-    """End them, whoever uses them; return when they are gone."""
+    """End the servers, even while a command uses them. Returns when they are gone."""
     if pid := _pid(folder):
         os.kill(pid, signal.SIGTERM)
         with _locked(folder / KEPT, fcntl.LOCK_SH):
@@ -109,7 +114,7 @@ def stop(folder: Path) -> int:
 
 
 def _pid(folder: Path) -> int:
-    """Of the process that keeps them; 0 when there is none."""
+    """The pid of the process that keeps the servers; 0 when there is none."""
     return int((folder / "lock").read_text()) if _is_locked(folder / KEPT, fcntl.LOCK_SH) else 0
 
 
@@ -125,7 +130,7 @@ def _locked(file: Path, kind: int = fcntl.LOCK_EX) -> Iterator[None]:
 
 
 def _is_locked(file: Path, kind: int) -> bool:
-    """Whether a process holds it in a way that keeps others from holding it in this one."""
+    """Whether another process holds a lock on the file that excludes one of this kind."""
     if not file.exists():
         return False
     with file.open("a") as lock:

@@ -23,34 +23,34 @@ from config.stack.supervision.account import Quarters
 from config.stack.supervision.service import Service
 
 SUPERUSER = "push"
-# With PostgreSQL's defaults (128 MB, 1 GB), an import of millions makes a checkpoint each four
-# seconds, and after each the log gets every page of every index whole: 63 GB for 5,000,000 people.
-# Memory is taken as it is touched. After a kill in the middle of such an import up to 4 GB are read
-# again. Compose gives its own server the same.
+# With PostgreSQL's defaults (128 MB, 1 GB), an import of millions makes a checkpoint every four
+# seconds. After each one, every page of every index goes into the log whole: 63 GB for 5,000,000
+# people. Memory is taken only as it is used. A kill in the middle of such an import makes
+# PostgreSQL read up to 4 GB again. Compose gives its own server the same.
 FOR_MILLIONS = {
     "shared_buffers": "512MB",
     "max_wal_size": "4GB",
     "checkpoint_timeout": "15min",
 }
-# For a machine of 1 GB: an import of millions takes longer, and writes more.
+# For a machine with 1 GB: an import of millions takes longer, and writes more.
 FOR_THOUSANDS = {"shared_buffers": "64MB", "max_wal_size": "1GB", "checkpoint_timeout": "5min"}
-# Tests make and drop databases all the time, and nothing of theirs has to outlive the machine.
+# Tests create and drop databases all the time, and their data need not outlive the machine.
 WITHOUT_DISK = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
-# In a cluster that was made for tests: the boot of the machine that it was made in.
+# A file in a cluster that was made for tests: it holds the id of the machine's boot at that time.
 MADE_FOR_TESTS = "made-for-tests"
 BOOT = Path("/proc/sys/kernel/random/boot_id")
-ASIDE = ".initdb-"  # a folder that is being made, or that is to be removed
+ASIDE = ".initdb-"  # a folder that is being made, or is to be removed
 
 
 def url(port: int, secrets: Mapping[str, str]) -> str:
-    """As the product knows it."""
+    """The address that the product uses."""
     return _address(port, database_role.ROLE, secrets["DATABASE_PASSWORD"], database_role.DATABASE)
 
 
 def superusers_url(
     port: int, secrets: Mapping[str, str], database: str = database_role.DATABASE
 ) -> str:
-    """For the launcher, and for tests and measurements that lay hands on the server itself."""
+    """The superuser's address, for the launcher, and for tests and benchmarks of the server."""
     return _address(port, SUPERUSER, secrets["POSTGRES_PASSWORD"], database)
 
 
@@ -66,7 +66,10 @@ def service(
     *,
     for_tests: bool,
 ) -> Service:
-    """A cluster ready to start; made first when there is none. Tests make databases too."""
+    """The service of a cluster, which it makes first when there is none.
+
+    Tests also get the right to create databases.
+    """
     cluster = quarters.data / "postgres"
     disposable = is_disposable(cluster, for_tests=for_tests)
     if not (cluster / "PG_VERSION").is_file():
@@ -97,8 +100,8 @@ def service(
 def is_disposable(cluster: Path, *, for_tests: bool) -> bool:
     """Whether this cluster, or the one to be made here, is for tests alone.
 
-    One that was open without fsync when the machine lost power may be damaged: once the machine has
-    started again, it is put aside. One that the product has used is kept.
+    A cluster without fsync may be damaged if the machine loses power, so after the machine's next
+    start it is moved aside. A cluster that the product has used is kept.
     """
     mark = cluster / MADE_FOR_TESTS
     if for_tests and mark.is_file() and mark.read_text() != _boot():
@@ -135,7 +138,7 @@ def _boot() -> str:
 
 
 def _create_cluster(quarters: Quarters, password: str, *, disposable: bool) -> None:
-    """Made aside and renamed: a start that is interrupted here leaves no half-made cluster."""
+    """Make the cluster aside and rename it, so that an interrupted start leaves no half of one."""
     # The built-in locale sorts the same on every machine.
     locale = "--encoding=UTF8 --locale=C --locale-provider=builtin --builtin-locale=C.UTF-8"
     for abandoned in quarters.data.glob(f"{ASIDE}*"):

@@ -1,4 +1,4 @@
-"""PostgreSQL and Valkey for whoever asks: embedded ones, or those the environment names."""
+"""PostgreSQL and Valkey: starts embedded ones, or uses those that the environment names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def start_servers(
     *,
     for_tests: bool,
 ) -> dict[str, str]:
-    """Start what is not provided, wait until both answer; DATABASE_URL and REDIS_URL."""
+    """Start the servers that are not provided, and wait until they answer.
+
+    Returns DATABASE_URL and REDIS_URL.
+    """
     given = {name: environ[name] for name in HINTS if environ.get(name)}
     if "REDIS_URL" in given:
         given["REDIS_URL"] = _with_tls(given["REDIS_URL"], environ.get("REDIS_CA_FILE", ""))

@@ -1,6 +1,6 @@
 """The embedded Valkey: the wheel's program with an append-only file, a password and no eviction.
 
-A kill costs at most the last second of the append-only file; PostgreSQL is the truth, so that is a
+A kill loses at most the last second of the append-only file. PostgreSQL is the truth, so that is a
 delay and not a loss.
 """
 

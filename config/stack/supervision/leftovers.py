@@ -1,8 +1,8 @@
 """Processes of an earlier launcher that was killed before it could end them.
 
-Every process of a stack inherits a mark in its environment that names the state folder, and where
-several commands share its servers, one that names the command. A pid is never enough to kill by: it
-may be somebody else's by now.
+Every process of a stack inherits a mark in its environment that names the state folder. Where
+several commands share its servers, a second mark names the command. A pid is never enough to kill
+by: it may belong to another process by now.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ COMMAND = "CARILLON_COMMAND"
 
 
 def processes_of(state: Path, *, command: str = "") -> list[int]:
-    """Pids that carry this state folder's mark (Linux; elsewhere nothing can be told), or of those
-    one command's."""
+    """Pids that carry this state folder's mark, and the command's mark if one is given.
+
+    Linux only; elsewhere it finds none.
+    """
     marks = {f"{MARK}={state}".encode(), *([f"{COMMAND}={command}".encode()] if command else [])}
     return [pid for pid in _pids() if pid != os.getpid() and marks <= _environ(pid)]
 
 
 def end_leftovers(state: Path, *, command: str = "", patience: float = 4.0) -> int:
-    """End what an earlier launcher or this command left, and say how many processes that were.
+    """End what an earlier launcher or this command left. Returns how many processes that were.
 
-    SIGINT because PostgreSQL then lets go of its clients, and everybody else takes it as "leave".
+    It sends SIGINT: PostgreSQL then disconnects its clients, and all other processes just end.
     """
     find = partial(processes_of, state, command=command)
     found = find()

@@ -1,4 +1,4 @@
-"""One log file per process. The console stays calm; the files stay small."""
+"""Log files: one per process, so that the console stays calm. They stay small."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LogFolder:
         return self.folder / f"{name}.log"
 
     def fresh(self, name: str) -> Path:
-        """An empty log; the one of the last start stays beside it."""
+        """The path of an empty log; the log of the last start stays beside it."""
         path = self.path(name)
         if path.exists():
             path.replace(path.with_suffix(".log.1"))
@@ -32,7 +32,10 @@ class LogFolder:
         return f"{last}\n    (all of it: {path})"
 
     def keep_small(self) -> None:
-        """Copy and truncate: the processes append, so their open files simply start again at 0."""
+        """Copy and truncate large logs.
+
+        The processes append, so their open files simply start again at 0.
+        """
         if time.monotonic() - self.looked_at < LOOK_EVERY:
             return
         self.looked_at = time.monotonic()

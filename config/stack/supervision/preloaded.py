@@ -1,7 +1,7 @@
 """`python -m config.stack.supervision.preloaded`: imports the product, then forks its processes.
 
-Its standard input is a socket to the launcher (forking.py): an order to fork comes in, and out go
-the pid, and the exit code once that process has ended. When it forks it has no other connection, no
+Its standard input is a socket to the launcher (forking.py). An order to fork comes in. Out go the
+pid, and the exit code once that process has ended. When it forks, it has no other connection, no
 thread and no event loop that a process could share.
 """
 
@@ -25,7 +25,7 @@ from config.stack.supervision.service import follow
 
 
 def main() -> None:
-    # Looking for garbage finds none in modules, and writes to the memory that is to be shared.
+    # Garbage collection finds none in modules, and would write to the memory that is to be shared.
     gc.disable()
     with suppress(
         Exception, SystemExit
@@ -41,7 +41,10 @@ def main() -> None:
 
 
 def serve(launcher: socket.socket) -> dict[str, Any] | None:
-    """In each process that is forked, its order; in the server nothing, when the launcher ends."""
+    """Fork a process for each order, until the launcher ends.
+
+    Returns the order in each forked process, and None in the server.
+    """
 
     def report(*_: object) -> None:
         with suppress(ChildProcessError):
@@ -64,7 +67,7 @@ def serve(launcher: socket.socket) -> dict[str, Any] | None:
 
 
 def become(order: dict[str, Any], server: int) -> None:
-    """The process that was asked for, as if `python -m` had started it."""
+    """Turn into the ordered process, as if `python -m` had started it."""
     os.setsid()
     with open(os.devnull) as nothing, open(order["log"], "ab") as output:  # noqa: PTH123
         os.dup2(nothing.fileno(), 0)

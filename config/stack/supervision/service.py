@@ -1,8 +1,8 @@
 """A long-running process: how it starts, how it is asked to leave, how it proves that it answers.
 
-Every process leads a session of its own, so Ctrl-C in the terminal reaches the launcher alone, and
+Every process leads its own session. So Ctrl-C in the terminal reaches the launcher alone, and
 whatever the process leaves behind can be ended with it. If the launcher dies, the kernel tells each
-process (Linux); what survives even that carries a mark in its environment (see leftovers.py).
+process (Linux). What survives even that carries a mark in its environment (see leftovers.py).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Service:
     env: Mapping[str, str]
     answers: Callable[[], bool]
     account: Account = field(default_factory=Account)
-    # Asked in this order, to the main process only: the children of a Celery worker have SIGTERM at
+    # Sent in this order, to the main process only: the children of a Celery worker have SIGTERM at
     # its default and would die in the middle of their work.
     farewell: tuple[signal.Signals, ...] = (signal.SIGTERM,)
     when_orphaned: signal.Signals = signal.SIGTERM
     serves_others: bool = False
     nice: int = 0
-    forks: bool = False  # if there is a process that has imported the product (forking.py)
+    forks: bool = False  # from a process that has imported the product, if any (forking.py)
 
 
 def spawn(
@@ -63,7 +63,7 @@ def follow(parent: int, last_signal: signal.Signals) -> None:
     if LIBC is None:
         return
     LIBC.prctl(PR_SET_PDEATHSIG, last_signal, 0, 0, 0)
-    if os.getppid() != parent:  # it died before we asked to be told
+    if os.getppid() != parent:  # the parent died before this call
         os._exit(1)
 
 

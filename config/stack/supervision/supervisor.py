@@ -1,8 +1,8 @@
 """Keeps every process of the stack alive, and ends them all within ten seconds.
 
-A process that dies is started again, with a growing pause and a line that says so. (honcho ends the
-whole stack when one process exits, and signals process groups, which kills the children of Celery
-workers in the middle of a window: hence these lines of our own.)
+A process that dies is started again, with a growing pause and a line that says so. honcho cannot
+replace this code: it ends the whole stack when one process exits. It also signals process groups,
+which kills the children of Celery workers in the middle of a window.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Supervisor:
         self.last_signal = 0
 
     def listen(self) -> None:
-        """From here on signals are requests: one stops the stack, a second one loses patience."""
+        """Treat signals as requests: one stops the stack, a second one ends the patience."""
         signal.signal(signal.SIGINT, self._note_stop)
         signal.signal(signal.SIGTERM, self._note_stop)
         if (
@@ -71,8 +71,11 @@ class Supervisor:
             signal.signal(signal.SIGHUP, self._note_stop)
 
     def preload(self, env: Mapping[str, str]) -> None:
-        """Import the product, for the services that fork. Elsewhere than on Linux they are started,
-        as libraries of the system do not survive a fork there."""
+        """Import the product, for the services that fork.
+
+        Linux only. Elsewhere libraries of the system do not survive a fork, so services are
+        started.
+        """
         if sys.platform == "linux":
             self.fork_server = ForkServer(env, self.logs.fresh("preloaded"))
 
@@ -84,7 +87,10 @@ class Supervisor:
             )
 
     def await_answers(self, names: Sequence[str], *, seconds: float) -> None:
-        """Return when every named service has answered once; name the one that does not."""
+        """Return when every named service has answered once.
+
+        Raises StackError with the names of those that do not.
+        """
         deadline = time.monotonic() + seconds
         silent = list(names)
         while silent:
@@ -112,7 +118,7 @@ class Supervisor:
         del self.children[service.name]
 
     def tend(self) -> None:
-        """One look at every child: note the dead, start again whoever has waited long enough."""
+        """Look at every child once: note the dead, and start again those whose pause is over."""
         now = time.monotonic()
         for child in self.children.values():
             if child.restart_at is None and not child.alive:
@@ -127,7 +133,10 @@ class Supervisor:
             raise StopRequested
 
     def stop(self) -> None:
-        """End everything, the servers last. A second request ends the patience with the rest."""
+        """End everything, the servers last.
+
+        A second request cuts the wait for all but the servers.
+        """
         for last in (False, True):
             children = [c for c in self.children.values() if c.service.serves_others is last]
             for step, patience in enumerate(PATIENCE[last]):
