@@ -1,4 +1,4 @@
-"""The page of imports: the list, a new one, and each one from its upload to its result."""
+"""Imports: the list, the upload page, and the page of one import from its upload to its result."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ImportPage(Page):
         return []  # the page draws its own buttons, which follow the state without a reload
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # it changes only by its verbs
+        return False  # it changes only through its actions
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """An import that changed people is kept as a record."""
@@ -272,7 +272,7 @@ class ImportPage(Page):
     def _moved(
         self, request: HttpRequest, form: ImportDialog, move: Callable[..., None]
     ) -> HttpResponse:
-        """The page itself shows what happens next."""
+        """Start or stop the import, and reload its page, which shows what happens next."""
         one = form.row
         try:
             move(one, by=actor(request), now=timezone.now())

@@ -44,7 +44,7 @@ def sample_view(request: HttpRequest) -> StreamingHttpResponse:
 
 
 def sample(now: datetime) -> Iterator[Iterable[Any]]:
-    """A line for each person, each with one device."""
+    """The header, then a line for each person with one device."""
     dice, today = random.Random(SEED), now.replace(hour=9, minute=0, second=0, microsecond=0)
     yield (*HEADS, *ATTRIBUTES)
     for number in range(1, PEOPLE + 1):
