@@ -40,9 +40,7 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):  # type: ignore[misc]
 
     def clean(self) -> Any:
         cleaned = super().clean()
-        if (
-            "code" in self.fields and not self.errors
-        ):  # a code works once: a failing form must not use it up
+        if "code" in self.fields and not self.errors:  # it works once: do not waste it
             self._check_code()
         return cleaned
 

@@ -134,9 +134,7 @@ class AudiencePage(Page):
         return [_named(user) for user in obj.used_by()[:MOST_USERS]]
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return self.has_add_permission(
-            request
-        )  # takes no row, as an action's permission check must
+        return self.has_add_permission(request)  # no row, as an action's check requires
 
     @copying(
         gettext_lazy("Duplicate this audience?"),

@@ -123,7 +123,7 @@ def _nobody(project: Project, tree: Any, found: reach.Reach) -> dict[str, Any]:
 
 
 def _by_person(project: Project, tree: Any) -> dict[str, Any]:
-    """The count if rules about devices not seen lately were about people. Empty without such rules."""
+    """The count if rules about devices not seen lately were about people; else empty."""
     if not person.asks_devices(tree):
         return {}
     return {"by_person": reach.quick(project.pk, person.asking_people(tree))}

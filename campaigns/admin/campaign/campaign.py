@@ -205,9 +205,7 @@ class CampaignPage(Page):
         return self.has_change_permission(request)
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return self.has_add_permission(
-            request
-        )  # takes no row, as an action's permission check must
+        return self.has_add_permission(request)  # no row, as an action's check requires
 
     @action(
         description=gettext_lazy("Launch"),

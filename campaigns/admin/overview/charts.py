@@ -33,9 +33,7 @@ class Axis:
     @classmethod
     def of(cls, counts: Sequence[float]) -> Axis:
         top = nice_top(max(2, *counts))
-        return cls(
-            top + top % 2 if top < 10 else top
-        )  # half of it must be a whole number of people, too
+        return cls(top + top % 2 if top < 10 else top)  # half of it must be whole, too
 
     @property
     def heights(self) -> list[Mark]:

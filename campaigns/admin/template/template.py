@@ -119,9 +119,7 @@ class TemplatePage(TextPage):
     actions_detail = ("duplicate",)
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return self.has_add_permission(
-            request
-        )  # takes no row, as an action's permission check must
+        return self.has_add_permission(request)  # no row, as an action's check requires
 
     @copying(
         gettext_lazy("Duplicate this template?"),

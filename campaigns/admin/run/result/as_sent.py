@@ -29,9 +29,7 @@ from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 
 LOOKING_SECONDS = 0.2
-LOOKED_AT = (
-    5_000  # only the first recipients are checked: a language that none of them reads is not shown
-)
+LOOKED_AT = 5_000  # recipients checked, the first ones: a language not among them is not shown
 MOST = 6
 # A few recipients for each locale, and each revision or variant of the text, accepted ones first.
 # A few, as one of them may have been erased since.

@@ -63,9 +63,7 @@ class Row:
     width: str
     told: Told | None = None  # None: a number that we know ourselves
     coverage: str = ""
-    total: str = (
-        ""  # the name of one of the totals: these refresh more often, and update this number, too
-    )
+    total: str = ""  # name of a total: totals refresh more often, with this number
 
 
 def echo_view(request: HttpRequest, run_id: int) -> HttpResponse:
