@@ -57,7 +57,7 @@ def _in_words(counts: dict[str, int] | None, category: Category) -> str:
 
 
 class CategoryList(PlainChangeList):
-    """Counts who declined once for the whole page."""
+    """A list that counts opt-outs once for the whole page."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)

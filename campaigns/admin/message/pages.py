@@ -128,7 +128,7 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _is_to_many(told: Outcome) -> bool:
-    """A call to a long list has one row until a worker adds the others."""
+    """Whether it goes to several people. A long list has one row until a worker adds the rest."""
     return sum(told.people.values()) > 1 or told.unfolding
 
 

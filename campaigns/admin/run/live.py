@@ -218,7 +218,7 @@ def _step(run: Run, code: str) -> str | Promise:
 
 
 def _dead(run: Run, reasons: dict[str, int]) -> dict[str, int]:
-    """How many addresses FCM called dead, and how many devices that cost; empty without any."""
+    """How many addresses FCM called dead, and how many devices were retired; empty if none."""
     count = sum(reasons.get(reason, 0) for reason in DEAD)
     if not count:
         return {}

@@ -86,7 +86,7 @@ def form_again(one: Import, posted: QueryDict, error: ValidationError) -> dict[s
 
 
 def in_another_encoding(one: Import, posted: QueryDict) -> dict[str, Any]:
-    """The form with the first rows in this encoding. A column that keeps its name keeps what was
+    """The form, with the first rows in this encoding. A column that keeps its name keeps what was
     set for it. Raises InvalidMove."""
     one.insist_on(imports.READ)
     said = {column.head: column for column in _said(one, posted)}

@@ -157,7 +157,7 @@ class ImportPage(Page):
         return self.page_of(request, one)
 
     def columns_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
-        """The form of step 2: saved and checked at once, or shown again with its problems."""
+        """Save the form of step 2 and start the check, or show it again with its problems."""
         one = self._one(request, import_id)
         if request.method != "POST":
             return HttpResponseRedirect(page_url(one))
@@ -185,7 +185,7 @@ class ImportPage(Page):
         return self.page_of(request, one, form=form)
 
     def live_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
-        """Requested every second while a worker is busy with it."""
+        """The live part of the page, requested every second while a worker is busy."""
         one = self._one(request, import_id)
         if one.state in (Import.State.UPLOADING, Import.State.READY):
             return HttpResponseClientRedirect(page_url(one))  # its check had been stopped

@@ -62,7 +62,7 @@ class Notice:
 
 
 def describe(one: Import, now: datetime, *, before: str = "") -> dict[str, Any]:
-    """`before`: the progress at the page's last request, as `pace.Mark` writes it."""
+    """Template context. `before`: the progress at the page's last request, as a `pace.Mark`."""
     counts = _counted(one)
     going = pace.progress(one, now, before=before) if one.under_way else None
     return {
@@ -190,7 +190,7 @@ def _notice(one: Import) -> Notice | None:
 
 
 def in_short(one: Import) -> str:
-    """For the list: “1,200 created · 300 updated”."""
+    """The counts for the list: “1,200 created · 300 updated”."""
     found = one.counts if one.started_at else one.foreseen
     told = [
         f"{int(found[name]):,} {str(COUNTED[name][0]).lower()}"
@@ -232,8 +232,8 @@ def has_people(one: Import) -> bool:
 
 
 def _asks_again(one: Import) -> str:
-    """Every second while a worker is busy with it; else when the page becomes visible again; never
-    after its end."""
+    """The `hx-trigger`: every second while a worker is busy with the import; else when the page
+    becomes visible again; never after its end."""
     if one.under_way:
         return "every 1s"
     return COMING_BACK if one.state in (STATE.CHECKED, STATE.STOPPED) else ""

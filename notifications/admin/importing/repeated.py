@@ -29,7 +29,7 @@ def in_words(one: Import) -> str:
 
 
 def _lines(each: dict[str, Any], files: list[dict[str, Any]]) -> str:
-    """“lines 2, 5 and 3 more”; of an archive “lines a.csv:2, b.csv:5”."""
+    """A person's lines: “lines 2, 5 and 3 more”; in an archive “lines a.csv:2, b.csv:5”."""
     more = each["rows"] - len(each["lines"])
     named = len(files) > 1
     lines = ", ".join(

@@ -57,7 +57,7 @@ class CappedPaginator(Paginator):
 
 
 class PlainChangeList(ChangeList):
-    """Numbered pages; “12 results (show all)” would need the count we do not ask for."""
+    """A list with numbered pages, without “12 results (show all)”, which needs a full count."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -71,7 +71,7 @@ class KeysetPages:
 
 
 class KeysetChangeList(ChangeList):
-    """Newest first by id; `?before=ID` and `?after=ID` are the pages."""
+    """A list by id, newest first. Its pages are `?before=ID` and `?after=ID`."""
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         query = request.GET.copy()

@@ -56,7 +56,7 @@ class ZoneInput(forms.TextInput):
 
 
 class ZoneField(forms.CharField):
-    """A zone by its name or its city: “New York” is America/New_York."""
+    """A time zone by its name or city: “New York” is America/New_York."""
 
     widget = ZoneInput
 
