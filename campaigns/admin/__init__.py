@@ -1,4 +1,4 @@
-"""The marketer's pages. Importing them registers them."""
+"""Admin pages for marketers. Importing this package registers them."""
 
 from __future__ import annotations
 

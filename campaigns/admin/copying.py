@@ -17,7 +17,7 @@ from notifications.admin.ui.unfolded import action
 
 
 def copying(question: str | Promise, text: str | Promise) -> Callable[..., Any]:
-    """A verb behind a dialog, for whoever `has_duplicate_permission`."""
+    """An action with a dialog. It requires `has_duplicate_permission`."""
     decorated: Callable[..., Any] = action(
         description=gettext_lazy("Duplicate"),
         icon="content_copy",
@@ -28,7 +28,7 @@ def copying(question: str | Promise, text: str | Promise) -> Callable[..., Any]:
 
 
 def copied(page: Page, request: HttpRequest, copy: Model, object_id: str) -> HttpResponse:
-    """Its entry in the audit trail, and the way to its page."""
+    """Record the copy in the audit trail, and redirect to its page."""
     page.record(request, "created", copy, copied_from=int(object_id))
     text = _("“{name}” is a copy. Change what you like.").format(name=copy)
     return done(request, text, to=page_url(copy))

@@ -1,7 +1,8 @@
-"""Somebody else saved what one was editing: nothing of one's own is saved until one has looked.
+"""Edit conflicts: another user saved the row that this user was editing.
 
-What only they changed is brought in; where both changed it, one's own stays and theirs is laid
-beside it. Every form that edits a row asks here: campaign, audience, template.
+Nothing is saved until this user has looked. What only the other changed is taken over. Where both
+changed a value, the user's own stays and the other's is shown beside it. The forms of campaigns,
+audiences and templates use this.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from campaigns.texts.comparison import Change, Merged, merge
 
 @dataclass(frozen=True)
 class Meanwhile:
-    """Who saved, each once, the last one first; and what became of both."""
+    """Who saved meanwhile (each once, latest first), and which changes are taken or disputed."""
 
     by: list[str]
     taken: list[Change]
@@ -30,8 +31,10 @@ def look(
     theirs: Mapping[str, Any],
     unread: Sequence[Change] = (),
 ) -> Merged | None:
-    """What was shown, what one made of it, what is saved by now, and what they changed of that
-    which nobody could read of one's own. None: they changed nothing, or wrote just the same.
+    """Merge the user's edit with what others saved. None: they changed nothing, or wrote the same.
+
+    `was`: what the form showed. `mine`: the user's edit. `theirs`: what is saved by now. `unread`:
+    what others changed where the user's own input could not be read.
     """
     merged = merge(was, mine, theirs)
     disputed = [*merged.disputed, *unread]

@@ -1,4 +1,4 @@
-"""A text check on the review: asked for, watched, cancelled, and read."""
+"""Text check card on the review: start a check, watch it, cancel it, and read its result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGE = "admin/campaigns/text_check/card.html"
 
 @dataclass(frozen=True)
 class Going:
-    """How far the reading is: one text, or those of all variants."""
+    """Progress of the text checks: of one text, or of those of all variants."""
 
     checks: list[TextCheck]
 
@@ -42,12 +42,12 @@ class Going:
 
     @property
     def seen(self) -> int:
-        """Devices, each as often as it was read."""
+        """How many devices were read. A device counts once for each text."""
         return sum(one.seen for one in self.checks)
 
 
 class Card:
-    """It asks for itself again while a worker reads."""
+    """The card's views. The card refreshes itself while a worker reads."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -80,7 +80,7 @@ class Card:
         return campaign
 
     def _begin(self, request: HttpRequest, campaign: Campaign) -> str:
-        """Why it is not begun; empty: it is."""
+        """Begin the checks. Returns why not; empty if they have begun."""
         typed = request.POST.get("days", "").strip()
         if not (typed.isascii() and typed.isdecimal() and len(typed) < 5):
             return _days_wrong()

@@ -1,4 +1,4 @@
-"""How many use a row of a list, counted for all rows in the list's own statement."""
+"""Usage counts: how many objects use each row of a list, counted in the list's own query."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from django.utils.translation import ngettext
 
 
 def count_of(users: Any, field: str) -> Coalesce:
-    """How many of these have the row in that field. Unlike a join, it multiplies with no other."""
+    """How many of `users` have the row in `field`. Unlike joins, several counts do not multiply."""
     mine = users.filter(**{field: OuterRef("pk")}).order_by().values(field)
     return Coalesce(Subquery(mine.annotate(count=Count("pk")).values("count")), 0)
 
 
 def in_words(campaigns: int, *, automations: int = 0, audiences: int = 0) -> str:
-    """“3 campaigns, 1 automation”."""
+    """The counts as text: “3 campaigns, 1 automation”."""
     said = [
         (ngettext("%(count)s campaign", "%(count)s campaigns", campaigns), campaigns),
         (ngettext("%(count)s automation", "%(count)s automations", automations), automations),

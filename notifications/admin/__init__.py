@@ -1,4 +1,4 @@
-"""The pages of people, devices, keys and projects. Importing them registers them."""
+"""Admin pages of people, devices, API keys and projects. Importing this package registers them."""
 
 from __future__ import annotations
 

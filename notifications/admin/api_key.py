@@ -1,4 +1,4 @@
-"""API keys: the key itself is shown once, on the page that answers its making."""
+"""API keys: pages to list, create and revoke them. The key itself is shown once, after creation."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ApiKeyPage(Page):
     empty_text = gettext_lazy("Your app's backend needs one to register people and devices.")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # a revoked key stays, as the answer to “whose was it?”
+        return False  # a revoked key stays, so that one can look up whose it was
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         if obj is None:
@@ -78,7 +78,7 @@ class ApiKeyPage(Page):
         key = self.get_object(request, object_id)
         return found if key is not None and key.revoked_at is None else []
 
-    # --- Making one ----------------------------------------------------------------------------
+    # --- Creating ------------------------------------------------------------------------------
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         issued, obj.key = ApiKey.issue(obj.project, obj.name, obj.scopes, obj.expires_at)
@@ -88,7 +88,7 @@ class ApiKeyPage(Page):
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Answered here and not after a redirect: no cookie or session ever holds the key."""
+        """Show the new key without a redirect, so that no cookie or session ever holds it."""
         context = {
             **self.admin_site.each_context(request),
             "title": _("Copy the key now"),

@@ -1,4 +1,4 @@
-"""The audit trail, newest first. Nobody edits it."""
+"""Audit trail: a read-only list of entries, newest first."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class AuditPage(ReadOnlyPage):
     empty_text = gettext_lazy("Every log-in, launch, pause, change and deletion will appear here.")
 
     def of_project(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Log-ins, the team and the sweep are nobody's alone."""
+        """Also show entries without a project: log-ins, the team and the sweep."""
         project = chosen(request)
-        # One clock for the whole list: entries of nobody in UTC would seem to be hours away.
+        # One time zone for the whole list: entries without a project would seem hours off in UTC.
         zone = Value(project.timezone if project else "UTC")
         shown: QuerySet[Any] = rows.annotate(zone=zone)
         return shown.filter(Q(project=project) | Q(project=None))
@@ -68,7 +68,7 @@ class AuditPage(ReadOnlyPage):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """What it begins with, blanks and all: “run 81” is one thing."""
+        """Search by prefix, including spaces: “run 81” is one term."""
         typed = search_term.strip()
         term = typed[:LONGEST_SEARCH].replace("\x00", "")
         if len(typed) > LONGEST_SEARCH:
@@ -84,7 +84,7 @@ class AuditPage(ReadOnlyPage):
         return entry
 
     def look_up(self, request: HttpRequest, entries: list[AuditEntry]) -> None:
-        """The names of today, and an address for whoever may open it."""
+        """Set `who` and `said` (current names), and `url` (only if the user may open it)."""
         rows, keys = subjects.found(entries), key_names(entry.actor for entry in entries)
         for entry in entries:
             row = rows.get((entry.subject_kind, entry.subject_id or 0))

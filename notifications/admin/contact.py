@@ -1,4 +1,4 @@
-"""People: found among a million by the start of their id, or by the end of a device's address."""
+"""People: admin pages with search by the start of an id or the end of a device's address."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ class ContactForm(ModelForm):
         return with_empty_ones(self.cleaned_data["attributes"], self.initial.get("attributes"))
 
     def clean(self) -> dict[str, Any]:
-        """Django would write a row that is gone anew; and an erasure must not be undone."""
+        """Refuse an erased person: Django would insert the row again and undo the erasure."""
         if self.instance.pk and not stay([self.instance.pk]):
             raise ValidationError(gettext("This person has been erased in the meantime."))
         return super().clean() or {}
 
 
 class SubscribedFilter(admin.SimpleListFilter):
-    """Who said no to marketing are few, and have an index of their own."""
+    """Filter by marketing consent. Unsubscribed people are few, and have their own index."""
 
     title = _("marketing")
     parameter_name = "subscribed"
@@ -97,7 +97,7 @@ class SubscribedFilter(admin.SimpleListFilter):
 
 
 class TesterFilter(admin.SimpleListFilter):
-    """They are few, and have an index of their own."""
+    """Filter for testers. They are few, and have their own index."""
 
     title = _("tester")
     parameter_name = "tester"
@@ -114,7 +114,7 @@ class ContactPage(Page):
     form = ContactForm
     list_filter = [SubscribedFilter, TesterFilter]
     actions = ("mark_testers", "unmark_testers")  # type: ignore[assignment]
-    list_disable_select_all = True  # a million people are no choice anybody made
+    list_disable_select_all = True  # nobody chooses a million people on purpose
     list_display = ["external_id", "about", "locale", "timezone", "devices", "since"]
     search_fields = ["^external_id"]
     search_help_text = _("External id, the end of an address, or a searchable attribute")
@@ -143,7 +143,7 @@ class ContactPage(Page):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """By id first, which an index answers; only a search that found nobody reads addresses."""
+        """Search ids first, by an index; addresses, then attributes, only if no id matches."""
         found, duplicates = super().get_search_results(request, queryset, search_term)
         term = search_term.strip()[:LONGEST_SEARCH].replace("\x00", "")
         if not term or found.exists():
@@ -152,7 +152,7 @@ class ContactPage(Page):
         return queryset.filter(pk__in=owners or self._with_the_value(request, term)), False
 
     def _with_the_value(self, request: HttpRequest, term: str) -> list[int]:
-        """Of an attribute that is searchable: the newest of them, in reasonable time."""
+        """The newest people with this value in a searchable attribute; none if it is too slow."""
         mine = chosen(request)
         held = attributes.found_by(term, mine.pk) if mine else []
         if not held:
@@ -173,7 +173,7 @@ class ContactPage(Page):
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        keep_as_stored(context)  # a zone that was refused is no clock to show
+        keep_as_stored(context)  # times cannot be shown in a refused time zone
         if context.get("original"):
             context["profile"] = profile(context["original"])
             context["said"] = answers.picture(context["original"])
@@ -188,7 +188,7 @@ class ContactPage(Page):
         return [own, *super().get_urls()]
 
     def export_view(self, request: HttpRequest, contact_id: int) -> HttpResponseBase:
-        """A file with all that is known of them; the trail says who took it."""
+        """Download everything known about a person. The audit trail records who did."""
         contact = get_object_or_404(self.get_queryset(request), pk=contact_id)
         try:
             known = budget.OneOfFew(contact.project_id, everything(contact))
@@ -226,7 +226,7 @@ class ContactPage(Page):
     ) -> HttpResponse:
         with transaction.atomic():
             changed = form.write(actor(request))
-            if changed:  # how many, and nothing of what they said
+            if changed:  # only how many, not the answers themselves
                 self.record(request, "changed consent", form.contact, answers=changed)
         text = gettext("Saved.") if changed else gettext("Nothing was changed.")
         return done(request, text, to=page_url(form.contact))
@@ -234,11 +234,11 @@ class ContactPage(Page):
     mark_testers, unmark_testers = testers.mark, testers.unmark
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """Not Django's “delete selected”."""
+        """The list's actions without Django's “delete selected”."""
         found = super().get_actions(request)
         return {name: found[name] for name in self.actions or () if name in found}
 
-    # --- What outlives a person ----------------------------------------------------------------
+    # --- Logs, which outlive a person ----------------------------------------------------------
 
     def record(self, request: HttpRequest, action: str, obj: Any, **detail: Any) -> None:
         super().record(request, action, nameless(obj), **detail)
@@ -283,12 +283,12 @@ class ContactPage(Page):
 
 
 def nameless(contact: Contact) -> Contact:
-    """By number: the trail, and Django's own log, must not keep what an erasure erased."""
+    """The contact under its row number: neither log may keep an external id after an erasure."""
     return Contact(pk=contact.pk, project_id=contact.project_id, external_id=str(contact.pk))
 
 
 def owners_of(tail: str, request: HttpRequest) -> list[int]:
-    """Whose device has an address that ends so, or is exactly this."""
+    """Ids of the contacts with a device whose address is `tail` or ends in it."""
     found = addressed(within(request, Device.objects.order_by()), tail)
     return list(found.values_list("contact_id", flat=True)[:MOST_OWNERS])
 

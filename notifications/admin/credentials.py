@@ -1,6 +1,6 @@
-"""The dialogs around a project's key: give one, check it, or use the machine's own.
+"""Dialogs for a project's FCM key: upload and check one, or use the machine's own credentials.
 
-What is typed or chosen here is never shown again, not even in the dialog that refuses it.
+What is typed or chosen here is never shown again, not even if the dialog refuses it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GOOGLES = gettext_lazy(
 
 
 class SecretArea(CodeArea):
-    """Takes a secret, never gives one back: a refused form comes back without it."""
+    """A text area for a secret. It never shows its value: a refused form comes back without it."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         return super().render(name, None, attrs, renderer)
@@ -63,7 +63,7 @@ class CredentialsDialog(Dialog):
 
     def __init__(self, **values: Any) -> None:
         request = values["request"]
-        # What Django's own decorator sets: an error page shows none of it.
+        # Django's own decorator sets the same: error pages then show none of the form.
         request.sensitive_post_parameters = "__ALL__"
         super().__init__(files=request.FILES or None, **values)
         asked = Project.objects.filter(pk=self.object_id or 0).first()
@@ -90,7 +90,7 @@ class CredentialsDialog(Dialog):
 
 
 def _content(given: Any) -> str | bytes:
-    """At most one byte more than is allowed: more need not be read to be refused."""
+    """The key's content, read up to one byte over the limit: that is enough to refuse it."""
     if isinstance(given, str):
         return given
     content: bytes = given.read(credentials.MAX_BYTES + 1)
@@ -98,7 +98,7 @@ def _content(given: Any) -> str | bytes:
 
 
 class MachineDialog(Dialog):
-    """Application default credentials on, or off again."""
+    """Turns application default credentials on or off for a project."""
 
     template = "admin/notifications/machine_credentials.html"
     emulator = forms.BooleanField(
@@ -130,7 +130,7 @@ class MachineDialog(Dialog):
         return {"was_on": self.was_on, "account": account, "project": self.project}
 
     def turned(self) -> Project:
-        """The project as it is to be; not saved yet."""
+        """The project with its new settings; not saved yet."""
         self.project.uses_default_credentials = not self.was_on
         self.project.uses_emulator = self.cleaned_data.get("emulator", self.project.uses_emulator)
         return self.project

@@ -1,4 +1,4 @@
-"""Devices: where pushes arrive, and which of them do no longer."""
+"""Devices: the list, and the pages to add, retire and restore one."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ WHY = {
     "malformed_address": gettext_lazy("not a valid FCM address"),
     REPLACED: gettext_lazy("the same app on the same phone has a newer address"),
 }
-LEAST_TAIL = 6  # characters; less would fit too many devices to be of use
+LEAST_TAIL = 6  # characters; a shorter ending matches too many devices to be useful
 
 
 def why(device: Device) -> str:
-    """“app uninstalled or address expired (run 7)”."""
+    """Why the device was retired: “app uninstalled or address expired (run 7)”."""
     reason = str(WHY.get(device.retired_reason, device.retired_reason))
     return f"{reason} ({who(device.retired_by)})" if device.retired_by else reason
 
 
 def addressed(devices: QuerySet[Any], text: str) -> QuerySet[Any]:
-    """Whose address is exactly this, by its unique index; if nobody's is, whose ends so."""
+    """Devices with exactly this address, by its unique index; if none, those ending in it."""
     whole = devices.filter(kind__in=Device.Kind.values, address=text)
     if len(text) < LEAST_TAIL or whole.exists():
         return whole
@@ -53,7 +53,7 @@ def addressed(devices: QuerySet[Any], text: str) -> QuerySet[Any]:
 
 
 class StateFilter(admin.SimpleListFilter):
-    """“Active” and “Retired”, where Django would offer “Empty” and “Not empty”."""
+    """Filter by “Active” and “Retired”, where Django would offer “Empty” and “Not empty”."""
 
     title = gettext_lazy("state")
     parameter_name = "state"
@@ -68,7 +68,7 @@ class StateFilter(admin.SimpleListFilter):
 
 
 class DeviceForm(ModelForm):
-    """A new device of a person; what the app told us is not edited afterwards."""
+    """Form to add a device to a person. What the app reported is not edited afterwards."""
 
     person = forms.CharField(
         label=gettext_lazy("Person"),
@@ -122,7 +122,7 @@ class DevicePage(Page):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """By indexes only: any-case search would read a million rows."""
+        """Search by indexes only: a case-insensitive search would read a million rows."""
         term = search_term.strip()
         return (addressed(queryset, term) if term else queryset), False
 

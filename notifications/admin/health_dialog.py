@@ -1,6 +1,7 @@
-"""The health address of a project's own servers: asked before it is saved, and shown as it stands.
+"""Health address: the dialog and state of the URL where a project's servers report their load.
 
-An address that says no level is not saved: one would find that out in the middle of sending.
+The dialog asks the address before it saves it. An address that returns no level is not saved:
+otherwise the problem would first show during a send.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ FIELDS = ("load_url", "load_number")
 
 
 class HealthDialog(Dialog):
-    """Empty: nobody is asked any more."""
+    """Sets the health address. An empty one turns the requests off."""
 
     wide = True
     load_url = forms.CharField(
@@ -75,7 +76,7 @@ class HealthDialog(Dialog):
         return given
 
     def save(self) -> dict[str, list[str]]:
-        """What was changed. With no address nobody waits for what it said, either."""
+        """Save, and return the changes. Without an address, forget the load it reported last."""
         before = [getattr(self.project, name) for name in FIELDS]
         url = self.cleaned_data["load_url"]
         after = [url, self.cleaned_data["load_number"] if url else ""]
@@ -104,7 +105,7 @@ class HealthDialog(Dialog):
 
 
 def told(project: Project) -> SafeString:
-    """How it stands, and the way to ask it now."""
+    """HTML for the project's page: the last reported level, any problem, a button to ask now."""
     found = load.Load.objects.filter(project=project).first()
     context = {
         "project": project,

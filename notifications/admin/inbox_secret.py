@@ -1,4 +1,4 @@
-"""The dialogs around a project's inbox secret: make a new one, end the one before it."""
+"""Dialogs for a project's inbox secret: create a new one, end the previous one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from notifications.values.moments import in_zone
 
 
 def standing(project: Project) -> SafeString:
-    """Which is in force since when, until when the one before it is good, and what can be done."""
+    """HTML for the project's page: the secret's age, when the previous one ends, the actions."""
     secret = InboxSecret.in_force(project)
     since = in_zone(secret.created_at, project.timezone) if secret else ""
     context = {
@@ -30,7 +30,7 @@ def standing(project: Project) -> SafeString:
 
 
 def good_until(project: Project) -> str | None:
-    """Of the one before."""
+    """When the previous secret ends, as text; None if there is none."""
     before = InboxSecret.before(project, now=timezone.now())
     return in_zone(before.ends_at, project.timezone) if before else None
 
@@ -54,7 +54,7 @@ class NewSecretDialog(_OfProject):
 
 
 class MadeDialog(Dialog):
-    """Answered here and not after a redirect: no cookie or session ever holds the secret."""
+    """Shows the new secret without a redirect, so that no cookie or session ever holds it."""
 
     template = "admin/notifications/inbox_secret_made.html"
     project: Project

@@ -1,4 +1,4 @@
-"""What is shown after too many wrong passwords or codes: for how long, and what to do."""
+"""Lockout page: after too many wrong passwords or codes, how long to wait and what to do."""
 
 from __future__ import annotations
 

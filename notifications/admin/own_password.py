@@ -1,4 +1,4 @@
-"""One's own password: set with the one that was, and a code where there is a second factor."""
+"""Password change: it needs the old password, and a code if the user has a second factor."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):  # type: ignore[misc]
 
     def clean(self) -> Any:
         cleaned = super().clean()
-        if "code" in self.fields and not self.errors:  # it works once: not for a form that fails
+        if "code" in self.fields and not self.errors:  # it works once: do not waste it
             self._check_code()
         return cleaned
 

@@ -1,8 +1,8 @@
-"""A person's attributes as fields: a row each, of the type the project declared or the value has.
+"""Person attributes as form rows: one per attribute, of its declared type or its value's type.
 
-It works without a script: two rows stand empty for new ones, and an emptied value removes its row.
-Values that no field holds (an object, a list of numbers) are a row of JSON. A program may still
-post all of them as one JSON text.
+The form works without JavaScript: two empty rows take new attributes, and an emptied value removes
+its row. Values that no input can hold (an object, a list of numbers) are rows of JSON. A program
+may also post all attributes as one JSON text.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ PARTS = ("name", "kind", "value")
 NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 YES, NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
 KINDS = {**dict(Attribute.Type.choices), "json": "JSON"}
-# Of an input; what makes all of them red is left out, as one may be wrong.
+# An input's CSS classes without those for errors: they would make all rows red.
 CLASSES = " ".join(one for one in INPUT_CLASSES if "errors" not in one)
-OFFERED = ("text", "number", "boolean", "list", "json")  # a time is a text that says one
+OFFERED = ("text", "number", "boolean", "list", "json")  # a time is typed as text
 
 
 @dataclass(frozen=True)
 class Row:
-    """As it stands on the page. `declared`: its project says of which type it is."""
+    """One attribute as a row of the form. `declared`: the project declares its type."""
 
     name: str
     kind: str
@@ -56,12 +56,12 @@ class Row:
 
     @property
     def chooses(self) -> bool:
-        """Whether it is one of two values, to choose from."""
+        """Whether the row offers a choice between two values."""
         return self.known and self.kind == "boolean"
 
 
 def rows_of(attributes: Mapping[str, Any], types: Mapping[str, str]) -> list[Row]:
-    """What the person has, what they may have, and rows for more."""
+    """Rows for the person's attributes, then for declared ones they lack, then empty rows."""
     there = [_row(name, value, types.get(name, "")) for name, value in attributes.items()]
     unused = sorted(types.keys() - attributes.keys())[:MOST_UNUSED]
     lacking = [Row(name, types[name], "", declared=True) for name in unused]
@@ -88,7 +88,7 @@ def _kind(value: Any, declared: str) -> str:
 
 
 def _is_plain_list(value: Any) -> bool:
-    """Texts of a line each, none of them empty."""
+    """Whether the value is a list of texts, each one line and none empty."""
     texts = isinstance(value, list) and all(isinstance(one, str) and one for one in value)
     return bool(texts and value and not any("\n" in one or one != one.strip() for one in value))
 
@@ -102,7 +102,7 @@ def _written(value: Any, kind: str) -> str:
 
 
 class Rows(forms.Widget):
-    """The rows, or a text of JSON where that is what was posted."""
+    """The rows, or a text area of JSON if JSON was posted."""
 
     types: Mapping[str, str] = {}
     wrong: Mapping[str, str] = {}  # why a value was refused, by name
@@ -137,7 +137,7 @@ class Rows(forms.Widget):
         return render_to_string("admin/notifications/contact/attribute_rows.html", context)
 
     def _again(self, typed: Iterable[Row]) -> list[Row]:
-        """What was refused stands there as it was typed."""
+        """The rows as they were typed, each with the reason for its refusal."""
         named = [
             Row(
                 one.name,
@@ -164,11 +164,11 @@ class AttributeRows(ExactJSONText):
         rows = [one for one in value if one.value.strip()]
         _refuse_nameless_and_twice(rows)
         read = self._read_all(rows, types)
-        # What no PostgreSQL stores is said as for any other JSON.
+        # The JSON field refuses what PostgreSQL cannot store.
         return super().to_python(exact.dumps(read).decode()) if read else {}
 
     def _read_all(self, rows: list[Row], types: Mapping[str, str]) -> dict[str, Any]:
-        """Each row that is wrong is told, in the row as well."""
+        """Read all rows. Raises ValidationError with every problem; each row shows its own, too."""
         read: dict[str, Any] = {}
         wrong: dict[str, str] = {}
         for row in rows:
@@ -183,7 +183,7 @@ class AttributeRows(ExactJSONText):
         return read
 
     def _read(self, row: Row, declared: str | None) -> Any:
-        # JSON may be of any type: the person's own check says whether it is the declared one.
+        # JSON may have any type: the person's own validation compares it with the declared one.
         kind = row.kind if row.kind == "json" else declared or row.kind
         return self._value(kind, row.value.replace("\r\n", "\n"))
 
@@ -218,7 +218,7 @@ class AttributeRows(ExactJSONText):
 
 
 def _as_kept(attributes: Any) -> bytes:
-    """True is not 1 there, and the order says nothing."""
+    """JSON to compare attributes: True differs from 1, and the order of keys does not count."""
     return exact.dumps(attributes, orjson.OPT_SORT_KEYS)
 
 
@@ -233,7 +233,7 @@ def _refuse_nameless_and_twice(rows: list[Row]) -> None:
 
 
 def with_empty_ones(read: Any, before: Any) -> Any:
-    """An empty text or null that was there stays: no row can tell it from nothing."""
+    """Keep empty texts and nulls of before: a row cannot tell them from a missing value."""
     if not isinstance(read, dict) or not isinstance(before, dict):
         return read
     kept = {

@@ -1,4 +1,4 @@
-"""Projects: through which Firebase project people are reached, at which pace, with whose key."""
+"""Projects: the list, and the page of a project's Firebase project, key, send rate and settings."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ class ProjectPage(Page):
             kwargs["widget"] = LineInput(spellcheck="false")
         asked = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name in ("quiet_from", "quiet_until"):
-            asked.widget.format = "%H:%M"  # nobody means seconds
+            asked.widget.format = "%H:%M"  # without seconds
         return asked
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """A key is set on the page that follows; before, there is nothing to show of it."""
+        """A new project asks for a few fields only. Its key is set on the page that follows."""
         first = ("name", "slug", "timezone", "firebase_project_id")
         pace = (_("Pace"), {"fields": ["quota_per_minute", "ramp_seconds"]})
         return super().get_fieldsets(request, obj) if obj else [(None, {"fields": first}), pace]
@@ -96,13 +96,13 @@ class ProjectPage(Page):
         return {} if obj else self.prepopulated_fields
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Others stand beside what they change: with them the row has no room for the name."""
+        """Leave out actions shown beside their field: they leave no room for the name."""
         found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         elsewhere = ("inbox_secret", "figures", "health")
         return [each for each in found if not each.method.__name__.endswith(elsewhere)]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # with it would go every person, device and run
+        return False  # it would delete every person, device and run
 
     @display(description=gettext_lazy("sends to"), label={"emulator": "warning", "fcm": "success"})
     def goes_to(self, obj: Project) -> tuple[str, str]:
@@ -118,11 +118,11 @@ class ProjectPage(Page):
 
     @display(description=gettext_lazy("it would leave out"))
     def left_out_now(self, obj: Project) -> SafeString:
-        """Asked again whenever another number of days is typed."""
+        """How many devices the setting leaves out. The page asks again when the days change."""
         return render_to_string("admin/notifications/project/left_out_now.html", {"project": obj})
 
     def unseen_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """How many devices it would be, by the days that stand in the form, saved or not."""
+        """How many devices the number of days in the form would leave out, saved or not."""
         project = get_object_or_404(Project, pk=object_id)
         days, found = request.GET.get("leave_out_unseen_days", ""), None
         asked = len(days) < 5 and days.isascii() and days.isdecimal() and int(days) > 0
@@ -331,7 +331,7 @@ class ProjectPage(Page):
 def told(
     request: HttpRequest, project: Project, found: KeyCheck, *, before: str = ""
 ) -> HttpResponse:
-    """Back to the project, with the reply at the top."""
+    """Redirect to the project, with the result of the key check as a message."""
     words = [before, found.words]
     if found.ok:
         emulated = project.uses_emulator

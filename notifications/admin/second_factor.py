@@ -1,4 +1,4 @@
-"""The pages of the second factor: one's own, and the one that asks for the code after log-in."""
+"""Second factor (2FA): the page to manage it, and the page that asks for a code at log-in."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNREADABLE = gettext_lazy(
 
 
 def ask(request: HttpRequest) -> HttpResponse:
-    """Between the password and the pages."""
+    """Ask for the code, after the password and before any other page."""
     problem = ""
     if request.method == "POST":
         problem, device = _tried(request)
@@ -55,16 +55,16 @@ def _let_in(request: HttpRequest, device: Any) -> HttpResponse:
 
 
 def _next(request: HttpRequest) -> str:
-    """Where one wanted to go, if that is a page of ours."""
+    """The page the user wanted, if it is on this site; else the overview."""
     return safe_redirect.page(request.POST.get("next") or request.GET.get("next") or "")
 
 
 def own(request: HttpRequest) -> HttpResponse:
-    """Set it up, see that it works, make new recovery codes, turn it off."""
+    """The user's own second factor: set it up, see its state, renew recovery codes, turn it off."""
     user: Any = request.user
     step = request.POST.get("step", "") if request.method == "POST" else ""
-    # An open page alone sets none up and replaces none: who sits down at one would bring their own
-    # phone, and the person's would open nothing any more.
+    # An open page alone must not set up or replace a factor: a passer-by could register their own
+    # phone, and the user's phone would stop working.
     if second_factor.device_of(user) is None:
         if step == "begin":
             return _begin(request, user)
@@ -89,8 +89,9 @@ def _begin(request: HttpRequest, user: Any) -> HttpResponse:
 
 
 def _confirm(request: HttpRequest, user: Any) -> HttpResponse:
-    """The secret is shown once, to who knows the password: not again after a wrong code."""
-    was_known = known_browser.id_of(request, user)  # the mark ends with the factor that is new
+    """Confirm the new factor with a code. A wrong code does not show the secret again: it is shown
+    once, to a user who has given the password."""
+    was_known = known_browser.id_of(request, user)  # read first: the new factor ends the mark
     codes = proof.confirm_factor(request, request.POST.get("code", "").replace(" ", ""))
     if codes is None:
         return _setting_up(request, problem=str(WRONG))
@@ -110,7 +111,7 @@ def _new_codes(request: HttpRequest, user: Any) -> HttpResponse:
 
 
 def _turn_off(request: HttpRequest, user: Any) -> HttpResponse:
-    """Both of what a log-in takes: an open page alone, or a stolen password, takes nothing away."""
+    """Turn 2FA off, with password and code: an open page or a stolen password is not enough."""
     if problem := _password_problem(request):
         return _standing(request, user, off_problem=problem)
     problem, device = _tried(request)
@@ -125,7 +126,7 @@ def _turn_off(request: HttpRequest, user: Any) -> HttpResponse:
 
 
 def _password_problem(request: HttpRequest) -> str:
-    """Empty when it is right."""
+    """Why the password is refused; empty if it is right."""
     try:
         is_right = proof.password_is_right(request, request.POST.get("password", ""))
     except ValidationError as error:
@@ -153,7 +154,7 @@ def _setting_up(request: HttpRequest, **context: Any) -> HttpResponse:
 
 
 def _shown(request: HttpRequest, codes: list[str]) -> HttpResponse:
-    """Answered here and not after a redirect: no session ever holds them."""
+    """Show the recovery codes in this response, without a redirect: no session ever holds them."""
     return _drawn(request, "admin/second_factor.html", {"codes": codes})
 
 
@@ -163,5 +164,5 @@ def _drawn(request: HttpRequest, template: str, context: dict[str, Any]) -> Http
 
 
 def _note(request: HttpRequest, action: str, **detail: Any) -> None:
-    user: Any = request.user  # nobody else gets here
+    user: Any = request.user  # always logged in here
     audit.record(actor(request), action, user, project=None, **detail)

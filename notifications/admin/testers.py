@@ -1,4 +1,4 @@
-"""Several people marked as testers at once, in their list."""
+"""List actions that mark several people as testers, or unmark them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def unmark(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> None:
 
 
 def _set(page: Page, request: HttpRequest, queryset: QuerySet[Any], *, tester: bool) -> int:
-    """Of those on this page who are not; in the registry's order, one entry for all."""
+    """Update those whose mark differs, locked in the registry's order; one audit entry for all."""
     ids = list(queryset.values_list("pk", flat=True))
     with transaction.atomic():
         others = Contact.objects.filter(pk__in=ids, tester=not tester)

@@ -1,4 +1,4 @@
-"""The team: who may log in, and as what. Owners only."""
+"""Team: who may log in, and with which role. For owners only."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from notifications.staff import second_factor
 from notifications.staff.team import Role, TeamMember, owners, role_of
 from notifications.values.moments import in_zone
 
-# Roles are five and fixed, in `config/doors.py`: groups of permissions would be a second truth.
+# `config/doors.py` defines five fixed roles: permission groups would be a second definition.
 admin.site.unregister([User, Group])
-# A person sees their own second factor, and an owner may make it forgotten: nobody reads secrets.
-# (Both come from the modules that register them, so these were imported before.)
+# Users see their own second factor, and an owner may reset it: nobody reads the secrets.
+# (Importing these models from their admin modules has already registered them.)
 admin.site.unregister([StaticDevice, TOTPDevice])
 
 
@@ -58,7 +58,7 @@ class NewMemberForm(UserCreationForm):  # type: ignore[misc]
 
 
 class SealedPassword(UnfoldReadOnlyPasswordHashWidget):  # type: ignore[misc]
-    """That there is one; its algorithm, salt and hash help nobody."""
+    """Shows only that a password is set: its algorithm, salt and hash help nobody."""
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, value, attrs)
@@ -96,7 +96,7 @@ class MemberForm(UserChangeForm):  # type: ignore[misc]
 
 
 def _role_before(user: User) -> Role:
-    """Of somebody who may not log in at this moment."""
+    """The stored role of a user who may not log in at present."""
     member = TeamMember.objects.filter(user=user).first()
     return Role(member.role) if member else Role.VIEWER
 
@@ -135,7 +135,7 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
         return super().get_queryset(request).annotate(zone=zone)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # who has left is made inactive: the audit trail goes on naming them
+        return False  # members who left are made inactive: the audit trail still names them
 
     @display(description=gettext_lazy("name"))
     def full_name(self, obj: User) -> str:
@@ -190,7 +190,7 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
     def user_change_password(
         self, request: HttpRequest, id: str, form_url: str = ""
     ) -> HttpResponse:
-        if id == str(request.user.pk):  # which asks for the one that was
+        if id == str(request.user.pk):  # that page asks for the old password
             return HttpResponseRedirect(reverse("admin:password_change"))
         reply = super().user_change_password(request, id, form_url)
         if request.method == "POST" and reply.status_code == HTTPStatus.FOUND:

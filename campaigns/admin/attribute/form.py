@@ -23,7 +23,7 @@ MOST_NAMED = 10
 
 class Confirmation(forms.BooleanField):
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """It is nothing of the attribute: the audit does not name it."""
+        """Never changed: it is no field of the attribute, so the audit trail must not name it."""
         return False
 
 
@@ -91,5 +91,5 @@ def _compares_otherwise(leaf: dict[str, Any], kind: str) -> bool:
 
 
 def _fits(kind: str, wanted: str) -> bool:
-    """A time is written as a text."""
+    """Whether values of `kind` fit where `wanted` is expected. A time is also a text."""
     return kind == wanted or (kind, wanted) == ("time", "text")

@@ -85,7 +85,7 @@ class Row:
 
 
 def rows(project: Project) -> list[Row]:
-    """The most common first; at the end those that are only declared or used."""
+    """All attributes, the most common first. Those only declared or used come last."""
     declared = {one.name: one for one in Attribute.objects.filter(project=project)}
     described = vocabulary.described(project.pk)
     seen = {one.name: one for one in described or ()}
@@ -99,7 +99,7 @@ def rows(project: Project) -> list[Row]:
 
 
 def _users(project: Project) -> dict[str, list[str]]:
-    """Users by attribute name. Built-in variables of texts, such as the locale, are not
+    """What uses each attribute, by name. Built-in variables of texts, such as the locale, are not
     attributes."""
     templates, audiences = Counter(_in_templates(project)), Counter(_in_audiences(project))
 

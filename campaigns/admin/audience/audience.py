@@ -1,4 +1,4 @@
-"""Audiences: who gets a message."""
+"""Audiences: the list, the form, and its live counts of matching people."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class AudiencePage(Page):
     )
 
     class Media:
-        # The builder's is for what stands beside it too, which who only looks sees as well.
+        # audience.css also styles what is beside the builder, which users who only view see, too.
         css = {"all": ["draft.css", "audience.css"]}
         js = ["draft.js"]
 
@@ -97,7 +97,7 @@ class AudiencePage(Page):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is not None and not self.has_change_permission(request, obj):
             return ["name", "kind", "in_words"]
-        # A list that is being made has nobody to be removed.
+        # A new list has nobody to remove.
         return [name for name in super().get_fields(request, obj) if obj or name != "mode"]
 
     # --- The list ------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class AudiencePage(Page):
         return [_named(user) for user in obj.used_by()[:MOST_USERS]]
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return self.has_add_permission(request)  # which takes no row, as an action's rule must
+        return self.has_add_permission(request)  # no row, as an action's check requires
 
     @copying(
         gettext_lazy("Duplicate this audience?"),
@@ -176,7 +176,7 @@ class AudiencePage(Page):
         return done(request, text, to=page_url(made))
 
     def refill_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """A list that was given up goes on where it stood."""
+        """Continue to fill a list that was given up."""
         audience = get_object_or_404(self.get_queryset(request), pk=pk)
         if filling.try_again(audience):
             self.record(request, "filled again", audience)
@@ -201,7 +201,7 @@ class AudiencePage(Page):
         return super().render_change_form(request, context, *args, **kw)
 
     def count_view(self, request: HttpRequest) -> HttpResponse:
-        """The rules in the form now, saved or not: how many people match, and who."""
+        """Who matches the rules in the form, saved or not: how many, and a few of them."""
         return self._answer(request, "count", inquiry.counted)
 
     def size_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -239,7 +239,7 @@ class AudiencePage(Page):
 
 
 def _project_id(request: HttpRequest) -> int:
-    """0, which has nobody, for what is not the project one works in."""
+    """The chosen project's id, if the request names it; else 0, which has nobody."""
     project = named(request)
     return project.pk if project else 0
 

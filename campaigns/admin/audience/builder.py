@@ -1,4 +1,4 @@
-"""The rule builder: what may be chosen in it, as JSON for the widget, and the widget itself."""
+"""Rule builder: the widget, and its choices as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from notifications.people.device import Device
 
 PREFIX = "attributes."
 SAME, THERE = ("eq", "ne", "in", "not_in"), ("exists", "not_exists")
-# What makes sense for values of a type; the rules would take more.
+# The operators offered for each type of value; the rules accept more.
 OPS = {
     "text": {*SAME, "contains", "starts_with", *THERE},
     "number": {*SAME, "gt", "gte", "lt", "lte", *THERE},
@@ -50,17 +50,17 @@ VERBS = {
     "after": gettext_lazy("is after"),
     "within_last": gettext_lazy("is within the last"),
 }
-# Which of two that sound alike a rule means.
+# These tell apart fields that sound alike.
 HINTS = {
     "person_seen_at": gettext_lazy("The last time on any of their devices."),
     "last_seen_at": gettext_lazy("Checked for each device; a person may have others."),
 }
-# The one most people want comes first.
+# The most common operator comes first.
 ORDER = ("within_last", "in", *(op for op in OPERATORS if op not in ("within_last", "in")))
 
 
 class RulesBuilder(CodeArea):
-    """Blocks over the same JSON a person may type; without scripts, the JSON alone."""
+    """Rules as blocks, over the same JSON that one may type. Without scripts, only the JSON."""
 
     class Media:
         css = {"all": ["audience.css"]}
@@ -84,7 +84,7 @@ class RulesBuilder(CodeArea):
 
 
 def choices(project_id: int, asked: list[str]) -> dict[str, Any]:
-    """Fields, operators and lists; `asked` are attributes that rules already name."""
+    """Fields, operators and lists to choose from. `asked`: attributes the rules already name."""
     known = {one.name: one for one in vocabulary.attributes(project_id)}
     declared = {name: kind for name, kind in types_of(project_id).items() if name not in known}
     strangers = [name for name in dict.fromkeys(asked) if name not in {**known, **declared}]

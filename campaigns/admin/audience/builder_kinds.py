@@ -1,4 +1,4 @@
-"""What the rule builder offers for rules that look beyond a person's own row."""
+"""Rule kinds beyond a person's own row: what the rule builder offers for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.reasons import Reason
 from notifications.people.events import reading
 
-MOST_SHOWN = 300  # campaigns and audiences: the newest of more
+MOST_SHOWN = 300  # campaigns and audiences, newest first
 GROUP = gettext_lazy("What happened")
 LABELS = {
     "event": gettext_lazy("an event"),
@@ -119,6 +119,6 @@ def _pairs(words: Any) -> list[dict[str, str]]:
 
 
 def properties(project_id: int, event: str) -> list[dict[str, Any]]:
-    """Those that events of this name have, with their types."""
+    """The properties of this event, with their types."""
     found = reading.properties(project_id, event, now=timezone.now())
     return [{"name": one.name, "types": one.types} for one in found]

@@ -1,4 +1,4 @@
-"""The form of an audience: rules in blocks or as JSON, or people pasted into a list."""
+"""Audience form: rules as blocks or JSON, or people pasted into a list."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class AudienceForm(ModelForm):
             self.fields["kind"].disabled = True
 
     def _post_clean(self) -> None:
-        super()._post_clean()  # type: ignore[misc]  # where Django asks the model
+        super()._post_clean()  # type: ignore[misc]  # Django validates the model here
         if wrong := self.errors.as_data().get("rules"):
             said = [str(one) for one in problems(forms.ValidationError(wrong))]
             self.errors["rules"] = self.error_class(said)
@@ -93,8 +93,8 @@ class AudienceForm(ModelForm):
         return cleaned
 
     def _look_at_what_others_saved(self, cleaned: dict[str, Any]) -> None:
-        """If two people save, the second sees the first one's changes and decides; nobody's work is
-        lost."""
+        """If two users save, the second one sees the first one's changes and decides. Nobody's work
+        is lost."""
         was, theirs = seen.parse(self.data.get("seen", "")), self.instance
         if not theirs.pk or not was:
             return
@@ -113,8 +113,8 @@ class AudienceForm(ModelForm):
 
 
 def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What two people may both change. Rules are compared as a whole: merging two halves would give
-    rules nobody wrote."""
+    """Values that two users may both change. Rules are compared as a whole: merging halves would
+    give rules that nobody wrote."""
     rules_in_one = exact.dumps(values.get("rules"), orjson.OPT_SORT_KEYS).decode()
     listed = values["kind"] == Audience.Kind.LIST
     return {"name": values.get("name"), **({} if listed else {"rules": rules_in_one})}
@@ -134,7 +134,7 @@ def _others(theirs: Audience) -> str:
 
 
 def last_saved(audience: Audience, *, by: str) -> int:
-    """A number that grows with each save: so a browser learns that its form was saved."""
+    """A number that grows with each save. It tells a browser that its form was saved."""
     entry = _trail(audience).filter(actor=by).first()
     return entry.pk if entry else 0
 
@@ -144,7 +144,7 @@ def _trail(audience: Audience) -> QuerySet[AuditEntry]:
 
 
 def in_reading_order(node: dict[str, Any]) -> dict[str, Any]:
-    """Field, op, value: PostgreSQL gives an object's keys back sorted by their length."""
+    """The rules with keys in the order field, op, value: PostgreSQL sorts keys by length."""
     for word in ("all", "any"):
         if word in node:
             return {word: [in_reading_order(inner) for inner in node[word]]}

@@ -1,4 +1,4 @@
-"""Questions about the rules in an audience's form, saved or not: how many, who, and why."""
+"""Audience queries: how many people match the rules in the form, who they are, and why."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ About = Callable[[Project, Any, QueryDict], dict[str, Any]]
 SHOWN_VALUES = 3
 ASKING_SECONDS = 2.0
 EARLY = "early"
-# An audience has no category: who could get a campaign without one.
+# An audience has no category, so count who could get a campaign without one.
 MARKETING = standing.asked_of("", "")
 
 
 @dataclass(frozen=True)
 class RuleProblem:
-    """What is wrong with the rules, and where: for people, and for the builder to mark it."""
+    """A problem in the rules: a text for people, and the place for the builder to mark."""
 
     said: str
     path: str = ""
@@ -54,7 +54,7 @@ class RuleProblem:
 
 
 def early(error: ValidationError) -> bool:
-    """Nothing is wrong; the rules are just not finished."""
+    """Whether the rules are only unfinished, not wrong."""
     return getattr(error, "code", None) == EARLY
 
 
@@ -80,7 +80,7 @@ def _said(error: ValidationError) -> RuleProblem:
 
 
 def asked(request: HttpRequest) -> tuple[Project, Any]:
-    """The project and the rules in the form. ValidationError says what is missing."""
+    """The project and the rules in the form. Raises ValidationError with what is missing."""
     posted, project = request.POST, named(request)
     if project is None:
         raise ValidationError(_("Choose a project first."), EARLY)
@@ -89,7 +89,7 @@ def asked(request: HttpRequest) -> tuple[Project, Any]:
         if saved is None:
             raise ValidationError(_("Save the list first; then it can be counted."), EARLY)
         return project, saved.effective_rules
-    if "rules" not in posted and saved:  # somebody who may look, but not change
+    if "rules" not in posted and saved:  # the user may view but not change
         return project, saved.effective_rules
     tree = JSONText(required=False, empty=everyone).clean(posted.get("rules", ""))
     validate_rules(tree, project_id=project.pk, of=saved.pk if saved else None)
@@ -100,7 +100,7 @@ def counted(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
     found = reach.quick(project.pk, tree, asks=MARKETING)
     saved = Audience.objects.filter(project=project, pk=row_id(posted.get("audience")) or 0).first()
     if saved is not None and saved.effective_rules == tree:
-        # As the row has them: a browser writes the same rules in another order.
+        # The rules as stored: a browser writes the same rules in another order.
         saved.keep_size(found, saved.effective_rules, timezone.now())
     return {
         "said": sentence(tree, project_id=project.pk),
@@ -112,7 +112,7 @@ def counted(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
 
 
 def _nobody(project: Project, tree: Any, found: reach.Reach) -> dict[str, Any]:
-    """Which rule excludes everybody. An estimate of 0 is not enough: there may be somebody."""
+    """The rule that excludes everybody. Not for an estimated 0, which may be wrong."""
     if not found.exact:
         return {}
     try:
@@ -123,14 +123,14 @@ def _nobody(project: Project, tree: Any, found: reach.Reach) -> dict[str, Any]:
 
 
 def _by_person(project: Project, tree: Any) -> dict[str, Any]:
-    """How many it would be if rules about absent devices were about their people."""
+    """The count if rules about devices not seen lately were about people; else empty."""
     if not person.asks_devices(tree):
         return {}
     return {"by_person": reach.quick(project.pk, person.asking_people(tree))}
 
 
 def size(audience: Audience, *, imported: str = "") -> dict[str, Any]:
-    """The last count, for its row in the list. `imported`: when the last import has ended."""
+    """The last count, for the audience's row in the list. `imported`: end of the last import."""
     known, now = audience.known_size, timezone.now()
     if known is None:
         return {"audience": audience, "size": None}
@@ -142,7 +142,7 @@ def size(audience: Audience, *, imported: str = "") -> dict[str, Any]:
 
 
 def counted_anew(audience: Audience) -> dict[str, Any]:
-    """The same, once somebody asked to count it now."""
+    """Count the audience now, and return the same as `size`."""
     try:
         with one_of_few(audience.project_id):
             found = reach.exact(audience.project_id, audience.effective_rules)
@@ -155,7 +155,7 @@ def counted_anew(audience: Audience) -> dict[str, Any]:
 
 
 def others(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
-    """Ten people from somewhere else among them."""
+    """Ten other people who match, from a random place."""
     ends = Contact.objects.filter(project=project).aggregate(first=Min("pk"), last=Max("pk"))
     start = random.randint(ends["first"], ends["last"]) if ends["first"] else None
     return _people(project, tree, start=start)
@@ -176,7 +176,7 @@ def about_one(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
 def _people(project: Project, tree: Any, *, start: int | None = None) -> dict[str, Any]:
     try:
         with within(seconds=0.2):
-            # Few rules, many people: the oldest may be all there are after `start`.
+            # If nobody matches after `start`, take people from the beginning.
             people = sample(project.pk, tree, start=start) or sample(project.pk, tree)
     except TooSlow:
         return {"people": [], "too_slow": True}
@@ -187,7 +187,7 @@ def _people(project: Project, tree: Any, *, start: int | None = None) -> dict[st
 def _shown(
     contact: Contact, tree: Any, types: Mapping[str, str], zone: str
 ) -> list[tuple[str, str]]:
-    """What the rules asked about them; without rules, the first things known."""
+    """The attributes that the rules check; without rules, the first known ones."""
     names = dict.fromkeys(leaf["field"] for leaf in leaves(tree) if "." in leaf["field"])
     asked = [name.removeprefix("attributes.") for name in names] or sorted(contact.attributes)
     found = [(name, contact.attributes.get(name)) for name in asked]

@@ -1,4 +1,4 @@
-"""The list of audiences: who each is, in words, asked for all rows of a page at once."""
+"""Audience list: each audience in words, looked up for all rows of a page at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from notifications.admin.ui.chosen import chosen
 from notifications.admin.ui.keyset import PlainChangeList
 from notifications.postgres.budget import TooSlow, within
 
-COUNTING_SECONDS = 0.3  # lists of millions say no number here; their size has its own column
+COUNTING_SECONDS = 0.3  # lists of millions show no number here; their size has its own column
 LETTERS_SAID = 110  # letters of an audience's rules: two lines
 
 
@@ -47,7 +47,7 @@ class AudienceList(PlainChangeList):
 
 
 def _named_by(audiences: list[Any]) -> Counter[int]:
-    """How many audiences have rules that name each."""
+    """How many audiences name each of these audiences in their rules."""
     projects = {one.project_id for one in audiences}
     others = Audience.objects.filter(project__in=projects, kind=Audience.Kind.RULES)
     trees = others.values_list("rules", flat=True)
@@ -55,7 +55,7 @@ def _named_by(audiences: list[Any]) -> Counter[int]:
 
 
 def _members(audiences: list[Any]) -> dict[int, int] | None:
-    """None: they are too many to be counted for a list."""
+    """How many members each list has. None: counting takes too long."""
     members = Member.objects.filter(audience__in=audiences).order_by()
     with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
         return dict(members.values_list("audience").annotate(Count("pk")))

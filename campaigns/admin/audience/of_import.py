@@ -1,4 +1,4 @@
-"""“Make a list of these”: a part of an import's result page, which cannot know of lists itself."""
+"""“Make a list of these”: a part of an import's result page, which must not depend on lists."""
 
 from __future__ import annotations
 
@@ -67,5 +67,5 @@ def _made(request: HttpRequest, one: Import, form: NameForm) -> HttpResponse:
 
 
 def _people(one: Import) -> int:
-    """Brought or found; of a removal nobody is left."""
+    """How many people the import created or found. A removal leaves nobody."""
     return sum(int(one.counts.get(name, 0)) for name in ("created", "updated", "unchanged"))

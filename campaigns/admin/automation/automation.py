@@ -1,4 +1,4 @@
-"""Automations: messages that answer what people do."""
+"""Automations: the list, the form and the actions. An automation answers events with messages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from notifications.people.events import reading
 
 State = Automation.State
 COLOURS = {State.DRAFT: "", State.ON: "success", State.PAUSED: "warning", State.ARCHIVED: ""}
-# Verbs that have nothing to do in a state.
+# Actions that make no sense in a state.
 OUT_OF_PLACE = {
     State.DRAFT: {"pause"},
     State.ON: {"turn_on"},
@@ -47,7 +47,7 @@ OUT_OF_PLACE = {
 
 
 class AutomationList(PlainChangeList):
-    """Counts once for the whole page."""
+    """A list that counts events once for the whole page."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -116,7 +116,7 @@ class AutomationPage(Page):
     # --- The form ------------------------------------------------------------------------------
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """One that is on is paused before it is changed: who edits may not be who may send."""
+        """Pause an automation before changing it: editors may not be allowed to send."""
         may = super().has_change_permission(request, obj)
         return may and (not isinstance(obj, Automation) or obj.may_change)
 
@@ -135,13 +135,13 @@ class AutomationPage(Page):
         return super().render_change_form(request, context, *args, **kw)
 
     def review_view(self, request: HttpRequest) -> HttpResponse:
-        """What stands in the form now, saved or not."""
+        """The review of the form's current values, saved or not."""
         project = named(request)
         context = review.of_form(request.POST, project) if project else {}
         return render(request, "admin/campaigns/automation/review.html", context)
 
     def events_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """What its counts count, one by one."""
+        """A list of the events behind the counts."""
         automation = self.get_object(request, str(object_id))
         if automation is None:
             raise Http404
@@ -213,7 +213,7 @@ class AutomationPage(Page):
 
 
 def _linked(automation: Automation, count: int, query: str = "") -> str:
-    """To the list of what is counted."""
+    """The count as a link to the list of what is counted."""
     url = reverse("admin:automation_events", args=[automation.pk])
     return format_html('<a class="c-link" href="{}{}">{}</a>', url, query, f"{count:,}")
 

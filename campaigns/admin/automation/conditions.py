@@ -1,4 +1,4 @@
-"""Conditions on an event's properties, a line for each: property, comparison, value."""
+"""Conditions on an event's properties as form lines: property, comparison, value."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WITHOUT_VALUE = ("exists", "not_exists")
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?")
 TRUTHS = {"true": True, "false": False}
 
-Typed = dict[str, str]  # a line as it stands in the form
+Typed = dict[str, str]  # a line of the form
 
 
 class ConditionsInput(forms.Widget):
-    """As many lines as there are, and an empty one; the page's script shows the others."""
+    """The filled lines and an empty one. The page's script shows more."""
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[Typed]:
         lines = [
@@ -33,7 +33,7 @@ class ConditionsInput(forms.Widget):
         return [line for line in lines if line["property"] or line["value"]]
 
     def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
-        return False  # no line at all is an answer
+        return False  # no line at all is a valid value
 
     def id_for_label(self, id_: str, index: str = "0") -> str:
         return f"{id_}-{index}-property"
@@ -70,7 +70,7 @@ class ConditionsField(forms.Field):
         return conditions
 
     def prepare_value(self, value: Any) -> list[Typed]:
-        """Of a row, or as it was typed."""
+        """The lines of a stored value, or of what was typed."""
         return [_typed(one) for one in value or [] if isinstance(one, dict)]
 
     def bound_data(self, data: Any, initial: Any) -> Any:
@@ -90,7 +90,7 @@ def _condition(line: Typed) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """5 is a number, and “5” in quotes a text."""
+    """The value of a text: 5 is a number, and “5” in quotes is a text."""
     if NUMBER.fullmatch(text):
         return float(text) if "." in text else int(text)
     quoted = len(text) > 1 and text[0] == text[-1] == '"'
@@ -109,7 +109,7 @@ def _typed(condition: dict[str, Any]) -> Typed:
 
 
 def _written(value: Any) -> str:
-    """So that it is read as what it is."""
+    """The value as text that `_value` reads back as the same value."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str) and _value(value) != value:

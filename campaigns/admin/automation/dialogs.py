@@ -1,4 +1,4 @@
-"""What one is told before an automation is turned on, paused or archived."""
+"""Dialogs shown before an automation is turned on, paused or archived."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from notifications.values import seen
 
 
 def mark(automation: Automation) -> str:
-    """Of all that somebody looks at who turns it on."""
+    """A fingerprint of everything the user reviews before turning the automation on."""
     meant = [getattr(automation, name) for name in MEANT]
     return seen.mark([*meant, automation.template.frozen()])
 
@@ -53,7 +53,7 @@ class TurnOnDialog(OfAutomation):
         return {**found, **texts, "problems": self.problems.values()}
 
     def clean_looked_at(self) -> str:
-        """What was looked at is turned on, or one looks again."""
+        """Refuse if the automation has changed since the user looked: they must check it again."""
         looked_at: str = self.cleaned_data["looked_at"]
         if looked_at and looked_at != self.initial["looked_at"]:
             self.data = self.data.copy()  # type: ignore[attr-defined]

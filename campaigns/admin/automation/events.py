@@ -1,4 +1,4 @@
-"""The events that an automation heard, and what was decided: all, or those of one count."""
+"""Events of an automation and what became of each: all of them, or those of one count."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENDS = [*Delivery.Status.values, *counting.ENDS]
 
 @dataclass(frozen=True)
 class Line:
-    """`person` is empty once they are erased."""
+    """An event in the list. `person` is empty once they are erased."""
 
     trigger: Trigger
     person: str
@@ -31,7 +31,7 @@ class Line:
 
 
 def page_of(automation: Automation, query: QueryDict) -> dict[str, Any]:
-    """What the address asks for, newest first; nonsense asks for nothing."""
+    """Template context: the events that the query asks for, newest first. Ignores bad values."""
     asked = _asked(query)
     after = query.get("after", "")
     rows = Trigger.objects.filter(automation=automation, **_wanted(automation.pk, asked))
@@ -49,7 +49,7 @@ def page_of(automation: Automation, query: QueryDict) -> dict[str, Any]:
 
 
 def _asked(query: QueryDict) -> dict[str, str]:
-    """Of the four ways in which its page counts, one."""
+    """The first valid filter of the query. Each of the four matches one kind of count."""
     known = {
         "state": [Trigger.State.WAITING.value, Trigger.State.SENT.value],
         "not_sent": NotSent.values,

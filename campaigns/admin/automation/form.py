@@ -1,4 +1,4 @@
-"""The form of an automation: who, what and when."""
+"""Automation form: the event, the message and the timing."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class AutomationForm(ModelForm):
 
 
 def _shown(automation: Automation) -> dict[str, Any]:
-    """What two people may both change."""
+    """A fingerprint of what two users may both change."""
     names = ("name", *MEANT)
     return {"mark": seen.mark([getattr(automation, name) for name in names])}
 

@@ -1,4 +1,4 @@
-"""The review of an automation: its sentence, and what it would have done in the last days."""
+"""Automation review: its sentence, and what it would have done in the last days."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from notifications.postgres.budget import Busy, one_of_few
 
 
 def of_form(posted: Any, project: Project) -> dict[str, Any]:
-    """What stands in the form now, saved or not."""
+    """The review of the form's current values, saved or not."""
     form = AutomationForm(posted, instance=Automation(project=project))
     del form.fields["project"], form.fields["name"]
     form.full_clean()
@@ -40,7 +40,7 @@ def of_automation(automation: Automation) -> dict[str, Any]:
 
 
 def as_read(automation: Automation) -> dict[str, Any]:
-    """Its text as who did it last reads it, or as somebody would, and who lacks a value."""
+    """The text as a recent or possible reader sees it, and how many lack a value."""
     content = automation.template.frozen()
     found = readers.look(automation, now=timezone.now())
     card = preview.card(content, found.person) if found.did else None
@@ -49,7 +49,7 @@ def as_read(automation: Automation) -> dict[str, Any]:
 
 
 def numbers(automation: Automation) -> dict[str, Any]:
-    """What it has done since it was first turned on."""
+    """Template context: what the automation has done since it was first turned on."""
     counted = counting.counts_of([automation.pk])
     outcomes = counting.outcomes_of(automation.pk)
     return {
@@ -62,7 +62,7 @@ def numbers(automation: Automation) -> dict[str, Any]:
     }
 
 
-Counted = list[tuple[str, str, int]]  # each in words, as the list of them is asked for, how many
+Counted = list[tuple[str, str, int]]  # label, query string of its list, count
 
 
 def _not_sent(counts: counting.Counts) -> Counted:

@@ -1,4 +1,4 @@
-"""The calendar: runs that were and runs to come, by day; a scheduled one can be moved."""
+"""Calendar: past and future runs by day. Scheduled runs can be moved."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from notifications.values.moments import CLOCK, DAY_AND_CLOCK, YEARS, local, sho
 
 A_YEAR = 365 * 86_400
 LATEST = datetime(YEARS[-1] + 1, 1, 1, tzinfo=UTC).timestamp()
-MOST_IN_FILE = 2_000  # times of series: calendars fetch it again every few hours
-# Of its day, a run by each reader's clock begins so much before, and a late one so much after.
+MOST_IN_FILE = 2_000  # occurrences of series: calendars fetch the file every few hours
+# A run in local time may begin this long before its day, and a late one this long after.
 BEFORE, AFTER = timedelta(days=2), timedelta(days=2)
 IN_A_DAY = {"month": 4, "week": 60}  # the rest of a full day is a link to its week
 LABELS = {
@@ -50,22 +50,22 @@ LABELS = {
     DRAFT: gettext_lazy("Not launched"),
     RESTING: gettext_lazy("Series paused"),
 }
-# Of single messages and rehearsals, which do not stand here; what is prepared looks as sending.
+# States of single messages and rehearsals, which are not shown; “preparing” looks like “sending”.
 UNSHOWN = (Run.State.OPEN, Run.State.REHEARSING, Run.State.PREPARING)
 
 
 @dataclass(frozen=True)
 class Shown:
-    """An entry as a cell draws it."""
+    """An entry as a calendar cell shows it."""
 
     entry: Entry
     clock: str
     url: str
     state: str
     label: Any
-    move_url: str  # empty: it stays
-    times: str = ""  # of one that stands for several
-    each: list[Shown] = field(default_factory=list)  # of these, where there is room
+    move_url: str  # empty: it cannot be moved
+    times: str = ""  # if it stands for several entries
+    each: list[Shown] = field(default_factory=list)  # those entries, if there is room
     moved: str = ""  # “moved from Mon 7 Dec, 09:00”
 
 
@@ -79,11 +79,11 @@ class Day:
     shown: list[Shown]
     more: int
     week: str
-    left_out: str  # whose day off it is
+    left_out: str  # which campaigns have this day off
 
 
 class Calendar:
-    """The campaigns' list as a calendar, and the dialog that moves a run in it."""
+    """Views of the campaign calendar, and of the dialogs that move a run in it."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -136,8 +136,8 @@ class Calendar:
         return reply
 
     def days_view(self, request: HttpRequest) -> HttpResponse:
-        """What each day uses of the quota, and who would get two on it: asked for by the page that
-        is open, which must not wait for it."""
+        """Each day's use of the quota, and people who would get two messages on it. The open page
+        requests this separately, so that it need not wait."""
         now = timezone.now()
         span = calendar_span.asked_for(request, now)
         context: dict[str, Any] = {"levels": levels()}
@@ -151,7 +151,7 @@ class Calendar:
         return render(request, "admin/campaigns/campaign/calendar_days.html", context)
 
     def file_view(self, request: HttpRequest) -> HttpResponse:
-        """From the days that are shown on, for a year."""
+        """The calendar as an .ics file: a year from the first shown day on."""
         now = timezone.now()
         span = calendar_span.asked_for(request, now)
         since = span.since - BEFORE
@@ -192,7 +192,7 @@ class Calendar:
         return done(request, told, to=reverse("admin:campaigns_calendar") + where)
 
     def move_one_view(self, request: HttpRequest, pk: int, at: int) -> HttpResponse:
-        """Of a series, the one that is due then: so many seconds after 1970."""
+        """Move one occurrence of a series. `at`: when it is due, in Unix seconds."""
         if not _may_move(request):
             raise PermissionDenied
         campaign = get_object_or_404(self.page.get_queryset(request), pk=pk)
@@ -280,7 +280,7 @@ def _shown(entry: Entry, span: Span, *, may_move: bool) -> Shown:
 
 
 def _beside(at: datetime, other: datetime) -> str:
-    """Without its day, where that is the same."""
+    """The other time, without its day if the day is the same."""
     return written(other, str(CLOCK if at.date() == other.date() else DAY_AND_CLOCK))
 
 

@@ -1,4 +1,4 @@
-"""Days off on the calendar: on which days what repeats is left out, and all of them of a year."""
+"""Days off on the calendar: days without recurring campaigns, and a list of them for a year."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from django.utils.translation import ngettext, pgettext
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats import days_off
 
-MOST = 500  # campaigns that are asked
+MOST = 500  # campaigns that are checked
 NAMED = 2  # in one cell
 
 
 @dataclass(frozen=True)
 class Off:
-    """A campaign that repeats, and its days off."""
+    """A recurring campaign and its days off."""
 
     campaign: Campaign
-    days: dict[date, str]  # and what each is called
+    days: dict[date, str]  # and the name of each
 
     def of_year(self, year: int) -> str:
         layout = pgettext("date format", "j M")
@@ -34,7 +34,7 @@ class Off:
 
 
 def all_off(campaigns: QuerySet[Campaign]) -> list[Off]:
-    """Of those that are not filed away. After its end a series has no days off."""
+    """Days off of campaigns that are not archived. After its end a series has none."""
     repeat = campaigns.filter(schedule_kind=Campaign.Schedule.RECURRING, archived_at=None)
     asked = repeat.exclude(days_off="").only(
         "pk", "name", "days_off", "holiday_names", "until", "timezone"
@@ -51,7 +51,7 @@ def _days(campaign: Campaign) -> dict[date, str]:
 
 
 def by_day(found: list[Off]) -> dict[date, str]:
-    """In words: what it is called, and whose day off it is."""
+    """Each day in words: the day's name, and which campaigns have it off."""
     whose: defaultdict[date, list[str]] = defaultdict(list)
     called: defaultdict[date, list[str]] = defaultdict(list)
     for one in found:

@@ -1,4 +1,4 @@
-"""Often: a series that goes many times on one day stands there as one line."""
+"""Frequent series: one that sends many times a day is a single line of the calendar's day."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from django.utils.translation import ngettext
 
 from campaigns.planning.calendar import Entry
 
-SINGLE = 4  # times of a series on one day that stand each by itself
+SINGLE = 4  # occurrences of a series on one day that are shown each on its own
 AN_HOUR, A_LITTLE = timedelta(hours=1), timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One entry of a day; or several that only their times tell from each other."""
+    """One entry of a day, or several that differ only in their times."""
 
     first: Entry
     others: Sequence[Entry] = ()
 
     @property
     def times(self) -> str:
-        """“Every hour, 24 times”; empty: it is a single one."""
+        """“every hour, 24 times”; empty for a single entry."""
         if not self.others:
             return ""
         count = 1 + len(self.others)
@@ -42,7 +42,7 @@ class Line:
 
 
 def lines(entries: Sequence[Entry]) -> Iterator[Line]:
-    """Of a day, in their order."""
+    """The lines of a day, in the order of its entries."""
     alike = [(entry.campaign.pk, entry.state) for entry in entries]
     often = {one for one, count in Counter(alike).items() if count > SINGLE}
     told = set()

@@ -1,4 +1,4 @@
-"""The calendar as a file for other calendars (iCalendar, RFC 5545): each entry at its instant."""
+"""The calendar as an iCalendar file (RFC 5545) for other calendars: each entry at its instant."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STATUS = {
 def written(
     entries: Entries, labels: dict[str, str], absolute: Callable[[str], str], now: datetime
 ) -> bytes:
-    """`labels`: what a state is called; `absolute`: the whole address of a page of ours."""
+    """The file's content. `labels`: names of states. `absolute`: makes a page's full URL."""
     calendar = Calendar()
     calendar.add("version", "2.0")
     calendar.add("prodid", "-//Carillon//Calendar//EN")
@@ -61,7 +61,7 @@ def _event(
     event = Event()
     event.add("uid", f"{name}@{absolute('/').split('/')[2]}")
     event.add("dtstamp", now)
-    # Without a zone it is meant in all: so the format tells a time on each reader's own clock.
+    # In this format, a time without a zone means each reader's local time.
     event.add("dtstart", entry.wall or entry.at.astimezone(UTC))
     event.add("summary", plain(f"{entry.campaign.name} ({labels[entry.state]})"))
     event.add("url", absolute(page_url(entry.run or entry.campaign)))
@@ -70,8 +70,8 @@ def _event(
 
 
 def _named(entries: list[Entry]) -> Iterator[tuple[Entry, str]]:
-    """Each has the same name each time, so that a calendar brings the entry up to date. Of several
-    runs of one occurrence, cancelled and launched again, the newest stands for it."""
+    """Entries, each with a stable name, so that calendars update them. If an occurrence was
+    cancelled and launched again, its newest run has the name."""
     newest: dict[str, int] = {}
     for entry in entries:
         name = _name(entry)
@@ -83,8 +83,8 @@ def _named(entries: list[Entry]) -> Iterator[tuple[Entry, str]]:
 
 
 def _name(entry: Entry) -> str:
-    """Of a series by the occurrence's own instant, wherever it was moved; whether or not it has a
-    run."""
+    """The stable name. In a series it has the occurrence's own instant, even if it was moved, and
+    whether or not it has a run."""
     whole = f"campaign-{entry.campaign.pk}"
     if entry.run is not None:
         once = entry.run.occurrence == ONCE
@@ -99,5 +99,5 @@ def _instant(at: datetime) -> str:
 
 
 def plain(text: str) -> str:
-    """Without characters that a calendar could take for the end of a line."""
+    """The text without characters that a calendar could take for the end of a line."""
     return CONTROL.sub(" ", BREAK.sub("\n", text))

@@ -1,4 +1,4 @@
-"""The dialog that moves a scheduled run: what it would meet there, before it is moved."""
+"""Dialog to move a scheduled run. It warns of conflicts at the new time before the move."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class MoveDialog(Dialog):
         label=gettext_lazy("New local time"),
         error_messages={"required": CHOOSE, "invalid": CHOOSE},
     )
-    # Of the page it was opened from: its zone and view, the time it showed, what was looked at.
+    # From the page behind: its zone and view, the time it showed, and the time that was checked.
     zone = forms.CharField(widget=forms.HiddenInput, required=False)
     view = forms.CharField(widget=forms.HiddenInput, required=False)
     was = forms.DateTimeField(widget=forms.HiddenInput)
@@ -61,7 +61,7 @@ class MoveDialog(Dialog):
         self._begin(run.project.timezone)
 
     def _begin(self, zone: str) -> None:
-        # The calendar says its zone; a run's own page shows its project's.
+        # The calendar sends its zone; a run's own page uses the project's.
         asked = self.data.get("zone") or self.request.GET.get("zone")
         self.clock = str(asked) if asked in known_zones() else zone
         wall = self._wall_of(self.due)
@@ -79,7 +79,7 @@ class MoveDialog(Dialog):
         }
 
     def _chosen(self) -> datetime | None:
-        """The time in the field, which asks for what it meets there as soon as it is changed."""
+        """The time in the field, which requests the warnings for it on each change."""
         with suppress(ValidationError):
             chosen: datetime | None = WallClock(required=False).clean(self.request.GET.get("at"))
             return chosen
@@ -104,7 +104,7 @@ class MoveDialog(Dialog):
 
     @property
     def due(self) -> datetime:
-        """Where it stands now."""
+        """When the run is scheduled now."""
         return self.run.scheduled_at
 
     @property
@@ -113,12 +113,12 @@ class MoveDialog(Dialog):
 
     @property
     def moved_from(self) -> datetime | None:
-        """When it was to be by its series, if it was moved."""
+        """Its original time in the series, if it was moved."""
         return series.moved_from(self.run)
 
     @property
     def _to_put_back(self) -> dict[str, str]:
-        """The dialog again, with that time in its field."""
+        """The original time, and a link to this dialog with that time in its field."""
         own = self.moved_from
         if own is None:
             return {}
@@ -132,10 +132,10 @@ class MoveDialog(Dialog):
 
     @property
     def to(self) -> datetime:
-        """Raises NoSuchTime."""
+        """The chosen instant. Raises NoSuchTime."""
         own = self.moved_from
         if own is not None and self.wall == self._wall_of(own):
-            return own  # in an hour that comes twice it may be the second
+            return own  # in an hour that occurs twice, it may be the second one
         return on_the_clock(self.wall, self.clock)
 
     @property
@@ -150,7 +150,7 @@ class MoveDialog(Dialog):
         if why := self.refusal:
             self.add_error("at", why)
         elif cleaned["looked_at"] != self.wall.isoformat() and self.met.said:
-            # Taken as it is, each value of what a browser sent would be a list.
+            # Unpacked directly, each value of a QueryDict would be a list.
             self.data = {**dict(self.data.items()), "looked_at": self.wall.isoformat()}
             raise ValidationError(_("Check what else is sent at that time, then move it."))
         return cleaned
@@ -173,13 +173,13 @@ class MoveDialog(Dialog):
         settled = {"was": self.stands, "of_series": self.of_series, **self._to_put_back}
         if not self.possible or (self.is_bound and "at" not in self.cleaned_data):
             return settled | {"refusal": "" if self.possible else self.refusal}
-        if self.refusal:  # said by the field once it was sent, and not before a time was chosen
+        if self.refusal:  # the field shows it after a submit; not before a time was chosen
             untouched = self.wall == self._wall_of(self.due)
             return settled | {"refusal": "" if self.is_bound or untouched else self.refusal}
         return settled | self.met.shown
 
     def _local(self, at: datetime) -> str:
-        """The zone stands beside the field."""
+        """The time without its zone, which is shown beside the field."""
         return local(at, self.clock, DAY_AND_CLOCK)
 
     @property

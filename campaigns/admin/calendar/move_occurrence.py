@@ -1,4 +1,4 @@
-"""The dialog that moves one of a series that has no run yet, and leaves the others."""
+"""Dialog to move one occurrence of a series that has no run yet. The others stay."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MoveOneDialog(MoveDialog):
             self._only_leave_out()
 
     def _only_leave_out(self) -> None:
-        """By each reader's clock none is moved."""
+        """In local time, an occurrence cannot be moved, only left out."""
         self.clock = self.campaign.timezone
         for name in ("at", "leave_out"):
             self.fields[name].widget = forms.HiddenInput()
@@ -62,7 +62,7 @@ class MoveOneDialog(MoveDialog):
 
     @property
     def button(self) -> str:
-        # Where its tick may stand or not, “Move” would be wrong of one of the two.
+        # The form moves or leaves out, depending on a tick, so “Move” could be wrong.
         return _("Leave it out") if self.campaign.local_time else _("Save")
 
     @property
@@ -73,7 +73,7 @@ class MoveOneDialog(MoveDialog):
 
     @cached_property
     def one(self) -> Occurrence | str:
-        """Or why it cannot be moved any more."""
+        """The occurrence, or why it cannot be moved any more."""
         try:
             return moving.occurrence(self.campaign, self.of, self.now)
         except Run.InvalidMove as error:
@@ -103,7 +103,7 @@ class MoveOneDialog(MoveDialog):
         return moving.problem_of_one(self.campaign, self.one, self.to, self.now)
 
     def clean(self) -> dict[str, Any]:
-        """Left out, it needs no other time."""
+        """If it is left out, it needs no new time."""
         if not self.cleaned_data.get("leave_out"):
             return super().clean()
         if isinstance(self.one, str):
@@ -115,7 +115,7 @@ class MoveOneDialog(MoveDialog):
 
     @cached_property
     def met(self) -> Met:
-        """It is sent as the last one before it was launched."""
+        """The warnings, for sending it as the series' latest run was launched."""
         last = self.campaign.series
         if last is None:
             raise ValueError("Of a series that was stopped nothing is to come.")

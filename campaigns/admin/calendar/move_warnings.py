@@ -1,4 +1,4 @@
-"""What a person should know before something is moved to another time."""
+"""Warnings before a run is moved: neighbours, delays, quiet hours and expiry at the new time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NEIGHBOURS_NAMED = 3
 
 @dataclass
 class Met:
-    """A run at another time; or `one` of its series, due then, that has no run yet."""
+    """A run at another time; or an occurrence of its series without a run, due at `one`."""
 
     run: Run
     to: datetime
@@ -39,14 +39,14 @@ class Met:
 
     @cached_property
     def reach(self) -> Reach | None:
-        """None: its rules are broken, or hold PostgreSQL up. It can still be moved."""
+        """Who would be reached. None: the rules are broken or too slow. It can still be moved."""
         with suppress(ValidationError):
             return reach.exact(self.run.project_id, self.run.rules)
         return None
 
     @cached_property
     def moved(self) -> Moved | None:
-        """None: nobody could count them in time. It can still be moved."""
+        """The effect on the quota. None: counting took too long. It can still be moved."""
         with (
             suppress(Busy),
             one_of_few(self.run.project_id),
@@ -85,7 +85,7 @@ class Met:
         return text % {"names": names + (" …" if len(found) > NEIGHBOURS_NAMED else "")}
 
     def _slower(self) -> Iterator[str]:
-        """Whom it would slow down there."""
+        """Campaigns that it would slow down at the new time."""
         found = self.moved.slower if self.moved else []
         mine = [one for one in found if one.planned.campaign.project_id == self.run.project_id]
         for one in mine[:NEIGHBOURS_NAMED]:
@@ -102,7 +102,7 @@ class Met:
             yield text % {"count": more}
 
     def _too_late(self) -> str:
-        """For whom the rate is too low; who would wake too late is said with the quiet hours."""
+        """Messages that expire as the rate is too low. Quiet hours have their own warning."""
         if self.moved is None:
             return ""
         count = self.moved.goes.skipped.get(Skip.EXPIRED, 0)
@@ -126,7 +126,7 @@ class Met:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """For the dialog's table."""
+        """Template context for the dialog's table."""
         return {
             "said": self._local(self.to),
             "reach": self.reach,
@@ -137,5 +137,5 @@ class Met:
         }
 
     def _local(self, at: datetime) -> str:
-        """The zone stands beside the field."""
+        """The time without its zone, which is shown beside the field."""
         return local(at, self.clock, DAY_AND_CLOCK)

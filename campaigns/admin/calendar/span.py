@@ -1,4 +1,4 @@
-"""What a calendar page shows: a month or a week of days, in a zone, as its address asks for."""
+"""Calendar span: the month or week that a calendar page shows, in a time zone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ YEARS_SHOWN = range(2000, 2100)
 
 @dataclass(frozen=True)
 class Span:
-    """Whole weeks from Monday on; of a month, those that hold a day of it."""
+    """Whole weeks, from Monday on. A month has all weeks that contain one of its days."""
 
     view: str  # month or week
     day: date
@@ -79,7 +79,7 @@ class Span:
         return "?" + urlencode({"view": view or self.view, "day": (day or self.day).isoformat()})
 
     def of(self, entry: Entry) -> datetime:
-        """When it is, by the clocks of its zone; or by each reader's, where it goes by these."""
+        """The entry's time in the span's zone; or its local time, if it is sent in local time."""
         return entry.wall or self.local(entry.at).replace(tzinfo=None)
 
     def holds(self, entry: Entry) -> bool:
@@ -111,7 +111,7 @@ def day_of(text: Any) -> date | None:
 
 
 def zone_of(request: HttpRequest) -> str:
-    """As asked for, as remembered, or the one that every other page of the project shows."""
+    """The zone of the request, else of the cookie, else the one of the project's other pages."""
     for zone in (request.GET.get("zone"), request.COOKIES.get(COOKIE)):
         if found := zones.zone_of(zone or ""):
             return found
@@ -128,13 +128,13 @@ def is_chosen(request: HttpRequest, span: Span) -> bool:
 
 
 def unknown_zone(request: HttpRequest) -> str:
-    """What to say of a zone that was asked for and is none."""
+    """An error text if the requested zone does not exist; else empty."""
     asked = request.GET.get("zone", "").strip()
     return zones.unknown(asked) if asked and not zones.zone_of(asked) else ""
 
 
 def weekdays(span: Span) -> list[tuple[str, str]]:
-    """Short and whole names, Monday first."""
+    """Short and full names of the weekdays, Monday first."""
     return [(date_format(day, "D"), date_format(day, "l")) for day in span.weeks[0]]
 
 

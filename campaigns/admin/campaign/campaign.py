@@ -1,4 +1,4 @@
-"""Campaigns: what we intend, and the button that does it."""
+"""Campaigns: the list, the form in four steps, and actions such as Launch."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from notifications.task_queue import enqueue_on_commit
 from notifications.values.moments import DAY_AND_CLOCK, in_zone, local
 from notifications.values.shares import share
 
-NEXT_STEP = composing.RUN_STEPS | {  # and where its run asks for nothing
+NEXT_STEP = composing.RUN_STEPS | {  # and for runs that need no action
     Run.State.SCHEDULED: gettext_lazy("Starts by itself"),
     Run.State.CANCELLED: gettext_lazy("Duplicate to send again"),
 }
@@ -65,7 +65,7 @@ class CampaignPage(Page):
     list_select_related = ["audience", "template", "project"]
     list_filter = [Standing, "schedule_kind", Tag, Shelf]
     list_before_template = "admin/campaigns/campaign/views.html"
-    list_disable_select_all = True  # those one sees; “all 3,000” is no choice anybody made
+    list_disable_select_all = True  # only visible rows: nobody chooses “all 3,000” on purpose
     search_fields = ["name"]
     search_help_text = gettext_lazy("Name")
     fields = ["seen", *(name for names in steps.FIELDS.values() for name in names)]
@@ -86,7 +86,7 @@ class CampaignPage(Page):
         return [*ours, *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        # One that goes on before one that is over: its series may have been stopped since.
+        # Unfinished runs first: the series may have been stopped since.
         runs = Run.objects.filter(campaign=OuterRef("pk")).alias(over=Q(finished_at__isnull=False))
         latest = runs.order_by("over", "-pk")
         return (
@@ -127,7 +127,7 @@ class CampaignPage(Page):
 
     @display(description=gettext_lazy("accepted"))
     def accepted(self, obj: Any) -> str:
-        """Of its last run."""
+        """How much of the campaign's latest run was accepted."""
         if not obj.run_planned or obj.run_began is None:
             return "–"
         of = sums.of_how_many(obj.run_state, obj.run_planned, obj.run_skipped)
@@ -186,13 +186,13 @@ class CampaignPage(Page):
 
     # --- Actions -------------------------------------------------------------------------------
 
-    # Unfold and Django look for a verb among the page's own names.
+    # Unfold and Django look actions up as attributes of the page.
     tag, archive, bring_back = filing.tag, filing.archive, filing.bring_back
     tag_many, archive_many = filing.tag_many, filing.archive_many
     bring_back_many = filing.bring_back_many
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """Not Django's “delete selected”."""
+        """The list's actions without Django's “delete selected”."""
         found = super().get_actions(request)
         return {name: found[name] for name in self.actions or () if name in found}
 
@@ -205,7 +205,7 @@ class CampaignPage(Page):
         return self.has_change_permission(request)
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return self.has_add_permission(request)  # which takes no row, as an action's rule must
+        return self.has_add_permission(request)  # no row, as an action's check requires
 
     @action(
         description=gettext_lazy("Launch"),
@@ -331,12 +331,12 @@ def _changed_series(
 
 
 def _rests(row: Any) -> bool:
-    """Its run waits, and would be left out."""
+    """Whether the series is paused while its next run waits: that run would be left out."""
     return row.series_paused_at is not None and row.run_state == Run.State.SCHEDULED
 
 
 def _out_of_place(campaign: Campaign | None) -> set[str]:
-    """The verbs that have nothing to do as it stands."""
+    """Names of the actions that make no sense in the campaign's current state."""
     if campaign is None:
         return {"pause_series", "resume_series", "stop", "bring_back"}
     last = campaign.series

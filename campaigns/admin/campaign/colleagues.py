@@ -1,4 +1,4 @@
-"""Two people edit one campaign: the second sees who saved what, and loses nothing."""
+"""Concurrent edits of a campaign: the second user sees who saved what, and loses nothing."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from campaigns.texts.content import TEXTS
 from notifications.staff import audit
 from notifications.values import seen
 
-TICKED = "on"  # as browsers post it; of an empty box they post nothing
+TICKED = "on"  # as browsers post it; for an empty box they post nothing
 GUARDED = ("name", "audience", "template", *policy.GUARDED)
 
 
 def token(form: Any) -> str:
-    """What the page shows, to be posted back with what was made of it."""
+    """The values that the page shows. The form posts them back with the user's edit."""
     return seen.carried({"was": _shown(form)})
 
 
 def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
-    """The posted data with a colleague's changes in it, and who they are; None: nobody's."""
+    """The posted data merged with a colleague's changes, and these changes, or None."""
     was, theirs = seen.parse(form.data.get("seen", "")).get("was"), _shown(form)
     if not isinstance(was, dict):
         return form.data, None
@@ -57,13 +57,13 @@ def said(form: Any, found: Meanwhile) -> str:
 
 
 def _shown(form: Any) -> dict[str, str]:
-    """As the browser posts it when nobody touches it."""
+    """The values as the browser posts them if nobody edits the form."""
     names = (*GUARDED, *TEXTS) if form.text else GUARDED
     return {name: _posted(form.fields[name], form.initial.get(name)) for name in names}
 
 
 def _came(field: Field, data: Any, name: str) -> str:
-    """As a browser posted it; several boxes of one question as one text."""
+    """A field's posted value. Several boxes of one field are one text."""
     if isinstance(field, MultipleChoiceField):
         return ",".join(data.getlist(name))
     return str(data.get(name, ""))

@@ -1,4 +1,4 @@
-"""The campaign's form in four steps: what the page shows of it, and where a save goes on."""
+"""Campaign form in four steps: its template context, and the redirect after a save."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from notifications.admin.ui.page import page_url
 from notifications.people.events import reading
 from notifications.values.moments import in_zone
 
-SHOWN_STEPS = "shown_steps"  # in the session: by campaign, the last step that was shown
+SHOWN_STEPS = "shown_steps"  # session key: the last shown step of each campaign
 MOST_REMEMBERED = 50  # campaigns
-CONTROL = "control_percent"  # stands with the variants
+CONTROL = "control_percent"  # shown with the variants
 RUN_STEPS: dict[str, Any] = {
     Run.State.PREPARING: gettext_lazy("Watch it"),
     Run.State.SENDING: gettext_lazy("Watch it"),
@@ -34,7 +34,7 @@ RUN_STEPS: dict[str, Any] = {
 
 
 def around(request: HttpRequest, form: Any, campaign: Campaign | None) -> dict[str, Any]:
-    """What the page shows beside the fields themselves."""
+    """Template context besides the fields themselves."""
     asked = request.POST.get("_step") or request.GET.get("step", "")
     rail = steps.rail(campaign, form, asked, _furthest(request, campaign), timezone.now())
     step = next(step for step in rail if step.current)
@@ -54,8 +54,8 @@ def around(request: HttpRequest, form: Any, campaign: Campaign | None) -> dict[s
 
 
 def _of_variants(form: Any) -> list[Any]:
-    """The main text's weight, each other text with its own, and the control group. Nothing where
-    one may only look."""
+    """The main text's weight, each other text with its own, and the control group. Empty for users
+    who only view."""
     if variants.WEIGHT not in form.fields:
         return []
     pairs = [(form[template], form[weight]) for _number, template, weight in variants.PAIRS]
@@ -63,7 +63,7 @@ def _of_variants(form: Any) -> list[Any]:
 
 
 def _has_variants(form: Any) -> bool:
-    """Or a mistake in them: what is wrong must not be hidden."""
+    """Whether there are variants, or errors in them: errors must not be hidden."""
     if variants.WEIGHT not in form.fields:
         return False
     named = (*variants.FIELDS, CONTROL)
@@ -72,14 +72,14 @@ def _has_variants(form: Any) -> bool:
 
 
 def _event_names(form: Any) -> list[str]:
-    """Of what people do in its project: a goal is one of these, or will be."""
-    asked = form.fields.get("project")  # the one worked in, which the page put there
+    """Names of the project's events. A goal is one of these, or a future one."""
+    asked = form.fields.get("project")  # the chosen project, which the page put there
     project_id = form.instance.project_id or (asked.initial if asked else None)
     return reading.names(project_id) if project_id else []
 
 
 def _furthest(request: HttpRequest, campaign: Campaign | None) -> int:
-    """The last step of it that this person was shown since they logged in."""
+    """The last step of this campaign that the user has seen since log-in."""
     if campaign is None:
         return 0
     return int(request.session.get(SHOWN_STEPS, {}).get(str(campaign.pk), 0))
@@ -107,7 +107,7 @@ def _runs_of(campaign: Campaign) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Line:
-    """One field of a step, and the class that shows it only when it matters."""
+    """One field of a step, and the CSS class that shows it only when it matters."""
 
     field: Any
     shown_if: str
@@ -129,7 +129,7 @@ def _laid_out(form: Any) -> list[tuple[str, list[Line]]]:
 
 
 def onward(request: HttpRequest, campaign: Campaign) -> HttpResponseRedirect:
-    """Every save keeps the draft and goes where one asked to."""
+    """Redirect after a save, to the step that the user asked for."""
     go = request.POST.get("_go", request.POST.get("_step", steps.REVIEW))
     step = go if go in steps.FIELDS else steps.REVIEW
     return HttpResponseRedirect(f"{page_url(campaign)}?step={step}&saved=1")

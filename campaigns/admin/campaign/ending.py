@@ -1,4 +1,4 @@
-"""What a person is told before a series is paused, goes on or ends. Of one run: see its page."""
+"""Dialogs before a series is paused, resumed or stopped. A single run has its own page."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ResumeDialog(StopDialog):
         return {"campaign": self.campaign, "due": due}
 
     def _next_at(self, now: datetime) -> datetime | None:
-        """Of a run that waits already, its time; None: no further one follows."""
+        """When the next run is due: the waiting run's time, if any. None: no run follows."""
         if waiting := series.waiting(self.campaign.pk).order_by("scheduled_at").first():
             return series.instant_of(waiting) if waiting.hour else waiting.scheduled_at
         last = self.campaign.series

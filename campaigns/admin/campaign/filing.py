@@ -1,4 +1,4 @@
-"""The campaigns put in order: tags and the archive, for one and for those that were ticked."""
+"""Filing: campaign actions for tags and the archive, for one campaign or several."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TagsDialog(Dialog):
         return filing.tags_in(self.cleaned_data["tags"])
 
 
-# --- One ------------------------------------------------------------------------------------------
+# --- One campaign ---------------------------------------------------------------------------------
 
 
 @action(
@@ -90,7 +90,7 @@ def bring_back(page: Page, request: HttpRequest, form: Dialog, object_id: str) -
     return done(request, _("It is in the list again."), to=page_url(Campaign(pk=object_id)))
 
 
-# --- Many -----------------------------------------------------------------------------------------
+# --- Several campaigns ----------------------------------------------------------------------------
 
 
 @admin.action(description=gettext_lazy("Add tags"), permissions=["filing"])
@@ -161,7 +161,7 @@ def _told(request: HttpRequest, text: str, rows: list[Any]) -> HttpResponse:
 
 
 def _first_of_all(campaign: Campaign) -> str:
-    """Another run would take the place of one that is cancelled."""
+    """What to do before archiving. A series would replace a cancelled run with another."""
     last = campaign.series
     if last is not None and series.goes_on(last, timezone.now()):
         return _("It repeats. Stop that first.")

@@ -1,4 +1,4 @@
-"""What the campaigns' list is narrowed down by: its state, its tags, the archive."""
+"""Filters of the campaign list: state, tags and archive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from notifications.admin.ui.chosen import chosen
 
 
 class Shelf(admin.SimpleListFilter):
-    """The archive is not in the way unless one asks for it."""
+    """Filter by archive. Archived campaigns are hidden by default."""
 
     title = gettext_lazy("archive")
     parameter_name = "shelf"
@@ -49,7 +49,7 @@ class Tag(admin.SimpleListFilter):
 
 
 class Standing(admin.SimpleListFilter):
-    """By the state of its latest run, which is what the list shows."""
+    """Filter by the state of the latest run, which the list shows."""
 
     title = gettext_lazy("state")
     parameter_name = "state"

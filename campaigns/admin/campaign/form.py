@@ -1,4 +1,4 @@
-"""The form of a campaign: who, what, when and how fast. Text and audience may be made in place."""
+"""Campaign form: who, what, when and how fast. Text and audience may be created in place."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from notifications.values.zones import known_zones
 
 WORDS = {setting.field: setting.words for setting in SETTINGS}
 HINTS = {setting.field: setting.hint for setting in SETTINGS}
-YOUNGER_THAN_TABS = ("precedence", "no_winner")  # what a page that was opened before lacks
+YOUNGER_THAN_TABS = ("precedence", "no_winner")  # a page opened before an upgrade lacks these
 
 
 def _asked(name: str, field: Any) -> Any:
-    """As people say it: a duration in their words, one of a few as a click."""
+    """The form field for a setting: durations as text, a few choices as radio buttons."""
     column: Any = Campaign._meta.get_field(name)
     if name.endswith("_seconds"):
         bounds = {one.code: one.limit_value for one in column.validators}
@@ -59,7 +59,7 @@ def _asked(name: str, field: Any) -> Any:
 
 
 def _name(name: str, *, example: str, **more: Any) -> forms.CharField:
-    """Of an event or a property: what campaign.css hides while it is empty goes by the example."""
+    """A field for an event or property name. campaign.css uses its placeholder to hide others."""
     widget = LineInput(placeholder=example, autocomplete="off", spellcheck="false", **more)
     return forms.CharField(
         label=WORDS[name], help_text=HINTS[name], max_length=64, required=False, widget=widget
@@ -67,7 +67,7 @@ def _name(name: str, *, example: str, **more: Any) -> forms.CharField:
 
 
 def _tell_the_kinds(field: Any) -> None:
-    """What it means of which kind the chosen category is."""
+    """Add to the category field what each kind of category means."""
     field.empty_label = _("No category: goes to everyone who is subscribed")
     field.label_from_instance = lambda one: f"{one} ({one.get_kind_display()})"
     kinds = format_html_join("", "<br>{}: {}", ((one.label, said) for one, said in KINDS.items()))
@@ -75,7 +75,7 @@ def _tell_the_kinds(field: Any) -> None:
 
 
 def holidays_file() -> str:
-    """Where a calendar file is chosen. It belongs to no form: only its days are saved."""
+    """The input for a calendar file. It belongs to no form: only its days are saved."""
     attrs = {
         "id": "id_holidays",
         "accept": ".ics,text/calendar",
@@ -85,14 +85,14 @@ def holidays_file() -> str:
         "hx-include": "#holidays",
         "hx-target": "#holidays",
         "hx-swap": "outerHTML",
-        "hx-disabled-elt": "[name=_go]",  # a save meanwhile would be one without its days
+        "hx-disabled-elt": "[name=_go]",  # a save meanwhile would lack its days
     }
-    # Unfold's own: its script looks for this widget's parts beside every file input.
+    # Unfold's own widget: its script expects the widget's parts beside every file input.
     return str(UnfoldAdminFileFieldWidget(attrs).render("holidays", None))
 
 
 def days_off_again(written: str) -> str:
-    """The field as it is put over the one that stands on the page."""
+    """The “days off” field as HTML, to replace the one on the page."""
     attrs = {
         "id": "id_days_off",
         "aria-describedby": "id_days_off_helptext",
@@ -103,7 +103,7 @@ def days_off_again(written: str) -> str:
 
 
 class Weekdays(forms.MultipleChoiceField):
-    """A box for each; the campaign keeps them as one text."""
+    """A checkbox for each weekday; the campaign stores them as one text."""
 
     def prepare_value(self, value: Any) -> list[str]:
         chosen = value.split(",") if isinstance(value, str) else value or []
@@ -156,7 +156,7 @@ class CampaignForm(variants.OfVariants):
         help_text=HINTS["until"],
         error_messages={"invalid": gettext_lazy("Choose a date and a time, or none.")},
     )
-    # What campaign.css hides while it is empty goes by the example.
+    # By the placeholder, campaign.css hides other fields while this one is empty.
     first_percent = forms.IntegerField(
         label=WORDS["first_percent"],
         help_text=HINTS["first_percent"],
@@ -205,7 +205,7 @@ class CampaignForm(variants.OfVariants):
             self.initial["seen"] = colleagues.token(self)
 
     def _offer_the_projects_own(self) -> None:
-        asked = self.fields.get("project")  # the one worked in, which the page put there
+        asked = self.fields.get("project")  # the chosen project, which the page put there
         project_id = self.instance.project_id or (asked.initial if asked else None)
         if project_id and not self.instance.pk:
             self.initial.setdefault("timezone", Project.objects.get(pk=project_id).timezone)
@@ -227,7 +227,7 @@ class CampaignForm(variants.OfVariants):
                 self.initial.setdefault(f"{name}_from", in_place.MAKE)  # there is none to pick
 
     def full_clean(self) -> None:
-        """Before anything is read: what a colleague saved meanwhile is brought in."""
+        """First merge in what a colleague saved meanwhile, then validate."""
         if self.is_bound and self.instance.pk and self.data.get("seen"):
             self.data, self.meanwhile = colleagues.brought_in(self)
         super().full_clean()
@@ -236,7 +236,7 @@ class CampaignForm(variants.OfVariants):
         return self.cleaned_data["every"] or 1
 
     def clean_precedence(self) -> str:
-        """A tab may be older than the question."""
+        """Keep the stored value if the tab was opened before this field existed."""
         chosen: str = self.cleaned_data["precedence"]
         return chosen or self.instance.precedence
 
@@ -246,7 +246,7 @@ class CampaignForm(variants.OfVariants):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        self.instance.holiday_names = {}  # what their field says of them is all
+        self.instance.holiday_names = {}  # the field alone defines the names
         self.twice = False
         self._read_the_clock(cleaned)
         self._leave_out_what_is_hidden(cleaned)
@@ -256,20 +256,20 @@ class CampaignForm(variants.OfVariants):
         return cleaned
 
     def _leave_out_what_is_hidden(self, cleaned: dict[str, Any]) -> None:
-        """What the page hides must not refuse what it shows, and is kept as it is."""
+        """Drop errors of hidden fields, and keep their values: they must not refuse the form."""
         for setting in SETTINGS:
             if setting.of and not (cleaned.get(setting.of) or self.errors.get(setting.of)):
                 self.errors.pop(setting.field, None)
                 cleaned[setting.field] = self._kept(setting.field)
 
     def _kept(self, name: str) -> Any:
-        """A name belongs to the one it goes with: beside another it would be a surprise."""
+        """What a hidden field keeps: its stored value, or nothing if the column may be blank."""
         column: Any = Campaign._meta.get_field(name)
         return "" if column.blank else getattr(self.instance, name)
 
     def _read_the_clock(self, cleaned: dict[str, Any]) -> None:
         shown = TIMES_OF.get(str(cleaned.get("schedule_kind")), NEVER)
-        # What the page hides must not refuse what it shows.
+        # Hidden fields must not refuse the visible form.
         for name in NEVER.keys() - shown:
             self.errors.pop(name, None)
             cleaned[name] = NEVER[name]
@@ -291,14 +291,14 @@ class CampaignForm(variants.OfVariants):
                     self.add_error(name, str(error))
 
     def _take_the_projects_zone(self, cleaned: dict[str, Any]) -> None:
-        """One chosen for a time that is not asked for any more would still show all the others."""
+        """Use the project's zone: one chosen for an unused time would still show all others."""
         project = cleaned.get("project") or getattr(self.instance, "project", None)
         if project is not None:
             self.errors.pop("timezone", None)
             cleaned["timezone"] = project.timezone
 
     def _untouched(self, name: str, wall: datetime, zone: str) -> datetime | None:
-        """What is kept, to the second: the page shows minutes."""
+        """The stored time to the second, if the user did not change it: the page shows minutes."""
         kept: datetime | None = getattr(self.instance, name)
         if kept is None or zone != self.instance.timezone:
             return None

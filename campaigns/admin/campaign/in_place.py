@@ -1,4 +1,4 @@
-"""A text written, or an audience built, inside the campaign's own form."""
+"""In-place creation: a text or an audience created inside the campaign's own form."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LONGEST_NAME = 100
 
 
 class InPlace(ModelForm):
-    """The fields that make a row of another kind, and the rows they made."""
+    """Form fields that create a template or an audience, and the rows they create."""
 
     audience_from = forms.ChoiceField(
         label=gettext_lazy("The people"),
@@ -82,7 +82,7 @@ class InPlace(ModelForm):
         widget=LineInput(placeholder=gettext_lazy("https://… or myapp://…"), **COUNTED),
     )
 
-    rules = deepcopy(AudienceForm.base_fields["rules"])  # whatever the audience's own page shows
+    rules = deepcopy(AudienceForm.base_fields["rules"])  # the same as on the audience's page
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -90,7 +90,7 @@ class InPlace(ModelForm):
         for name in ("audience", "template", "category"):
             field: Any = self.fields[name]
             field.required = False
-            # Django's links beside it open windows of their own; here it is made in place.
+            # Django's links beside it open windows; here rows are created in place.
             if hasattr(field.widget, "widget"):
                 field.widget = field.widget.widget
                 field.widget.choices = field.choices
@@ -137,7 +137,7 @@ class InPlace(ModelForm):
         if not made and self.instance.pk:
             self.add_error("template", _("Choose a template, or write the text here."))
             return
-        # A draft that says nothing yet is kept as one; the launch asks for its words.
+        # A draft may have no text yet; the launch asks for it.
         name = free_name(Template, project, str(cleaned.get("name") or ""))
         self.written = self.text or Template(project=project)
         if self.text is None or cleaned.get("name") != self.initial.get("name"):
@@ -154,21 +154,21 @@ class InPlace(ModelForm):
                 self.add_error(name if name in TEXTS else None, found)
 
     def _post_clean(self) -> None:
-        """What is made here is chosen by that, and has no row yet to check the choice against."""
+        """Skip the check of a choice that is created here: it has no row yet."""
         for name, made in (("audience", self.built), ("template", self.written)):
             if made is not None:
                 self.cleaned_data.pop(name, None)
         super()._post_clean()  # type: ignore[misc]
 
     def save_what_was_made(self, request: HttpRequest, site: Any) -> None:
-        """Before the campaign itself, through the pages that keep their own trail of it."""
+        """Save created rows before the campaign, through their own pages, which audit them."""
         for made in (self.built, self.written):
             if made is None or not (made._state.adding or self._text_changed):
                 continue
             page: ModelAdmin = site.get_model_admin(type(made))
             changed = ["rules"] if made is self.built else list(TEXTS)
             adding = made._state.adding
-            # The page asks its form for what changed, and an audience's for pasted people.
+            # The page reads from its form what changed, and for an audience the pasted people.
             stands_in: Any = SimpleNamespace(changed_data=changed, pasted=[], cleaned_data={})
             page.save_model(request, made, stands_in, change=not adding)
         for name, made in (("audience", self.built), ("template", self.written)):
@@ -181,7 +181,7 @@ class InPlace(ModelForm):
 
 
 def own_text(campaign: Campaign) -> Template | None:
-    """Its template, if it was written for this campaign alone and says no more than fits here."""
+    """The template, if it is only for this campaign and has no more than this form can edit."""
     template = campaign.template
     others = template.campaigns.exclude(pk=campaign.pk).exists() or template.variants.exists()
     more = template.locales or template.data or template.options

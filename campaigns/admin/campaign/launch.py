@@ -1,4 +1,4 @@
-"""The launch dialog: everything one should know before the bells ring, and the number to type."""
+"""Launch dialog: everything to know before the launch, and the number to type to confirm."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from notifications.admin.ui.widgets import LineInput
 from notifications.postgres.budget import Busy, one_of_few
 
 TYPED_ABOVE = 10_000  # devices; below it a click is enough
-TOLERANCE = 0.01  # people register while one reads
+TOLERANCE = 0.01  # people register while the user reads
 
 Asked = TypeVar("Asked")
 
@@ -52,11 +52,11 @@ class LaunchDialog(Dialog):
         self.initial["looked_at"] = freshness.marks(self.campaign)
 
     def _count(self) -> object:
-        """All that an answer needs; what one reads beside it is looked up as it is drawn."""
+        """Count now what the answer needs. The rest is looked up as the dialog is rendered."""
         return self.report.skipped if self.must_type else None
 
     def _one_of_few(self, ask: Callable[[], Asked]) -> Asked | None:
-        """Like every page that may ask for long: a dialog must not hold the web server either."""
+        """Run a slow query under the project's limit, so that it cannot block the web server."""
         if not self.busy:
             try:
                 with one_of_few(self.campaign.project_id):
@@ -91,7 +91,7 @@ class LaunchDialog(Dialog):
 
     @property
     def sent_to(self) -> int:
-        """Whom it will reach; where nobody could count who is skipped, whom it selects."""
+        """How many devices it will reach; if skips could not be counted, how many it selects."""
         return self.devices if self.report.sent_to is None else self.report.sent_to
 
     @property
@@ -122,12 +122,12 @@ class LaunchDialog(Dialog):
 
     @property
     def _since_the_review(self) -> list[str]:
-        """What changed between reading the review and opening the dialog."""
+        """What changed between the review and the opening of this dialog."""
         seen = self.request.GET.get("looked_at", "")
         return [] if self.is_bound else freshness.changed(self.campaign, seen)
 
     def clean_looked_at(self) -> str:
-        """A launch sends what was looked at, or asks to look again."""
+        """Refuse if something has changed since the user looked: they must check it again."""
         seen: str = self.cleaned_data["looked_at"]
         if stale := freshness.changed(self.campaign, seen):
             self.data = self.data.copy()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Beside each step, what stands in its form would do; at the end the review."""
+"""Panels beside each step of the campaign form: what its values would do; at the end the review."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ FOLDER = "admin/campaigns/campaign"
 
 
 class Panels:
-    """Redrawn while one types; nothing is saved."""
+    """Views of the panels. They refresh while the user types, and save nothing."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -89,7 +89,7 @@ class Panels:
         )
 
     def who_view(self, request: HttpRequest) -> HttpResponse:
-        """The audience as it stands in the form: in words, counted, and a few of its people."""
+        """The form's current audience: in words, counted, and with a few of its people."""
         context: dict[str, Any] = {}
         try:
             project, rules = _audience_in(request)
@@ -107,7 +107,7 @@ class Panels:
         return render(request, f"{FOLDER}/who.html", context)
 
     def what_view(self, request: HttpRequest) -> HttpResponse:
-        """The text as it stands in the form, on three phones, for one person."""
+        """The form's current text on three phones, for one person."""
         try:
             project, template = _text_in(request)
         except ValidationError as error:
@@ -122,7 +122,7 @@ class Panels:
         return render(request, f"{FOLDER}/what.html", context)
 
     def variables_view(self, request: HttpRequest) -> HttpResponse:
-        """What the text may ask for, and how many of the campaign's own people have it."""
+        """Variables for the text, and how many of the audience's people have each."""
         project = named(request)
         context: dict[str, Any] = {"project": project}
         if project is not None:
@@ -139,7 +139,7 @@ class Panels:
         return render(request, "admin/campaigns/template/variables.html", context)
 
     def text_test_view(self, request: HttpRequest) -> HttpResponse:
-        """The text as it stands in the form, sent to a few."""
+        """Test send of the form's current text."""
 
         def text_of(variant: int) -> TextToTest:
             project, template = _text_in(request)
@@ -161,7 +161,7 @@ class Panels:
         )
 
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """As a launch at this moment would send it."""
+        """Test send of the saved campaign, as a launch would send it now."""
         related = Campaign.objects.select_related("template", "project", "category", "corrects")
         campaign = related.filter(pk=pk).first()
         if campaign is None or self.page.get_object(request, str(pk)) is None:
@@ -177,14 +177,14 @@ class Panels:
         )
 
     def when_view(self, request: HttpRequest) -> HttpResponse:
-        """The times as they stand in the form: the days it goes out, and how long it takes."""
+        """The form's current times: the days it is sent, and how long it takes."""
         mine = self.page.get_queryset(request).select_related("audience", "project")
         campaign = mine.filter(pk=row_id(request.POST.get("campaign")) or 0).first()
         context = {"when": when.parse(request.POST, campaign, timezone.now())}
         return render(request, f"{FOLDER}/when_panel.html", context)
 
     def holidays_view(self, request: HttpRequest) -> HttpResponse:
-        """The days off as they stand in the form, with those of a calendar file or a country."""
+        """The form's current days off, with those of a calendar file or a country added."""
         today, posted = timezone.now().date(), request.POST
         context: dict[str, Any] = {"holidays_file": form.holidays_file()}
         if "public" in posted or when.PUBLIC in posted:
@@ -248,11 +248,11 @@ class Panels:
         return render(request, f"{FOLDER}/review.html", context)
 
 
-# --- What stands in the form ----------------------------------------------------------------------
+# --- The form's current values --------------------------------------------------------------------
 
 
 def _project_in(request: HttpRequest) -> Project:
-    """A disabled field is not posted: then the only project is meant, or the saved row's."""
+    """The chosen project, if the request names it. Raises ValidationError if not."""
     project = named(request)
     if project is None:
         raise ValidationError(_("Choose a project first."))
@@ -274,7 +274,7 @@ def _audience_in(request: HttpRequest) -> tuple[Project, dict[str, Any]]:
 
 
 def _rules_in(request: HttpRequest) -> dict[str, Any]:
-    """Of the audience that stands in the form; empty while there is none."""
+    """Rules of the form's audience; empty while there is none."""
     try:
         return _audience_in(request)[1]
     except ValidationError:
@@ -282,7 +282,7 @@ def _rules_in(request: HttpRequest) -> dict[str, Any]:
 
 
 def _asks(request: HttpRequest, project: Project) -> dict[str, Any]:
-    """What the category that is chosen asks of people's consent."""
+    """The consent that the chosen category requires."""
     chosen = _category(request, project)
     return standing.asked_of(chosen.kind, chosen.slug)
 
@@ -297,7 +297,7 @@ def _category(request: HttpRequest, project: Project) -> Category:
 def _who_is_out(
     project: Project, rules: dict[str, Any], found: reach.Reach, asks: dict[str, Any]
 ) -> str:
-    """How many are skipped; empty where nobody is."""
+    """How many are skipped, in words; empty if nobody is."""
     out = skipped.out(project.pk, rules, found, asks)
     return skipped.outcome(found, out, all_reasons=False) if out.devices != 0 else ""
 
@@ -317,7 +317,7 @@ def _text_in(request: HttpRequest) -> tuple[Project, Template]:
 
 
 def _concerned(variable: preview.Variable, texts: int) -> str:
-    """Which of the texts it is about; empty: all of them."""
+    """The texts that use this variable; empty if all do."""
     return "" if len(variable.texts) == texts else ", ".join(map(in_words, variable.texts))
 
 
@@ -335,7 +335,7 @@ def _of_variants(
     texts: list[tuple[int, Template, int]],
     shown: dict[str, Any],
 ) -> dict[str, Any]:
-    """The other texts as they stand in the form, beside the main one, and who gets which."""
+    """The form's other texts, beside the main one, and who gets which."""
     control = min(number(request.POST.get("control_percent", "")) or 0, MOST_CONTROL)
     category = _category(request, project)
     past = request.POST.get("past_holdout") == "on"
@@ -355,7 +355,7 @@ def _of_variants(
 
 
 def _on_phones(request: HttpRequest, project: Project, texts: list[Template]) -> dict[str, Any]:
-    """The main text on each phone, and who lacks a value that one of the texts asks for."""
+    """The main text on each phone, and how many people lack a value that a text uses."""
     template, *others = texts
     content = template.frozen()
     asked = request.POST.get("preview_person", "").strip()
@@ -384,8 +384,8 @@ def _on_phones(request: HttpRequest, project: Project, texts: list[Template]) ->
 def _somebody(
     request: HttpRequest, project: Project, content: Content | None = None
 ) -> Contact | None:
-    """Of the audience, if one is chosen: they are the ones who will read it. Of a text, somebody
-    who is sent it, if there is one among a few."""
+    """A person for the preview: from the audience, if one is chosen, as they will read it. For a
+    text, someone who would be sent it, if there is one among a few."""
     people = _of_audience(request, project)
     if content is None or not people:
         return people[0] if people else preview.reader(project, content)
@@ -393,7 +393,7 @@ def _somebody(
 
 
 def _of_audience(request: HttpRequest, project: Project) -> list[Contact]:
-    """A few of them, in any order."""
+    """A few people of the audience, in any order."""
     try:
         _, rules = _audience_in(request)
     except ValidationError:

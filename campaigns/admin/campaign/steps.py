@@ -1,4 +1,4 @@
-"""The four steps of a campaign, as a rail: which one is shown, which are done, what is missing."""
+"""Campaign steps: the four steps as a rail, which are current or done, and what is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHOSEN: dict[str, tuple[str, ...]] = {
 FIELDS: dict[str, tuple[str, ...]] = {
     step: (*CHOSEN.get(step, ()), *policy.of_step(step)) for step in (WHO, WHAT, WHEN, REVIEW)
 }
-# Shown only while another field says so, by the class of that name in campaign.css.
+# CSS classes (campaign.css) of fields that are shown only while another field has some value.
 SHOWN_IF = {
     "audience": "c-if-audience-picked", "rules": "c-if-audience-made",
     "template": "c-if-template-picked", "title": "c-if-template-made",
@@ -46,7 +46,7 @@ class Step:
     current: bool
     wrong: bool
     missing: str  # what is still to do there; empty: complete
-    passed: bool  # somebody was shown it, and went on
+    passed: bool  # the user has seen it, and gone on
     launched: bool
 
     @property
@@ -61,14 +61,14 @@ class Step:
 
     @property
     def done(self) -> bool:
-        """Complete and decided: “now” is complete before anybody has read the question."""
+        """Complete and seen: “now” is complete before anybody has read the question."""
         return not self.missing and not self.wrong and (self.launched or self.passed)
 
 
 def rail(
     campaign: Campaign | None, form: Any, asked: str, furthest: int, now: datetime
 ) -> list[Step]:
-    """`furthest`: the number of the last step that this reader was shown before."""
+    """The steps of the rail. `furthest`: the number of the last step that this user has seen."""
     missing = {name: _missing(campaign, name, now) for name in FIELDS}
     wrong = {name for name in FIELDS if set(FIELDS[name]) & set(form.errors)}
     current = _current(campaign, asked, wrong, missing)
@@ -83,7 +83,7 @@ def rail(
 def _current(
     campaign: Campaign | None, asked: str, wrong: set[str], missing: dict[str, str]
 ) -> str:
-    """Where something is wrong; else where one asked to be; else the first that lacks something."""
+    """The first step with errors; else the requested one; else the first that is incomplete."""
     for name in FIELDS:
         if name in wrong:
             return name

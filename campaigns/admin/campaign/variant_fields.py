@@ -1,4 +1,4 @@
-"""The variants in the form of a campaign: a template and a weight for each other text."""
+"""Variants in the campaign form: a template and a weight for each additional text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from campaigns.planning.variants.variant import EVEN, LEAST, MOST
 from campaigns.runs.variants.group import LETTERS, in_words
 from campaigns.texts.template import Template
 
-WEIGHT = "weight"  # of the main text: a column of the campaign
+WEIGHT = "weight"  # the main text's weight: a column of the campaign
 OTHERS = range(1, len(LETTERS))
 
 
@@ -52,7 +52,7 @@ def _template() -> forms.ModelChoiceField[Template]:
 
 
 class OfVariants(InPlace):
-    """The fields themselves; empty rows are variants that there are not."""
+    """The variants' form fields. Empty rows are unused variants."""
 
     weight = _weight()
     variant_1, weight_1 = _template(), _weight()
@@ -62,7 +62,7 @@ class OfVariants(InPlace):
 
 
 def offer(form: Any, project_id: int | None) -> None:
-    """The project's templates, and what the campaign has."""
+    """Offer the project's templates, and fill in the campaign's variants."""
     form.fields[WEIGHT].label = _("Weight of %(variant)s") % {"variant": in_words(0)}
     kept = {one.number: one for one in form.instance.variants.all()} if form.instance.pk else {}
     for number, template, weight in PAIRS:
@@ -78,7 +78,7 @@ def offer(form: Any, project_id: int | None) -> None:
 
 
 def clean(form: Any, cleaned: dict[str, Any]) -> None:
-    """An empty weight is as much as another's; two variants with one text are one."""
+    """Set empty weights to the even one, and refuse two variants with the same text."""
     if WEIGHT in cleaned and cleaned[WEIGHT] is None:
         cleaned[WEIGHT] = EVEN
     seen = {cleaned.get("template")} - {None}
@@ -90,7 +90,7 @@ def clean(form: Any, cleaned: dict[str, Any]) -> None:
 
 
 def chosen(cleaned: dict[str, Any]) -> list[tuple[Template, int]]:
-    """In their order, without gaps: whoever removes B makes C the new B."""
+    """The chosen variants in order, without gaps: if B is removed, C becomes B."""
     return [
         (cleaned[template], cleaned.get(weight) or EVEN)
         for _number, template, weight in PAIRS
@@ -103,7 +103,7 @@ def save(form: Any, campaign: Any) -> None:
 
 
 def posted(data: Any, project_id: int) -> Sequence[tuple[int, Template, int]]:
-    """What stands in the form while one types: of nonsense, nothing."""
+    """The form's current variants, while the user types. Ignores bad values."""
     found = []
     mine = Template.objects.filter(project=project_id)
     for number, template, weight in PAIRS:

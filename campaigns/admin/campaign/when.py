@@ -1,4 +1,4 @@
-"""What the third step's fields mean, while they are typed: the days it goes out, and how long."""
+"""“When” panel: what the third step's fields mean as they are typed: send days and duration."""
 
 from __future__ import annotations
 
@@ -50,29 +50,29 @@ from notifications.values.moments import NoSuchTime, comes_twice, on_the_clock, 
 from notifications.values.zones import unknown, zone_of
 
 TIMES_SHOWN = 10
-PUBLIC = "public_country"  # the name of a field that stands there once it is asked for
+PUBLIC = "public_country"  # the name of a field that is shown on request
 
 
 @dataclass
 class When:
-    """As it stands in the form, saved or not."""
+    """The form's current schedule, saved or not, and what follows from it."""
 
     kind: str = Campaign.Schedule.NOW
     zone: str = "UTC"
     times: list[Occurrence] = field(default_factory=list)
-    ends: bool = False  # no further one follows those shown
+    ends: bool = False  # no time follows those shown
     note: str = ""
-    local: LocalTime | None = None  # by which each reader gets it
-    # Who would read it at night, or later.
+    local: LocalTime | None = None  # set if it is sent in local time
+    # How many would get it at night, or later.
     asleep: quiet.Asleep | quiet.Resting | clocks.Around | None = None
-    selected: int = 0  # devices, with those that are skipped
-    devices: int = 0  # without them
-    most: bool = False  # who gets one of them is left out of those after it
+    selected: int = 0  # devices, including skipped ones
+    devices: int = 0  # devices, without skipped ones
+    most: bool = False  # one per person: later times skip who got an earlier one
     pace: forecast.Forecast | None = None
-    first: str = ""  # who goes first, and what is waited for
+    first: str = ""  # the canary in words: its size and wait
     goes_first: int = 0  # devices
     wait: int = 0  # seconds
-    last_leaves: datetime | None = None  # None: nobody could count in time, or none does
+    last_leaves: datetime | None = None  # None: counting took too long, or nothing is sent
 
     @property
     def seconds(self) -> float:
@@ -126,7 +126,7 @@ def _find_pace(when: When, posted: Any, campaign: Campaign, now: datetime) -> No
 
 
 def _sent_to(when: When, campaign: Campaign, now: datetime) -> int:
-    """As the review says it; all devices, where nobody could count who is skipped in time."""
+    """How many devices it is sent to, as in the review; all, if counting skips takes too long."""
     rules = campaign.audience.effective_rules
     found = reach.quick(campaign.project_id, rules)
     when.selected = found.devices
@@ -140,7 +140,7 @@ def _sent_to(when: When, campaign: Campaign, now: datetime) -> int:
 
 
 def _find_course(when: When, posted: Any, campaign: Campaign, now: datetime) -> None:
-    """Who waits for their own time, and when the last message leaves, as the review says it."""
+    """Find who waits for local time, and when the last message leaves, as in the review."""
     starts_at = now if when.kind == Campaign.Schedule.NOW else when.starts_at
     if not when.devices or starts_at is None:
         return
@@ -196,7 +196,7 @@ def _find_repeats(when: When, posted: Any, asked: Campaign, now: datetime) -> No
 
 
 def _asked(posted: Any, campaign: Campaign | None, at: datetime, zone: str) -> Campaign:
-    """With the times that stand in the form; nobody saves it."""
+    """A copy of the campaign with the form's current times, never saved."""
     asked = copy(campaign) if campaign is not None else Campaign()
     asked.schedule_kind = posted["schedule_kind"]
     asked.at, asked.timezone, asked.local_time = at, zone, "local_time" in posted
@@ -208,7 +208,7 @@ def _asked(posted: Any, campaign: Campaign | None, at: datetime, zone: str) -> C
 
 
 def _rhythm(posted: Any, asked: Campaign) -> Rhythm | Cron:
-    """Of the form. Raises ValidationError."""
+    """The form's rhythm or cron. Raises ValidationError."""
     if posted.get("repeat") not in Campaign.Repeat.values:
         raise ValidationError(_("Choose how often."))
     end = WallClock(required=False).clean(posted.get("until", ""))
@@ -234,7 +234,7 @@ def _left_out(posted: Any) -> frozenset[date]:
 
 
 def _every(posted: Any) -> int:
-    """Raises ValidationError."""
+    """The form's interval. Raises ValidationError."""
     every = _whole(posted, "every", MOST_EVERY) if posted.get("every") else 1
     if not every:
         text = _("Every so many: write a whole number from 1 to %(most)s.")
@@ -243,7 +243,7 @@ def _every(posted: Any) -> int:
 
 
 def _on_days(posted: Any, every: int) -> str:
-    """Raises ValidationError."""
+    """The form's days of a month or year. Raises ValidationError."""
     on_days: str = posted.get("on_days", "")
     for problem in repeating.days_problems(posted["repeat"], every, on_days).values():
         raise ValidationError(problem)
@@ -252,7 +252,7 @@ def _on_days(posted: Any, every: int) -> str:
 
 @dataclass(frozen=True)
 class PublicHolidays:
-    """Which public holidays are chosen: of a country or a part of it, to the end of a year."""
+    """The chosen public holidays: of a country or a part of it, to the end of a year."""
 
     today: date
     country: str
@@ -261,7 +261,7 @@ class PublicHolidays:
 
     @classmethod
     def read(cls, posted: Any, today: date) -> PublicHolidays:
-        """At first, of the country whose clocks the campaign goes by, this year and next."""
+        """Read the choice. Default: the country of the campaign's time zone, this year and next."""
         zone = zone_of(posted.get("timezone", ""))
         until = posted.get("public_until", "")
         return cls(
@@ -282,7 +282,7 @@ class PublicHolidays:
         return [(first, str(first)), *((last, f"{first}–{last}") for last in others)]
 
     def days(self) -> dict[date, str]:
-        """Raises ValidationError."""
+        """The holidays with their names. Raises ValidationError."""
         if not self.country:
             raise ValidationError(_("Choose a country."))
         choice = self.country, self.part, self.until, self.today
@@ -292,11 +292,11 @@ class PublicHolidays:
 
 
 def holidays_of_file(file: UploadedFile[Any] | None, today: date) -> holidays.Taken:
-    """Its whole days, and the names of what could not be read. Raises ValidationError."""
+    """The file's whole days, and the names of what could not be read. Raises ValidationError."""
     if file is None:
         raise ValidationError(_("Choose a calendar file (.ics)."))
     try:
-        # Of one that is too large, enough to be refused.
+        # Of a file that is too large, read just enough to refuse it.
         text = file.read(holidays.LONGEST + 1).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = _("This is no calendar file (.ics): it is no UTF-8 text. Save it as UTF-8.")
@@ -308,7 +308,7 @@ def holidays_of_file(file: UploadedFile[Any] | None, today: date) -> holidays.Ta
 
 
 def with_holidays(typed: str, taken: dict[date, str]) -> str:
-    """What was typed, with these days among it. Raises ValidationError."""
+    """The typed days off with these days added. Raises ValidationError."""
     try:
         days = days_off.beside(days_off.named(typed), taken)
         days_off.count(days)
@@ -322,13 +322,13 @@ def _rate(posted: Any) -> int | None:
 
 
 def _spread(posted: Any) -> int | None:
-    """None while what stands there is no time that it can be spread over."""
+    """The time to spread over, in seconds. None while the field's value is not a valid one."""
     seconds = seconds_of(posted.get("spread_seconds", ""))
     return seconds if seconds and LEAST_SPREAD <= seconds <= MOST_SPREAD else None
 
 
 def _ttl(posted: Any) -> int | None:
-    """None while what stands there is none that FCM takes."""
+    """The time to live, in seconds. None while the field's value is not one that FCM accepts."""
     ttl = Campaign._meta.get_field("ttl_seconds")
     with suppress(ValidationError):
         return int(ttl.clean(seconds_of(posted.get("ttl_seconds", "")), None))
@@ -337,7 +337,7 @@ def _ttl(posted: Any) -> int | None:
 
 @dataclass(frozen=True)
 class First:
-    """As it stands in the form; nothing while one of its fields is wrong."""
+    """The form's current canary."""
 
     first_percent: int | None
     first_least: int
@@ -345,7 +345,7 @@ class First:
 
 
 def _find_first(when: When, posted: Any, campaign: Campaign) -> None:
-    """Nothing is promised that “Save” refuses."""
+    """Find the canary's size and wait. Leaves out what “Save” would refuse."""
     percent = _whole(posted, "first_percent", MOST_FIRST)
     least = _whole(posted, "first_least", MAX_LEAST)
     wait = seconds_of(posted.get("first_wait_seconds", ""))
@@ -367,7 +367,7 @@ def _find_first(when: When, posted: Any, campaign: Campaign) -> None:
 
 
 def _whole(posted: Any, name: str, most: int) -> int:
-    """0: it is none from 1 to the most."""
+    """The posted whole number; 0 if it is not one from 1 to `most`."""
     typed = posted.get(name, "").strip()
     number = int(typed) if typed.isdecimal() and len(typed) <= len(str(most)) else 0
     return number if number <= most else 0

@@ -1,4 +1,4 @@
-"""Categories of messages: who may decline them, and how many people did."""
+"""Message categories: the list, the form, and how many people have declined each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from notifications.postgres.budget import TooSlow, within
 ASKED = ["project", "name", "slug", "kind", "quiet_hours", "caps", *CAPS]
 COUNTING_SECONDS = 1.0
 MOST_USERS = 10
-# Uses the index of people with answers: most people have none.
+# Uses the index of people with answers: most have none.
 DECLINED = """
 SELECT said.key, count(*) FROM notifications_contact c, jsonb_each(c.preferences) said
 WHERE c.project_id = %s AND NOT (c.preferences = '{}'::jsonb) AND said.value ->> 'wanted' = 'false'
@@ -57,7 +57,7 @@ def _in_words(counts: dict[str, int] | None, category: Category) -> str:
 
 
 class CategoryList(PlainChangeList):
-    """Counts who declined once for the whole page."""
+    """A list that counts opt-outs once for the whole page."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -80,7 +80,7 @@ class CategoryForm(ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in ("quiet_hours", "caps"):
-            self.fields[name].required = False  # a tab that is older than the question
+            self.fields[name].required = False  # a tab may be older than this field
 
     def clean_quiet_hours(self) -> str:
         chosen: str = self.cleaned_data["quiet_hours"]
@@ -93,7 +93,7 @@ class CategoryForm(ModelForm):
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
         for name in CAPS:
-            if name not in self.data:  # the same
+            if name not in self.data:  # an old tab lacks it, too
                 given[name] = getattr(self.instance, name)
         return given
 
@@ -181,7 +181,7 @@ class CategoryPage(Page):
 
     @display(description=gettext_lazy("declined by"))
     def said_no(self, obj: Any) -> str:
-        """In the list, all were counted together."""
+        """How many people declined. The list has counted all rows at once."""
         told: str | None = getattr(obj, "declined", None)
         return _in_words(declined(obj.project_id), obj) if told is None else told
 

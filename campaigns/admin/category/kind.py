@@ -1,4 +1,4 @@
-"""The question before a category becomes of another kind: whom does it reach from then on?"""
+"""Category kind: the dialog that changes it, and says whom each kind reaches."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class KindDialog(Dialog):
         return {"category": self.category, "widens": self._widens, "out": out}
 
     def write(self) -> dict[str, Any]:
-        """What has changed. If the process dies here: all of it, or nothing."""
+        """Save the kind; return what changed. If the process dies here: all of it, or nothing."""
         with transaction.atomic():
             held = Category.objects.select_for_update().get(pk=self.category.pk)
             before = changes.values_of(held)

@@ -1,4 +1,4 @@
-"""Endpoints: where reports go, how each has been answering, and the log of what it was told."""
+"""Endpoints: where reports go, the health of each, and the log of its calls."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class EndpointPage(Page):
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Answered here and not after a redirect: no cookie or session ever holds the secret."""
+        """Show the new secret without a redirect, so that no cookie or session ever holds it."""
         if obj.secret:
             return self._made(request, obj, obj.secret)
         return super().response_add(request, obj, page_url(obj))
@@ -82,7 +82,7 @@ class EndpointPage(Page):
         context = {**self.admin_site.each_context(request), **title, **shown}
         return TemplateResponse(request, MADE, context)
 
-    # --- What is shown -------------------------------------------------------------------------
+    # --- Display -------------------------------------------------------------------------------
 
     @display(description=gettext_lazy("how"), ordering="via")
     def is_via(self, obj: Endpoint) -> str:
@@ -123,7 +123,7 @@ class EndpointPage(Page):
     def log(self, obj: Endpoint) -> SafeString:
         return render_to_string("admin/notifications/endpoint/log.html", log.shown(obj))
 
-    # --- What can be done ----------------------------------------------------------------------
+    # --- Actions -------------------------------------------------------------------------------
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The form of an endpoint: where to, which events, of which campaigns."""
+"""Endpoint form: its address, and which events of which campaigns it gets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from notifications.admin.ui.unfolded import ModelForm
 from notifications.webhooks.endpoint import Endpoint
 from notifications.webhooks.event_types import FOR_PEOPLE, OFFERED, Kind
 
-MOST_CAMPAIGNS = 200  # to choose from: the newest
+MOST_CAMPAIGNS = 200  # to choose from, newest first
 
 
 class EndpointForm(ModelForm):
@@ -98,7 +98,7 @@ class EndpointForm(ModelForm):
         self.fields["only"].choices = list(rows.items())  # type: ignore[attr-defined]
 
     def _of_its_way(self) -> None:
-        """How it goes is settled, and with it what it can be told."""
+        """Fix the way it is sent, which also limits the kinds of reports."""
         self.fields.pop("via", None)
         self.fields["to"].initial = self.instance.target
         if self.instance.is_for_people:

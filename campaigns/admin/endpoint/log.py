@@ -1,4 +1,4 @@
-"""The log of an endpoint: its last calls, what each was answered, and another try."""
+"""Endpoint log: its last calls with their responses, and the action to send one again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLOURS = {Call.State.ACCEPTED: "success", Call.State.FAILED: "danger", Call.Sta
 
 
 def shown(endpoint: Endpoint) -> dict[str, Any]:
-    """The newest; the API has all."""
+    """Template context: the newest calls. The API has all."""
     of_it = Call.objects.filter(endpoint=endpoint).select_related("endpoint__project")
     calls = list(of_it.order_by("-pk")[: SHOWN + 1])
     waits = any(one.state == Call.State.WAITING for one in calls)
@@ -52,7 +52,7 @@ def _entry(one: Call, until: str) -> dict[str, Any]:
 
 
 def _until(one: Call, endpoint: Endpoint, first: Call | None) -> str:
-    """What a call waits for; nothing if it is due now. A test waits for no other call."""
+    """What a call waits for; empty if it is due now. A test waits for no other call."""
     if one.state != Call.State.WAITING:
         return ""
     if endpoint.disabled_at and not one.is_test:
@@ -67,19 +67,19 @@ def _until(one: Call, endpoint: Endpoint, first: Call | None) -> str:
 
 
 def _due_at(one: Call, endpoint: Endpoint) -> datetime:
-    """Not before the endpoint has rested."""
+    """When a call is due: not before the endpoint's pause has ended."""
     return max(one.next_at, endpoint.rests_until or one.next_at)
 
 
 def _again_in(calls: list[Call]) -> int:
-    """In how many seconds the log is asked for again: 0 for never."""
+    """In how many seconds the page requests the log again. 0: never."""
     waiting = [one for one in calls if one.state == Call.State.WAITING]
     fresh = any(one.made_at > timezone.now() - FRESH for one in waiting)
     return 2 if fresh else 15 if waiting else 0
 
 
 def view(request: HttpRequest, object_id: int) -> HttpResponse:
-    """Asked for again while something is on its way."""
+    """The log, which the page requests again while calls are waiting."""
     endpoint = get_object_or_404(_mine(request), pk=object_id)
     return render(request, "admin/notifications/endpoint/log.html", shown(endpoint))
 
@@ -100,7 +100,7 @@ def _mine(request: HttpRequest) -> Any:
 
 
 class MadeDialog(Dialog):
-    """Answered here and not after a redirect: no cookie or session ever holds the secret."""
+    """Shows the new secret without a redirect, so that no cookie or session ever holds it."""
 
     template = "admin/notifications/endpoint/secret.html"
     endpoint: Endpoint

@@ -1,4 +1,4 @@
-"""Images: what somebody uploaded for messages. An image is added and deleted, and never changed."""
+"""Images uploaded for messages. They are added and deleted, but never changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from notifications.images.image import Image
 from notifications.people.project import Project
 from notifications.values.moments import DAY, local
 
-OFFERED = 24  # images of one part of the dialog
+OFFERED = 24  # images per page of the dialog
 
 
 @admin.register(Image)
@@ -77,7 +77,7 @@ class ImagePage(Page):
     # --- One image -----------------------------------------------------------------------------
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return []  # its page shows it, and there is nothing to change
+        return []  # its page shows it; nothing can be changed
 
     def used_by(self, obj: Image) -> list[str]:
         return image_users.find_users(obj)
@@ -102,8 +102,8 @@ class ImagePage(Page):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """A page of its own, and what the dialog's script asks. Not Django's: what is stored far
-        away is stored outside of a transaction."""
+        """Upload an image, from the page or the dialog's script. It replaces Django's view, which
+        is a transaction: remote storage must be outside of one."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         is_script = "application/json" in request.headers.get("Accept", "")
@@ -146,7 +146,7 @@ class ImagePage(Page):
     # --- Choosing one for a text ---------------------------------------------------------------
 
     def offered_view(self, request: HttpRequest) -> HttpResponse:
-        """The newest of the project; `before` goes on where the last part ended."""
+        """The project's newest images. `before` continues where the last page ended."""
         project = named(request)
         context: dict[str, Any] = {"project": project, "most": images.MOST_BYTES}
         if project is not None:

@@ -1,4 +1,4 @@
-"""The form that takes an image, and what to know about where phones fetch it."""
+"""Image upload form, and a warning if phones cannot fetch images from this installation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACCEPTED = ",".join(KINDS.values())
 class UploadForm(forms.Form):
     file = forms.FileField(
         label=gettext_lazy("Image"),
-        # Unfold's own: its script looks for this widget's parts beside every file input.
+        # Unfold's own widget: its script expects the widget's parts beside every file input.
         widget=UnfoldAdminFileFieldWidget({"accept": ACCEPTED}),
         help_text=gettext_lazy(
             "PNG, JPEG or WebP of at most 1,000 KB; about 1,024 × 512 pixels look best. Whoever "
@@ -39,7 +39,7 @@ class UploadForm(forms.Form):
 
 
 def about_phones() -> str:
-    """Where no phone gets to: an installation on a laptop."""
+    """A warning for installations that phones cannot reach, such as one on a laptop."""
     if settings.SERVED or our_door() != settings.IMAGES_URL:
         return ""
     return _(

@@ -1,1 +1,1 @@
-"""The pages of messages to one person: the numbers of the day, the newest, one message."""
+"""The pages of messages to one person: the day's numbers, the newest messages, one message."""

@@ -1,4 +1,4 @@
-"""The table of messages: the newest, or those that are looked for, in words."""
+"""Message table: the newest messages, or those that match a search, in words."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Line:
 
 
 def searched(text: str) -> str:
-    """PostgreSQL knows no text with a NUL in it."""
+    """The search text without NUL, which PostgreSQL refuses."""
     return text.replace("\0", "").strip()[:LONGEST_SEARCH]
 
 
 def found(project: Project, text: str, after: int | None) -> tuple[list[Line], int | None]:
-    """Those named so by id or key, then the person's. Also where the next page begins."""
+    """Messages with this id or key, then the person's. Also where the next page begins."""
     first = _named(project, text) if text and after is None else []
     person = _person(project, text) if text else None
     if text and person is None:
@@ -56,7 +56,7 @@ def found(project: Project, text: str, after: int | None) -> tuple[list[Line], i
 
 
 def newest_to(person: Contact) -> tuple[list[Line], int | None]:
-    """For their own page. Also where the older ones begin."""
+    """The newest messages to a person, for their page. Also where the older ones begin."""
     page = listing.page_of(person.project_id, Wanted(person.pk), after=None, limit=FEW)
     return _lines(page.rows), page.last
 
@@ -89,7 +89,7 @@ def _lines(rows: list[Listed]) -> list[Line]:
 
 
 def in_a_word(told: Outcome) -> str:
-    """What came of it on the devices: “1 accepted, 2 rejected”."""
+    """The outcomes on the devices: “1 accepted, 2 rejected”."""
     if told.state == outcome.FINISHED and not told.totals["planned"]:
         return _("no device")
     names: dict[str, Any] = {outcome.WAITING: _("Waiting"), **dict(Delivery.Status.choices)}

@@ -1,7 +1,7 @@
-"""How a project's messages stand: what waits, and what the day has come to.
+"""Message numbers of a project: what is waiting, and today's outcomes.
 
-The day is that of the project's time zone, as on every other page. A run of messages is of a day of
-UTC, so what was taken since midnight may be of two of them.
+The day is in the project's time zone, as on every other page. A run of messages covers a day in
+UTC, so messages since midnight may belong to two runs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def numbers_of(project: Project, now: datetime) -> dict[str, Any]:
 
 
 def stand_of(project: Project, now: datetime) -> dict[str, Any]:
-    """The same without the reasons, which are read from every chunk of the day."""
+    """The numbers without the reasons, which are read from every chunk of the day."""
     sums = _taken_today(project, now).aggregate(
         planned=Sum(F("last_seq") - F("first_seq") + 1, default=0),
         **{name: Sum(name, default=0) for name in STATUSES},
@@ -53,14 +53,14 @@ def stand_of(project: Project, now: datetime) -> dict[str, Any]:
 
 
 def _taken_today(project: Project, now: datetime) -> QuerySet[Chunk]:
-    # Those of a release before know no time of their own.
+    # Chunks of an earlier release have no time of their own.
     taken = Chunk.objects.alias(taken_at=Coalesce("queued_at", "run__started_at"))
     begins = midnight(project.timezone, now)
     return taken.filter(run__in=_runs_of_today(project, now), taken_at__gte=begins)
 
 
 def _runs_of_today(project: Project, now: datetime) -> list[int]:
-    """Also those of earlier days of which something may leave today."""
+    """Runs of today, and earlier ones from which messages may still leave today."""
     day = midnight(project.timezone, now).astimezone(UTC).date().isoformat()
     ours = Run.every.filter(project=project, kind=Run.Kind.MESSAGES)
     found = ours.filter(Q(occurrence__gte=day) | Q(state=Run.State.OPEN))
@@ -68,12 +68,12 @@ def _runs_of_today(project: Project, now: datetime) -> list[int]:
 
 
 def waits(numbers: dict[str, Any] | None) -> bool:
-    """Whether something may leave any moment, so that the page is to ask again."""
+    """Whether messages may leave at any moment, so that the page must refresh."""
     return numbers is not None and bool(numbers["due"] or numbers["totals"].waiting)
 
 
 def _waiting(project: Project, now: datetime) -> dict[str, Any]:
-    """What could leave, of every day that is still open, and what is for later."""
+    """Messages that are due, of all open runs, and messages for later."""
     days = list(open_runs().filter(project=project).values_list("pk", flat=True))
     rows = Message.objects.filter(run_id__in=days, state=Message.State.WAITING)
     blocks = list(outcome.blocks(days).values())

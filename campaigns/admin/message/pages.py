@@ -1,4 +1,4 @@
-"""Messages to one person: how they stand, the newest of them, and what became of each."""
+"""Messages to one person: their numbers, the newest of them, and the outcome of each."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def _may_send(request: HttpRequest) -> bool:
 
 
 def numbers(request: HttpRequest) -> HttpResponse:
-    """The numbers alone: what is read in the table below must not move under the eyes."""
+    """The numbers alone: the table below must not move while someone reads it."""
     return render(request, "admin/campaigns/message/numbers.html", _numbers(request))
 
 
 def of_person(request: HttpRequest, contact_id: int) -> HttpResponse:
-    """A part of the person's page, which cannot know of messages itself."""
+    """A part of the person's page, which must not depend on messages."""
     person = get_object_or_404(Contact.objects.select_related("project"), pk=contact_id)
     lines, last = newest_to(person)
     context = {"lines": lines, "more": last is not None, "person": person}
@@ -128,7 +128,7 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _is_to_many(told: Outcome) -> bool:
-    """A call to a long list has one row until a worker adds the others."""
+    """Whether it goes to several people. A long list has one row until a worker adds the rest."""
     return sum(told.people.values()) > 1 or told.unfolding
 
 
@@ -138,14 +138,14 @@ def _block(message: Message, told: Outcome) -> Block | None:
 
 
 def _automation_of(message: Message) -> Automation | None:
-    """Whose answer it is, if it is one."""
+    """The automation that sent the message, if one did."""
     theirs = Automation.objects.filter(triggers__contact_id=message.contact_id)
     of_it = theirs.filter(triggers__run_id=message.run_id, triggers__number=message.number)
     return of_it.first()
 
 
 def cancel(request: HttpRequest, name: str) -> HttpResponse:
-    """Asked on GET; done on POST."""
+    """Ask for confirmation on GET; cancel on POST."""
     message = _message(request, name)
     page = reverse("admin:campaigns_message_one", args=[message.id])
     if is_page(request):
@@ -175,7 +175,7 @@ def _too_late(request: HttpRequest) -> HttpResponse:
 
 
 def _message(request: HttpRequest, name: str) -> Message:
-    """Of the project one works in."""
+    """The message with this name in the chosen project, or 404."""
     project = chosen(request)
     message = outcome.find(project.pk, name) if project else None
     if message is None:
@@ -184,7 +184,7 @@ def _message(request: HttpRequest, name: str) -> Message:
 
 
 def _waits(told: Outcome) -> bool:
-    """Something of it may not have left yet."""
+    """Whether parts of the message may not have left yet."""
     return told.state in (outcome.WAITING, outcome.SENDING)
 
 
@@ -210,14 +210,14 @@ def _device(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _why(row: dict[str, Any]) -> str:
-    """It has no end yet: what came of its last try, or that its person sleeps."""
+    """Why a device still waits: the outcome of the last try, or its person's quiet hours."""
     if row["reason"] == Reason.QUIET_HOURS:
         return _("Until their quiet hours end")
     return reason_in_words(row["reason"])
 
 
 def _end_in_words(reason: str) -> str:
-    """The reasons speak of runs."""
+    """A reason in words. Those for “cancelled” are about runs, so messages have their own."""
     return _("It was cancelled first") if reason == Reason.CANCELLED else in_words(reason)
 
 

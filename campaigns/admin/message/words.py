@@ -1,4 +1,4 @@
-"""What a message says to its person: its text with their values in it."""
+"""Message texts: rendered with the person's values."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Head = tuple[int, int]
 
 
 def words_of(messages: Iterable[Message], people: dict[int, Contact]) -> dict[Head, dict[str, Any]]:
-    """By run and number. Of whom a value is missing, as it was written; once the person is erased,
-    nothing."""
+    """Texts by run and number. If a value is missing, the text is as it was written. Once the
+    person is erased, there is no text."""
     messages = list(messages)
     heads = _heads(messages)
     renderers: dict[Head, Renderer] = {}
@@ -52,7 +52,7 @@ def _words(renderer: Renderer, head: Message, person: Contact | None) -> dict[st
 
 
 def _heads(messages: list[Message]) -> dict[Head, Message]:
-    """The rows with the texts."""
+    """The rows that hold the texts: several messages may share one."""
     places = {_head(message) for message in messages}
     heads: dict[Head, Message] = {}
     for run_id in {run for run, _number in places}:

@@ -1,4 +1,4 @@
-"""Drawing: bars and a line in the units of an SVG, with the marks at their axes."""
+"""Charts: bars and a line in SVG units, with the labels of their axes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.translation import pgettext
 from notifications.admin.ui.axis import Mark, nice_top
 
 WIDTH, HEIGHT = 700.0, 150.0
-SHOWN_SHARE = 0.72  # of its place, a bar takes
+SHOWN_SHARE = 0.72  # a bar's share of its slot
 LEAST = 2.0  # a few among very many must not vanish: they get a visible line
 
 
@@ -26,21 +26,21 @@ class Bar:
 
 @dataclass(frozen=True)
 class Axis:
-    """How high the drawing is."""
+    """The vertical axis of a chart."""
 
     top: float
 
     @classmethod
     def of(cls, counts: Sequence[float]) -> Axis:
         top = nice_top(max(2, *counts))
-        return cls(top + top % 2 if top < 10 else top)  # half of it is a number of people, too
+        return cls(top + top % 2 if top < 10 else top)  # half of it must be whole, too
 
     @property
     def heights(self) -> list[Mark]:
         return [Mark(100 * (1 - part), f"{self.top * part:,.0f}") for part in (1.0, 0.5, 0.0)]
 
     def at(self, count: float) -> float:
-        """From above, as SVG has it."""
+        """The y coordinate of a count, measured from the top as in SVG."""
         return HEIGHT - HEIGHT * count / self.top
 
 
@@ -49,7 +49,7 @@ def bar_width(places: int) -> float:
 
 
 def stacks(columns: Sequence[Sequence[int]], axis: Axis) -> list[list[Bar | None]]:
-    """Of each column its parts, from the ground up."""
+    """The bars of each column, stacked from the bottom up."""
     place = WIDTH / len(columns)
     gap = place * (1 - SHOWN_SHARE) / 2
     return [_stack(parts, slot * place + gap, axis) for slot, parts in enumerate(columns)]
@@ -67,14 +67,14 @@ def _stack(parts: Sequence[int], left: float, axis: Axis) -> list[Bar | None]:
 
 @dataclass(frozen=True)
 class Line:
-    """One stroke for each stretch of known levels, and the ground under it."""
+    """A stroke for each stretch of known levels, and the area under it."""
 
     strokes: list[str]
     areas: list[str]
 
 
 def line(levels: Sequence[int | None], axis: Axis) -> Line:
-    """A day that nobody counted is a hole: nothing is made up in it."""
+    """The line of a chart. Days without a count are gaps, without invented values."""
     step = WIDTH / max(1, len(levels) - 1)
     known = [
         (slot * step, axis.at(level)) for slot, level in enumerate(levels) if level is not None
@@ -102,7 +102,7 @@ def _apart(points: list[tuple[float, float]], widest: float) -> list[list[tuple[
 
 
 def times(days: Sequence[date]) -> list[Mark]:
-    """The first, the middle and the last; of a few, each once."""
+    """Labels of the first, the middle and the last day, each once."""
     last = len(days) - 1
     marked = sorted({0, last // 2, last})
     return [Mark(100 * at / max(1, last), name_of(days[at])) for at in marked]

@@ -1,4 +1,4 @@
-"""Today against the usual, and two weeks as bars, drawn here so that no script is needed."""
+"""Daily bars: today compared with usual days, and two weeks as bars, without a script."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from notifications.values.shares import share
 
 DAYS_SHOWN = 14
 DAYS_READ = 28  # days, for what is usual
-A_WEEK = timedelta(days=7)  # before that nothing is usual yet
+A_WEEK = timedelta(days=7)  # with less history, there is no usual value
 
 
 @dataclass(frozen=True)
 class Day:
-    """What FCM said on a day, from its midnight on; and its bar, from the ground up."""
+    """FCM's answers on a day, from midnight on, and the day's bar, from the bottom up."""
 
     day: date
     campaigns: int
@@ -58,7 +58,7 @@ class Day:
 
 @dataclass(frozen=True)
 class Days:
-    """What the card shows."""
+    """The content of the overview's card."""
 
     today: Day
     campaigns: SoFar

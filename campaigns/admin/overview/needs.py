@@ -1,4 +1,4 @@
-"""What needs a person: each with its cause, and the next step."""
+"""Open tasks: what needs a person, each with its cause and the next step."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from notifications.webhooks.endpoint import Endpoint
 
 SHOWN = 8  # of each sort
 A_DAY, A_WEEK = timedelta(days=1), timedelta(days=7)
-A_WHILE = timedelta(minutes=5)  # that an endpoint may fail
+A_WHILE = timedelta(minutes=5)  # how long an endpoint may fail
 STATE = Run.State
 
 
 @dataclass(frozen=True)
 class Need:
-    """`url` leads to where it is decided."""
+    """An open task. `url` leads to the page where it is decided."""
 
     title: str
     url: str
@@ -58,7 +58,7 @@ def paused(project: Project | None) -> QuerySet[Run]:
 
 
 def _key(project: Project) -> Iterator[Need]:
-    """Without a key the runs pause at once. The emulator may be sent to without any."""
+    """A missing or unreadable key, with which runs pause at once. The emulator needs none."""
     if project.uses_emulator:
         return
     if cause := lacking(project):
@@ -95,7 +95,7 @@ def _late(runs: QuerySet[Run], now: datetime) -> Iterator[Need]:
 
 
 def _unknown(runs: QuerySet[Run], now: datetime) -> Iterator[Need]:
-    """Until somebody has decided, or after a week."""
+    """Finished runs with unknown outcomes, until somebody has decided, for at most a week."""
     ended = runs.filter(finished_at__gt=now - A_WEEK, unknown__gt=0).order_by("-pk")
     for run in ended[:SHOWN]:
         if count := unknowns.undecided(run):
@@ -118,7 +118,7 @@ def _of_run(run: Run, *, page: str = "campaigns_run_change", query: str = "", **
 
 
 def _imports(project: Project, now: datetime) -> Iterator[Need]:
-    """What waits, for a week; what was refused, for a day."""
+    """Imports that wait, for a week, and imports with refused rows, for a day."""
     lately = Import.objects.filter(project=project, created_at__gt=now - A_WEEK)
     waits = Q(state__in=[Import.State.CHECKED, Import.State.STOPPED, Import.State.FAILED])
     refused = Q(state=Import.State.FINISHED, refused__gt=0, finished_at__gt=now - A_DAY)
@@ -143,7 +143,7 @@ def _why(one: Import) -> tuple[str, str]:
 
 
 def _endpoints(project: Project, now: datetime) -> Iterator[Need]:
-    """What has taken nothing for a while, or was stopped for that, for a week."""
+    """Endpoints that fail for a while, and for a week those that were disabled for it."""
     failing = Q(disabled_at=None, failing_since__lt=now - A_WHILE)
     stopped = Q(disabled_at__gt=now - A_WEEK) & ~Q(disabled_why=Endpoint.Why.BY_HAND)
     for one in Endpoint.objects.filter(failing | stopped, project=project)[:SHOWN]:

@@ -1,4 +1,4 @@
-"""The overview: what runs, what comes, what needs a person, in the project one works in."""
+"""Overview: what is running, what is scheduled, and open tasks, in the chosen project."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STATE = Run.State
 
 @dataclass(frozen=True)
 class Recent:
-    """A run that has ended, and what became of it. Another step of the funnel stands here, too."""
+    """An ended run and its outcome. `opened` may be another step of the funnel, too."""
 
     run: Run
     asked: int
@@ -63,7 +63,7 @@ def urls() -> list[URLPattern]:
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Unfold's DASHBOARD_CALLBACK."""
+    """Add the overview's context. This is Unfold's DASHBOARD_CALLBACK."""
     project = chosen(request)
     context |= picture(project, timezone.now())
     if not context["any_runs"]:
@@ -84,7 +84,7 @@ def live(request: HttpRequest) -> HttpResponse:
 
 
 def health(request: HttpRequest) -> HttpResponse:
-    """Beside the overview, which must not wait for it."""
+    """The health of devices, loaded separately: the overview must not wait for it."""
     project = chosen(request)
     found = device_health.health(project.pk if project else None, timezone.now())
     return render(request, "admin/overview_health.html", found)
@@ -125,7 +125,7 @@ def needing_a_person(project: Project | None) -> int:
 def asks_again(
     running: list[Run], scheduled: list[Run], now: datetime, *, messages_wait: bool = False
 ) -> str:
-    """While something is sent, every few seconds; else when something starts, or somebody looks."""
+    """When to refresh: every few seconds during sends; else at the next start, or on return."""
     if running:
         return "every 2s"
     if messages_wait:
@@ -158,7 +158,7 @@ def _recent(runs: list[Run]) -> list[Recent]:
 
 
 def _scheduled(run: Run, now: datetime) -> dict[str, Any]:
-    """When, on the clock it was planned by, and on the project's if that is another one."""
+    """A scheduled run, with its time in the campaign's zone, and in the project's if it differs."""
     zones = dict.fromkeys([run.campaign.timezone, run.project.timezone])
     left = run.scheduled_at - now
     return {
@@ -169,7 +169,7 @@ def _scheduled(run: Run, now: datetime) -> dict[str, Any]:
 
 
 def _silence(now: datetime) -> timedelta | None:
-    """How long beat has been silent, when that is too long. Without it nothing scheduled starts."""
+    """How long beat has been silent, if too long. Without beat nothing scheduled starts."""
     age = Tick.age(now)
     return age if age is not None and age > BEAT_IS_SILENT else None
 

@@ -1,6 +1,6 @@
-"""The project's people over time: who can be reached, who said no, whose address was dead.
+"""People over time: charts of who can be reached, opt-outs and dead addresses.
 
-Read from what beat's other tick has counted, beside the overview, which does not wait for it.
+The counts come from beat's other tick. The overview does not wait for these charts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SPANS = (30, 90, 365)  # days
 
 @dataclass(frozen=True)
 class Chart:
-    """One number of each day, and the same as a charts."""
+    """One number per day, as values and as a chart."""
 
     name: str  # of its elements on the page
     counts: list[int | None]
@@ -47,7 +47,7 @@ class Chart:
 
     @property
     def today(self) -> int | None:
-        """None: after midnight, nobody has counted this day yet."""
+        """Today's number. None: after midnight, today is not counted yet."""
         return self.newest if self.is_of_today else None
 
     @property
@@ -64,7 +64,7 @@ class Chart:
 
     @property
     def drawable(self) -> bool:
-        """One day makes no line, and no trend."""
+        """Whether there is a line to draw: one day makes none."""
         return len(self.known) > 1
 
 
@@ -87,7 +87,7 @@ def picture(project: Project | None, days: int, now: datetime) -> dict[str, Any]
 def _chart(
     project: Project, what: str, days: int, now: datetime, *, as_line: bool = False
 ) -> Chart | None:
-    """None while nothing was counted."""
+    """The chart of one number. None while nothing was counted."""
     zone = ZoneInfo(project.timezone)
     found = _by_day(figure.since(project.pk, what, now - timedelta(days=days)), zone)
     if not found:
@@ -112,5 +112,5 @@ def _chart(
 
 
 def _by_day(figures: list[Figure], zone: ZoneInfo) -> dict[date, Figure]:
-    """A time zone that was changed may begin a day twice; the later count is told."""
+    """The figure of each day. After a change of zone a day may have two: the later one counts."""
     return {one.at.astimezone(zone).date(): one for one in figures}

@@ -1,4 +1,4 @@
-"""A single chunk of a run, for whoever clicked its cell or typed its number."""
+"""A single chunk of a run, shown after a click on its cell or by its number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sending a correction: what it does and what it cannot, asked before the draft is made."""
+"""Corrections: the dialog that explains one, and the action that creates its draft."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from notifications.people.device import Device
 from notifications.task_queue import enqueue_on_commit
 
 CORRECT = gettext_lazy("Send a correction")
-OLDER = "older"  # revisions than the newest
+OLDER = "older"  # all revisions but the newest
 
 
 def offers_a_correction(run: Run) -> bool:
@@ -88,7 +88,7 @@ class CorrectDialog(RunDialog):
 
     @property
     def revisions(self) -> list[int]:
-        """Those that were wrong; none: all."""
+        """The wrong revisions; empty for all."""
         chosen = self.cleaned_data.get("revision", EVERY)
         return [] if chosen in (EVERY, OLDER) else [int(chosen)]
 
@@ -141,7 +141,7 @@ def _choices(texts: list[str]) -> list[tuple[str, Any]]:
 
 
 class Corrects:
-    """The verb of a run's page that makes a draft to put right what the run said."""
+    """The action of a run's page that creates a draft to correct the run's text."""
 
     @action(
         description=CORRECT,

@@ -1,4 +1,4 @@
-"""The recipients of a run, filtered: a hundred at a time by their number, or all in a file."""
+"""Recipients of a run, filtered: a hundred per page, or all in a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGE = 100
 
 @dataclass(frozen=True)
 class Shown:
-    """A row with its codes in words."""
+    """A recipient, with its codes in words."""
 
     row: Row
     status: str
@@ -36,7 +36,7 @@ class Shown:
     detail: str
     platform: str
     address: str
-    group: str  # where the run was split
+    group: str  # if the run was split
 
 
 def page_view(request: HttpRequest, run_id: int) -> HttpResponse:
@@ -54,7 +54,7 @@ def page_view(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def csv_view(request: HttpRequest, run_id: int) -> Any:
-    """What the page shows, as a file; the filters are the same."""
+    """The recipients as a CSV file, with the page's filters."""
     run = get_object_or_404(Run, pk=run_id)
     name = f"run-{run.pk}-recipients.csv"
     return StreamingHttpResponse(
@@ -65,7 +65,7 @@ def csv_view(request: HttpRequest, run_id: int) -> Any:
 
 
 def _filters_of(query: QueryDict) -> Filters:
-    """What the address asks for; nonsense asks for nothing."""
+    """The filters of the query. Ignores bad values."""
     return Filters(
         status=_one_of(query, "status", [*Delivery.Status.values, MISSED, WAITING]),
         reason=_one_of(query, "reason", Reason.values),
@@ -125,7 +125,7 @@ def _shown(row: Row) -> Shown:
 
 
 def _asked(filters: Filters) -> dict[str, str]:
-    """The filters as an address carries them, without the empty ones."""
+    """The filters as query parameters, without empty ones."""
     given = {
         "status": filters.status,
         "reason": filters.reason,

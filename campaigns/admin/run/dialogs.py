@@ -1,4 +1,4 @@
-"""What a person is told and asked before something is done with a run."""
+"""Dialogs shown before an action on a run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from notifications.values.shares import share
 
 
 class RunDialog(Dialog):
-    """Of one run; what its verb needs besides, and what follows from it."""
+    """A dialog of one run. `asked`: the action's arguments. `follows`: what happens next."""
 
     @cached_property
     def run(self) -> Run:
@@ -77,7 +77,7 @@ class RateDialog(RunDialog):
 
 
 class GoOnDialog(RunDialog):
-    """Where the rest gets the variant that did best, somebody may want another one for it."""
+    """Continue a run. If the rest gets the best variant, the user may choose another one."""
 
     variant = forms.TypedChoiceField(
         label=gettext_lazy("The rest gets"),
@@ -124,7 +124,7 @@ class CancelDialog(RunDialog):
 
     @cached_property
     def last(self) -> Run | None:
-        """Of the series that this run is part of, while nobody stopped it."""
+        """The latest run of this run's series, unless the series was stopped."""
         return None if self.run.occurrence == ONCE else self.run.campaign.series
 
     @cached_property

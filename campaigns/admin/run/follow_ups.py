@@ -1,6 +1,7 @@
-"""What one can make from a run's outcome: a list of some of its people, a new campaign to the rest
-or to those who have not opened it, and one to everybody else of the audience of which it took a
-share."""
+"""Follow-ups to a run: a list of some of its people, or a new campaign.
+
+The campaign goes to people who were not reached or have not opened it, or, if the run took a share
+of its audience, to everybody else of that audience."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def leaves_a_rest(run: Run) -> bool:
 
 
 def offers_the_rest(run: Run) -> bool:
-    """A next step is not one if it would be sent to nobody."""
+    """Whether to offer a campaign to the rest: not if it would be sent to nobody."""
     asked = {outcomes.MISSED: leaves_a_rest(run), outcomes.UNOPENED: knows_who_opened(run)}
     return any(_reaches_somebody(run, whom) for whom, there in asked.items() if there)
 
@@ -90,7 +91,7 @@ class RestDialog(RunDialog):
 
     @cached_property
     def unopened(self) -> tuple[int, int] | None:
-        """Of how many nobody knows that they opened it, and how many of them could not tell."""
+        """How many are not known to have opened it, and how many of these cannot report it."""
         return outcomes.count(self.run.pk, outcomes.UNOPENED)
 
     @cached_property
@@ -116,7 +117,7 @@ class RestDialog(RunDialog):
         return any(found is None or found.people > 0 for found in there)
 
     def problem(self) -> str:
-        """Why nobody would get it."""
+        """Why nobody would get it; empty if somebody would."""
         if self.chosen != run_lists.NOT_REACHED:
             return self._problem_of_unopened()
         if not self.left:
@@ -175,7 +176,7 @@ def _whom(left: bool) -> list[tuple[str, Any]]:
 
 
 def now_reached(reachable: outcomes.Reachable | None) -> dict[str, Any]:
-    """How many of them can be reached now, and why not the others."""
+    """How many of them can be reached now, and why the others cannot."""
     if reachable is None:
         return {"uncounted": True}
     sure = reachable.people - reachable.unsure
@@ -183,7 +184,7 @@ def now_reached(reachable: outcomes.Reachable | None) -> dict[str, Any]:
 
 
 def _kept_back(reachable: outcomes.Reachable) -> str:
-    """“2,504 unsubscribed, 3 suppressed”."""
+    """Who cannot be reached, by reason: “2,504 unsubscribed, 3 suppressed”."""
     words = {
         "suppressed": _("%(count)s suppressed"),
         "unsubscribed": _("%(count)s unsubscribed"),
@@ -202,7 +203,7 @@ class EverybodyElseDialog(RunDialog):
 
     @cached_property
     def _counted(self) -> tuple[reach.Reach | None, str]:
-        """How many they are, or why that cannot be said."""
+        """How many people that is, or why it cannot be done."""
         run = self.run
         if self.rules is None:
             return None, _("This run took no share of its audience: there is nobody else.")
@@ -251,7 +252,7 @@ class ListDialog(RunDialog):
         if self.possible:
             self.labels = run_lists.choices(self.run)
             cast(forms.ChoiceField, self.fields["who"]).choices = [*self.labels.items()]
-            # Those the dialog counts, if phones told of any.
+            # The group that the dialog counts, if phones reported any opens.
             self.fields["who"].initial = run_lists.NOT_OPENED
         else:
             del self.fields["who"]
@@ -268,7 +269,7 @@ class ListDialog(RunDialog):
 
 
 class FromRuns:
-    """The verbs of a run's page that create something new; the run itself does not change."""
+    """Actions of a run's page that create something new. The run itself does not change."""
 
     record: Any
 
@@ -278,7 +279,7 @@ class FromRuns:
         dialog=ask(REST, form=RestDialog, button=gettext_lazy("Make the campaign")),
     )
     def rest(self, request: HttpRequest, form: RestDialog, object_id: str) -> HttpResponse:
-        """A copy of the campaign for people who were not reached, or have not opened it."""
+        """Copy the campaign for people who were not reached, or have not opened it."""
         if problem := form.problem():
             return refused(request, form, problem)
         run, missed = form.run, form.chosen == run_lists.NOT_REACHED
@@ -305,7 +306,7 @@ class FromRuns:
     def everybody_else(
         self, request: HttpRequest, form: EverybodyElseDialog, object_id: str
     ) -> HttpResponse:
-        """A copy of the campaign for those who were not in the share that this run took."""
+        """Copy the campaign for those outside the share that this run took."""
         run = form.run
         if form.problem or form.rules is None:
             return refused(request, form, form.problem)

@@ -1,4 +1,4 @@
-"""The live page's picture of a run, read at one moment."""
+"""Live page of a run: its template context, read at one moment."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from notifications.staff.team import Role, role_of
 from notifications.values.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, local
 from notifications.values.shares import share, width
 
-# Words of the totals; the templates translate them where they stand.
+# Names of the totals. The templates translate them.
 BARS = (
     gettext_noop("accepted"),
     gettext_noop("rejected"),
@@ -55,7 +55,7 @@ BARS = (
     gettext_noop("unknown"),
     gettext_noop("waiting"),
 )
-# By a person, where the run was not cancelled.
+# Reasons that a user can send again, unless the run was cancelled.
 SENT_TO_AGAIN = {*NOBODY_KNOWS, *OF_THE_MOMENT} - {Reason.LET_BE}
 SHOWN_WAVES = 5
 SHOWN_CHUNKS = 50
@@ -98,7 +98,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
 
 
 def course(run: Run, now: datetime, *, technical: bool) -> dict[str, Any]:
-    """How it went so far: asked for less often, as it reads every window."""
+    """The run's course so far. It reads every window, so the page requests it less often."""
     context = {
         "run": run,
         "zone": run.project.timezone,
@@ -111,7 +111,7 @@ def course(run: Run, now: datetime, *, technical: bool) -> dict[str, Any]:
 
 
 def _behind(run: Run) -> dict[str, Any]:
-    """How it was sent, and not what came of it."""
+    """Technical details: how it was sent, not its outcome."""
     return {
         "grid": grid(run),
         "waves": reports.waves_of(run)[:SHOWN_WAVES],
@@ -122,7 +122,7 @@ def _behind(run: Run) -> dict[str, Any]:
 
 
 def sees_technical(request: HttpRequest) -> bool:
-    """Waves and chunks help whoever can do something about them; viewers look at results."""
+    """Whether the user sees waves and chunks: editors can act on them, viewers cannot."""
     role = role_of(request.user)
     return role is not None and role.covers(Role.EDITOR)
 
@@ -135,7 +135,7 @@ def course_view(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def moving(run: Run) -> bool:
-    """Whether anything can change without a person. A cancelled run is still closing its chunks."""
+    """Whether the run can change by itself. A cancelled run is still closing its chunks."""
     return run.unfinished and run.state in CHANGES_BY_ITSELF
 
 
@@ -143,8 +143,8 @@ OVERDUE = timedelta(minutes=2)
 
 
 def asks_again(run: Run, now: datetime) -> str:
-    """When the page looks again: each second while it moves, else when somebody comes back. A
-    paused run is resumed by anybody, from anywhere: its page only asks whether it still stands so.
+    """The `hx-trigger`: each second while the run moves, else when the user comes back. Anybody may
+    resume a paused run from elsewhere, so its page checks every 2 s whether it is still paused.
     """
     if not run.unfinished:
         return ""
@@ -160,7 +160,7 @@ def asks_again(run: Run, now: datetime) -> str:
 
 
 def done_of(run: Run, totals: sums.Totals) -> int:
-    """Whom a cancel left out has an outcome as well, and nothing of it is done."""
+    """How many devices are done. After a cancel, skipped ones have an outcome but do not count."""
     return totals.accepted if run.state == Run.State.CANCELLED else totals.settled
 
 
@@ -169,8 +169,8 @@ def asked_of(totals: sums.Totals) -> int:
 
 
 def _stands(run: Run, totals: sums.Totals) -> str:
-    """How far it is, or what came of it: the one share that the page shows and speaks. Of one that
-    was cut short, no share: of whom FCM was asked for, all might be accepted."""
+    """The progress or the outcome: the one share that the page shows and speaks. A cancelled run
+    has no share: FCM might have accepted all that it was asked for."""
     if run.unfinished and run.state != Run.State.CANCELLED:
         return _("%(share)s %% done") % {"share": share(totals.settled, totals.planned)}
     if run.state == Run.State.CANCELLED:
@@ -184,13 +184,13 @@ def _still_to_come(moment: datetime | None, now: datetime) -> datetime | None:
 
 
 def _released(run: Run) -> int:
-    """To how many a person sent again, though it may have arrived."""
+    """How many messages a user sent again although they may have arrived."""
     return run.chunks.aggregate(people=Sum("released"))["people"] or 0
 
 
 def _why_not(run: Run, progress: reports.Progress) -> dict[str, Any]:
-    """The reasons with what to do about each: why FCM did not accept some, and why it was not asked
-    for others. The unknown ones stand apart."""
+    """Reasons with a next step for each: why FCM did not accept some, and why it was not asked for
+    others. Unknown outcomes are separate."""
     everybody = progress.totals.planned
     found = [
         {
@@ -218,7 +218,7 @@ def _step(run: Run, code: str) -> str | Promise:
 
 
 def _dead(run: Run, reasons: dict[str, int]) -> dict[str, int]:
-    """How many addresses FCM called dead, and how many devices that cost; empty without any."""
+    """How many addresses FCM called dead, and how many devices were retired; empty if none."""
     count = sum(reasons.get(reason, 0) for reason in DEAD)
     if not count:
         return {}
@@ -228,13 +228,13 @@ def _dead(run: Run, reasons: dict[str, int]) -> dict[str, int]:
 
 
 def _taken_back(run: Run) -> int:
-    """The devices that a person took back: the trail knows, their rows do not."""
+    """How many devices users restored. Only the audit trail knows, not the devices' rows."""
     entries = audit.entries_of(run).filter(project=run.project_id, action="restored devices")
     return sum(detail.get("devices", 0) for detail in entries.values_list("detail", flat=True))
 
 
 def verdict(run: Run, progress: reports.Progress) -> str:
-    """What came of it, in a sentence; empty while it goes on."""
+    """The outcome in a sentence; empty until the run has ended."""
     totals = progress.totals
     if run.unfinished:
         return ""
@@ -275,9 +275,9 @@ def _bars(totals: sums.Totals) -> list[tuple[str, int]]:
 
 
 def stage(run: Run) -> str:
-    """A cancelled run still closes its chunks; its totals stand when it has ended. Another text is
-    another stage: the page shows it. Where a first part is, or where the project's servers do not
-    report, the buttons go by it, too."""
+    """What the page's layout and buttons depend on. A cancelled run still closes its chunks: its
+    totals are final when it has ended. A new text is a new stage. So are the phases of a canary,
+    and whether the project's servers report their load."""
     state = run.state if run.unfinished else f"{run.state}.ended"
     if run.unfinished and (part := part_of(run)):
         state = f"{state}.{phase_of(run, part)}"
@@ -287,12 +287,12 @@ def stage(run: Run) -> str:
 
 
 def seen(run: Run, totals: sums.Totals) -> str:
-    """What the page has told: it speaks up again when the state or the tenth of it changed."""
+    """What the page has announced: it speaks again when the stage or a tenth of it changes."""
     return f"{stage(run)}-{int(totals.share * 10) if run.planned else 0}"
 
 
 def tag(run: Run, totals: sums.Totals) -> str:
-    """All that can change of a run that waits for a person; empty for one that moves."""
+    """Everything that can change in a run that waits for a user; empty for one that moves."""
     if moving(run):
         return ""
     stands = (stage(run), run.epoch, run.cause, len(run.held_platforms))
@@ -300,12 +300,12 @@ def tag(run: Run, totals: sums.Totals) -> str:
 
 
 def stands_still(run: Run, had: str) -> bool:
-    """Whether a page with this tag shows the run as it is: two questions, and nothing is drawn."""
+    """Whether a page with this tag is up to date. It takes two queries and renders nothing."""
     return bool(had) and not moving(run) and had == tag(run, sums.totals_of(run))
 
 
 def pause_in_words(run: Run) -> dict[str, str]:
-    """What happened, with its detail, and what a person can do now. Empty while nobody has to."""
+    """Why the run paused, with details, and what to do now. Empty unless it is paused."""
     if run.state != Run.State.PAUSED:
         return {}
     return {
@@ -322,12 +322,12 @@ def next_step(run: Run) -> str:
 
 
 def flower_url(run: Run) -> str:
-    # Flower puts the value into its search box as it stands, so a second term rides along.
+    # Flower copies the value into its search box unchanged, so a second term can follow it.
     return f"{settings.FLOWER_URL}/tasks?name=campaigns.tasks.send_chunk%20kwargs:run_id={run.pk}"
 
 
 def _span(run: Run) -> str:
-    """From when to when: the date once if it is the same, and no zone, as the page names it."""
+    """From start to end: the date once if it is the same; no zone, as the page names it."""
     if run.started_at is None or run.finished_at is None:
         return ""
     zone = run.project.timezone

@@ -1,4 +1,4 @@
-"""The rate line: an SVG drawn here, so that it needs no script and follows light and dark."""
+"""Rate line: an SVG chart made here, so that it needs no script and follows light and dark."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from notifications.values.moments import (
 )
 
 WIDTH, HEIGHT = 600.0, 140.0
-# What was foreseen of a long day is drawn so many times as far as the run is: its line, too, shall
-# be seen.
+# The forecast is drawn this many times as far as the run has come: a long day's forecast would
+# make the run's own line too small to see.
 AHEAD = 4
 AT_LEAST = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Value:
-    """One point of the lines: when its step began, how fast it was, and how fast it should be."""
+    """One point of the lines: the start of its step, the rate, and the forecast rate."""
 
     since: str
     rate: str
@@ -44,11 +44,11 @@ class Value:
 
 @dataclass(frozen=True)
 class RateLine:
-    """What the template draws, and the same in a sentence for those who cannot see it."""
+    """What the template draws, and the same as a sentence for those who cannot see it."""
 
     points: str
     area: str
-    plan: str  # the points of what was foreseen; empty: nothing was
+    plan: str  # the points of the forecast; empty: there is none
     heights: list[Mark]
     times: list[Mark]
     values: list[Value]
@@ -57,7 +57,7 @@ class RateLine:
 
 
 def rate_line(run: Run, now: datetime) -> RateLine | None:
-    """None until there are two points to join."""
+    """The rate line of a run. None until there are two points to join."""
     if run.started_at is None:
         return None
     course = foreseen.load_course(run)
@@ -68,7 +68,7 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
     slots = max(len(rates), len(plan))
     if slots < 2 or not line.counts:
         return None
-    # A single rate is no line yet, but said below: it has its place on the axis.
+    # A single rate makes no line yet, but the text below names it, so it is on the axis.
     top, axis = nice_top(max(*line.rates, *plan, 0, 0)), _Axis(run, line.step, slots)
     points = _points(rates, slots, top)
     return RateLine(
@@ -87,7 +87,7 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
 
 
 class _Axis:
-    """Of time, in steps from the run's start on; as exact as the time it shows needs."""
+    """The time axis, in steps from the run's start, as exact as the shown time span needs."""
 
     def __init__(self, run: Run, step: int, slots: int) -> None:
         assert run.started_at
@@ -102,7 +102,7 @@ class _Axis:
 
 
 def _drawn(course: Course | None, passed: timedelta) -> timedelta:
-    """How much of what was foreseen."""
+    """How much of the forecast is drawn."""
     if course is None:
         return timedelta()
     whole = timedelta(seconds=course.step * len(course.counts))
@@ -124,7 +124,7 @@ def _points(rates: Sequence[float], slots: int, top: float) -> str:
 
 
 def _area(points: str, many: int, slots: int) -> str:
-    """Below the line."""
+    """The points of the area below the line."""
     if not points:
         return ""
     end = WIDTH * (many - 1) / (slots - 1)
@@ -163,7 +163,7 @@ def _plan_said(course: Course | None, run: Run, drawn: timedelta) -> str:
 
 
 def _mean(run: Run, line: Timeline) -> float:
-    """Of an ended run the one that stands above the line; of one that goes on, of what is drawn."""
+    """The mean rate: of an ended run, the one shown above; of a running one, that of the line."""
     if run.started_at and run.finished_at:
         return average_rate(totals_of(run).sent, run.started_at, run.finished_at)
     return sum(line.rates) / len(line.rates)

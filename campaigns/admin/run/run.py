@@ -1,4 +1,4 @@
-"""The page of runs: the list, each one live, and what can be done with it. Nothing is edited."""
+"""Runs: the list, the live page of each, and its actions. Runs are not edited."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         return super().get_queryset(request).select_related("campaign", "project")
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        return []  # the page draws its own, which follow the state without a reload
+        return []  # the page draws its own buttons, which follow the state without a reload
 
     def get_urls(self) -> list[Any]:
         ours = [
@@ -179,7 +179,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         return super().render_change_form(request, context, *args, **kw)
 
     def live_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        """Asked every second or two. What rarely changes is sent along only when it did."""
+        """Refresh the page every second or two. What rarely changes is sent only if it changed."""
         run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)
         had = request.GET.get("seen", "")
         if live.stands_still(run, request.GET.get("tag", "")):
@@ -200,7 +200,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         picture = live.picture(run, now)
         return {
             **picture,
-            # Beside a result, and beside many reasons, there is room for what was frozen.
+            # Beside a result or many reasons, there is room for the settings at launch.
             "much_to_say": not run.unfinished or _much(picture),
             **live.course(run, now, technical=live.sees_technical(request)),
             **revisions.changes_of(run),
@@ -219,7 +219,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         }
 
     def _buttons(self, request: HttpRequest, run: Run) -> list[tuple[str, Any, str]]:
-        """Those that make sense now, and whose doors open for this person; the main one first."""
+        """Buttons that make sense now and that the user's role permits; the main one first."""
         beside = (verb for verb in verbs.offered(run) if verb is not verbs.GO_ON)
         offered = sorted(beside, key=lambda verb: verb is not verbs.RESUME)
         fitting = [(verb.name, verb.label) for verb in offered]
@@ -237,14 +237,14 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         ]
 
     def _of_first_part(self, request: HttpRequest, first: Any) -> list[tuple[str, Any, str]]:
-        """Beside its figures."""
+        """Buttons beside the canary's figures."""
         return [
             (verb.name, label, reverse(f"admin:{verb.page}", args=[first.part.pk]))
             for verb, label in first_part.steered_by(first)
             if self.opens(request, verb.name)
         ]
 
-    # --- Verbs ---------------------------------------------------------------------------------
+    # --- Actions -------------------------------------------------------------------------------
 
     pause = steered(verbs.PAUSE)
     resume = steered(verbs.RESUME, ResumeDialog)
@@ -270,7 +270,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         ),
     )
     def duplicate(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
-        """Of its campaign: the run is not touched."""
+        """Duplicate the run's campaign. The run is not changed."""
         run = Run.objects.select_related("campaign__project").get(pk=object_id)
         twin = run.campaign.duplicate()
         self.record(request, "created", twin, copied_from=run.campaign_id)
@@ -284,7 +284,7 @@ def _much(picture: dict[str, Any]) -> bool:
 
 
 def _as_launched(run: Run, entries: list[audit.AuditEntry]) -> Run:
-    """Before whatever somebody changed of it, as the trail tells."""
+    """The run as it was launched, before the changes that the audit trail lists."""
     launched = copy(run)
     for entry in reversed(entries):
         for field, was in audit_words.pairs(entry.changes):

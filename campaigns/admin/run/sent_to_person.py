@@ -1,4 +1,4 @@
-"""What was sent to one person and why: a part of their page, loaded beside it."""
+"""Messages of runs to one person, and why: a part of their page, loaded separately."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from notifications.values.moments import CLOCK_AND_SECOND, DAY, DAY_AND_SECOND, 
 RUNS = 10  # looked through at once, newest first
 
 
-# Elsewhere it leads here.
+# Other pages link to this one for it.
 ON_THEIR_PAGE = {
     Reason.UNSUBSCRIBED.value: gettext_lazy(
         "Nothing: they declined. This page shows when, and what."
@@ -43,7 +43,7 @@ class Line:
 
     sent: Sent
     device: str
-    revision: int | None  # of a run's text that was changed under way
+    revision: int | None  # if the run's text was changed under way
     at: str
     status: str
     told: str  # the last step that the phone reported
@@ -55,7 +55,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Told:
-    """One run, and what came of this person in it; without lines it did not choose them, unless
+    """One run, and its outcome for this person. Without lines it did not choose them, unless
     `unknown` says why nobody can tell."""
 
     run: Run
@@ -65,7 +65,7 @@ class Told:
 
 
 def sent_view(request: HttpRequest, contact_id: int) -> HttpResponse:
-    """A part of the person's page, which cannot know of runs itself."""
+    """A part of the person's page, which must not depend on runs."""
     contact = get_object_or_404(Contact.objects.select_related("project"), pk=contact_id)
     context = _picture(contact, before=row_id(request.GET.get("before")))
     return render(request, "admin/notifications/contact/sent.html", context)
@@ -103,7 +103,7 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
 
 
 def _unknown(run: Run) -> str:
-    """Why nobody can tell whether it is for a person who is not among its recipients."""
+    """Why nobody can tell whether the run is for a person who is not among its recipients."""
     if run.forgotten_at is not None:
         at = in_zone(run.forgotten_at, run.project.timezone)
         return _("Nobody can tell any more: its recipients were removed on %(at)s.") % {"at": at}
@@ -118,7 +118,7 @@ def _unknown(run: Run) -> str:
 
 
 def _due(rows: list[Sent]) -> dict[tuple[int, int], datetime]:
-    """Until when they wait, of those who wait for more than their turn."""
+    """When waiting rows are due, for those that wait for more than their turn."""
     waiting = [(row.run_id, row.seq) for row in rows if not row.status]
     asked = {"run__in": {run for run, _seq in waiting}, "seq__in": {seq for _run, seq in waiting}}
     found = Retry.objects.filter(**asked).values_list("run_id", "seq", "not_before")
@@ -132,7 +132,7 @@ def _line(
     steps: dict[tuple[int, int], Event],
     due: dict[tuple[int, int], datetime],
 ) -> Line:
-    """Devices by their id; steps and dates by the run's and the row's number."""
+    """A row in words. `devices`: by id. `steps` and `due`: by the numbers of run and row."""
     row = (sent.run_id, sent.seq)
     device, step = devices.get(sent.device_id), steps.get(row)
     waits = _("Waiting until %(when)s") % {"when": _clock(due[row], run)} if row in due else ""
@@ -151,7 +151,7 @@ def _line(
 
 
 def _clock(moment: datetime, run: Run) -> str:
-    """The time alone on the day the run started, which stands above with its zone."""
+    """The time; with its day only if that is not the day the run started, shown above."""
     zone = run.project.timezone
     same = run.started_at and local(moment, zone, DAY) == local(run.started_at, zone, DAY)
     return local(moment, zone, CLOCK_AND_SECOND if same else DAY_AND_SECOND)

@@ -1,4 +1,4 @@
-"""The colour of each state, in the list of runs and in that of campaigns, which may be drafts."""
+"""Colours of the run states, in the lists of runs and of campaigns, which may be drafts."""
 
 from __future__ import annotations
 

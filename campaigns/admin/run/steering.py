@@ -1,4 +1,4 @@
-"""A verb of `campaigns/verbs.py` on the run's page: asked in a dialog, done, and told."""
+"""Run actions: a verb of `campaigns/verbs.py` as an action of the run's page, with a dialog."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from notifications.task_queue import enqueue_on_commit
 
 
 def steered(verb: Verb, dialog: type[RunDialog] = RunDialog) -> Any:
-    """What Unfold calls an action. Whoever sees the run, and is let in at the verb's own door."""
+    """An Unfold action for a verb. It needs permission to view the run, and the verb's own."""
 
     def steer(page: Any, request: HttpRequest, form: RunDialog, object_id: str) -> HttpResponse:
         return _done(verb, request, form)
 
-    steer.__name__ = verb.name  # its address
+    steer.__name__ = verb.name  # it becomes the action's URL
     asked = ask(verb.question, form=dialog, text=verb.text, button=verb.button, danger=verb.danger)
     return action(description=verb.label, permissions=["view"], dialog=asked)(steer)
 
 
 def _done(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse:
-    run, follows = form.run, form.follows  # before it is done: it may follow no more
+    run, follows = form.run, form.follows  # read first: afterwards it may no longer follow
     try:
         came_of = verb.do(run, by=actor(request), **form.asked)
     except Run.InvalidMove as error:

@@ -1,4 +1,4 @@
-"""Why did somebody get it, or not? One person and one run, on a page of its own."""
+"""“Why” page: why one person got a run's message, or did not."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 
-LONGEST = 200  # of an external id
+LONGEST = 200  # characters of an external id
 FEW = 5
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One device of the person that is in the run, in words."""
+    """One of the person's devices in the run, in words."""
 
     device: str
     status: str
@@ -75,7 +75,7 @@ def _answered(run: Run, asked: str) -> dict[str, Any]:
 
 
 def _alike(run: Run, asked: str) -> list[str]:
-    """Whose ids begin so, whatever the case: most mistakes are one of these."""
+    """External ids that begin with this, in any case: most typing mistakes are among them."""
     theirs = Contact.objects.filter(project=run.project_id, external_id__istartswith=asked)
     return list(theirs.order_by("external_id").values_list("external_id", flat=True)[:FEW])
 

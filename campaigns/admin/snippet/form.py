@@ -1,4 +1,4 @@
-"""The form of a snippet: a name, a text, and the same in other languages."""
+"""Snippet form: a name, a text, and the text in other languages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def as_posted(snippet: Snippet) -> dict[str, str]:
 
 
 def unsaved(posted: Any, project: Any) -> tuple[Snippet, dict[str, list[forms.ValidationError]]]:
-    """The snippet as it stands in the form, and what is wrong with its texts by field."""
+    """The snippet from the form's current values, and the problems of its texts by field."""
     problems: dict[str, list[forms.ValidationError]] = {}
     try:
         locales = JSONText(required=False).clean(posted.get("locales", ""))

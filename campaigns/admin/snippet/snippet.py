@@ -1,4 +1,4 @@
-"""Snippets: what many templates say, written once. With who says it, and as somebody reads it."""
+"""Snippets: short texts that many templates share, with a preview and a list of their users."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SnippetPage(TextPage):
     list_display = ["name", "reads", "languages", "used"]
     search_fields = ["name", "text"]
     search_help_text = gettext_lazy("Name or text")
-    # The tabs stand above the text they switch.
+    # The tabs are above the text that they switch.
     fields = ["project", "name", "locales", "text", "seen"]
     empty_text = gettext_lazy(
         "A snippet is a short text that many templates say: a brand's name, a footer, a legal line."
@@ -79,7 +79,7 @@ class SnippetPage(TextPage):
     # --- Beside the form -----------------------------------------------------------------------
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """The form's text as one person reads it; nothing is saved. Redrawn while one types."""
+        """The form's text as one person reads it. Refreshes as the user types; saves nothing."""
         project = named(request)
         context: dict[str, Any] = {"no_project": True}
         if project is not None:

@@ -1,4 +1,4 @@
-"""What somebody else saved while one was writing: brought in, or laid beside what one wrote."""
+"""Concurrent edits of texts: what others saved meanwhile is merged, or shown beside the user's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from notifications.staff import actors
 
 @dataclass(frozen=True)
 class TextMeanwhile(edit_conflicts.Meanwhile):
-    """What they saved is kept as a revision, whatever one saves over it."""
+    """A conflict of texts. What the other saved stays a revision, whatever is saved next."""
 
     last: Revision
 
@@ -28,9 +28,9 @@ def who(actor: str) -> str:
 def look(
     row: Revised, seen: int | None, mine: Mapping[str, Any]
 ) -> tuple[TextMeanwhile, Merged] | None:
-    """None while nobody else changed the text since `seen`, or wrote just the same.
+    """Merge the user's text with what others saved since revision `seen`. None: no conflict.
 
-    `mine` holds what the form understood; a part it could not read is disputed if they changed it.
+    `mine` holds what the form could read. Other parts are disputed if others changed them.
     """
     if seen is None:
         return None

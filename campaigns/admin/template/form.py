@@ -1,4 +1,4 @@
-"""The form of a template: texts with variables, and as JSON what few templates need."""
+"""Template form: texts with variables, and JSON for what few templates need."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from notifications.admin.ui.unfolded import ModelForm
 from notifications.admin.ui.widgets import LineInput, PlainArea
 
 INSIDE_JSON = ("buttons", "data", "options", "locales")
-LISTS = frozenset({"buttons"})  # of these; the others are objects
-COUNTED: dict[str, Any] = {"data-counted": True}  # for what stands beside a text
+LISTS = frozenset({"buttons"})  # those that are lists; the others are objects
+COUNTED: dict[str, Any] = {"data-counted": True}  # for the counter beside a text
 
 
 class Seen(forms.IntegerField):
@@ -35,7 +35,7 @@ class Seen(forms.IntegerField):
 
 
 class TextForm(ModelForm):
-    """One that brings in what somebody else saved while one was writing."""
+    """A form for texts. It merges in what another user saved while this one was writing."""
 
     seen = Seen(label="", required=False)
 
@@ -56,7 +56,7 @@ class TextForm(ModelForm):
         return cleaned
 
     def _meet(self, cleaned: dict[str, Any]) -> None:
-        """Bring in what somebody else saved meanwhile, save nothing, and let the writer look."""
+        """Merge in what another user saved meanwhile, save nothing, and let the writer look."""
         found = concurrent_edit.look(self.instance, cleaned.get("seen"), cleaned)
         if found is None:
             return
@@ -133,7 +133,7 @@ class TemplateForm(TextForm):
 
 
 def as_posted(template: Template) -> dict[str, str]:
-    """What its form would post."""
+    """The values that the template's form would post."""
     texts = {name: getattr(template, name) for name in TEXTS}
     json = {name: JSONText().prepare_value(getattr(template, name)) for name in INSIDE_JSON}
     return {**texts, **json}
@@ -144,7 +144,7 @@ def _json(name: str) -> JSONText:
 
 
 def unsaved(posted: Any, project: Any) -> tuple[Template, dict[str, list[forms.ValidationError]]]:
-    """The template as it stands in the form, and what is wrong with it by field."""
+    """The template from the form's current values, and its problems by field."""
     problems: dict[str, list[forms.ValidationError]] = {}
     values: dict[str, Any] = {name: posted.get(name, "") for name in TEXTS}
     for name in INSIDE_JSON:

@@ -1,4 +1,4 @@
-"""Beside a template: who reads which language of it. And its texts as a file, out and back in."""
+"""Template languages: how many people read each, and export and import of translations."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class FileForm(forms.Form):
 
     file = forms.FileField(
         label=gettext_lazy("CSV or XLIFF file"),
-        # Unfold's own: its script looks for this widget's parts beside every file input.
+        # Unfold's own widget: its script expects the widget's parts beside every file input.
         widget=UnfoldAdminFileFieldWidget({"accept": ".csv,.tsv,.xlf,.xliff,.xml"}),
         help_text=gettext_lazy("XLIFF 1.2; at most 1 MB. Nothing is saved before you look."),
     )
 
 
 class Translations:
-    """The card of languages, both files, and the page that brings one in."""
+    """Views of the language card, of both export files, and of the import page."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -66,7 +66,7 @@ class Translations:
         }
         return render(request, "admin/campaigns/template/readers.html", context)
 
-    # --- Out -----------------------------------------------------------------------------------
+    # --- Export --------------------------------------------------------------------------------
 
     def csv_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         template = self._template(request, object_id)
@@ -80,10 +80,10 @@ class Translations:
         text = as_xliff.written(template.written(), _asked(request), source=source, original=name)
         return _file(text, "application/x-xliff+xml", f"{name}.xliff")
 
-    # --- And back in ---------------------------------------------------------------------------
+    # --- Import --------------------------------------------------------------------------------
 
     def bring_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Look at a file first; what stood on the page then is what is saved."""
+        """Review a file, then save it: exactly what the review showed is saved."""
         template = self._template(request, object_id)
         if not self.page.has_change_permission(request, template):
             raise PermissionDenied
@@ -94,7 +94,7 @@ class Translations:
                 return reply
             return HttpResponseRedirect(request.get_full_path())
         if request.method == "POST" and form.is_valid():
-            # At most one byte more than is allowed: more need not be read to be refused.
+            # One byte over the limit is enough to refuse the file.
             file = form.cleaned_data["file"].read(MOST_BYTES + 1)
             kind = "xliff" if file.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else "csv"
             try:
@@ -139,7 +139,7 @@ class Translations:
     # --- Both ----------------------------------------------------------------------------------
 
     def _template(self, request: HttpRequest, object_id: str) -> Template:
-        # Not as the form asks for it: that would lock the row, outside of a transaction.
+        # Not with get_object, as for the form: it would lock the row outside of a transaction.
         mine = self.page.get_queryset(request)
         template: Template = get_object_or_404(mine, pk=row_id(object_id) or 0)
         return template
@@ -158,7 +158,7 @@ class Translations:
 
 
 def _is_newest(seen: str, template: Template) -> bool:
-    """Who looked before there was a first revision saw what the first one keeps."""
+    """Whether `seen` is the newest revision. 0 counts as 1: the first one keeps the same text."""
     return seen.isdecimal() and max(int(seen), 1) == max(revision.newest_number(template), 1)
 
 
@@ -178,7 +178,7 @@ def _looked_at(template: Template, kind: str, file: bytes) -> dict[str, Any]:
 
 
 def _problem_of_whole(template: Template, proposal: Proposal) -> str:
-    """Why the template could not be saved with these texts, although each is in order."""
+    """Why the template could not be saved with these texts, although each is valid."""
     trial = copy(template)
     trial.locales = proposal.locales
     try:
@@ -193,7 +193,7 @@ def _asked(request: HttpRequest) -> list[str]:
 
 
 def _tags(text: str) -> Iterator[str]:
-    """The language tags in “ko, pt_BR”; nonsense asks for nothing."""
+    """The language tags in “ko, pt_BR”. Ignores invalid ones."""
     for tag in text.split(",")[:MOST_ASKED]:
         try:
             validate_locale(tag.strip())

@@ -1,4 +1,4 @@
-"""The list of templates: each as somebody reads it, not as it was written."""
+"""Template list: each text as somebody reads it, not as it was written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from notifications.admin.ui.keyset import PlainChangeList
 from notifications.people.contact import Contact
 
 LETTERS_SHOWN = 90
-LANGUAGES_SHOWN = 8  # a text in fifty would make a row of a thousand pixels
+LANGUAGES_SHOWN = 8  # a text in fifty languages would make a row of a thousand pixels
 
 
 class TemplateList(PlainChangeList):

@@ -1,5 +1,4 @@
-"""The pages of a text's past, a template's or a snippet's: what each revision changed, and the way
-back to it."""
+"""Revision pages of a template or a snippet: what each revision changed, and how to restore it."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ def history(row: Any, listed: int = BESIDE_THE_FORM) -> dict[str, Any]:
 
 
 class Revisions:
-    """The list of a row's revisions, and one of them."""
+    """Views of a row's revisions: the list, and a single one."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -78,10 +77,10 @@ class Revisions:
         }
         return self._drawn(request, row, "revision.html", context)
 
-    # --- The way back --------------------------------------------------------------------------
+    # --- Restoring -----------------------------------------------------------------------------
 
     def _bring_back(self, request: HttpRequest, row: Any, kept: Revision) -> HttpResponse:
-        """The old text becomes the newest revision; nothing between is lost."""
+        """Restore a revision: the old text becomes the newest revision; nothing between is lost."""
         if not self.page.has_change_permission(request, row):
             raise PermissionDenied
         here = HttpResponseRedirect(request.get_full_path())
@@ -115,7 +114,7 @@ class Revisions:
     # --- Both ----------------------------------------------------------------------------------
 
     def _row(self, request: HttpRequest, object_id: str) -> Any:
-        # Not as the form asks for it: that would lock the row, outside of a transaction.
+        # Not with get_object, as for the form: it would lock the row outside of a transaction.
         mine = self.page.get_queryset(request)
         row = get_object_or_404(mine, pk=row_id(object_id) or 0)
         if not self.page.has_view_permission(request, row):
@@ -148,7 +147,7 @@ def _listed(new: Revision, old: Revision | None) -> dict[str, Any]:
 
 
 def _changed(new: Revision, old: Revision | None) -> list[Change]:
-    """What it changed; of the first one, what it says at all."""
+    """The changes of a revision; for the first one, its whole content."""
     if old is not None:
         return changes(old.content, new.content)
     return [change for change in changes({}, new.content) if change.after not in ("", {})]

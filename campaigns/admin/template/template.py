@@ -1,4 +1,4 @@
-"""Templates: what they read, with a live preview for a real person."""
+"""Templates: the texts of messages, with a live preview for a real person."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.subjects import Subject
 
-MOST_TEMPLATES = 1_000  # looked through for the hosts of their images
+MOST_TEMPLATES = 1_000  # checked for the hosts of their images
 
 
 @admin.register(Template)
@@ -55,7 +55,7 @@ class TemplatePage(TextPage):
     list_select_related = ["project"]
     search_fields = ["name", "title"]
     search_help_text = gettext_lazy("Name or title")
-    # The tabs stand above the texts they switch.
+    # The tabs are above the texts that they switch.
     fields = ["project", "name", "locales", "title", "body", "image", "link", "buttons", "data",
               "options", "seen"]  # fmt: skip
     empty_text = gettext_lazy(
@@ -119,7 +119,7 @@ class TemplatePage(TextPage):
     actions_detail = ("duplicate",)
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return self.has_add_permission(request)  # which takes no row, as an action's rule must
+        return self.has_add_permission(request)  # no row, as an action's check requires
 
     @copying(
         gettext_lazy("Duplicate this template?"),
@@ -145,7 +145,7 @@ class TemplatePage(TextPage):
     # --- Beside the form -----------------------------------------------------------------------
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """The form's texts for one person; nothing is saved. Redrawn while one types."""
+        """The form's texts for one person. It refreshes as the user types, and saves nothing."""
         posted, project = request.POST, named(request)
         if project is None:
             context: dict[str, Any] = {"no_project": True}
@@ -154,7 +154,7 @@ class TemplatePage(TextPage):
         return render(request, "admin/campaigns/template/preview.html", context)
 
     def variables_view(self, request: HttpRequest) -> HttpResponse:
-        """What a text may ask for, and how many people have it."""
+        """The variables that a text may use, and how many people have each."""
         project = named(request)
         context: dict[str, Any] = {"project": project}
         if project is not None:
@@ -168,7 +168,7 @@ class TemplatePage(TextPage):
         return render(request, "admin/campaigns/template/variables.html", context)
 
     def hosts_view(self, request: HttpRequest, id: int) -> HttpResponse:
-        """A part of the project's page, which cannot know of templates itself."""
+        """A part of the project's page, which must not depend on templates."""
         project = get_object_or_404(Project, pk=id)
         used = pictures.hosts(Template.objects.filter(project=project)[:MOST_TEMPLATES])
         kept = project.image_hosts
@@ -177,7 +177,7 @@ class TemplatePage(TextPage):
         return render(request, "admin/campaigns/template/hosts.html", context)
 
     def test_view(self, request: HttpRequest) -> HttpResponse:
-        """The form's texts, sent to a few; nothing is saved."""
+        """Test send of the form's texts. Saves nothing."""
         project = named(request)
         mine = self.get_queryset(request)
         saved = mine.filter(pk=row_id(request.GET.get("template")) or 0).first()
@@ -193,7 +193,7 @@ class TemplatePage(TextPage):
 
     def _preview(self, posted: Any, project: Project) -> dict[str, Any]:
         template, problems = unsaved(posted, project)
-        # What is wrong is said, and the rest of it is shown.
+        # Problems are listed, and the rest is still shown.
         shown = readable(template) if problems else template
         content = (shown or template).frozen()
         asked = posted.get("preview_person", "").strip()

@@ -1,4 +1,4 @@
-"""A page whose rows are texts with a past: what was saved is a revision, and two people meet."""
+"""Text page: a base for rows with revisions. Each save is a revision; edits of two users merge."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class TextPage(Page):
         return [*Revisions(self).urls(), *super().get_urls()]
 
     def as_posted(self, row: Any) -> dict[str, str]:
-        """What its form would post to the preview."""
+        """The values that the row's form would post to the preview."""
         raise NotImplementedError
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Any:
-        # Only the form is in a transaction here; who copies or deletes it changes no text.
+        # Only the form runs in a transaction here; copying or deleting changes no text.
         if request.method == "POST" and request.path.endswith("/change/"):
             revision.open_for_change(self.model, row_id(object_id) or 0)
         return super().get_object(request, object_id, from_field)

@@ -1,6 +1,6 @@
-"""Forms in front of JSON: tabs for languages, fields for common options, rows for data.
+"""Widgets for JSON fields: tabs for languages, inputs for common options, rows for data.
 
-What is posted and stored stays the JSON of the textarea; static/template_json.js keeps both alike.
+The textarea's JSON is what is posted and stored; static/template_json.js keeps both in sync.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from notifications.admin.ui.widgets import CodeArea
 from notifications.fcm.options import PLATFORMS
 from notifications.people.device import Device
 
-# Tags people look for; any other can be typed.
+# Common tags; any other can be typed.
 OFFERED = (
     "ar", "bn", "cs", "da", "de", "el", "en", "en-GB", "es", "es-MX", "fi", "fr", "he", "hi", "hu",
     "id", "it", "ja", "ko", "ms", "nb", "nl", "pl", "pt", "pt-BR", "ro", "ru", "sv", "th", "tr",
@@ -27,7 +27,7 @@ OFFERED = (
 
 
 class InFront(CodeArea):
-    """A form of its own above the JSON, which folds away."""
+    """A text area of JSON that folds away, below a form for it."""
 
     page: ClassVar[str]
 
@@ -84,7 +84,7 @@ class Pairs(InFront):
 
 @dataclass(frozen=True)
 class Field:
-    """One option, as a marketer meets it. `kind`: text, number, flag or choice."""
+    """One platform option, as marketers see it. `kind`: text, number, flag or choice."""
 
     platform: str
     name: str

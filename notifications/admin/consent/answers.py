@@ -1,4 +1,4 @@
-"""One person's answers: shown on their page with the history, and changed there by hand."""
+"""Consent answers of one person: shown on their page with the history, and edited there by hand."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Answer:
 
     @property
     def hint(self) -> str:
-        """What they said; of an answer that has no effect now, that it is kept."""
+        """When and through whom they answered, or that an answer without effect is kept."""
         if not self.asked:
             return "" if self.suppressed else _("This kind needs no consent.")
         said = {"at": self.since, "who": self.told_by}
@@ -88,7 +88,7 @@ def everything() -> str:
 
 
 def picture(contact: Contact) -> dict[str, Any]:
-    """For the person's page."""
+    """The person's answers, their history and any suppression, for the person's page."""
     categories = list(Category.objects.filter(project=contact.project_id))
     names = {EVERYTHING: everything(), **{one.slug: one.name for one in categories}}
     changes = ConsentChange.objects.filter(contact=contact)
@@ -133,17 +133,17 @@ def _answer(
 
 
 def _wants(contact: Contact, category: Category) -> bool:
-    """As they answered about it; whether it is received also depends on all marketing."""
+    """The person's answer for this category. Delivery also depends on “all marketing”."""
     return bool(contact.preferences.get(category.slug, {}).get("wanted", True))
 
 
 def by(change: ConsentChange) -> str:
-    """“ada (Page)”."""
+    """Who changed the answer, and from where: “ada (Page)”."""
     return f"{who(change.by)} ({SOURCES.get(change.source, change.source)})"
 
 
 class AnswersDialog(Dialog):
-    """A person's answers, entered by a colleague whom they told.
+    """A person's consent answers, entered on their behalf by a colleague.
 
     While all marketing is off, its categories are not received: they are shown without a tick and
     cannot be changed, and each answer is kept for when it is on again (static/carillon.js).
@@ -186,7 +186,7 @@ class AnswersDialog(Dialog):
 
     @cached_property
     def categories(self) -> dict[str, Category]:
-        """By field. Only marketing can be declined."""
+        """Categories by form field. Only marketing can be declined."""
         found = Category.objects.filter(project=self.contact.project_id, kind=MARKETING)
         return {f"about_{one.pk}": one for one in found}
 

@@ -123,10 +123,10 @@ class SuppressionPage(Page):
         _say(request, added, known=len(ids) - added)
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """The audit trail keeps how many were added."""
+        """Log nobody by name: the audit trail keeps how many were added."""
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
-        """The audit trail keeps it without names."""
+        """Log nobody by name: the audit trail keeps the deletion."""
 
     def response_add(self, request: HttpRequest, obj: Any, *_args: Any, **_kw: Any) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:notifications_suppression_changelist"))

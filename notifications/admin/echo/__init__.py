@@ -1,1 +1,1 @@
-"""The part of a project's page on receipts and FCM's own figures."""
+"""Receipts and FCM's own figures, as parts of a project's page."""

@@ -1,4 +1,4 @@
-"""What a project's page says of FCM's own figures: how the last asking went, and what it told."""
+"""FCM's own figures on a project's page: how the last fetch went, and the figures it returned."""
 
 from __future__ import annotations
 

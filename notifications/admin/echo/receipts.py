@@ -1,6 +1,6 @@
-"""What a project's page says of receipts: where apps report to, and what they need for it.
+"""Receipts on a project's page: the address that apps report to, and the code they need for it.
 
-The snippets are those of docs/receipts.md, which tests run, with the real address in them.
+The snippets are those of docs/receipts.md, which tests run. The real address replaces the example.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_noop
 
 PLACE = "/api/v1/receipts"
 EXAMPLE = "https://push.example.com"
-gettext_noop("Web: the service worker")  # a title of the page that is more than names
+gettext_noop("Web: the service worker")  # a title in that file that needs a translation
 SNIPPET = re.compile(r"^## (?P<title>.+?)\n.*?```(?P<language>\w+)\n(?P<code>.*?)```", re.M | re.S)
 
 

@@ -1,4 +1,4 @@
-"""Step 2: what each column means: the form, and its checks."""
+"""Import columns (step 2): the form that says what each column means, and its checks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Shown:
 
 
 def form(one: Import) -> dict[str, Any]:
-    """The context of the step, from the import."""
+    """Template context of the step, from the stored import."""
     mapping = columns_of(one)
     return {
         **_drawn(one, mapping, {}),
@@ -81,12 +81,12 @@ def form(one: Import) -> dict[str, Any]:
 
 
 def form_again(one: Import, posted: QueryDict, error: ValidationError) -> dict[str, Any]:
-    """The form as it was sent, with the problem beside each column."""
+    """The form with the posted values, and the problem beside each column."""
     return _sent(one, posted, _said(one, posted), problems_of(error))
 
 
 def in_another_encoding(one: Import, posted: QueryDict) -> dict[str, Any]:
-    """The form with the first rows in this encoding. A column that keeps its name keeps what was
+    """The form, with the first rows in this encoding. A column that keeps its name keeps what was
     set for it. Raises InvalidMove."""
     one.insist_on(imports.READ)
     said = {column.head: column for column in _said(one, posted)}
@@ -108,7 +108,9 @@ def _sent(
 
 
 def keep(one: Import, posted: QueryDict) -> None:
-    """Raises ValidationError by the header of a column; "" and "mode" are about the whole form.
+    """Save what each column means.
+
+    Raises ValidationError by the header of a column; "" and "mode" are about the whole form.
     Raises InvalidMove while the columns are not known."""
     one.insist_on(imports.READ)
     imports.set_mapping(
@@ -172,7 +174,7 @@ def _doubt(column: Column, cells: list[str]) -> str:
 
 
 def _unreadable(kind: str, cells: list[str]) -> str:
-    """What is wrong with the first cell that is no number, or no time."""
+    """Why the first cell that is not a number, or not a time, cannot be read; empty if all can."""
     readers: dict[str, Any] = {Type.NUMBER: number, Type.TIME: time}
     read: Any = readers.get(kind)
     for cell in cells if read else ():

@@ -1,4 +1,4 @@
-"""What was detected of a file: its encoding, as a choice, and the rest in a sentence."""
+"""Detected format of a file: its encoding as a choice, the rest as a sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DELIMITERS = {
 
 
 def encodings(one: Import) -> list[tuple[str, str]]:
-    """The choices, the first of which is what was detected."""
+    """Choices for the encoding. The first one is the detected encoding."""
     found = {file.get("detected", file["encoding"]) for file in one.sniffed["files"]}
     text = _("Detected for each file")
     if len(found) == 1:

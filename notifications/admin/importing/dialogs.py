@@ -24,7 +24,7 @@ class ImportDialog(Dialog):
 
 
 class StartDialog(ImportDialog):
-    """To remove or overwrite people, one must type their number."""
+    """Starts an import. To remove or overwrite people, the user must type their number."""
 
     template = "admin/notifications/import/start.html"
     number = forms.CharField(

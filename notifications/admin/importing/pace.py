@@ -1,4 +1,4 @@
-"""How fast an import is and how long it will take, compared with what the page saw a moment ago."""
+"""Import speed: the rate and the remaining time, measured between two requests of the page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARK = re.compile(r"([a-z]{1,10})-(\d{1,15})-(\d{1,15})-(\d{1,7})")
 
 @dataclass(frozen=True)
 class Mark:
-    """The progress at one moment: the page keeps it in its address until it asks again."""
+    """The progress at one moment. The page sends it back with its next request."""
 
     stage: str
     at_ms: int
@@ -42,7 +42,7 @@ class Progress:
 
 
 def progress(one: Import, now: datetime, *, before: str) -> Progress:
-    """By bytes while the file is read, by people afterwards, when their number is known."""
+    """The progress: by bytes while the file is read; then by people, as their number is known."""
     here = _mark(one, now)
     since = _same_stage(before, here)
     seconds = (here.at_ms - since.at_ms) / 1_000
@@ -75,7 +75,7 @@ def _share(one: Import, stage: str) -> float:
 
 
 def _same_stage(before: str, here: Mark) -> Mark:
-    """An invalid mark in an address is ignored, and each stage has its own rate."""
+    """The earlier mark, if valid and of the same stage (each has its own rate); else `here`."""
     found = MARK.fullmatch(before)
     if not found or found[1] != here.stage or int(found[2]) > here.at_ms:
         return here

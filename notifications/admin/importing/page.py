@@ -1,4 +1,4 @@
-"""The page of imports: the list, a new one, and each one from its upload to its result."""
+"""Imports: the list, the upload page, and the page of one import from its upload to its result."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ImportPage(Page):
         return []  # the page draws its own buttons, which follow the state without a reload
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # it changes only by its verbs
+        return False  # it changes only through its actions
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """An import that changed people is kept as a record."""
@@ -157,7 +157,7 @@ class ImportPage(Page):
         return self.page_of(request, one)
 
     def columns_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
-        """The form of step 2: saved and checked at once, or shown again with its problems."""
+        """Save the form of step 2 and start the check, or show it again with its problems."""
         one = self._one(request, import_id)
         if request.method != "POST":
             return HttpResponseRedirect(page_url(one))
@@ -185,7 +185,7 @@ class ImportPage(Page):
         return self.page_of(request, one, form=form)
 
     def live_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
-        """Requested every second while a worker is busy with it."""
+        """The live part of the page, requested every second while a worker is busy."""
         one = self._one(request, import_id)
         if one.state in (Import.State.UPLOADING, Import.State.READY):
             return HttpResponseClientRedirect(page_url(one))  # its check had been stopped
@@ -272,7 +272,7 @@ class ImportPage(Page):
     def _moved(
         self, request: HttpRequest, form: ImportDialog, move: Callable[..., None]
     ) -> HttpResponse:
-        """The page itself shows what happens next."""
+        """Start or stop the import, and reload its page, which shows what happens next."""
         one = form.row
         try:
             move(one, by=actor(request), now=timezone.now())

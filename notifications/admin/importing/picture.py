@@ -62,7 +62,7 @@ class Notice:
 
 
 def describe(one: Import, now: datetime, *, before: str = "") -> dict[str, Any]:
-    """`before`: the progress at the page's last request, as `pace.Mark` writes it."""
+    """Template context. `before`: the progress at the page's last request, as a `pace.Mark`."""
     counts = _counted(one)
     going = pace.progress(one, now, before=before) if one.under_way else None
     return {
@@ -96,7 +96,7 @@ def _title(one: Import) -> str:
 
 
 def about(one: Import) -> str:
-    """What, who and when, in a line."""
+    """The mode, who started the import, and when, in one line."""
     zone = one.project.timezone
     text = _("%(mode)s · by %(who)s · started %(when)s")
     if one.finished_at:
@@ -110,7 +110,7 @@ def about(one: Import) -> str:
 
 
 def _counted(one: Import) -> list[Count]:
-    """During a merge, what it did so far; a check has no counts before its end."""
+    """What the import would do, or did so far. A check has no counts before its end."""
     if one.state in (STATE.CHECKING, STATE.FAILED):
         return []
     return counted(one.foreseen if one.state == STATE.CHECKED else one.counts, one)
@@ -125,8 +125,8 @@ def counted(found: dict[str, int], one: Import) -> list[Count]:
 
 
 def _turned(found: dict[str, int], one: Import) -> list[str]:
-    """How many people change their answer: each kind for a file with a column of such answers, even
-    if nobody does. Changing a no into a yes is the exception."""
+    """Which counts of changed consent answers to show. Unsubscribes appear if the file has such a
+    column, even at 0; resubscribes only if there are some."""
     means = {column.meaning for column in columns_of(one)}
     asked = {"unsubscribed": Meaning.SUBSCRIBED, "left_category": Meaning.CATEGORY}
     told = [name for name, column in asked.items() if name in found and column in means]
@@ -135,7 +135,7 @@ def _turned(found: dict[str, int], one: Import) -> list[str]:
 
 
 def _balance(one: Import) -> str:
-    """The rows of the file, and what became of each."""
+    """The rows of the file as a sum of people, repeated rows and refused rows."""
     if one.under_way:
         return ""
     people = ngettext("%(count)s person", "%(count)s people", one.people)
@@ -161,7 +161,7 @@ def _repeated(one: Import) -> str:
 
 
 def _unseen(one: Import) -> str:
-    """An import says whose a phone is, and not that anybody saw it."""
+    """A note that new devices count as not seen, if the file does not say when they were."""
     means = {column.meaning for column in columns_of(one)}
     brings = bool(means & {Meaning.TOKEN, Meaning.FID}) and one.mode != MODE.REMOVE
     if not brings or Meaning.SEEN_AT in means:
@@ -190,7 +190,7 @@ def _notice(one: Import) -> Notice | None:
 
 
 def in_short(one: Import) -> str:
-    """For the list: “1,200 created · 300 updated”."""
+    """The counts for the list: “1,200 created · 300 updated”."""
     found = one.counts if one.started_at else one.foreseen
     told = [
         f"{int(found[name]):,} {str(COUNTED[name][0]).lower()}"
@@ -203,7 +203,7 @@ def in_short(one: Import) -> str:
 
 
 def verbs_of(one: Import) -> list[tuple[str, str]]:
-    """The verbs that make sense now."""
+    """The actions that are possible now: names and labels."""
     return {
         STATE.CHECKED: [("start", _start_label(one))] if concerned(one) else [],
         STATE.CHECKING: [("stop", _("Stop"))],
@@ -232,8 +232,8 @@ def has_people(one: Import) -> bool:
 
 
 def _asks_again(one: Import) -> str:
-    """Every second while a worker is busy with it; else when the page becomes visible again; never
-    after its end."""
+    """The `hx-trigger`: every second while a worker is busy with the import; else when the page
+    becomes visible again; never after its end."""
     if one.under_way:
         return "every 1s"
     return COMING_BACK if one.state in (STATE.CHECKED, STATE.STOPPED) else ""

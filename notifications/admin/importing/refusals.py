@@ -1,4 +1,4 @@
-"""The refused rows of an import as a file, streamed: to be corrected and imported again."""
+"""Refused rows of an import as a streamed CSV file, to be corrected and imported again."""
 
 from __future__ import annotations
 

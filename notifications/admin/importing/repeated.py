@@ -1,4 +1,4 @@
-"""Who stands in several rows of a file, in a sentence: how many, and the first of them by line."""
+"""Repeated people in a file: a sentence with their number and the lines of the first ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from notifications.people.importing.model import Import
 
 
 def in_words(one: Import) -> str:
-    """Empty where nobody does, or an older check did not look."""
+    """The sentence. Empty if nobody is in several rows, or an older check did not look."""
     found = one.sniffed.get("repeated", {})
     people = int(found.get("people", 0))
     if not people:
@@ -29,7 +29,7 @@ def in_words(one: Import) -> str:
 
 
 def _lines(each: dict[str, Any], files: list[dict[str, Any]]) -> str:
-    """“lines 2, 5 and 3 more”; of an archive “lines a.csv:2, b.csv:5”."""
+    """A person's lines: “lines 2, 5 and 3 more”; in an archive “lines a.csv:2, b.csv:5”."""
     more = each["rows"] - len(each["lines"])
     named = len(files) > 1
     lines = ", ".join(

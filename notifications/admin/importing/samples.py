@@ -44,7 +44,7 @@ def sample_view(request: HttpRequest) -> StreamingHttpResponse:
 
 
 def sample(now: datetime) -> Iterator[Iterable[Any]]:
-    """A line for each person, each with one device."""
+    """The header, then a line for each person with one device."""
     dice, today = random.Random(SEED), now.replace(hour=9, minute=0, second=0, microsecond=0)
     yield (*HEADS, *ATTRIBUTES)
     for number in range(1, PEOPLE + 1):
@@ -69,12 +69,12 @@ def _line(dice: random.Random, number: int, today: datetime) -> Iterable[Any]:
 
 
 def _list(items: list[str]) -> str:
-    """With a | at the end, a single value is a list too."""
+    """A list as a cell. A | at the end makes a single value a list, too."""
     return "|".join(items) if len(items) > 1 else "".join(f"{item}|" for item in items)
 
 
 def _file(name: str, lines: Iterable[Iterable[Any]]) -> StreamingHttpResponse:
-    """With a BOM: without it, Excel reads UTF-8 as Latin-1 and garbles 민준."""
+    """A CSV file with a BOM: without it, Excel reads UTF-8 as Latin-1 and garbles 민준."""
     return StreamingHttpResponse(
         _written(lines),
         content_type="text/csv; charset=utf-8",

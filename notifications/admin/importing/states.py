@@ -44,7 +44,7 @@ class Step:
 
 
 def rail(state: str) -> list[Step]:
-    """A finished import has passed all steps; for one that failed, the step is unknown."""
+    """The steps of an import. A finished one has passed all; a failed one shows none."""
     at = next((place for place, (_title, states) in enumerate(STEPS) if state in states), None)
     if state == STATE.FAILED:
         return []

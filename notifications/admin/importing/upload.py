@@ -1,4 +1,4 @@
-"""The upload, for the page's script: begin or continue, send a part, finish, cancel.
+"""Upload of a file by the page's script: begin or continue, send a part, finish, cancel.
 
 Answers are JSON: what comes next, or an `error` in the reader's language.
 """
@@ -81,7 +81,7 @@ def part(request: HttpRequest, import_id: int, number: str) -> dict[str, Any]:
 
 @answered
 def finish(request: HttpRequest, import_id: int) -> dict[str, Any]:
-    """May be called twice: the first answer may have been lost."""
+    """Complete the upload. May be called twice: the first response may have been lost."""
     one = _mine(request, import_id)
     if one.state == Import.State.UPLOADING:
         imports.complete(one)
@@ -90,7 +90,7 @@ def finish(request: HttpRequest, import_id: int) -> dict[str, Any]:
 
 @require_POST
 def cancel(request: HttpRequest, import_id: int) -> HttpResponse:
-    """The script reads the answer; “Start over” is a form, and leads to a new upload."""
+    """Cancel the upload. The script reads JSON; the “Start over” form gets a redirect instead."""
     reply = _cancelled(request, import_id=import_id)
     if "text/html" not in request.headers.get("Accept", ""):
         return reply
@@ -114,7 +114,7 @@ def _mine(request: HttpRequest, import_id: int) -> Import:
 
 
 def _what_is_missing(one: Import) -> dict[str, Any]:
-    """Parts are sent one after the other, so those that have arrived are the beginning."""
+    """What the script must still send. Parts arrive in order, so the file's beginning is there."""
     there = upload.beginning(one)
     size = there.part_bytes or PART_BYTES
     return {

@@ -1,1 +1,1 @@
-"""What admin pages are built of: lists, forms, dialogs, inputs, and the chosen project."""
+"""Building blocks of admin pages: lists, forms, dialogs, inputs, and the chosen project."""

@@ -1,7 +1,7 @@
-"""The project one works in: one at a time, kept in the session, and nothing of another is shown.
+"""Chosen project: the one the user works in, kept in the session. Pages show no other project.
 
-There is no “all projects”: who launches must never wonder whose people hear it. While there is
-only one project none of this can be seen.
+There is no “all projects”: at a launch, nobody must wonder whose people receive it. While there is
+only one project, none of this is visible.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ON_THE_REQUEST = "_projects_found"
 
 
 def projects(request: HttpRequest) -> list[Project]:
-    """All of them, asked once a request."""
+    """All projects, queried once per request."""
     if not hasattr(request, ON_THE_REQUEST):
         setattr(request, ON_THE_REQUEST, list(Project.objects.order_by("name", "pk")))
     found: list[Project] = getattr(request, ON_THE_REQUEST)
@@ -28,7 +28,7 @@ def projects(request: HttpRequest) -> list[Project]:
 
 
 def chosen(request: HttpRequest) -> Project | None:
-    """The one of the session; else the oldest. None while there is no project at all."""
+    """The session's project; else the oldest one. None if there is no project at all."""
     found = projects(request)
     asked = request.session.get(SESSION) if hasattr(request, "session") else None
     oldest = min(found, key=lambda project: project.pk, default=None)
@@ -36,19 +36,19 @@ def chosen(request: HttpRequest) -> Project | None:
 
 
 def named(request: HttpRequest) -> Project | None:
-    """The one worked in, if the form or the question names it. There is no other to be had here."""
+    """The chosen project, if the form or the query names it. Never another project."""
     mine, sent = chosen(request), request.POST if request.method == "POST" else request.GET
     said = {sent.get("project"), sent.get("settled_project")}
     return mine if mine is not None and str(mine.pk) in said else None
 
 
 def seen(request: HttpRequest) -> Project | None:
-    """The one a page was made in, if it asked for any: this asks the database nothing."""
+    """The chosen project, if this request has looked it up already. Makes no database query."""
     return chosen(request) if hasattr(request, ON_THE_REQUEST) else None
 
 
 def choose(request: HttpRequest, project: Project) -> None:
-    """Work in it from now on. The person is told."""
+    """Switch to this project, and tell the user."""
     request.session[SESSION] = project.pk
     messages.info(request, _("You are working in “%(project)s” now.") % {"project": project})
 
@@ -58,5 +58,5 @@ def several(request: HttpRequest) -> bool:
 
 
 def within(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Only this project's, with the project named: every index that starts with it serves."""
+    """Rows of the chosen project. The filter names it, so indexes that start with it apply."""
     return rows.filter(project=chosen(request))

@@ -1,7 +1,7 @@
-"""Dialogs: nothing that changes a row happens on a click alone, and never on a GET.
+"""Dialogs: each change of a row asks for confirmation, and never happens on a GET.
 
-Unfold shows the form on GET and calls the action on a valid POST. What it lacks is here: a title
-and a context that depend on the row, refusals shown inside, and the way on afterwards.
+Unfold shows the form on GET and calls the action on a valid POST. This module adds what it lacks: a
+title and a context that depend on the row, refusals shown inside, and the redirect afterwards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DRAWN = "unfold/helpers/dialog.html"
 
 
 class Dialog(BaseDialogForm):
-    """A question with everything one needs to answer it."""
+    """A confirmation form, with everything the user needs to decide."""
 
     template: str | None = None
     wide = False
@@ -39,12 +39,12 @@ class Dialog(BaseDialogForm):
 
     @property
     def button(self) -> str:
-        """Another word for it than its verb's, as it stands."""
+        """The button's text, if it differs from the action's own."""
         return ""
 
     @property
     def possible(self) -> bool:
-        """False hides the button: the text says why it cannot be done now."""
+        """Whether it can be done now. False hides the button, and the text says why."""
         return True
 
     def context(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class Dialog(BaseDialogForm):
 
 
 class FinalDialog(Dialog):
-    """What cannot be taken back looks like it."""
+    """A dialog for what cannot be undone; it looks dangerous."""
 
     @property
     def danger(self) -> bool:
@@ -65,7 +65,7 @@ class FinalDialog(Dialog):
 
 
 class Gone(Dialog):
-    """There is nothing left to ask about."""
+    """A dialog that says that the row no longer exists."""
 
     @property
     def possible(self) -> bool:
@@ -80,7 +80,7 @@ def ask(
     text: str | Promise = "",
     danger: bool = False,
 ) -> dict[str, Any]:
-    """What `@action(dialog=…)` wants."""
+    """Build the value of `@action(dialog=…)`."""
     asked = {"title": title, "description": text, "form_class": form, "form_submit_text": button}
     return {**asked, "danger": danger}
 
@@ -102,7 +102,7 @@ def refused(request: HttpRequest, form: Dialog, why: str) -> HttpResponse:
 
 
 def gone(request: Any) -> HttpResponse:
-    """Of a row that is not there. In a page the dialog says so: 404 would be swapped in nowhere."""
+    """Answer for a row that no longer exists. A dialog says so, as htmx would not show a 404."""
     if not request.htmx:
         raise Http404
     said = {"title": _("No longer there"), "description": _("It has been deleted in the meantime.")}

@@ -1,4 +1,4 @@
-"""JSON typed by a person: errors with line and column, nothing PostgreSQL refuses later."""
+"""JSON fields: errors name line and column, and nothing passes that PostgreSQL refuses later."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class JSONText(forms.JSONField):
         return json.dumps(value, ensure_ascii=False, indent=2)
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        # Give back exactly what was typed: comments on line 7 need a line 7.
+        # Return exactly what was typed: an error on line 7 needs the same line 7.
         return InvalidJSONInput(data) if isinstance(data, str) and not self.disabled else initial
 
 
 class ExactJSONText(JSONText):
-    """For what people are like: a number stays as it was typed, however long."""
+    """A JSON field for people's attributes: a number stays as it was typed, however long."""
 
     whole, fraction = staticmethod(exact.whole), staticmethod(exact.fraction)
 

@@ -1,4 +1,4 @@
-"""Lists of a million rows: no full count, and page 9,000 costs what page 1 costs."""
+"""Keyset pagination for a million rows: no full count, and page 9,000 costs what page 1 costs."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ COUNTING_SECONDS = 0.15  # few rows among very many are counted only by reading 
 
 
 def capped_count(queryset: QuerySet[Any]) -> int:
-    """How many rows, giving up one past the cap: a count must not cost more than its page."""
+    """Count rows, but stop one past the cap: a count must not cost more than its page."""
     return queryset.order_by().values("pk")[: COUNTED_EXACTLY + 1].count()
 
 
 def estimated_rows(queryset: QuerySet[Any]) -> int:
-    """What PostgreSQL's planner expects: close for a project's rows, a guess for a search."""
+    """How many rows PostgreSQL's planner expects: close for a project, a guess for a search."""
     said = queryset.order_by().explain(format="json")
-    # Nobody asks PostgreSQL for what no row can have, as a number beyond every id.
+    # Django sends no query if no row can match, as for a number beyond every id.
     return int(json.loads(said)[0]["Plan"]["Plan Rows"]) if said else 0
 
 
 def about(rows: int) -> str:
-    """Two digits of an estimate: “about 26,402” would promise what nobody counted."""
+    """An estimate with two digits: “about 26,402” would look like a real count."""
     return _("about %(count)s") % {"count": f"{round(rows, 2 - len(str(rows))):,}"}
 
 
@@ -57,7 +57,7 @@ class CappedPaginator(Paginator):
 
 
 class PlainChangeList(ChangeList):
-    """Numbered pages; “12 results (show all)” would need the count we do not ask for."""
+    """A list with numbered pages, without “12 results (show all)”, which needs a full count."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -65,13 +65,13 @@ class PlainChangeList(ChangeList):
 
 
 class KeysetPages:
-    """What the page's foot needs to know: which template draws it."""
+    """A stand-in for the paginator: it names the template of the page links."""
 
     template_name = "admin/keyset_pages.html"
 
 
 class KeysetChangeList(ChangeList):
-    """Newest first by id; `?before=ID` and `?after=ID` are the pages."""
+    """A list by id, newest first. Its pages are `?before=ID` and `?after=ID`."""
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         query = request.GET.copy()
@@ -120,6 +120,6 @@ class KeysetChangeList(ChangeList):
 
 
 def row_id(text: object) -> int | None:
-    """An id as a browser sends it, or None for anything else one can type into an address."""
+    """The id in a request's text, or None for anything that is not an id."""
     digits = str(text)
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 19 else None

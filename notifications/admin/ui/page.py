@@ -1,4 +1,4 @@
-"""Page: the list and form of rows that belong to a project. Scoping, audit and safe deletion."""
+"""Page: the base of our admin pages. Scopes rows to a project, audits changes, deletes safely."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def page_url(row: Model) -> str:
 
 
 def keep_as_stored(context: Any) -> None:
-    """What was refused stands in its field, and is nobody's yet: all around it shows the row."""
+    """After a refused form, show the stored row. Only the fields keep what was typed."""
     form, row = context["adminform"].form, context.get("original")
     if row is not None and form.errors:
         stored = type(row)._default_manager.filter(pk=row.pk).first()
@@ -61,21 +61,21 @@ def keep_as_stored(context: Any) -> None:
 
 @cache
 def _checkbox(language: str | None) -> str:
-    """Of any row. Each rendered by itself took a quarter of a list's time."""
+    """A row's checkbox as HTML, rendered once. Rendering each took a quarter of a list's time."""
     return checkbox.render(ACTION_CHECKBOX_NAME, "row").replace('value="row"', 'value="{}"')
 
 
 class Page(ModelAdmin):
-    """Every list and form of ours."""
+    """The base class of all our lists and forms."""
 
     paginator = CappedPaginator
     show_full_result_count = False
     show_facets = ShowFacets.NEVER  # they count every row, once for each choice
     list_per_page = 50
     warn_unsaved_form = True
-    # In every form: the project it was opened in, which may not be the one worked in any more.
+    # In every form: the project it was opened in, which may no longer be the chosen one.
     change_form_before_template = "admin/settled_project.html"
-    # Rows go one at a time, through their own confirmation; “all 1,000,000 selected” is no choice.
+    # Rows are deleted one at a time, each with a confirmation; never “all 1,000,000 selected”.
     actions = None
     has_project = True
 
@@ -84,8 +84,8 @@ class Page(ModelAdmin):
         return format_html(_checkbox(get_language()), obj.pk)
 
     endless = False  # a list that may hold a million rows
-    shown_only = False  # once made, a row is looked at and acted on, not edited
-    goes_along: Any = ""  # what is deleted with a row, for the question before it
+    shown_only = False  # once created, a row is not edited: there are only actions
+    goes_along: Any = ""  # what is deleted with a row, for the confirmation
     # An empty list says what belongs here, not “no results”.
     empty_text: Any = ""
     add_text: Any = ""  # instead of “Add …”
@@ -97,7 +97,7 @@ class Page(ModelAdmin):
     # --- Scoping -------------------------------------------------------------------------------
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Lists, counts, forms, autocomplete and search: all of them ask here."""
+        """Rows of the chosen project, for lists, counts, forms, autocomplete and search."""
         everything: QuerySet[Any] = super().get_queryset(request)
         return self.of_project(request, everything) if self.has_project else everything
 
@@ -107,7 +107,7 @@ class Page(ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Each word is a condition of its own on each field, and nobody needs a thousand."""
+        """Search for the first words only: each word adds a condition on each field."""
         words = search_term[:LONGEST_SEARCH].split()[:MOST_WORDS]
         if words != search_term.split():
             search_term = " ".join(words)
@@ -128,7 +128,7 @@ class Page(ModelAdmin):
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
         if change and not self.has_change_permission(request, obj):
-            # Nothing can be edited, so nothing is asked: a form of our own counts on its fields.
+            # Nothing can be edited, so there are no fields, which our own forms rely on.
             kwargs["form"] = ModelForm
         form = super().get_form(request, obj, change=change, **kwargs)
         if field := form.base_fields.get("project"):
@@ -136,7 +136,7 @@ class Page(ModelAdmin):
         return form
 
     def guarded(self, view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-        """A view of our own, for those who may see these rows."""
+        """Wrap a custom view, so that it requires permission to view these rows."""
 
         def for_those_who_may(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if not self.has_view_permission(request):
@@ -146,7 +146,7 @@ class Page(ModelAdmin):
         return self.admin_site.admin_view(for_those_who_may)
 
     def guarded_paths(self, ours: list[tuple[str, Callable[..., Any], str]]) -> list[URLPattern]:
-        """Views of our own: where each stands, the view, and its name."""
+        """URL patterns of guarded custom views, from (path, view, name)."""
         return [path(place, self.guarded(view), name=name) for place, view, name in ours]
 
     def render_change_form(
@@ -158,7 +158,7 @@ class Page(ModelAdmin):
             context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
             if row is not None:
                 context["show_save"] = False
-        # A disabled field is not posted; what asks beside the form has to know the project too.
+        # A disabled field is not posted; requests beside the form need the project, too.
         verbs = self._extract_action_names(self.actions_detail)  # type: ignore[attr-defined]  # Unfold's
         context["may"] = {verb: self.opens(request, verb) for verb in verbs}
         if self.has_project:
@@ -170,7 +170,7 @@ class Page(ModelAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """A form whose project cannot be chosen yet leads nowhere; to the first one, then."""
+        """Redirect to create a project first, if there is none: the form would need one."""
         may_begin = request.user.has_perm("notifications.add_project")
         if self.has_project and may_begin and not Project.objects.exists():
             messages.info(request, _("Create a project first: everything else belongs to one."))
@@ -178,15 +178,15 @@ class Page(ModelAdmin):
         return super().add_view(request, form_url, extra_context)
 
     def changeform_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """One transaction; when it collides with another one it begins anew."""
+        """Run the view in one transaction, and retry it if it collides with another one."""
         view = super().changeform_view
         return patiently(lambda: view(*args, **kwargs), seconds=0)
 
     # --- Verbs ---------------------------------------------------------------------------------
 
     def _get_instance_method(self, method_name: str) -> Callable[..., Any]:
-        """Where Unfold finds a verb: none of them, and no dialog, meets a row that is gone, or
-        somebody whose role does not open its door."""
+        """Wrap each action that Unfold looks up, and so its dialog: the user's role must permit it,
+        and the row must still exist."""
         verb: Callable[..., Any] = super()._get_instance_method(method_name)  # type: ignore[misc]
 
         @wraps(verb)
@@ -207,7 +207,7 @@ class Page(ModelAdmin):
     def _filter_unfold_actions_by_permissions(
         self, request: HttpRequest, actions: list[Any], object_id: Any = None
     ) -> list[Any]:
-        """No button for a door that would not open: each verb's is asked, not only “change”."""
+        """Hide buttons that the user's role does not permit: check each action's permission."""
         allowed: list[Any] = super()._filter_unfold_actions_by_permissions(  # type: ignore[misc]
             request, actions, object_id
         )
@@ -217,7 +217,7 @@ class Page(ModelAdmin):
         found = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
             return found
-        # Who only looks is shown what the row holds, not what a form would ask beside it.
+        # Users who only view see the row's own fields, not those that only a form has.
         return [(title, {**options, "fields": self._held(options)}) for title, options in found]
 
     def _held(self, options: Any) -> list[str]:
@@ -225,7 +225,7 @@ class Page(ModelAdmin):
         return [name for name in names if hasattr(self.model, name) or hasattr(self, name)]
 
     def opens(self, request: HttpRequest, verb: str) -> bool:
-        """Whether this person's role opens `…_<verb>` of these rows; `config/doors.py` says."""
+        """Whether the user's role has the permission `<verb>_<model>`; see `config/doors.py`."""
         return request.user.has_perm(f"{self.opts.app_label}.{verb}_{self.opts.model_name}")
 
     # --- Audit ---------------------------------------------------------------------------------
@@ -254,11 +254,11 @@ class Page(ModelAdmin):
     # --- Deleting ------------------------------------------------------------------------------
 
     def used_by(self, obj: Any) -> list[str]:
-        """What keeps it from being deleted, in words."""
+        """Names of what uses the row. They prevent its deletion."""
         return []
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Django lists everything that would go along: a list of 100,000 members, for instance."""
+        """List only the rows themselves. Django would list all dependents: 100,000 members, say."""
         rows = list(objs)
         return [str(row) for row in rows], {self.opts.verbose_name_plural: len(rows)}, set(), []
 
@@ -274,7 +274,7 @@ class Page(ModelAdmin):
             delete = super().delete_view
             try:
                 return patiently(lambda: delete(request, object_id, said), seconds=0)
-            except ProtectedError:  # it came into use between the question and the answer
+            except ProtectedError:  # something used it between the question and the answer
                 return self._kept(request, row, _("Something started using it a moment ago."))
         return super().delete_view(request, object_id, extra_context)
 
@@ -285,7 +285,7 @@ class Page(ModelAdmin):
 
 
 class ReadOnlyPage(Page):
-    """What happened is not edited."""
+    """A page of records that nobody adds, changes or deletes."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -298,10 +298,10 @@ class ReadOnlyPage(Page):
 
 
 def _settle(field: forms.Field, mine: Project | None, change: bool) -> None:
-    """A row never moves to another project, and which one is meant was said beside the search."""
+    """Fix the form's project: a row never moves, and the user chose it beside the search."""
     if isinstance(field.widget, RelatedFieldWidgetWrapper):
-        field.widget = field.widget.widget  # a project is not made in passing
+        field.widget = field.widget.widget  # no link to create a project from here
     if mine is not None:
         field.widget, field.initial = forms.HiddenInput(), mine.pk
-    # Disabled, not left out: what is left out is not checked for being unique either.
+    # Disabled, not left out: Django does not check a left-out field for uniqueness.
     field.disabled = change or mine is not None

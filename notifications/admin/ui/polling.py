@@ -1,4 +1,4 @@
-"""When a page that shows what moves by itself looks again: what its `hx-trigger` is made of."""
+"""Polling: when a live page refreshes itself. These are parts of its `hx-trigger`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Unfold's pieces, with types: the package ships none, and everything below builds on them.
+"""Unfold's classes and decorators with types, which the package does not ship.
 
-One of them is mended: it worked the headers of a list out anew for each of its rows, a fifth of the
+One function is patched: it computed a list's headers again for each row, which took a fifth of the
 page's time.
 """
 

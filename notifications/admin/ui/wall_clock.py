@@ -1,4 +1,4 @@
-"""A date and a time as a clock on the wall shows them."""
+"""Wall clock field: a date and a time without a time zone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from notifications.values.moments import validate_year
 
 
 class WallClock(forms.DateTimeField):
-    """What a clock on the wall shows; the zone is another field's business."""
+    """A date and a time without a time zone, which another field holds."""
 
     widget = WallClockInput
     default_validators = [validate_year]

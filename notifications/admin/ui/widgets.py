@@ -1,4 +1,4 @@
-"""Inputs Unfold does not bring: code, a wall clock's time, a time zone by name."""
+"""Form inputs that Unfold lacks: code, a wall clock's time, a time zone by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from notifications.values.zones import places, zone_of
 
 
 class CodeArea(forms.Textarea):
-    """JSON and the like: fixed width, no spelling, no wrapping inside words."""
+    """A text area for JSON and the like: fixed width, no spell check, no wrapping inside words."""
 
     def __init__(self, *, rows: int = 6, **attrs: Any) -> None:
         classes = " ".join([*TEXTAREA_CLASSES, "c-code"])
@@ -31,7 +31,7 @@ class LineInput(forms.TextInput):
 
 
 class WallClockInput(forms.DateTimeInput):
-    """The browser's own date and time picker; it knows no zone, which is the point."""
+    """The browser's own date and time picker, which has no time zone on purpose."""
 
     input_type = "datetime-local"
 
@@ -41,7 +41,7 @@ class WallClockInput(forms.DateTimeInput):
 
 
 class ZoneInput(forms.TextInput):
-    """Type “seo” and choose Asia/Seoul."""
+    """A text input that suggests time zones: type “seo” and choose Asia/Seoul."""
 
     def __init__(self) -> None:
         super().__init__({"class": " ".join(INPUT_CLASSES), "autocomplete": "off"})
@@ -56,7 +56,7 @@ class ZoneInput(forms.TextInput):
 
 
 class ZoneField(forms.CharField):
-    """A zone by its name or its city: “New York” is America/New_York."""
+    """A time zone by its name or city: “New York” is America/New_York."""
 
     widget = ZoneInput
 

@@ -1,4 +1,4 @@
-"""Beside a day of the calendar: its line of the quota, and who would get two."""
+"""Day panel of the calendar: a day's use of the quota, and people who would get two messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Beside:
 def days(
     project: Project, campaigns: QuerySet[Campaign], span: Span, now: datetime
 ) -> tuple[list[Beside], int]:
-    """Of those on which there is anything to say; and how many runs their lines leave out."""
+    """Days with something to show, and how many runs their lines leave out."""
     there = firebase.for_project(project)
     found = everything(there, span.since, span.until, now)
     pairs = collisions(_planned(found, campaigns, span))
@@ -71,7 +71,7 @@ def _lines(
 
 
 def _said(found: OfDay, span: Span) -> list[str]:
-    """Most people first. A month's cell has room for one."""
+    """The pairs as texts, most people first. A month's cell has room for one."""
     most_first = sorted(found.pairs, key=lambda pair: -(pair.both.people if pair.both else 0))
     shown = most_first[:1] if span.view == "month" else most_first
     said = [_words(pair) for pair in shown]

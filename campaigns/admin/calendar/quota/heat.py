@@ -1,4 +1,4 @@
-"""The heat line: of a day, each hour's share of what the quota allows, drawn and said."""
+"""Heat line: each hour's share of the quota on a day, as cells and in words."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _level(hour: Hour) -> int:
 
 
 def levels() -> list[tuple[int, str]]:
-    """What each height stands for."""
+    """The legend: what each level means."""
     percents = [0, *(round(100 * least) for least in LEVELS)]
     ends = [*percents[1:], None]
     below, above = _("under %(percent)s %%"), _("%(percent)s %% or more")

@@ -1,5 +1,6 @@
-"""The quota planner: of each Firebase project what it allows, what was sent and what is planned by
-the hour; and what one more campaign would push out.
+"""Quota planner: each Firebase project's quota, sent and planned messages by the hour.
+
+It also shows what one more campaign would delay.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ class Row:
     there: Firebase
     days: list[tuple[date, str, Heat]]
     planned: list[dict[str, Any]]
-    more: int  # that were not reckoned
-    others: list[Project]  # beside the one that is worked in
-    known: str  # as of when
+    more: int  # runs that were left out
+    others: list[Project]  # other than the chosen one
+    known: str  # when the numbers were current
 
     @property
     def limit(self) -> dict[str, str]:
@@ -77,14 +78,14 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def _shown(request: HttpRequest, project: Project, now: datetime) -> dict[str, Any]:
-    zone = zone_of(request)  # as the calendar, whose days lead here
+    zone = zone_of(request)  # the calendar's zone: its days link here
     day = day_of(request.GET.get("day")) or Span("week", now.date(), zone).local(now).date()
     span = Span("day", day, zone)
     mine = firebase.for_project(project)
     known = [one for one in firebase.among(projects(request)) if project not in one.projects]
     given = request.GET if _is_asked(request) else None
     form = Another(given, project=project, zone=zone, now=now)
-    # First of all: the counting of all rows may take all of the time.
+    # First, as counting all rows may use up all of the time.
     outcome = _outcome(form, mine, zone) if form.is_valid() else None
     rows = [_row(there, project, span, now) for there in [mine, *known[: ROWS - 1]]]
     return {
@@ -124,7 +125,7 @@ def _row(there: Firebase, project: Project, span: Span, now: datetime) -> Row:
 
 
 def _planned(one: Planned, project: Project, zone: str) -> dict[str, Any]:
-    """Of another project only that there is one."""
+    """A planned campaign. Of another project's, only its existence and times are shown."""
     mine = one.campaign.project_id == project.pk
     return {
         "name": one.campaign.name if mine else _("A campaign of another project"),
@@ -163,7 +164,7 @@ def _outcome(form: Another, mine: Firebase, zone: str) -> dict[str, Any]:
 
 
 def _held_up(outcome: Outcome) -> str:
-    """By the others, for how long; empty: not worth a word."""
+    """How long others delay it; empty if the delay is not worth mentioning."""
     if outcome.ends_at is None or outcome.alone_ends_at is None:
         return ""
     later = outcome.ends_at - outcome.alone_ends_at

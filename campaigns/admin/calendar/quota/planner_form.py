@@ -1,4 +1,4 @@
-"""What a person asks the planner: which campaign, or how many messages, and when."""
+"""Planner form: which campaign, or how many messages, and when."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from notifications.admin.ui.wall_clock import WallClock
 from notifications.people.project import Project
 from notifications.values.moments import NoSuchTime, on_the_clock
 
-NAMED = 200  # campaigns that one may choose from, the newest
+NAMED = 200  # campaigns to choose from, newest first
 
 
 class Another(forms.Form):
@@ -66,7 +66,7 @@ class Another(forms.Form):
         return cleaned
 
     def asks(self, there: Firebase) -> Asks | None:
-        """None: nobody can count the campaign's people in time."""
+        """The messages that it needs to send. None: counting people takes too long."""
         campaign, at = self.cleaned_data.get("campaign"), self.cleaned_data.get("moment")
         if campaign:
             return of_campaign(campaign, at, there, self.now)

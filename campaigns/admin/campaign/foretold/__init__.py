@@ -1,1 +1,1 @@
-"""The forecast of a run, drawn in the review of its campaign."""
+"""The forecast of a run, shown in the review of its campaign."""

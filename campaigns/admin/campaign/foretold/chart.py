@@ -1,4 +1,4 @@
-"""The bars of a run that is not launched yet: how many messages leave when, and are opened when."""
+"""Forecast charts of a run before its launch: messages sent, and opens, over time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from notifications.values.moments import CLOCK, CLOCK_AND_SECOND, SHORT_DAY_AND_
 
 
 def draw_course(course: Course | None, zone: str) -> Bars | None:
-    """None: too short for a drawing."""
+    """The chart of messages sent over time. None: the course is too short for a chart."""
     if course is None:
         return None
     called = Called("course", _("When they leave"), _("Messages"))
@@ -36,7 +36,7 @@ def _drawn(called: Called, course: Course, step: int, counts: list[int], zone: s
 
 
 def _layout(step: int, steps: int) -> str:
-    """As exact as the time it shows needs."""
+    """The time format, as exact as the shown time span needs."""
     if step * steps >= 86_400:
         return str(SHORT_DAY_AND_CLOCK)
     return str(CLOCK_AND_SECOND if step < 60 else CLOCK)

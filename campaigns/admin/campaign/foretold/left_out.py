@@ -1,4 +1,4 @@
-"""Who would be left out, and why: behind each number of the waterfall."""
+"""Left-out people: a list of who would be left out, for each number of the waterfall."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from notifications.postgres.budget import Busy, TooSlow, one_of_few
 
 
 def page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Of one reason, with the value that is missing, if that is it."""
+    """The page for one reason; for missing values, also for one variable."""
     context = {
         **site.each_context(request),
         **_found(campaign, request.GET),
@@ -48,7 +48,7 @@ def _found(campaign: Campaign, asked: QueryDict) -> dict[str, Any]:
 
 
 def _start(asked: QueryDict) -> int | None:
-    """The person with whom the page begins; the newest if nobody is named."""
+    """The person at whom the page begins; None for the newest."""
     named = asked.get("from", "")
     if not named:
         return None

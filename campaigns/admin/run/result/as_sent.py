@@ -1,4 +1,4 @@
-"""The phone as it was sent: a run's text as a real recipient read it, once for each language."""
+"""Sent text on a phone: a run's text as a real recipient read it, once for each language."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 
 LOOKING_SECONDS = 0.2
-LOOKED_AT = 5_000  # only the first recipients are read: a language none of them reads is not shown
+LOOKED_AT = 5_000  # recipients checked, the first ones: a language not among them is not shown
 MOST = 6
-# A few recipients for each locale, and each revision or variant of the text, accepted ones first:
-# one of them may have been erased since.
+# A few recipients for each locale, and each revision or variant of the text, accepted ones first.
+# A few, as one of them may have been erased since.
 READERS = """
 SELECT * FROM (
     SELECT x.*, row_number() OVER (
@@ -56,8 +56,8 @@ class Reading:
 
     card: Card
     status: str = ""
-    revision: int = 0  # of a run's text that was changed under way
-    variant: str = ""  # in words, of a run that has several
+    revision: int = 0  # if the run's text was changed under way
+    variant: str = ""  # in words, if the run has several
 
     @property
     def accepted(self) -> bool:
@@ -71,7 +71,7 @@ class Reading:
 
 
 def snippets(run: Run) -> list[tuple[str, int]]:
-    """Which it says, each with the revision that was frozen with the text."""
+    """The snippets in the run's texts, each with the revision frozen with the text."""
     said = [text.get("snippets", {}) for text in texts_of(run).values()]
     found = {(name, one["revision"]) for frozen in said for name, one in frozen.items()}
     return sorted(found)
@@ -84,7 +84,7 @@ def readings(run: Run) -> list[Reading]:
     try:
         found = _of_recipients(run)
         if not any(one.revision in (0, run.revision) for one in found):
-            found += _of_somebody(run)  # nobody among the first has got the newest texts yet
+            found += _of_somebody(run)  # none of the first recipients has got the newest texts yet
     except LiquidError:
         return []
     return sorted(
@@ -117,8 +117,8 @@ def _of_recipients(run: Run) -> list[Reading]:
 
 
 def _of_somebody(run: Run) -> list[Reading]:
-    """A reading by somebody who would get it, before recipients are chosen; after they were
-    removed, and where that takes too long, by anybody."""
+    """Before recipients are chosen: a reading by somebody who would get it. If they were removed,
+    or the search takes too long: a reading by anybody."""
     person = _first_to_be(run) if run.planned is None else None
     person = person or preview.somebody(run.project)
     if person is None:

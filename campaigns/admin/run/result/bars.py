@@ -1,4 +1,4 @@
-"""Bars over time: an SVG drawn here, and the same in numbers below it."""
+"""Bar chart over time: an SVG made here, and the same numbers below it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from itertools import zip_longest
 from notifications.admin.ui.axis import Mark, nice_top
 
 WIDTH, HEIGHT = 600.0, 140.0
-WIDE = 0.8  # a bar, of its place
+WIDE = 0.8  # a bar's share of its slot
 
 
 @dataclass(frozen=True)
 class Called:
-    name: str  # in the page, and of the files one takes away
+    name: str  # in the page, and of exported files
     title: str
     label: str  # of the numbers
 
 
 @dataclass(frozen=True)
 class Value:
-    """One stretch of time: when it begins, how many there were, and how many were foreseen."""
+    """One stretch of time: its start, its count, and the forecast count."""
 
     since: str
     count: str
@@ -30,12 +30,12 @@ class Value:
 
 @dataclass(frozen=True)
 class Bars:
-    """How many there were in each stretch of time."""
+    """A bar chart: the count in each stretch of time."""
 
     called: Called
-    bars: list[tuple[str, str]]  # where each stands, and how high
-    each: str  # how wide
-    plan: str  # the points of what was foreseen; empty: nothing was
+    bars: list[tuple[str, str]]  # position and height of each
+    each: str  # the width of a bar
+    plan: str  # the points of the forecast; empty: there is none
     heights: list[Mark]
     times: list[Mark]
     values: list[Value]
@@ -49,7 +49,7 @@ def drawn(
     plan: Sequence[float] = (),
     plan_said: str = "",
 ) -> Bars:
-    """`since`: when each stretch begins, and when the last one ends."""
+    """Build the chart. `since`: when each stretch begins, and when the last one ends."""
     places = len(since) - 1
     top, each = nice_top(max(2, *counts, *plan)), WIDTH / places
     return Bars(

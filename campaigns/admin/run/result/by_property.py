@@ -1,4 +1,4 @@
-"""The results of a finished run on each platform, in each language, time zone and app version."""
+"""Breakdown of a finished run: its results by platform, language, time zone and app version."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Line:
 
 
 def breakdown_view(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Requested again while the run is being counted."""
+    """The breakdown. The page requests it again while the run is being counted."""
     run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
     return render(request, "admin/campaigns/run/breakdown.html", picture(run))
 
@@ -68,7 +68,7 @@ def in_words(by: str, value: str) -> str:
 
 
 def _language(tag: str) -> str:
-    """“Korean (ko)”; a language that Django has no name of is only its tag."""
+    """A language in words: “Korean (ko)”; only the tag if Django has no name for it."""
     try:
         return f"{get_language_info(tag.lower())['name_translated']} ({tag})"
     except KeyError:

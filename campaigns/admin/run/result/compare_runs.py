@@ -1,5 +1,6 @@
-"""A run compared with up to four others: what came of each, and of the first of these others who
-joined, who left and who was in both."""
+"""Comparison of a run with up to four others: the results of each.
+
+With the first of the others, also which people joined, left, or were in both."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from notifications.postgres.budget import Busy, TooSlow, one_of_few
 
 PAGE = 100
 OFFERED = 50  # runs to choose from
-MOST = 4  # runs beside this one: more fit on no screen
+MOST = 4  # runs beside this one: no screen has room for more
 
 
 def compare_view(request: HttpRequest, run_id: int) -> HttpResponse:
@@ -63,32 +64,32 @@ def _picture(run: Run, request: HttpRequest) -> dict[str, Any]:
 
 
 def _sides(runs: list[Run]) -> list[tuple[str, list[tuple[Run, Cell]]]]:
-    """Each step, and of each run what came of it."""
+    """Each step, with each run's number."""
     rows = side_by_side.rows(runs)
     return [(row.label, list(zip(runs, row.cells, strict=True))) for row in rows]
 
 
 def _other(run: Run, pk: int | None) -> Run | None:
-    """The requested run, only of the same project."""
+    """The requested run, if it is comparable; without a request, the one before."""
     if pk is None:
         return compare.one_before(run)
     return compare.comparable(run).filter(pk=pk).first()
 
 
 def _more(run: Run, other: Run | None, asked: list[str]) -> list[Run]:
-    """Those that are there, each once, in the order asked for."""
+    """The other requested runs that exist, each once, in the requested order."""
     numbers = [pk for pk in map(number, asked) if pk is not None and other and pk != other.pk]
     found = compare.comparable(run).in_bulk(numbers)
     return [found[pk] for pk in dict.fromkeys(numbers) if pk in found]
 
 
 def _places(more: list[Run]) -> list[Run | None]:
-    """What each of the other fields says."""
+    """The values of the other selection fields."""
     return [*more, *[None] * (MOST - 1 - len(more))]
 
 
 def _who(text: str, counts: Counts) -> Who:
-    """The requested group, else the first of the three groups that has anybody."""
+    """The requested group, else the first of the three that has anybody."""
     if text in list(Who):
         return Who(text)
     return next((one for one in Who if getattr(counts, one)), Who.JOINED)
@@ -113,7 +114,7 @@ def _answer(newer: Run, older: Run, other: Run, request: HttpRequest) -> dict[st
 
 
 def _beside(request: HttpRequest, other: Run) -> list[str]:
-    """The same runs, on the next page of people, too."""
+    """The compared runs, for the links to other pages of people."""
     return [str(other.pk), *request.GET.getlist("with")[1:MOST]]
 
 

@@ -1,4 +1,4 @@
-"""What became of it on the phones: the funnel with its goal, by group and over time."""
+"""Engagement: what happened on the phones, as a funnel with its goal, by group and over time."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from notifications.values.shares import share, width
 
 MOST_BARS = 72
 STRETCHES = (1, 3, 6, 12, 36, 144, 1_008)  # slots of ten minutes: half an hour, …, a day, a week
-# What was foreseen of long is drawn so many times as far as the bars are: they, too, shall be seen.
+# A long forecast is drawn this many times as far as the bars, so that they stay visible.
 AHEAD = 4
-ECHO = timedelta(minutes=30)  # after its end most of it has come
+ECHO = timedelta(minutes=30)  # most receipts arrive within this time after the run's end
 OVER_TIME = {
     Event.RECEIVED: gettext_lazy("Received over time"),
     Event.DISPLAYED: gettext_lazy("Displayed over time"),
@@ -61,16 +61,16 @@ class Row:
     label: str
     count: int
     width: str
-    told: Told | None = None  # None: what we know ourselves
+    told: Told | None = None  # None: a number that we know ourselves
     coverage: str = ""
-    total: str = ""  # one of the totals, which are drawn more often: they draw this number, too
+    total: str = ""  # name of a total: totals refresh more often, with this number
 
 
 def echo_view(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
     told = picture(run, timezone.now())
     if request.GET.get("tag") == told.get("echo_tag"):
-        return HttpResponse(status=204)  # htmx leaves the page as it is, and what is open, open
+        return HttpResponse(status=204)  # htmx leaves the page as it is, and opened parts open
     return render(request, "admin/campaigns/run/echo.html", told)
 
 
@@ -104,7 +104,7 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
 
 
 def _tag(run: Run, found: Funnel, totals: sums.Totals) -> str:
-    """All that can change of it."""
+    """A text that changes when the card changes."""
     told = (each for step in found.steps for each in (step.count, step.able))
     beside = sum(each.count for each in found.beside)
     goal = (found.goal.times, found.goal.amount) if found.goal else ()
@@ -137,7 +137,7 @@ def _rows(run: Run, found: Funnel, totals: sums.Totals) -> list[Row]:
 
 
 def _goal(run: Run, found: Funnel) -> dict[str, Any]:
-    """What came of the goal, in words and by group."""
+    """The goal's results, in words and by group."""
     goal = found.goal
     if goal is None:
         return {"goal": None}
@@ -148,7 +148,7 @@ def _goal(run: Run, found: Funnel) -> dict[str, Any]:
         "goal_said": goal_in_words.goal_in_words(run),
         "goal_without": without_value(run) if goal.times else 0,
         "goal_amount": amount(goal.amount) if run.goal_value else "",
-        # That it was received is told by other reports, too: of how many devices is not counted.
+        # Other reports imply “received”, too; the number of these devices is not counted.
         "goal_of_opened": share(goal.told.count, step.count) if step else "",
         "goal_groups": [
             (by, str(TITLES[by]), _goal_lines(found, by))
@@ -159,14 +159,14 @@ def _goal(run: Run, found: Funnel) -> dict[str, Any]:
 
 
 def amount(number: Decimal) -> str:
-    """As money is written, or with all the digits it has."""
+    """A number written like money, or with all its digits."""
     if number == number.to_integral_value():
         return f"{number:,.0f}"
     return f"{number:,.2f}" if number == round(number, 2) else f"{number:,.6f}".rstrip("0")
 
 
 def _goal_lines(found: Funnel, by: str) -> list[tuple[str, Goal, str]]:
-    """The largest groups, and the others together: all the lines are the goal of the funnel."""
+    """The largest groups, and all others as one: the lines add up to the funnel's goal."""
     whole, shown = found.goal, found.goal_groups[by][:SHOWN]
     if whole is None:
         return []
@@ -186,7 +186,7 @@ def _goal_lines(found: Funnel, by: str) -> list[tuple[str, Goal, str]]:
 
 
 def _lines(found: Funnel, by: str) -> list[tuple[str, Told]]:
-    """The largest groups, and the others together: all the lines are the step of the funnel."""
+    """The largest groups, and all others as one: the lines add up to the funnel's step."""
     shown = found.groups[by][:SHOWN]
     (whole,) = (step for step in found.steps if step.event == found.last)
     count = whole.count - sum(group.told.count for group in shown)
@@ -196,14 +196,14 @@ def _lines(found: Funnel, by: str) -> list[tuple[str, Told]]:
 
 
 def _asks_again(run: Run, now: datetime) -> str:
-    """Receipts come while it sends, and for days."""
+    """The `hx-trigger`: receipts arrive during the run, and for days."""
     began = run.started_at is not None
     fresh = run.finished_at is None or now - run.finished_at < ECHO
     return f"every 3s, {COMING_BACK}" if began and fresh else COMING_BACK
 
 
 def _charts(run: Run, found: Funnel) -> list[Bars]:
-    """One of each step that anybody told of, and of the goal: the last first."""
+    """A chart for each step with reports, and for the goal: the last step first."""
     told = [
         _bars(run, _called(step.event), over_time(run.pk, step.event), _opens(run, step.event))
         for step in found.steps
@@ -224,7 +224,7 @@ def _opens(run: Run, event: Event) -> Opens | None:
 
 
 def _bars(run: Run, called: Called, counts: list[int], opens: Opens | None = None) -> Bars | None:
-    """None: too short for a drawing."""
+    """The chart of one step. None: too short for a chart."""
     began = run.started_at
     if len(counts) < 2 or began is None:
         return None
@@ -240,7 +240,7 @@ def _bars(run: Run, called: Called, counts: list[int], opens: Opens | None = Non
 
 
 def _foreseen(opens: Opens | None, most: int) -> list[float]:
-    """In the same slots, as many as phones tell of; of a long time its beginning."""
+    """The forecast in the same slots, scaled to what phones report; at most `most` slots."""
     if opens is None or not (opens.counts and opens.expected):
         return []
     counts = foreseen.in_steps(opens.counts, opens.step, 60 * SLOT_MINUTES)

@@ -1,4 +1,4 @@
-"""FCM's own figures of a run's label, beside what we know ourselves."""
+"""FCM's own figures for a run's label, beside our own."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from campaigns.results import breakdown
 from campaigns.runs.run import Run
 from notifications.fcm_data.day import FcmDay
 
-DAY = timedelta(days=1)  # FCM's begin and end in California
+DAY = timedelta(days=1)  # FCM's days begin and end in California
 
 
 def picture(run: Run) -> dict[str, Any]:
-    """Nothing for a run without a label: FCM tells of all such messages together."""
+    """Template context. Empty for a run without a label: FCM counts all such messages together."""
     project = run.project
     if not (run.analytics_label and project.fcm_app_id and run.started_at):
         return {}
@@ -28,7 +28,7 @@ def picture(run: Run) -> dict[str, Any]:
 
 
 def _ours(run: Run) -> int | None:
-    """Accepted on Android. None: not counted yet."""
+    """How many were accepted on Android. None: not counted yet."""
     kept = breakdown.kept_of(run)
     if kept is None:
         return None

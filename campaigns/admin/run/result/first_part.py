@@ -1,4 +1,4 @@
-"""The first part of a run on its page: how far it is, its figures beside their bounds."""
+"""The canary on a run's page: its progress, and its figures beside their limits."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
 
 
 def steered_by(first: progress.Shown | None) -> list[tuple[Verb, Any]]:
-    """What a person may do about it now, and what that is called here. A resume is for whoever it
-    asked; a pause of another cause is resumed above."""
+    """The actions for the canary now, with their labels. It is resumed here only if it asks for a
+    decision; a pause for another cause is resumed above."""
     if first is None or first.phase in (Phase.WENT_ON, Phase.STOPPED):
         return []
     asks = first.phase == Phase.ASKS and not first.part.run.tries_variants

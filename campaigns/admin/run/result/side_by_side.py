@@ -1,4 +1,4 @@
-"""Up to five runs side by side: what came of each, step by step. Sums, so it works for old runs."""
+"""Runs side by side: the results of up to five, step by step. Uses sums, so old runs work, too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from notifications.values.shares import share, width
 
 @dataclass(frozen=True)
 class Cell:
-    """What one run has of a step. Without a share: of how many it is one, nobody knows."""
+    """One run's number for a step. Without a share if the whole is unknown."""
 
     count: str
     share: str = ""
@@ -34,7 +34,7 @@ class Row:
 
 @dataclass(frozen=True)
 class _Told:
-    """All that is asked of one run."""
+    """The results of one run."""
 
     run: Run
     totals: Totals
@@ -42,7 +42,7 @@ class _Told:
 
 
 def rows(runs: list[Run]) -> list[Row]:
-    """In the order of the runs."""
+    """One row per step, with a cell for each run, in the runs' order."""
     told = [_told(run) for run in runs]
     steps = [
         Row(str(step.event.label), [_step(one.funnel.steps[at]) for one in told])

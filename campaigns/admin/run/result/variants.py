@@ -1,5 +1,6 @@
-"""What came of each variant of a run, of its control group and of the holdout; asked for by the
-page once it is there, as it counts people."""
+"""Results of each variant of a run, its control group and the holdout.
+
+The page requests them after it has loaded, as they count people."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ FOLDER = "admin/campaigns/run"
 
 @dataclass(frozen=True)
 class Bar:
-    """Between which shares the true one lies, drawn to the scale that all lines share."""
+    """A confidence interval of a share, drawn to the scale of all lines."""
 
     words: str  # “3.1 – 4.2 %”
     left: str
@@ -31,7 +32,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Shown:
-    """A line with its intervals."""
+    """A result line with its intervals."""
 
     line: Line
     received: Told
@@ -53,7 +54,7 @@ def _picture(run: Run) -> dict[str, Any]:
     found = compared(run)
     if found is None:
         return {"run": run}
-    # Of all its people, and not of those who can tell: so the control group can stand beside.
+    # Shares of all people, not only of those whose phone reports: so the control group compares.
     opened = [(line.opened, line.people) for line in found.lines]
     goals = [(line.did if line.goal else None, line.people) for line in found.lines]
     opened_bars, goal_bars = _bars(opened), _bars(goals)
@@ -75,7 +76,7 @@ def _said(one: Comparison) -> tuple[str, str]:
 
 
 def _bars(counts: list[tuple[int | None, int]]) -> list[Bar | None]:
-    """None: it could not be counted in time."""
+    """The intervals as bars. None: counting took too long."""
     known = [None if count is None else wilson.interval(count, of) for count, of in counts]
     top = max((high for found in known if found for _, high in [found]), default=0.0)
     return [

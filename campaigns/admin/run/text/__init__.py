@@ -1,1 +1,1 @@
-"""The text on a run's page: how it is changed during the run, and its revisions."""
+"""The text on a run's page: changing it during the run, and its revisions."""

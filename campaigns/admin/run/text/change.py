@@ -1,5 +1,6 @@
-"""Changing the text for whoever still waits: written, then looked at with whom it reaches and what
-it would cost, and only then sent.
+"""Text change dialog: changes the text for recipients who still wait.
+
+The user writes it, then reviews whom it reaches and whom it would skip, and only then sends it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class ChangeTextDialog(RunDialog):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # What it would say, once it is in order: of the variants that change.
+        # The new content, once it is valid, of the variants that change.
         self.contents: dict[int, dict[str, Any]] = {}
         next_times = self.fields.pop("next_times")
         if not self.possible:
@@ -70,7 +71,7 @@ class ChangeTextDialog(RunDialog):
         return not self.problem
 
     def _paths(self) -> Iterator[Path]:
-        """Of each variant the main text, and what each language has of its own."""
+        """Each variant's main texts, and each language's own texts."""
         for variant, content in self.now.items():
             yield from ((variant, "", name) for name in TEXTS)
             for tag, own in content["locales"].items():
@@ -84,7 +85,7 @@ class ChangeTextDialog(RunDialog):
         return _field(tag, name, self.now[variant], label)
 
     def _next_times(self) -> str:
-        """“Also in …”; nothing where there is no next time."""
+        """The label “Also in …”; empty if the text is not used again."""
         if len(self.now) > 1:
             if handing_on.has_next_runs(self.run):
                 return _("Also in the next runs of this series, and in the templates")
@@ -98,17 +99,17 @@ class ChangeTextDialog(RunDialog):
         text = _("Also in the template “%(name)s”, for next times")
         return text % {"name": template} if template else ""
 
-    # --- Written, then looked at -----------------------------------------------------------------
+    # --- Write, then review ----------------------------------------------------------------------
 
     @property
     def seen(self) -> int:
-        """The revision that the texts were written over."""
+        """The revision that the user has edited."""
         return row_id(self.data.get("revision")) or self.run.revision
 
     @property
     def texts(self) -> dict[int, dict[str, Any]]:
-        """By variant, those that read differently from what it says. Where none does: of the main
-        one, which may have snippets that read differently by now."""
+        """Changed texts by variant. If none changed: the main variant without changes, as its
+        snippets may have changed since."""
         found: dict[int, dict[str, Any]] = {}
         for path in self._paths():
             variant, tag, name = path
@@ -129,7 +130,7 @@ class ChangeTextDialog(RunDialog):
         return self.cleaned_data
 
     def _written(self, variant: int, texts: dict[str, Any]) -> dict[str, Any] | None:
-        """What that variant would say; None: it cannot, and the fields say why."""
+        """The variant's new content. None: it is invalid, and the form's errors say why."""
         try:
             content = changing.rewritten(self.run, texts, variant)
         except ValidationError as error:
@@ -141,17 +142,17 @@ class ChangeTextDialog(RunDialog):
         return content
 
     def is_valid(self) -> bool:
-        """Whoever has not seen yet what changes, and for whom, is shown it first."""
+        """Not valid until the user has reviewed what changes, and for whom."""
         return super().is_valid() and not self.looks
 
     @cached_property
     def mark(self) -> str:
-        """Of what is looked at: whoever writes on has another look."""
+        """A fingerprint of the reviewed content: after further edits there is another review."""
         return hashlib.sha256(exact.dumps([self.seen, [*self.contents.items()]])).hexdigest()
 
     @property
     def looks(self) -> bool:
-        """Whether it is in order, and nobody has looked at it."""
+        """Whether the content is valid but not reviewed yet."""
         return bool(self.contents) and self.data.get("looked_at") != self.mark
 
     @property
@@ -159,7 +160,7 @@ class ChangeTextDialog(RunDialog):
         return _("Send this text from now on") if self.looks else ""
 
     def _place(self, error: ValidationError, variant: int) -> None:
-        """Each problem at its field; of what has none here, above them all."""
+        """Add each problem to its field; those without a field here, above the form."""
         by_field = error.error_dict if hasattr(error, "error_dict") else {"": error.error_list}
         for field, errors in by_field.items():
             for one in errors:
@@ -172,7 +173,7 @@ class ChangeTextDialog(RunDialog):
                 above = whose + _at(path, field, words)
                 self.add_error(name if known else None, words if known else above)
 
-    # --- What it needs, and what is told ---------------------------------------------------------
+    # --- The action's arguments, and the template context ----------------------------------------
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -181,7 +182,7 @@ class ChangeTextDialog(RunDialog):
             self.seen,
             self.texts.get(MAIN, {}),
             others={number: texts for number, texts in self.texts.items() if number != MAIN},
-            accept_skips=True,  # the look has told of them
+            accept_skips=True,  # the review has shown them
             next_runs=next_times and handing_on.has_next_runs(self.run),
             in_template=next_times,
         )
@@ -209,7 +210,7 @@ class ChangeTextDialog(RunDialog):
 
 
 def _whom(run: Run) -> dict[str, Any]:
-    """Whom it reaches, who has another one already, and of whom it comes too late."""
+    """How many it reaches, how many have another text, and for how many it may be too late."""
     totals = sums.totals_of(run)
     waiting = totals.waiting - held_back_and_waiting(run)
     return {
@@ -221,7 +222,7 @@ def _whom(run: Run) -> dict[str, Any]:
 
 
 def _name(path: Path) -> str:
-    """Of its field. A bare “title” would be the dialog's own."""
+    """The name of the path's field. A bare “title” would be the dialog's own."""
     variant, tag, name = path
     whose = f"{name_of(variant)}." if variant != MAIN else ""
     return f"{whose}{tag or MAIN_TEXT}.{name}"

@@ -1,4 +1,4 @@
-"""What a run said: each revision of its text, how many got it, and what it changed."""
+"""Text revisions of a run: how many people got each, and what each changed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from notifications.staff.actors import who
 
 @dataclass(frozen=True)
 class Said:
-    """One revision, and what became of those who were sent it."""
+    """One revision, and the outcomes of messages with it."""
 
     number: int
     by: str
     at: datetime
     counts: shares.Counts
-    variants: str = ""  # that changed, in words, of a run that has several
+    variants: str = ""  # those that changed, in words, if the run has several
 
     @property
     def got(self) -> int:
@@ -34,16 +34,16 @@ class Said:
 
 @dataclass(frozen=True)
 class Changed:
-    """What one revision changed of the one before."""
+    """The changes of one revision from the one before."""
 
     number: int
     changes: list[Shown]
-    snippets: list[tuple[str, int]]  # that read differently, each with its own revision
+    snippets: list[tuple[str, int]]  # those that changed, each with its own revision
     variant: str = ""
 
 
 def counted(run: Run) -> list[Said]:
-    """The first one first; nothing of a run whose text nobody changed."""
+    """The revisions, first one first. Empty if the text was never changed."""
     if run.revision == FIRST:
         return []
     counts = shares.by_revision(run)
