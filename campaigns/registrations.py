@@ -23,10 +23,10 @@ from notifications import imports
 from notifications.inbox import reading as inbox
 from notifications.pacing import health
 from notifications.people import device, erased
-from notifications.people.asked import person_export
 from notifications.people.consent import record, suppression
 from notifications.people.events import clearing, reading, writing
-from notifications.staff import entering  # noqa: F401  # connects Django's signals of sign-ins
+from notifications.people.queries import person_export
+from notifications.staff import login_signals  # noqa: F401  # connects Django's signals of sign-ins
 from notifications.tasks import send_reports_on_commit
 from notifications.webhooks import composing, outbox
 from notifications.webhooks import person_data as reports_of_person

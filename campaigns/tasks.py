@@ -23,7 +23,7 @@ from campaigns.audiences.lists import filling, sizes
 from campaigns.engagement import recounting
 from campaigns.engine import engine, messages, retaining
 from campaigns.failpoints import hit
-from campaigns.figures import keeping
+from campaigns.figures import store_figures
 from campaigns.planning import foreseen, schedule
 from campaigns.planning.text_check import text_check
 from campaigns.planning.text_check import working as text_checks
@@ -114,7 +114,7 @@ def tidy() -> None:
     if patiently(lambda: retaining.go_on(now=clock.now()), seconds=0):
         publish(tidy)
     patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
-    patiently(lambda: keeping.keep_figures(now=clock.now()), seconds=0)
+    patiently(lambda: store_figures.keep_figures(now=clock.now()), seconds=0)
     patiently(lambda: old_tests.remove_old(clock.now()), seconds=0)
     patiently(lambda: forget_once_more(clock.now()), seconds=0)
     patiently(lambda: counted.remove_old(clock.now()), seconds=0)

@@ -58,7 +58,7 @@ def say_which_way_messages_take(instance: Any, **signal: Any) -> None:
     """Log the transport to FCM, once for each worker, before its processes start."""
     from django.conf import settings  # the code below needs the settings
 
-    from notifications.fcm.transport.chosen import chosen
+    from notifications.fcm.transport.selection import chosen
 
     if SENDING & set(instance.app.amqp.queues.consume_from):
         way = chosen(settings.FCM_ENDPOINT)

@@ -19,7 +19,7 @@ import uvloop
 from django.conf import settings
 
 from notifications.fcm.fcm import Destination, FcmGateway
-from notifications.fcm.transport.chosen import chosen
+from notifications.fcm.transport.selection import chosen
 from notifications.gateway import BadCredentials, Gateway, Outcome, Permit, Push
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import SCOPE, AccountKey, MachineKey, Minter

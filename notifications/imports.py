@@ -15,9 +15,9 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils.translation import get_language, gettext, gettext_noop
 
-from notifications.people.importing import columns, sniffing, source, staging, upload, working
+from notifications.people.importing import columns, import_worker, sniffing, source, staging, upload
 from notifications.people.importing.columns import Column
-from notifications.people.importing.merging import lanes
+from notifications.people.importing.merging import parallel_merge
 from notifications.people.importing.model import UNFINISHED, Import
 from notifications.people.importing.reading import ENCODINGS
 from notifications.people.project import Project
@@ -25,7 +25,7 @@ from notifications.postgres import clock
 from notifications.staff import audit
 
 add_part, parts_there = upload.add_part, upload.parts_there
-urgent_work = lanes.urgent_work
+urgent_work = parallel_merge.urgent_work
 READ = ("ready", "checked")  # the columns are known, and no person was changed yet
 
 
@@ -99,7 +99,7 @@ def set_mapping(
 def _unread(one: Import, **values: Any) -> None:
     """Discard what was read of the file, so that it is read again with these values."""
     with transaction.atomic():
-        one.move(READ, state=Import.State.READY, **values, **working.AFRESH)
+        one.move(READ, state=Import.State.READY, **values, **import_worker.AFRESH)
         one.refusals.all().delete()
         staging.drop(one)
 
@@ -108,7 +108,7 @@ def check(one: Import, *, by: str) -> None:
     """Start a dry run, which changes no person. When it is done, `foreseen` has the counts."""
     _validate(one)
     with transaction.atomic():
-        one.move(("ready",), state=Import.State.CHECKING, foreseen={}, **working.UNHANDLED)
+        one.move(("ready",), state=Import.State.CHECKING, foreseen={}, **import_worker.UNHANDLED)
         _record(one, by, gettext_noop("checked"))
 
 
@@ -117,7 +117,7 @@ def start(one: Import, *, by: str, now: datetime) -> None:
     stopped."""
     _validate(one)
     goes_on = one.state == Import.State.STOPPED
-    afresh = {} if goes_on else {"counts": {}, **working.UNHANDLED}
+    afresh = {} if goes_on else {"counts": {}, **import_worker.UNHANDLED}
     with transaction.atomic():
         one.move(
             ("stopped",) if goes_on else ("ready", "checked"),
@@ -155,7 +155,7 @@ def discard(one: Import, *, by: str) -> None:
 def work(import_id: int, *, seconds: float) -> bool:
     """Work on an import for this time, in bounded parts. Returns True if there is more to do."""
     try:
-        return working.work_on(import_id, seconds=seconds, ended=_ended)
+        return import_worker.work_on(import_id, seconds=seconds, ended=_ended)
     except source.Unusable as error:  # the file is not what was declared
         fail(import_id, str(error))
         return False

@@ -18,7 +18,7 @@ from notifications import dispatch
 from notifications.fcm import payload
 from notifications.fcm.fcm import Destination
 from notifications.fcm.transport.aiohttp_transport import BROKEN, AiohttpGateway, NoSocket
-from notifications.fcm.transport.chosen import chosen
+from notifications.fcm.transport.selection import chosen
 from notifications.gateway import BadCredentials, Push
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import Minter, TokenUnavailable

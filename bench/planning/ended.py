@@ -25,7 +25,7 @@ from django.utils import timezone
 from bench.planning.snapshot import as_if_finished, prepare
 from campaigns.engagement import recounting
 from campaigns.engagement.receipt import Event
-from campaigns.engine import counting
+from campaigns.engine import breakdowns
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.run import Run
@@ -64,8 +64,8 @@ def _end(run: Run) -> None:
 
 def _count(run: Run) -> None:
     """As the sweep does, a step at a time; its worker may take some of them."""
-    while counting.uncounted().filter(pk=run.pk).exists():
-        counting.go_on(run.pk)
+    while breakdowns.uncounted().filter(pk=run.pk).exists():
+        breakdowns.go_on(run.pk)
 
 
 def _tell(run: Run) -> None:

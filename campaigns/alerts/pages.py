@@ -24,7 +24,7 @@ from campaigns.alerts.conditions import CONDITIONS
 from campaigns.alerts.models import Alert, Kind, open_alerts, unacknowledged_alerts
 from campaigns.alerts.texts import AlertText, text_of
 from campaigns.runs.run import Run
-from notifications.admin.ui.chosen import chosen, within
+from notifications.admin.ui.current_project import chosen, within
 from notifications.admin.ui.page import actor
 from notifications.people.project import Project
 from notifications.staff.actors import who

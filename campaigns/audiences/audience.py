@@ -22,7 +22,7 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.locking import stay
 from notifications.people.project import OfProject
-from notifications.values import seen
+from notifications.values import row_versions
 from notifications.values.copies import name_of_copy
 
 
@@ -82,12 +82,12 @@ class Audience(OfProject):
     def keep_size(self, found: Reach, rules: dict[str, Any], now: datetime) -> None:
         """Store the count of these rules. It is not shown if the audience's rules have changed."""
         counted = {"people": found.people, "devices": found.devices, "exact": found.exact}
-        self.size = {**counted, "at": now.isoformat(), "of": seen.mark(rules)}
+        self.size = {**counted, "at": now.isoformat(), "of": row_versions.mark(rules)}
         Audience.objects.filter(pk=self.pk).update(size=self.size)
 
     @property
     def known_size(self) -> dict[str, Any] | None:
-        fits = self.size and self.size.get("of") == seen.mark(self.effective_rules)
+        fits = self.size and self.size.get("of") == row_versions.mark(self.effective_rules)
         return self.size if fits else None
 
     def frozen_rules(self) -> dict[str, Any]:

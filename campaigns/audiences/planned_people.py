@@ -11,7 +11,7 @@ from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import compile_tree, drawn, people_and_devices
 from campaigns.runs import prior_recipients
 from campaigns.runs.run import Run
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 
 # Leaves out recipients in the control group and in the holdout.
 GETS_IT = "COALESCE(variant, 0) >= 0"
@@ -34,7 +34,7 @@ def people_of(run: Run) -> Sql:
     if run.planned is not None and not run.freezing:
         asks = run.asks
         return Sql(
-            FROZEN.format(gets_it=GETS_IT, out=standing.out("%s", "%s"), join=standing.JOIN),
+            FROZEN.format(gets_it=GETS_IT, out=eligibility.out("%s", "%s"), join=eligibility.JOIN),
             [run.pk, asks["marketing"], asks["category"]],
         )
     try:
@@ -46,8 +46,8 @@ def people_of(run: Run) -> Sql:
     if run.once_each and run.campaign_id:
         new, values = prior_recipients.not_received(run.campaign_id, except_run=run.pk)
     return Sql(
-        f"SELECT c.id AS contact_id FROM {people_and_devices(run.project_id)} {standing.JOIN}"
+        f"SELECT c.id AS contact_id FROM {people_and_devices(run.project_id)} {eligibility.JOIN}"
         f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql}"
-        f" AND {standing.out('%s', '%s')} = '' AND {new}",
+        f" AND {eligibility.out('%s', '%s')} = '' AND {new}",
         [run.project_id, *where.params, asks["marketing"], asks["category"], *values],
     )

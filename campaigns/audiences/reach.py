@@ -26,7 +26,7 @@ from campaigns.audiences.last_seen import policy
 from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import compile_tree, drawn, joined, people_and_devices
 from campaigns.runs import best_hour
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow, left, within
@@ -102,7 +102,7 @@ def count(
     where = compile_tree(as_meant(project_id, tree, part))
     counts = {name.value: Sql(f"d.platform = '{name}'") for name in PLATFORMS}
     if asks is not None:
-        is_out = f"d.id IS NOT NULL AND {standing.out('%s', '%s')} <> ''"
+        is_out = f"d.id IS NOT NULL AND {eligibility.out('%s', '%s')} <> ''"
         counts["out"] = Sql(is_out, [asks["marketing"], asks["category"]])
     asked = [f"count(*) FILTER (WHERE {one.sql}) AS {name}" for name, one in counts.items()]
     if part:
@@ -111,7 +111,7 @@ def count(
         sums=", ".join(f"COALESCE(sum({name}), 0)::bigint" for name in counts),
         counts=", ".join(asked),
         source=part.source if part else people_and_devices(project_id),
-        standing=standing.JOIN if asks is not None else "",
+        standing=eligibility.JOIN if asks is not None else "",
         where=where.sql,
         page="page, " if part else "",
         by_page=" GROUP BY page" if part else "",
@@ -239,8 +239,8 @@ def _judged(
     statement = ALIKE.format(
         conditions=", ".join(condition.sql for condition in conditions),
         source=part.source if part else people_and_devices(project_id),
-        standing=standing.JOIN,
-        out=standing.out("%s", "%s"),
+        standing=eligibility.JOIN,
+        out=eligibility.out("%s", "%s"),
         where=where.sql,
     )
     params = [asks["marketing"], asks["category"]]

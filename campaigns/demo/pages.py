@@ -23,7 +23,7 @@ from campaigns.demo.phones import (
 )
 from campaigns.demo.rings import Silent, rung
 from campaigns.test_sends.demo_phones import PHONES, Phone, can_ring
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 from notifications.gateway import WrongKey
 from notifications.people.project import Project
 

@@ -17,7 +17,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from campaigns.engagement import converting, keeping
+from campaigns.engagement import converting, store_receipts
 from campaigns.engagement.goal import GoalSum
 from campaigns.engagement.receipt import STEPS, EchoSum, Receipt
 from campaigns.engagement.recount import Recount
@@ -231,7 +231,7 @@ ON CONFLICT (run_id, by, value) DO UPDATE SET recipients = kept.recipients + exc
 def _put_right(run: Run, row: Recount, before: datetime | None, wrong: Sums) -> bool:
     """Correct the sums. Returns False if another process recounted the run meanwhile."""
     with transaction.atomic(), connection.cursor() as cursor:
-        keeping.alone(cursor, run.pk)
+        store_receipts.alone(cursor, run.pk)
         converting.alone(cursor, run.project_id)
         last = Recount.objects.filter(pk=run.pk).values_list("at", flat=True).first()
         if last != before:

@@ -19,7 +19,7 @@ from django.db.models import F, Max, Q, QuerySet
 
 from campaigns.canary.figures import count_who_can_tell
 from campaigns.canary.first_part import held
-from campaigns.engine import broken, cancelling, counting, first_part, freezing, wrong_items
+from campaigns.engine import breakdowns, broken, cancelling, first_part, freezing, wrong_items
 from campaigns.planning.schedule import plan_and_start
 from campaigns.runs import absence, details, prior_recipients, sums
 from campaigns.runs.chunk import (
@@ -34,7 +34,7 @@ from campaigns.runs.lapsing import free_lapsed
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.wave import Wave
-from campaigns.sending import breakers, trying
+from campaigns.sending import breakers, recovery_probe
 from notifications.pacing import gate
 from notifications.postgres import clock
 
@@ -70,7 +70,7 @@ def sweep(now: datetime) -> list[int]:
     plan_and_start(now)
     unfinished = Run.driven.filter(finished_at__isnull=True)
     moving = unfinished.exclude(state=Run.State.SCHEDULED)
-    in_order = (moving.order_by("pk"), counting.uncounted(), prior_recipients.runs_to_index())
+    in_order = (moving.order_by("pk"), breakdowns.uncounted(), prior_recipients.runs_to_index())
     each = (pk for runs in in_order for pk in runs.values_list("pk", flat=True))
     return [*dict.fromkeys(each)]
 
@@ -88,7 +88,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
     if _waits_for_a_person(run_id, now) or _is_broken(run_id):
         return None
     freezing.go_on(run_id, now=now)
-    counting.go_on(run_id)
+    breakdowns.go_on(run_id)
     prior_recipients.index_step(run_id)
     if known != [None]:
         count_who_can_tell(run_id)
@@ -128,7 +128,7 @@ def goes_on(run_id: int) -> bool:
     left = any(run.freezing for run in Run.driven.filter(pk=run_id))
     if (left and freezing.is_free(run_id)) or cancelling.goes_on(run_id):
         return True
-    return counting.goes_on(run_id) or prior_recipients.has_more(run_id)
+    return breakdowns.goes_on(run_id) or prior_recipients.has_more(run_id)
 
 
 def give_up(run_id: int, error: Exception) -> None:
@@ -218,7 +218,7 @@ def _next_wave(run: Run, now: datetime, room: Room) -> Ring | None:
         Q(not_before__isnull=True) | Q(not_before__lte=now), state=Chunk.State.WAITING
     )
     # A worker that vanished while writing a chunk blocks only that chunk, not the wave.
-    ordered = trying.freshest_first(due, now) if room.fcm_fails else due.order_by("number")
+    ordered = recovery_probe.freshest_first(due, now) if room.fcm_fails else due.order_by("number")
     free = ordered.select_for_update(skip_locked=True, no_key=True)
     chosen = list(free.values_list("number", flat=True)[: min(WAVE, more)])
     if not chosen:

@@ -31,7 +31,7 @@ from campaigns.texts.content import in_place_of
 from campaigns.texts.template import Template
 from notifications.fcm.rules import MAX_TTL
 from notifications.people.attributes import validate_attribute_name
-from notifications.people.consent import caps, quiet_hours, standing
+from notifications.people.consent import caps, eligibility, quiet_hours
 from notifications.people.consent.caps import Caps
 from notifications.people.consent.hours import QuietHours
 from notifications.people.events.names import validate_event_name
@@ -311,7 +311,7 @@ class Campaign(OfProject):
     @property
     def asks(self) -> dict[str, Any]:
         """What standing.py must know of its category to say who is unsubscribed or suppressed."""
-        return standing.asked_of(self.kind, self.category.slug if self.category else "")
+        return eligibility.asked_of(self.kind, self.category.slug if self.category else "")
 
     @property
     def quiet_hours(self) -> QuietHours | None:

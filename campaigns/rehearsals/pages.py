@@ -24,7 +24,7 @@ from campaigns.rehearsals.report import RehearsalReport
 from campaigns.rehearsals.texts import build_context
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import MOVES, Run
-from notifications.admin.ui.chosen import within
+from notifications.admin.ui.current_project import within
 from notifications.admin.ui.dialogs import DRAWN, Dialog, FinalDialog, Gone, done
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import actor

@@ -24,7 +24,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.run import LEAVING, Run
 from campaigns.runs.tick import LONG_SILENCE, Tick
 from campaigns.runs.variants.group import CONTROL, HOLDOUT
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.people.consent.caps import Caps
 from notifications.postgres import clock
 
@@ -54,7 +54,7 @@ ON_PURPOSE = f"""CASE r.variant WHEN {CONTROL} THEN '{Reason.CONTROL.value}'
     WHEN {HOLDOUT} THEN '{Reason.HOLDOUT.value}' END"""
 # Why nothing may be sent to a recipient just now; empty: it may. Being unsubscribed or suppressed
 # comes first: what became of that person's device is then private.
-KEPT_FROM = f"""COALESCE(NULLIF({standing.out()}, ''), CASE
+KEPT_FROM = f"""COALESCE(NULLIF({eligibility.out()}, ''), CASE
     -- An address that moved to another person since must not carry this person's text.
     WHEN d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
     THEN '{Reason.DEVICE_GONE.value}' ELSE '' END)"""
@@ -95,7 +95,7 @@ WITH free AS (
     SELECT r.seq, r.contact_id, r.message, {{out}} AS out FROM named r
     LEFT JOIN notifications_device d ON d.id = r.device_id
     LEFT JOIN notifications_contact c ON c.id = r.contact_id
-    {standing.JOIN}
+    {eligibility.JOIN}
     {{joins}}
 ), opened AS (
     INSERT INTO campaigns_window (run_id, chunk_id, attempt, revision, seqs, opened_at)

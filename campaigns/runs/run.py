@@ -20,7 +20,7 @@ from campaigns.runs.hours.local_time import LocalTime
 from campaigns.runs.policy import LIVE, slowest
 from campaigns.runs.reasons import Cause
 from notifications.pacing import load
-from notifications.people.consent import caps, quiet_hours, standing
+from notifications.people.consent import caps, eligibility, quiet_hours
 from notifications.people.consent.caps import Caps
 from notifications.people.consent.hours import QuietHours
 from notifications.people.project import OfProject
@@ -324,7 +324,7 @@ class Run(OfProject):
     @property
     def asks(self) -> dict[str, Any]:
         """The parameters of its category with which standing.py finds the people who are out."""
-        return standing.asked_of(self.category_kind, self.category.slug if self.category else "")
+        return eligibility.asked_of(self.category_kind, self.category.slug if self.category else "")
 
     @property
     def quiet_hours(self) -> QuietHours | None:

@@ -23,7 +23,7 @@ from campaigns.sending import terms
 from campaigns.sending.rehearsed_places import kept_for_others
 from campaigns.sending.terms import Terms
 from campaigns.texts.rendering import Reader
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.people.consent.caps import Caps
 from notifications.values import exact
 
@@ -144,7 +144,7 @@ LEFT JOIN (
 ) i ON i.seq = r.seq
 LEFT JOIN notifications_contact c ON c.id = r.contact_id
 '''
-        + standing.JOIN
+        + eligibility.JOIN
         + '''
 {joins}'''
     )

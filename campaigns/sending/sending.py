@@ -27,16 +27,17 @@ from campaigns.runs.ledger import Window
 from campaigns.runs.messages import latency
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
-from campaigns.sending import breakers, keyless, platform_keys, settling, trying
+from campaigns.sending import breakers, keyless, platform_keys, recovery_probe, settling
 from campaigns.sending.in_flight import InFlight, heard_in
 from campaigns.sending.judge_answers import unsent
 from campaigns.sending.left import Left
 from campaigns.sending.measured import Measured, Unmeasured
-from campaigns.sending.rows import Rows
+from campaigns.sending.worker_database import Rows
 from campaigns.texts.rendering import Unrenderable
 from notifications.dispatch import dispatch
 from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
-from notifications.pacing import asking, gate
+from notifications.pacing import backend_polling as asking
+from notifications.pacing import gate
 from notifications.pacing.fcm_signals import Heard
 from notifications.postgres.outage import at_once, patiently
 from notifications.requests.log_context import working_on
@@ -223,9 +224,9 @@ class Sending:
 
         The gate gets the answer with our next request.
         """
-        chosen = trying.somebody(self.left)
+        chosen = recovery_probe.somebody(self.left)
         if self.rows.is_too_dear(chosen):
-            self._come_back_in(trying.RARELY.total_seconds())
+            self._come_back_in(recovery_probe.RARELY.total_seconds())
         else:
             self.left.remove(chosen)
             self._open([chosen])

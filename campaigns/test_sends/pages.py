@@ -32,7 +32,7 @@ from campaigns.test_sends.demo_phones import can_ring
 from campaigns.test_sends.models import SentTest
 from campaigns.test_sends.report import Report, build_report
 from campaigns.test_sends.tasks import send_test
-from notifications.admin.ui.chosen import within
+from notifications.admin.ui.current_project import within
 from notifications.admin.ui.dialogs import DRAWN, Dialog, gone
 from notifications.admin.ui.page import Page, actor
 from notifications.admin.ui.widgets import LineInput

@@ -25,7 +25,7 @@ from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import Arrived, BadCredentials, Gateway, Outcome, Permit, Push, Verdict
 from notifications.pacing import gate
 from notifications.pacing.fcm_signals import Heard
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.people.contact import Contact
 from notifications.values import exact
 
@@ -109,7 +109,7 @@ SELECT r.id, {KEPT_FROM} AS out, c.external_id, c.attributes, c.locale, c.timezo
 FROM campaigns_devicetest r
 LEFT JOIN notifications_device d ON d.id = r.device_id
 LEFT JOIN notifications_contact c ON c.id = r.contact_id
-{standing.JOIN}
+{eligibility.JOIN}
 WHERE r.id = ANY(%(rows)s) ORDER BY r.id
 """
 
@@ -134,7 +134,7 @@ def _claim(test: SentTest, most: int, now: datetime) -> list[Target]:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(CLAIM, {"test": test.pk, "most": most, "now": now})
         ids = [row[0] for row in cursor.fetchall()]
-    asks: dict[str, Any] = standing.asked_of(test.category_kind, test.category)
+    asks: dict[str, Any] = eligibility.asked_of(test.category_kind, test.category)
     with connection.cursor() as cursor:
         cursor.execute(READ, {"rows": ids, **asks})
         return [Target(*row) for row in cursor.fetchall()]

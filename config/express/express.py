@@ -22,7 +22,7 @@ from campaigns.runs.messages.accepting import Revoked, accept_new
 from config.express import call as calls
 from config.express import reply
 from config.express.call import Call
-from config.front.hands.batched_route import Said, Way
+from config.front.dispatch.batched_route import Said, Way
 from config.front.refusals import Away, Refused
 from notifications.api.base import authentication
 from notifications.postgres.outage import DATABASE_TROUBLE, is_collision

@@ -13,7 +13,7 @@ from django.urls import reverse
 from campaigns.api.messages import serializers
 from campaigns.runs.messages.outcome import WAITING
 from config.express.call import Call
-from config.front.hands.batched_route import Said
+from config.front.dispatch.batched_route import Said
 from config.front.refusals import guarded
 from notifications.api.base.rendering import as_json
 from notifications.requests.request_id import HEADER, name_of

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from aiohttp import web
 
 from campaigns.engagement.receipt import Event, Report
-from config.front.hands.batching import Together
+from config.front.dispatch.batching import Together
 from config.front.refusals import Refused
 from notifications.keys import counted_link
 from notifications.keys.counted_link import PLACE, Link

@@ -20,10 +20,10 @@ from rest_framework.exceptions import APIException
 
 from campaigns.api.receipts.reading import MOST_BYTES as MOST_BYTES
 from campaigns.api.receipts.reading import Call, parse_call
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Report
-from config.front.hands.batching import Together
-from config.front.hands.threads import Threads
+from campaigns.engagement.store_receipts import keep
+from config.front.dispatch.batching import Together
+from config.front.dispatch.threads import Threads
 from config.front.refusals import Away, Busy, LargeBody, Refused, SlowBody
 from notifications.api.base import problems
 from notifications.api.base.rendering import as_json, refuse_packed

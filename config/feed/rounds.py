@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from config.feed.stream import Stream, event
 from config.feed.streams import Streams
-from config.front.hands.threads import Threads
+from config.front.dispatch.threads import Threads
 from notifications.api.base.rendering import as_json
 from notifications.api.person.inbox import shown
 from notifications.inbox import new_items, online

@@ -17,7 +17,7 @@ from aiohttp import web
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from config.feed.asking import Answered, Opening, ask, environ_for
+from config.feed.authorization import Answered, Opening, ask, environ_for
 from config.feed.doorbell import Doorbell
 from config.feed.links import PLACE as LINKS
 from config.feed.links import Links
@@ -27,7 +27,7 @@ from config.feed.receipts import PLACE as RECEIPTS
 from config.feed.rounds import Rounds
 from config.feed.stream import Stream
 from config.feed.streams import Streams
-from config.front.hands.threads import Threads
+from config.front.dispatch.threads import Threads
 from config.front.refusals import Failed, Refused, answer, guarded
 from config.front.sockets import give_up_readers_after
 from notifications.inbox.position import Position

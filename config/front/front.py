@@ -12,11 +12,11 @@ from django.http import HttpResponse
 
 from config.front import bodies, refusals
 from config.front.answers import PART, Answer, Product
+from config.front.dispatch.batched_route import Said, Way
+from config.front.dispatch.batching import Together
+from config.front.dispatch.shared import Shared
+from config.front.dispatch.threads import Threads
 from config.front.environ import environ_of, is_text, long_header, with_body
-from config.front.hands.batched_route import Said, Way
-from config.front.hands.batching import Together
-from config.front.hands.shared import Shared
-from config.front.hands.threads import Threads
 from config.front.memory import Memory, Share
 from config.front.refusals import Failed, Flooded, LongHeader, NoText, Refused, TwoKeys
 from config.front.sockets import Scissors, give_up_readers_after

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from notifications.admin.ui import safe_redirect
-from notifications.staff.entering import BEGAN
+from notifications.staff.login_signals import BEGAN
 
 SEEN = "seen_at"
 NOTED_EVERY = 60  # seconds: the session is written once a minute, not at each click

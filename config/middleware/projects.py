@@ -27,7 +27,7 @@ from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run
 from campaigns.test_sends.models import SentTest
 from config.middleware.security import policy
-from notifications.admin.ui import chosen, safe_redirect
+from notifications.admin.ui import current_project, safe_redirect
 from notifications.admin.ui.keyset import row_id
 from notifications.people.contact import Contact
 from notifications.people.importing.model import Import
@@ -63,7 +63,7 @@ class InTheirProject:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if (here := chosen.seen(request)) is not None:
+        if (here := current_project.seen(request)) is not None:
             feed = feed_beside(request) if _listens(request) else ""
             response.headers["Content-Security-Policy"] = policy(here.image_hosts, feed)
         return response
@@ -74,15 +74,15 @@ class InTheirProject:
         match = request.resolver_match
         if match is None or "admin" not in match.namespaces or not request.user.is_authenticated:
             return None
-        if not chosen.several(request):
+        if not current_project.several(request):
             return None
         _switch(request)
         asked = _asked_for(request, match, kwargs)
-        named = [found for found in chosen.projects(request) if found.pk in asked]
+        named = [found for found in current_project.projects(request) if found.pk in asked]
         if len(named) > 1:
             return _of_two(request)
         there = next(iter(named), None)
-        here = chosen.chosen(request)
+        here = current_project.chosen(request)
         return None if there is None or there == here else _elsewhere(request, kwargs, there)
 
 
@@ -93,9 +93,12 @@ def urls() -> list[URLPattern]:
 
 def around(request: HttpRequest) -> dict[str, Any]:
     """Context of the project switcher; empty for a single project (Unfold's GLOBAL_CALLBACK)."""
-    if not (request.user.is_authenticated and chosen.several(request)):
+    if not (request.user.is_authenticated and current_project.several(request)):
         return {}
-    return {"chosen_project": chosen.chosen(request), "all_projects": chosen.projects(request)}
+    return {
+        "chosen_project": current_project.chosen(request),
+        "all_projects": current_project.projects(request),
+    }
 
 
 def switch(request: HttpRequest) -> HttpResponse:
@@ -105,9 +108,9 @@ def switch(request: HttpRequest) -> HttpResponse:
 
 def _switch(request: HttpRequest) -> None:
     asked = row_id(request.POST.get(GO)) if request.method == "POST" else None
-    there = next((found for found in chosen.projects(request) if found.pk == asked), None)
-    if there is not None and there != chosen.chosen(request):
-        chosen.choose(request, there)
+    there = next((found for found in current_project.projects(request) if found.pk == asked), None)
+    if there is not None and there != current_project.chosen(request):
+        current_project.choose(request, there)
 
 
 def _asked_for(request: HttpRequest, match: ResolverMatch, kwargs: dict[str, Any]) -> set[int]:
@@ -161,7 +164,7 @@ def _elsewhere(request: Any, kwargs: dict[str, Any], there: Project) -> HttpResp
         # The page stayed open while the person switched in another tab: reload all of it.
         return HttpResponseClientRedirect(safe_redirect.page_open(request))
     context = {
-        "here": chosen.chosen(request),
+        "here": current_project.chosen(request),
         "there": there,
         "go": GO,
         "again": request.get_full_path(),

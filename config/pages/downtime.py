@@ -23,7 +23,7 @@ from campaigns.runs.tick import Tick
 from config import celery
 from config.health import health
 from config.workers.celery_settings import QUEUES
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 from notifications.admin.ui.polling import COMING_BACK
 
 ANSWER_WITHIN = 1.0  # seconds a worker has to say which queues it takes from

@@ -10,7 +10,7 @@ from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy
 from unfold.forms import AuthenticationForm
 
-from notifications.staff import password_room
+from notifications.staff import password_slots
 from notifications.staff.guessing import Kind, Try
 
 # The longest possible user name: nothing longer is looked up, or stored.
@@ -33,7 +33,7 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
         name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
         if not (name and password):
             return super().clean()
-        with password_room.enter():
+        with password_slots.enter():
             return self._judged(name)
 
     def _judged(self, name: str) -> Any:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from campaigns.admin.overview import overview
 from campaigns.alerts import pages as alerts
 from config import doors
-from notifications.admin.ui.chosen import chosen, within
+from notifications.admin.ui.current_project import chosen, within
 from notifications.staff.team import Role, role_of
 from notifications.webhooks.endpoint import Endpoint
 

@@ -28,9 +28,9 @@ from campaigns.runs.run import Run
 from config import celery
 from config.health import health, metrics
 from config.workers import process_reports
-from notifications.admin.ui.chosen import within
+from notifications.admin.ui.current_project import within
 from notifications.admin.ui.page import actor
-from notifications.fcm.transport.chosen import Chosen, chosen
+from notifications.fcm.transport.selection import Chosen, chosen
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 from notifications.admin.ui.keyset import KeysetChangeList
 from notifications.admin.ui.page import LONGEST_SEARCH, ReadOnlyPage, page_url
 from notifications.admin.ui.unfolded import ChangeList, display

@@ -22,7 +22,7 @@ from notifications.admin import testers
 from notifications.admin.consent import answers
 from notifications.admin.device import LEAST_TAIL, addressed, why
 from notifications.admin.person_attributes import AttributeRows, with_empty_ones
-from notifications.admin.ui.chosen import chosen, within
+from notifications.admin.ui.current_project import chosen, within
 from notifications.admin.ui.dialogs import ask, done
 from notifications.admin.ui.page import (
     LONGEST_SEARCH,
@@ -33,13 +33,13 @@ from notifications.admin.ui.page import (
 )
 from notifications.admin.ui.unfolded import ModelForm, action, display
 from notifications.people import attributes
-from notifications.people.asked.person_export import everything
 from notifications.people.attributes import in_words, types_of
 from notifications.people.consent.suppression import Suppression
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.events.reading import newest_of
 from notifications.people.locking import stay
+from notifications.people.queries.person_export import everything
 from notifications.postgres import budget
 from notifications.values.moments import CLOCK, DAY, DAY_AND_CLOCK, local
 from notifications.values.plain import NOTHING, briefly, plainly, spaced

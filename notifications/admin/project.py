@@ -21,10 +21,10 @@ from django_htmx.http import HttpResponseClientRedirect
 from notifications.admin import health_dialog as healths
 from notifications.admin import inbox_secret as inbox_secrets
 from notifications.admin.credentials import CredentialsDialog, MachineDialog
-from notifications.admin.echo import figures, receipts
 from notifications.admin.health_dialog import HealthDialog
 from notifications.admin.inbox_secret import EndSecretDialog, NewSecretDialog
-from notifications.admin.ui import chosen
+from notifications.admin.receipts import figures, receipts
+from notifications.admin.ui import current_project
 from notifications.admin.ui.dialogs import Dialog, ask, done, refused
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import action, display
@@ -32,8 +32,8 @@ from notifications.admin.ui.widgets import LineInput
 from notifications.fcm_data import fetching, words
 from notifications.key_check import KeyCheck, check_key
 from notifications.keys import credentials, inbox_secret, sealing
-from notifications.people.asked.device_health import unseen_for
 from notifications.people.project import Project
+from notifications.people.queries.device_health import unseen_for
 from notifications.postgres.budget import TooSlow
 from notifications.values.moments import in_zone
 
@@ -179,8 +179,8 @@ class ProjectPage(Page):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        if not change and chosen.chosen(request):
-            chosen.choose(request, obj)
+        if not change and current_project.chosen(request):
+            current_project.choose(request, obj)
         if change and "firebase_project_id" in form.changed_data:
             messages.warning(
                 request,

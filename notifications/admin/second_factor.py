@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from notifications.admin.ui import safe_redirect
 from notifications.admin.ui.page import actor
 from notifications.keys import sealing
-from notifications.staff import audit, entering, known_browser, proof, second_factor
+from notifications.staff import audit, known_browser, login_signals, proof, second_factor
 
 WRONG = gettext_lazy(
     "The code is not right. Each works for half a minute; is the phone's clock right?"
@@ -119,7 +119,7 @@ def _turn_off(request: HttpRequest, user: Any) -> HttpResponse:
         return _standing(request, user, off_problem=problem)
     second_factor.forget(user)
     known_browser.let_in(request, user)
-    entering.end_others(request)
+    login_signals.end_others(request)
     _note(request, "turned the second factor off")
     messages.success(request, _("The second factor is off: your password is enough again."))
     return HttpResponseRedirect(reverse("admin:second_factor"))

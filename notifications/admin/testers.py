@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 from notifications.admin.ui.page import Page, actor
 from notifications.people.contact import Contact
 from notifications.staff import audit

@@ -26,7 +26,7 @@ from unfold.forms import (
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from notifications.admin import second_factor as second_factor_pages
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import action, display

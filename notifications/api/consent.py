@@ -24,7 +24,7 @@ from notifications.api.base.query import takes
 from notifications.api.base.row import WritableRowView
 from notifications.api.base.view import ApiView, save
 from notifications.api.named import ExternalId
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.people.consent.category import CAPS, Category
 from notifications.people.consent.suppression import Suppression, suppress, unsuppress
 from notifications.people.project import GAP_MINUTES, PER_DAY, PER_WEEK
@@ -195,7 +195,7 @@ def _write(category: Category, given: dict[str, Any]) -> Category:
 
 
 def _unconfirmed(category: Category) -> Problem:
-    out = standing.out_of_marketing(category)
+    out = eligibility.out_of_marketing(category)
     who = {None: "the people who are", 0: "whoever is", 1: "the 1 person who is"}
     people = who.get(out, f"the {out or 0:,} people who are")
     text = (

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from notifications.inbox.doorbell import ring_after_commit
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.values import exact
 
 
@@ -36,7 +36,7 @@ class New:
 
 # Locks the people until the commit: an erasure waits for it, and then removes these items, too.
 MAY = f"""
-SELECT c.id FROM notifications_contact c {standing.JOIN}
+SELECT c.id FROM notifications_contact c {eligibility.JOIN}
 WHERE c.project_id = %s AND c.id = ANY(%s) AND suppressed.id IS NULL
 ORDER BY c.external_id FOR KEY SHARE OF c
 """

@@ -6,14 +6,14 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from notifications.staff import password_room, second_factor
+from notifications.staff import password_slots, second_factor
 from notifications.staff.guessing import Kind, Try
 
 
 def password_is_right(request: HttpRequest, given: str) -> bool:
     """Check the password. Raises LockedOut, or ValidationError if too many are being checked."""
     user: Any = request.user
-    with password_room.enter():
+    with password_slots.enter():
         tried = Try(request, Kind.PASSWORD, user)
         return _told(tried, user.check_password(given))
 

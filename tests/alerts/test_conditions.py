@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from campaigns import control
 from campaigns.alerts.models import Alert, Kind, open_alerts
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Retry, Window

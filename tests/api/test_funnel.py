@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns.engagement import converting
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact

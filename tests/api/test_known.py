@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event as Told
 from campaigns.engagement.receipt import Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.results import sent
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run

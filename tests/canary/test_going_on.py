@@ -14,8 +14,8 @@ from campaigns import control
 from campaigns.alerts.conditions import find_slow
 from campaigns.canary.first_part import HELD_UNTIL, FirstPart
 from campaigns.canary.progress import Phase, shown
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report, Reporter
+from campaigns.engagement.store_receipts import keep
 from campaigns.engine import engine
 from campaigns.results import reports
 from campaigns.runs.chunk import Chunk

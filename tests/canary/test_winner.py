@@ -19,8 +19,8 @@ from campaigns.canary.first_part import FirstPart
 from campaigns.canary.winner import Tried, best, find_winner
 from campaigns.engagement import by_group
 from campaigns.engagement.certainty import evidence
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.results.variants import compared

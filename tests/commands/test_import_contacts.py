@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from notifications import imports
 from notifications.management.commands import import_contacts
 from notifications.people.contact import Contact
-from notifications.people.importing.merging import lanes
+from notifications.people.importing.merging import parallel_merge
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
@@ -192,7 +192,7 @@ def test_progress_is_told_often_on_a_terminal_alone(
     shop: Project, monkeypatch: pytest.MonkeyPatch, stderr: StringIO, often: bool
 ) -> None:
     monkeypatch.setattr(import_contacts, "STEP_SECONDS", 0)
-    monkeypatch.setattr(lanes, "PEOPLE_AT_ONCE", 10)
+    monkeypatch.setattr(parallel_merge, "PEOPLE_AT_ONCE", 10)
     run(write("p.csv", "id\n" + "".join(f"u{n:02}\n" for n in range(40))), stderr=stderr)
     told = re.findall(r"\d+%", stderr.getvalue())
     assert (len(set(told)) >= 4 and told[-1] == "100%") if often else len(told) == 1

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from campaigns import tasks
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report
+from campaigns.engagement.store_receipts import keep
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.config.alert_cases import CASES, Case

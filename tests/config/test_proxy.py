@@ -25,7 +25,7 @@ COMPANYS = "http://carol:open%2Dsesame@proxy.example:3128"
 SAY = """
 import django; django.setup()
 from django.conf import settings
-from notifications.fcm.transport.chosen import chosen
+from notifications.fcm.transport.selection import chosen
 print(chosen(settings.GOOGLE_FCM_ENDPOINT))
 """
 

@@ -12,8 +12,8 @@ from django.db import connection
 from django.utils import timezone
 
 from campaigns.engagement.goal import GoalSum
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Receipt, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaigns.engagement.goal import Conversion, GoalSum, Touch
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Receipt, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.engine import forgetting
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run

@@ -12,8 +12,8 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import EchoSum, Event, Receipt, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.engine import forgetting
 from campaigns.runs.run import Run
 from campaigns.sending import terms

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaigns import tasks
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.engine import forgetting
 from campaigns.runs import best_hour
 from campaigns.runs.best_hour import DAYS, LEAST, LEAST_IN_IT, Best, Opens, best_of

@@ -33,7 +33,8 @@ from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.reasons import Cause
 from campaigns.runs.revisions import shares
 from campaigns.runs.run import MOVES, Run
-from campaigns.sending import rows, sending
+from campaigns.sending import sending
+from campaigns.sending import worker_database as rows
 from notifications.fcm.verdicts import (
     ACCEPTED,
     NEVER_LEFT,

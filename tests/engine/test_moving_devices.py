@@ -11,7 +11,8 @@ from campaigns.engine import engine, freezing
 from campaigns.runs.claiming import Claim
 from campaigns.runs.ledger import Delivery, Recipient, Window
 from campaigns.runs.run import Run
-from campaigns.sending import rows, sending
+from campaigns.sending import sending
+from campaigns.sending import worker_database as rows
 from campaigns.sending.left import Left
 from notifications.people.device import Device
 from notifications.people.project import Project

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns.engine import counting, engine, freezing
+from campaigns.engine import breakdowns, engine, freezing
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freezing, "DEVICES_AT_ONCE", 4)
-    monkeypatch.setattr(counting, "RECIPIENTS_AT_ONCE", 4)
+    monkeypatch.setattr(breakdowns, "RECIPIENTS_AT_ONCE", 4)
 
 
 def step(run: Run) -> None:
@@ -57,7 +57,7 @@ def ended(run: Run, **statuses: str) -> Run:
 
 def counted(run: Run) -> Any:
     for _ in range(10):
-        if not counting.goes_on(run.pk):
+        if not breakdowns.goes_on(run.pk):
             break
         step(run)
     return Breakdown.objects.get(run=run)
@@ -165,8 +165,8 @@ def test_a_run_that_was_opened_again_is_counted_anew(project: Project) -> None:
 def test_the_largest_of_very_many_values_are_kept_and_the_others_summed(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "MOST_VALUES", 3)
-    monkeypatch.setattr(counting, "SHOWN_VALUES", 2)
+    monkeypatch.setattr(breakdowns, "MOST_VALUES", 3)
+    monkeypatch.setattr(breakdowns, "SHOWN_VALUES", 2)
     person = make_contact(project)
     for version in "aaabbcd":
         make_device(person, app_version=version)

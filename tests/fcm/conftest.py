@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from notifications.fcm.transport.chosen import GATEWAYS
+from notifications.fcm.transport.selection import GATEWAYS
 from tests.fcm.ways import Gateways
 from tests.servers.fcm import Fcm
 from tests.servers.identity import Authority

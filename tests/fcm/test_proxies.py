@@ -17,8 +17,8 @@ from notifications import dispatch, key_check, tasks
 from notifications.fcm import fcm as gateway_module
 from notifications.fcm.fcm import Destination
 from notifications.fcm.transport.aiohttp_transport import AiohttpGateway
-from notifications.fcm.transport.chosen import chosen
 from notifications.fcm.transport.pool import WireGateway
+from notifications.fcm.transport.selection import chosen
 from notifications.gateway import Arrived, Outcome, Permit, Verdict
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project

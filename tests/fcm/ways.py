@@ -12,7 +12,7 @@ import pytest
 import uvloop
 
 from notifications.fcm.fcm import Destination, FcmGateway
-from notifications.fcm.transport.chosen import GATEWAYS
+from notifications.fcm.transport.selection import GATEWAYS
 from notifications.gateway import Outcome, Permit, Push
 from notifications.keys.minting import AccountKey, Minted, Minter
 from notifications.keys.tokens import AccessTokens

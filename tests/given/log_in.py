@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils.crypto import get_random_string
 
 from config.middleware.idle import SEEN
-from notifications.staff.entering import BEGAN
+from notifications.staff.login_signals import BEGAN
 
 
 def log_in(client: Client, user: User) -> None:

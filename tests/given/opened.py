@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Receipt, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.runs.ledger import Delivery, Recipient
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown

@@ -9,8 +9,8 @@ from typing import Any
 from django.utils import timezone
 
 from campaigns.audiences.audience import Audience, Member
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import BY_NAME, Event, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.engine import engine, load
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Delivery, Recipient

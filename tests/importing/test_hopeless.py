@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from notifications.people.importing import refused, staging, working
+from notifications.people.importing import import_worker, refused, staging
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
 from tests.given.builders import make_project
@@ -30,7 +30,7 @@ def test_an_open_quote_before_invalid_rows_ends_the_import_by_its_line(
 def test_an_open_quote_far_down_ends_the_import_too(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(working, "BYTES_AT_ONCE", 4_096)
+    monkeypatch.setattr(import_worker, "BYTES_AT_ONCE", 4_096)
     one = bring_in(shop, 'external_id,plan\nu1,gold\nu2,"' + "x\n" * 20_000)
     assert one.state == Import.State.FAILED
     assert "Is a quote open at line 3?" in one.problem
@@ -52,7 +52,7 @@ def test_refused_rows_beyond_the_most_are_counted_and_not_kept(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(staging, "MOST_REFUSED", 3)
-    monkeypatch.setattr(working, "BYTES_AT_ONCE", 30)
+    monkeypatch.setattr(import_worker, "BYTES_AT_ONCE", 30)
     one = bring_in(shop, "external_id,timezone\nu0,UTC\n" + "u1,Nowhere\n" * 8)
     assert (one.state, one.refused) == ("finished", 8)
     assert list(reasons(one)) == [3, 4, 5]

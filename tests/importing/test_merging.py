@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.people.importing.merging import lanes
+from notifications.people.importing.merging import parallel_merge
 from notifications.people.importing.model import Import, ImportPart
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_device, make_project
@@ -123,7 +123,7 @@ def test_replacing_changes_the_people_in_the_file_and_nobody_else(shop: Project)
 def test_replacing_leaves_a_phone_active_that_the_file_gives_to_somebody_else(
     shop: Project, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
-    monkeypatch.setattr(lanes, "PEOPLE_AT_ONCE", rows)
+    monkeypatch.setattr(parallel_merge, "PEOPLE_AT_ONCE", rows)
     ada = make_contact(shop, external_id="a")
     moved, gone = make_device(ada, "moved"), make_device(ada, "gone")
     bring_in(shop, HEAD + "a,new,android,,,,\nb,moved,android,,,,\n", mode="replace")

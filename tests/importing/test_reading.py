@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from notifications import imports
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.people.importing import working
+from notifications.people.importing import import_worker
 from notifications.people.importing.model import Import
 from notifications.people.importing.reading import decoded, encoded_length, fitting, parse
 from notifications.people.project import Project
@@ -206,7 +206,7 @@ def test_reading_an_archive_continues_where_it_stopped(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each slice of the work takes one small piece, and opens the archive anew."""
-    monkeypatch.setattr(working, "BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(import_worker, "BYTES_AT_ONCE", 100)
     rows = "".join(f"u{n},Zoë {n}\n" for n in range(60))
     one = upload(shop, packed(("a.csv", f"id,name\n{rows}".encode())), name="p.zip")
     mapped(one)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from notifications import imports, tasks
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.people.importing.merging import lanes
+from notifications.people.importing.merging import parallel_merge
 from notifications.people.importing.merging.part import Part, contact_ids
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
@@ -33,8 +33,8 @@ SECONDS = 10.0  # for the two to meet
 
 @pytest.fixture
 def shop(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setattr(lanes, "PEOPLE_AT_ONCE", AT_ONCE)
-    monkeypatch.setattr(lanes, "WORTH_TWO", AT_ONCE)
+    monkeypatch.setattr(parallel_merge, "PEOPLE_AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(parallel_merge, "WORTH_TWO", AT_ONCE)
     return make_project()
 
 
@@ -183,7 +183,7 @@ def test_one_backend_goes_on_where_two_were_stopped(
     watch.when_written = once_both(lambda: elsewhere(stop))
     work(one)
     assert (one.state, [one.handled], [project_people(shop).count()]) == ("stopped", before, before)
-    monkeypatch.setattr(lanes, "WORTH_TWO", PEOPLE)
+    monkeypatch.setattr(parallel_merge, "WORTH_TWO", PEOPLE)
     watch.parts.clear()
     imports.start(one, by=BY, now=timezone.now())
     work(one)

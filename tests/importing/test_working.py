@@ -13,8 +13,8 @@ from django.utils import timezone
 from campaigns import tasks as campaign_tasks
 from notifications import imports, tasks
 from notifications.people.contact import Contact
-from notifications.people.importing import model, staging, working
-from notifications.people.importing.merging import lanes
+from notifications.people.importing import import_worker, model, staging
+from notifications.people.importing.merging import parallel_merge
 from notifications.people.importing.merging.part import Part, contact_ids
 from notifications.people.importing.model import Import, claim
 from notifications.people.project import Project
@@ -29,7 +29,7 @@ TEXT = "id,n\n" + "".join(f"u{n:02},{n}\n" for n in range(ROWS))
 
 @pytest.fixture
 def shop(db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setattr(lanes, "PEOPLE_AT_ONCE", 10)
+    monkeypatch.setattr(parallel_merge, "PEOPLE_AT_ONCE", 10)
     return make_project()
 
 
@@ -116,7 +116,7 @@ def test_an_interrupted_part_is_done_again_and_counted_once(
             raise OperationalError("the server went away")
         keep(*given, **values)
 
-    monkeypatch.setattr(lanes, "keep", break_off)
+    monkeypatch.setattr(parallel_merge, "keep", break_off)
     tasks.work_on_import(one.pk)
     one.refresh_from_db()
     assert (one.state, one.handled, len(numbers(shop))) == ("merging", 20, 20)
@@ -154,7 +154,7 @@ def test_rows_that_are_lost_between_two_parts_are_read_again(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = started(shop)
-    lose_rows_at(lanes, "go_on", monkeypatch, one, call=3)
+    lose_rows_at(parallel_merge, "go_on", monkeypatch, one, call=3)
     work(one)
     assert (one.state, one.handled, one.counts["created"]) == ("finished", ROWS, ROWS)
     assert numbers(shop) == list(range(ROWS))
@@ -165,9 +165,9 @@ def test_rows_that_are_lost_while_the_file_is_read_are_read_again(
     shop: Project, monkeypatch: pytest.MonkeyPatch, call: int
 ) -> None:
     """In the middle of the file, and when all of it was read."""
-    monkeypatch.setattr(working, "BYTES_AT_ONCE", 60)
+    monkeypatch.setattr(import_worker, "BYTES_AT_ONCE", 60)
     one = started(shop)
-    lose_rows_at(working.Reading, "step", monkeypatch, one, call=call)
+    lose_rows_at(import_worker.Reading, "step", monkeypatch, one, call=call)
     work(one)
     assert (one.state, one.rows, one.people, one.duplicates) == ("finished", ROWS, ROWS, 0)
     assert numbers(shop) == list(range(ROWS))
@@ -182,13 +182,13 @@ def test_a_worker_writes_nothing_after_a_crash_undid_its_progress(
 ) -> None:
     one = started(shop)
     until_merged(one, 20)
-    go_on = lanes.go_on
+    go_on = parallel_merge.go_on
 
     def after_a_crash(*given: Any, until: float) -> None:
         Import.objects.filter(pk=one.pk).update(**before)
         go_on(*given, until=until)
 
-    monkeypatch.setattr(lanes, "go_on", after_a_crash)
+    monkeypatch.setattr(parallel_merge, "go_on", after_a_crash)
     imports.work(one.pk, seconds=0)
     assert len(numbers(shop)) == 20
 

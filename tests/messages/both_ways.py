@@ -13,8 +13,8 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.db import connections
 
 from config.express import express
+from config.front.dispatch.batched_route import Said, Way
 from config.front.front import Front
-from config.front.hands.batched_route import Said, Way
 from config.front.refusals import Refused
 from config.front.worker_limits import Limits
 from tests.security.front.scope import SCOPE

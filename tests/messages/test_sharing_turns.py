@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from config.front.hands import batching
+from config.front.dispatch import batching
 from notifications.people.project import Project
 from notifications.staff.access import ApiKey
 from tests.given.builders import make_contact, make_device

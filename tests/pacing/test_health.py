@@ -17,7 +17,7 @@ from campaigns.engine import engine
 from campaigns.runs.claiming import claim
 from campaigns.sending.sending import Sending
 from config.boot.outgoing import Places
-from notifications.pacing import asking, health
+from notifications.pacing import backend_polling, health
 from notifications.pacing.health import Health
 from notifications.pacing.load import Load
 from notifications.people.project import Project
@@ -33,10 +33,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def nobody_asks_yet() -> Iterator[None]:
-    asking._asked.clear()
-    asking._looked.clear()
+    backend_polling._asked.clear()
+    backend_polling._looked.clear()
     yield
-    eventually("no thread asks", lambda: all(one.answer.done() for one in asking._asked.values()))
+    eventually(
+        "no thread asks", lambda: all(one.answer.done() for one in backend_polling._asked.values())
+    )
 
 
 @pytest.fixture
@@ -56,17 +58,17 @@ def asked(project: Project, server: Receiver) -> Project:
 
 def told(project: Project) -> Load | None:
     """What it has told after one asking."""
-    asking.look(project)
-    one = asking._asked[project.pk]
+    backend_polling.look(project)
+    one = backend_polling._asked[project.pk]
     eventually("it answers", one.answer.done)
-    asking.look(project)
+    backend_polling.look(project)
     return Load.objects.filter(project=project).first()
 
 
 def moments_pass(**values: Any) -> None:
     """As if what is written had been written two seconds ago."""
     Health.objects.update(**values or {"next_at": timezone.now()})
-    asking._looked.clear()
+    backend_polling._looked.clear()
 
 
 def test_a_worker_in_the_middle_of_a_chunk_learns_it_and_slows_down(asked: Project) -> None:
@@ -87,8 +89,8 @@ def test_a_worker_in_the_middle_of_a_chunk_learns_it_and_slows_down(asked: Proje
 
 def test_one_process_asks_and_the_others_leave_it_alone(asked: Project, server: Receiver) -> None:
     assert health.claim(asked.pk)
-    asking.look(asked)
-    assert not asking._asked and not server.heard
+    backend_polling.look(asked)
+    assert not backend_polling._asked and not server.heard
     with connection.cursor() as cursor:
         cursor.execute("SELECT extract(epoch FROM next_at - asked_at) FROM notifications_health")
         assert cursor.fetchone()[0] == health.LOST.total_seconds()
@@ -117,12 +119,12 @@ def test_the_answer_of_an_address_that_was_given_up_meanwhile_is_nothing(asked: 
 
 
 def test_an_answer_that_nobody_looked_at_for_long_is_nothing(asked: Project) -> None:
-    asking.look(asked)
-    one = asking._asked[asked.pk]
+    backend_polling.look(asked)
+    one = backend_polling._asked[asked.pk]
     eventually("it answers", one.answer.done)
     long_ago = one.since - health.LOST.total_seconds() - 1
-    asking._asked[asked.pk] = replace(one, since=long_ago)
-    asking.look(asked)
+    backend_polling._asked[asked.pk] = replace(one, since=long_ago)
+    backend_polling.look(asked)
     assert not Load.objects.exists()
 
 
@@ -130,8 +132,8 @@ def test_it_is_asked_again_after_two_seconds_and_no_sooner(
     asked: Project, server: Receiver
 ) -> None:
     assert told(asked)
-    asking._looked.clear()
-    asking.look(asked)
+    backend_polling._looked.clear()
+    backend_polling.look(asked)
     assert len(server.heard) == 1
     row = Health.objects.get()
     assert row.next_at - row.asked_at == health.EVERY
@@ -150,9 +152,9 @@ def test_a_clock_that_jumps_back_silences_nobody_for_long(asked: Project) -> Non
 def test_a_slow_server_delays_nobody_and_says_nothing(asked: Project, server: Receiver) -> None:
     server.slow_seconds = 3.0
     began = time.monotonic()
-    asking.look(asked)
+    backend_polling.look(asked)
     for _ in range(20):
-        asking.look(asked)
+        backend_polling.look(asked)
     assert time.monotonic() - began < 0.5
     assert told(asked) is None
     assert Health.objects.get().trouble == "timeout"
@@ -203,9 +205,9 @@ def test_what_goes_wrong_with_it_stops_no_sending(
         raise RuntimeError("ours")
 
     monkeypatch.setattr(health, "ask", broken)
-    asking.look(asked)
-    eventually("it breaks", asking._asked[asked.pk].answer.done)
-    asking.look(asked)
+    backend_polling.look(asked)
+    eventually("it breaks", backend_polling._asked[asked.pk].answer.done)
+    backend_polling.look(asked)
     assert not Load.objects.exists()
 
 
@@ -224,5 +226,5 @@ def test_rehearsals_and_projects_without_an_address_ask_nobody(
         sending = Sending(granted)
         sending.looked_at = 0.0
         sending._renew_when_due()
-    asking.look(asked)  # it was loaded when there was one
-    assert not asking._asked and not server.heard and not Health.objects.exists()
+    backend_polling.look(asked)  # it was loaded when there was one
+    assert not backend_polling._asked and not server.heard and not Health.objects.exists()

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.admin.campaign import colleagues, steps
+from campaigns.admin.campaign import concurrent_edits, steps
 from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.run.dialogs import RateDialog
 from campaigns.api.campaigns import CampaignSerializer
@@ -47,7 +47,7 @@ def test_what_a_campaign_and_its_run_both_have_is_frozen_by_the_launch() -> None
 def test_every_page_and_the_api_know_all_of_it() -> None:
     everything = {setting.field for setting in SETTINGS}
     asked = [name for names in steps.FIELDS.values() for name in names]
-    for known in (CampaignForm.base_fields, colleagues.GUARDED, asked):
+    for known in (CampaignForm.base_fields, concurrent_edits.GUARDED, asked):
         assert everything <= set(known)
     assert set(POLICY) <= set(CampaignSerializer().fields)
     assert set(TIMES) == set(API_FIELDS)

@@ -15,7 +15,7 @@ from campaigns import tasks
 from campaigns.alerts.models import Alert
 from campaigns.alerts.tasks import evaluate_alerts
 from campaigns.audiences import reach
-from campaigns.figures import keeping
+from campaigns.figures import store_figures
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import Run, on_run_moved
@@ -179,7 +179,7 @@ def test_figures_of_the_overview_say_the_same(
     project: Project, sent: Run, campaign: Campaign
 ) -> None:
     def sums() -> list[tuple[str, int]]:
-        keeping.keep_figures(now=clock.now())
+        store_figures.keep_figures(now=clock.now())
         rows = Figure.objects.filter(what__contains=":").order_by("what", "at")
         return list(rows.values_list("what", "count"))
 
@@ -194,7 +194,7 @@ def test_dead_addresses_that_it_retires_are_no_news_of_the_day(
     make_people(project, [f"dead-later-{n}:a" for n in range(3)])
     rehearse(campaign, retires=True)
     assert Device.objects.filter(retired_by__startswith="rehearsal:").exists()
-    keeping.keep_figures(now=clock.now())
+    store_figures.keep_figures(now=clock.now())
     found = Figure.objects.filter(project=project, what="dead").latest("at")
     by_runs = Device.objects.filter(retired_by__startswith="run:").count()
     assert found.count == by_runs == 2

@@ -21,7 +21,8 @@ from campaigns.runs.lapsing import LAPSES_ALLOWED
 from campaigns.runs.ledger import Delivery, Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
-from campaigns.sending import rows, sending, settling
+from campaigns.sending import sending, settling
+from campaigns.sending import worker_database as rows
 from campaigns.sending.judge_answers import Final, Judged, Status
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run

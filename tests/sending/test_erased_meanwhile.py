@@ -7,7 +7,7 @@ from concurrent.futures import Future
 import pytest
 
 from campaigns.runs.ledger import Answer, Delivery
-from campaigns.sending import rows, sending
+from campaigns.sending import sending, worker_database
 from notifications.gateway import Arrived, Outcome, Push, Verdict
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -34,7 +34,7 @@ def test_what_fcm_says_of_them_is_not_kept(
         return answers
 
     monkeypatch.setattr(sending, "dispatch", refused)
-    monkeypatch.setattr(rows, "gateway_of", lambda _project: None)
+    monkeypatch.setattr(worker_database, "gateway_of", lambda _project: None)
     run = make_run(project)
 
     sending.send(run.pk, 1, run.epoch)

@@ -10,8 +10,8 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.engine import engine
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.claiming import claim

@@ -10,7 +10,7 @@ from django.db import OperationalError
 from campaigns.runs.claiming import Claim
 from campaigns.runs.ledger import Delivery, Retry
 from campaigns.runs.run import Run
-from campaigns.sending import breakers, platform_keys, rows, sending, settling
+from campaigns.sending import breakers, platform_keys, sending, settling, worker_database
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.given.builders import addresses, make_people, make_run
@@ -35,9 +35,9 @@ def lose_it_once(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list
 @pytest.mark.parametrize(
     ("place", "name"),
     [
-        (rows, "gateway_of"),
+        (worker_database, "gateway_of"),
         (breakers, "proven"),
-        (rows, "whom"),
+        (worker_database, "whom"),
         (breakers, "judge_window"),
         (settling, "retire_dead"),
         (Claim, "close"),

@@ -17,7 +17,7 @@ from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from campaigns.sending.rows import Rows
+from campaigns.sending.worker_database import Rows
 from notifications.people.consent.category import Category
 from notifications.people.device import Device
 from notifications.people.project import Project

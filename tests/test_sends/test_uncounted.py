@@ -9,7 +9,7 @@ from django.apps import apps
 
 from campaigns import tasks
 from campaigns.alerts.tasks import evaluate_alerts
-from campaigns.figures import keeping
+from campaigns.figures import store_figures
 from campaigns.sending import sending
 from campaigns.test_sends.models import DeviceTest, SentTest
 from campaigns.test_sends.tasks import send_test
@@ -81,5 +81,5 @@ def test_results_and_figures_say_the_same_after_it(project: Project, desk: Desk,
     before = [call.get(page).json() for page in pages]
     try_everything(desk, project)
     evaluate_alerts()
-    keeping.keep_figures(now=clock.now())
+    store_figures.keep_figures(now=clock.now())
     assert [call.get(page).json() for page in pages] == before

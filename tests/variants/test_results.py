@@ -9,10 +9,10 @@ import pytest
 from django.utils import timezone
 
 from campaigns import control
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report
 from campaigns.engagement.recounting import recount
-from campaigns.engine import counting, engine
+from campaigns.engagement.store_receipts import keep
+from campaigns.engine import breakdowns, engine
 from campaigns.planning.campaign import Campaign
 from campaigns.results.variants import Answer, Comparison, Metric, compared
 from campaigns.runs.ledger import Recipient
@@ -39,8 +39,8 @@ def sent(campaign: Campaign) -> Run:
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     engine.advance(run.pk, now=timezone.now())
     work(run)
-    while counting.goes_on(run.pk):
-        counting.go_on(run.pk)
+    while breakdowns.goes_on(run.pk):
+        breakdowns.go_on(run.pk)
     run.refresh_from_db()
     return run
 

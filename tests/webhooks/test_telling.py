@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns import control, tasks
-from campaigns.engagement import keeping
+from campaigns.engagement import store_receipts
 from campaigns.engagement.receipt import Event as Receipted
 from campaigns.engagement.receipt import Report
 from campaigns.engine import engine, freezing
@@ -219,7 +219,7 @@ def test_receipts_are_told_once(project: Project) -> None:
     finish(run)
     reports = [Report(run.pk, seq, Receipted.OPENED, None) for seq in (1, 2)]
     for _ in range(2):
-        keeping.keep(reports)
+        store_receipts.keep(reports)
     heard = [event["data"] for event in told("receipt")]
     assert [(one["event"], one["recipient"]) for one in heard] == [("opened", 1), ("opened", 2)]
     assert heard[0]["campaign"] == run.campaign_id and heard[0]["contact"]

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.admin.attribute import listing
 from campaigns.admin.attribute.form import AttributeForm
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 from notifications.admin.ui.page import Page
 from notifications.people.attributes import Attribute
 

@@ -31,7 +31,7 @@ from campaigns.audiences.rules import is_field
 from campaigns.audiences.words import broken, sentence
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
-from notifications.admin.ui.chosen import named
+from notifications.admin.ui.current_project import named
 from notifications.admin.ui.dialogs import Dialog, ask, done, refused
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.admin.ui.unfolded import action, display

@@ -25,7 +25,7 @@ from notifications.admin.ui.widgets import PlainArea
 from notifications.postgres import row_lock
 from notifications.staff import audit
 from notifications.staff.audit import AuditEntry
-from notifications.values import exact, seen
+from notifications.values import exact, row_versions
 from notifications.values.moments import short
 
 
@@ -63,7 +63,7 @@ class AudienceForm(ModelForm):
         if data is not None:
             row_lock.hold(kwargs.get("instance"))
         super().__init__(data, *args, **kwargs)
-        self.seen = seen.carried(_shown(vars(self.instance)))
+        self.seen = row_versions.carried(_shown(vars(self.instance)))
         self.pasted: list[int] = []
         if "rules" in self.initial and not rules.problems(self.initial["rules"]):
             self.initial["rules"] = in_reading_order(self.initial["rules"])
@@ -95,7 +95,7 @@ class AudienceForm(ModelForm):
     def _look_at_what_others_saved(self, cleaned: dict[str, Any]) -> None:
         """If two users save, the second one sees the first one's changes and decides. Nobody's work
         is lost."""
-        was, theirs = seen.parse(self.data.get("seen", "")), self.instance
+        was, theirs = row_versions.parse(self.data.get("seen", "")), self.instance
         if not theirs.pk or not was:
             return
         mine = {**cleaned, "kind": theirs.kind}

@@ -24,11 +24,11 @@ from campaigns.audiences.selection import sample
 from campaigns.audiences.why import emptied, verdict
 from campaigns.audiences.words import label_of, sentence
 from campaigns.planning.launch_check import warnings
-from notifications.admin.ui.chosen import named
+from notifications.admin.ui.current_project import named
 from notifications.admin.ui.json_field import JSONText
 from notifications.admin.ui.keyset import row_id
 from notifications.people.attributes import in_words, types_of
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import Busy, TooSlow, one_of_few, within
@@ -38,7 +38,7 @@ SHOWN_VALUES = 3
 ASKING_SECONDS = 2.0
 EARLY = "early"
 # An audience has no category, so count who could get a campaign without one.
-MARKETING = standing.asked_of("", "")
+MARKETING = eligibility.asked_of("", "")
 
 
 @dataclass(frozen=True)

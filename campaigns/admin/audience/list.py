@@ -16,7 +16,7 @@ from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.lists import filling, sizes
 from campaigns.audiences.rules import named_in
 from campaigns.audiences.words import names_in, sentence
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 from notifications.admin.ui.keyset import PlainChangeList
 from notifications.postgres.budget import TooSlow, within
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns import tasks
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.lists import filling
-from notifications.admin.ui.chosen import within
+from notifications.admin.ui.current_project import within
 from notifications.admin.ui.dialogs import done
 from notifications.admin.ui.page import actor, page_url
 from notifications.people.importing.model import Import

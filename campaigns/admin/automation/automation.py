@@ -25,10 +25,10 @@ from campaigns.admin.automation.dialogs import (
     TurnOnDialog,
 )
 from campaigns.admin.automation.form import AutomationForm
-from campaigns.triggers import counting
+from campaigns.triggers import automation_counts
 from campaigns.triggers.automation import Automation
-from campaigns.triggers.words import sentence
-from notifications.admin.ui.chosen import chosen, named
+from campaigns.triggers.automation_texts import sentence
+from notifications.admin.ui.current_project import chosen, named
 from notifications.admin.ui.dialogs import ask, done, refused
 from notifications.admin.ui.keyset import PlainChangeList
 from notifications.admin.ui.page import Page, actor, page_url
@@ -52,9 +52,9 @@ class AutomationList(PlainChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         rows: list[Any] = list(self.result_list)
-        counted = counting.counts_of([row.pk for row in rows])
+        counted = automation_counts.counts_of([row.pk for row in rows])
         for row in rows:
-            row.counts = None if counted is None else counted.get(row.pk, counting.NOTHING)
+            row.counts = None if counted is None else counted.get(row.pk, automation_counts.NOTHING)
         self.result_list = rows
 
 

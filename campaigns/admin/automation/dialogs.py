@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 from campaigns.admin.automation import review
 from campaigns.triggers.automation import MEANT, Automation
 from notifications.admin.ui.dialogs import Dialog, FinalDialog
-from notifications.values import seen
+from notifications.values import row_versions
 
 
 def mark(automation: Automation) -> str:
     """A fingerprint of everything the user reviews before turning the automation on."""
     meant = [getattr(automation, name) for name in MEANT]
-    return seen.mark([*meant, automation.template.frozen()])
+    return row_versions.mark([*meant, automation.template.frozen()])
 
 
 class OfAutomation(Dialog):

@@ -12,13 +12,13 @@ from django.utils.translation import gettext as _
 from campaigns.admin.automation.review import end_in_words
 from campaigns.runs import reasons
 from campaigns.runs.ledger import Delivery
-from campaigns.triggers import counting
+from campaigns.triggers import automation_counts
 from campaigns.triggers.automation import Automation
 from campaigns.triggers.trigger import NotSent, Trigger
 from notifications.people.contact import Contact
 
 PAGE = 50
-ENDS = [*Delivery.Status.values, *counting.ENDS]
+ENDS = [*Delivery.Status.values, *automation_counts.ENDS]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _wanted(pk: int, asked: dict[str, str]) -> dict[str, Any]:
         if name == "not_sent":
             return {"state": Trigger.State.NOT_SENT, "reason": value}
         which = {"status": value} if name == "came_to" else {"reason": value}
-        return {"pk__in": counting.that_came_to(pk, **which)}
+        return {"pk__in": automation_counts.that_came_to(pk, **which)}
     return {}
 
 
@@ -78,7 +78,7 @@ def _in_words(asked: dict[str, str]) -> str:
         if name == "not_sent":
             return str(NotSent(value).label)
         said = end_in_words(value) if name == "came_to" else reasons.in_words(value)
-        newest = _("of the newest {n} messages").format(n=f"{counting.NEWEST:,}")
+        newest = _("of the newest {n} messages").format(n=f"{automation_counts.NEWEST:,}")
         return f"{said}, {newest}"
     return ""
 

@@ -11,14 +11,14 @@ from django.utils.translation import gettext_lazy
 from campaigns.admin.automation.conditions import ConditionsField
 from campaigns.texts.template import Template
 from campaigns.triggers.automation import A_DAY, LONGEST_DELAY, LONGEST_WINDOW, MEANT, Automation
-from campaigns.triggers.words import sentence
+from campaigns.triggers.automation_texts import sentence
 from notifications.admin.ui.duration_field import DurationText
 from notifications.admin.ui.unfolded import ModelForm
 from notifications.admin.ui.widgets import LineInput
 from notifications.people.consent.category import Category
 from notifications.postgres import row_lock
 from notifications.staff import audit
-from notifications.values import seen
+from notifications.values import row_versions as seen
 from notifications.values.moments import short
 
 VALUES = gettext_lazy(

@@ -10,7 +10,7 @@ from campaigns.admin.automation.form import AutomationForm
 from campaigns.runs import reasons
 from campaigns.runs.ledger import Delivery
 from campaigns.texts import preview
-from campaigns.triggers import backtest, counting, readers, words
+from campaigns.triggers import automation_counts, automation_texts, backtest, readers
 from campaigns.triggers.automation import Automation
 from campaigns.triggers.trigger import NotSent
 from notifications.people.events import reading
@@ -36,7 +36,11 @@ def of_automation(automation: Automation) -> dict[str, Any]:
             look = backtest.look(automation, now=timezone.now())
     except Busy:
         look = None
-    return {"automation": automation, "sentence": words.sentence(automation), "lately": look}
+    return {
+        "automation": automation,
+        "sentence": automation_texts.sentence(automation),
+        "lately": look,
+    }
 
 
 def as_read(automation: Automation) -> dict[str, Any]:
@@ -50,12 +54,12 @@ def as_read(automation: Automation) -> dict[str, Any]:
 
 def numbers(automation: Automation) -> dict[str, Any]:
     """Template context: what the automation has done since it was first turned on."""
-    counted = counting.counts_of([automation.pk])
-    outcomes = counting.outcomes_of(automation.pk)
+    counted = automation_counts.counts_of([automation.pk])
+    outcomes = automation_counts.outcomes_of(automation.pk)
     return {
         "too_many": counted is None,
-        "counts": (counted or {}).get(automation.pk, counting.NOTHING),
-        "not_sent": _not_sent((counted or {}).get(automation.pk, counting.NOTHING)),
+        "counts": (counted or {}).get(automation.pk, automation_counts.NOTHING),
+        "not_sent": _not_sent((counted or {}).get(automation.pk, automation_counts.NOTHING)),
         "outcomes": outcomes,
         "ends": _ends(outcomes),
         "why": _why(outcomes),
@@ -65,23 +69,23 @@ def numbers(automation: Automation) -> dict[str, Any]:
 Counted = list[tuple[str, str, int]]  # label, query string of its list, count
 
 
-def _not_sent(counts: counting.Counts) -> Counted:
+def _not_sent(counts: automation_counts.Counts) -> Counted:
     return [
         (str(NotSent(code).label), f"?not_sent={code}", count)
         for code, count in counts.not_sent.items()
     ]
 
 
-def _ends(outcomes: counting.Outcomes | None) -> Counted:
+def _ends(outcomes: automation_counts.Outcomes | None) -> Counted:
     found = outcomes.statuses.items() if outcomes else ()
     return [(end_in_words(end), f"?came_to={end}", count) for end, count in found if count]
 
 
-def _why(outcomes: counting.Outcomes | None) -> Counted:
+def _why(outcomes: automation_counts.Outcomes | None) -> Counted:
     found = outcomes.reasons.items() if outcomes else ()
     return [(reasons.in_words(code), f"?why={code}", count) for code, count in found]
 
 
 def end_in_words(end: str) -> str:
-    names: dict[str, Any] = {**dict(Delivery.Status.choices), **counting.ENDS}
+    names: dict[str, Any] = {**dict(Delivery.Status.choices), **automation_counts.ENDS}
     return str(names[end])

@@ -31,7 +31,7 @@ from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entry
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.ui import safe_redirect
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 from notifications.admin.ui.dialogs import done, is_page, refused
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.admin.ui.widgets import ZoneInput

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.planning import filing
 from campaigns.runs.run import Run
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 
 
 class Shelf(admin.SimpleListFilter):

@@ -20,7 +20,7 @@ from unfold.widgets import (
     UnfoldAdminTextareaWidget,
 )
 
-from campaigns.admin.campaign import colleagues, in_place
+from campaigns.admin.campaign import concurrent_edits, in_place
 from campaigns.admin.campaign import variant_fields as variants
 from campaigns.admin.category.kind import KINDS
 from campaigns.admin.edit_conflicts import Meanwhile
@@ -202,7 +202,7 @@ class CampaignForm(variants.OfVariants):
         self._offer_the_projects_own()
         self.meanwhile: Meanwhile | None = None
         if self.instance.pk:
-            self.initial["seen"] = colleagues.token(self)
+            self.initial["seen"] = concurrent_edits.token(self)
 
     def _offer_the_projects_own(self) -> None:
         asked = self.fields.get("project")  # the chosen project, which the page put there
@@ -229,7 +229,7 @@ class CampaignForm(variants.OfVariants):
     def full_clean(self) -> None:
         """First merge in what a colleague saved meanwhile, then validate."""
         if self.is_bound and self.instance.pk and self.data.get("seen"):
-            self.data, self.meanwhile = colleagues.brought_in(self)
+            self.data, self.meanwhile = concurrent_edits.brought_in(self)
         super().full_clean()
 
     def clean_every(self) -> int:
@@ -252,7 +252,7 @@ class CampaignForm(variants.OfVariants):
         self._leave_out_what_is_hidden(cleaned)
         variants.clean(self, cleaned)
         if self.meanwhile:
-            self.add_error(None, colleagues.said(self, self.meanwhile))
+            self.add_error(None, concurrent_edits.said(self, self.meanwhile))
         return cleaned
 
     def _leave_out_what_is_hidden(self, cleaned: dict[str, Any]) -> None:

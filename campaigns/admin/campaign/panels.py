@@ -24,7 +24,7 @@ from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.calendar import span as calendar_span
 from campaigns.admin.campaign import form, when
 from campaigns.admin.campaign import variant_fields as variants
-from campaigns.admin.campaign.foretold import chart, left_out
+from campaigns.admin.campaign.forecast import chart, left_out
 from campaigns.admin.campaign.in_place import MAKE
 from campaigns.admin.run.deliveries import number
 from campaigns.audiences import reach
@@ -51,12 +51,12 @@ from campaigns.texts.template import Template
 from campaigns.texts.writing import coverage, insertable
 from campaigns.texts.writing.problems import Found, found
 from campaigns.texts.writing.readable import readable
-from notifications.admin.ui.chosen import named
+from notifications.admin.ui.current_project import named
 from notifications.admin.ui.dialogs import gone
 from notifications.admin.ui.json_field import JSONText
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import Page
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.people.consent.category import Category
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -284,7 +284,7 @@ def _rules_in(request: HttpRequest) -> dict[str, Any]:
 def _asks(request: HttpRequest, project: Project) -> dict[str, Any]:
     """The consent that the chosen category requires."""
     chosen = _category(request, project)
-    return standing.asked_of(chosen.kind, chosen.slug)
+    return eligibility.asked_of(chosen.kind, chosen.slug)
 
 
 def _category(request: HttpRequest, project: Project) -> Category:

@@ -13,7 +13,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from notifications.admin.ui.dialogs import Dialog
 from notifications.people.consent.category import Category
-from notifications.people.consent.standing import out_of_marketing
+from notifications.people.consent.eligibility import out_of_marketing
 from notifications.staff import changes
 
 KINDS = {

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from notifications.admin.ui.chosen import within
+from notifications.admin.ui.current_project import within
 from notifications.admin.ui.dialogs import DRAWN, Dialog
 from notifications.admin.ui.page import actor, page_url
 from notifications.staff import audit

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from campaigns.admin.message.found import STATES, found, in_a_word, newest_to, searched
+from campaigns.admin.message.message_table import STATES, found, in_a_word, newest_to, searched
 from campaigns.admin.message.numbers import numbers_of, waits
 from campaigns.admin.message.words import words_of
 from campaigns.engine import messages
@@ -26,7 +26,7 @@ from campaigns.runs.messages.message import Message, id_of
 from campaigns.runs.messages.outcome import Block, Outcome
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.triggers.automation import Automation
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 from notifications.admin.ui.dialogs import DRAWN, FinalDialog, Gone, done, is_page
 from notifications.admin.ui.page import actor
 from notifications.people.contact import Contact

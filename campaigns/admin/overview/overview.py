@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin.message.numbers import sends_messages, stand_of, waits
 from campaigns.admin.overview.daily_bars import days_of
-from campaigns.admin.overview.needs import needs, paused
+from campaigns.admin.overview.open_tasks import needs, paused
 from campaigns.admin.overview.people import people
 from campaigns.admin.run.live import OVERDUE
 from campaigns.alerts.pages import alerts_of_overview
@@ -28,14 +28,14 @@ from campaigns.runs.run import Run
 from campaigns.runs.sums import of_how_many
 from campaigns.runs.tick import Tick
 from campaigns.texts.template import Template
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 from notifications.admin.ui.keyset import size_in_words
 from notifications.admin.ui.polling import COMING_BACK, LONGEST_TIMER
-from notifications.people.asked import device_health
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.figures.daily import midnight
 from notifications.people.project import Project
+from notifications.people.queries import device_health
 from notifications.values.moments import in_words, in_zone
 from notifications.values.shares import share, width
 

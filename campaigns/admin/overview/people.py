@@ -17,7 +17,7 @@ from django.utils import timezone
 from campaigns.admin.overview import charts
 from campaigns.admin.overview.charts import Axis, Bar, Line
 from notifications.admin.ui.axis import Mark
-from notifications.admin.ui.chosen import chosen
+from notifications.admin.ui.current_project import chosen
 from notifications.people.figures import figure
 from notifications.people.figures.daily import DEAD, OPTED_OUT, REACHABLE
 from notifications.people.figures.figure import Figure

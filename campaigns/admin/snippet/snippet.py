@@ -22,7 +22,7 @@ from campaigns.planning import snippet_users
 from campaigns.texts import preview
 from campaigns.texts.snippets.snippet import Snippet
 from campaigns.texts.writing.problems import found
-from notifications.admin.ui.chosen import named
+from notifications.admin.ui.current_project import named
 from notifications.admin.ui.unfolded import display
 from notifications.people.project import Project
 

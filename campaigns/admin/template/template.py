@@ -34,7 +34,7 @@ from campaigns.texts.writing import insertable, pictures
 from campaigns.texts.writing.problems import found
 from campaigns.texts.writing.readable import readable
 from campaigns.triggers.automation import Automation
-from notifications.admin.ui.chosen import named
+from notifications.admin.ui.current_project import named
 from notifications.admin.ui.dialogs import Dialog
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import actor

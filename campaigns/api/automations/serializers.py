@@ -9,7 +9,7 @@ from rest_framework import serializers
 from campaigns.audiences.behavior.event import MOST_CONDITIONS
 from campaigns.audiences.durations import duration_problem, parse_duration, written
 from campaigns.texts.template import Template
-from campaigns.triggers import counting
+from campaigns.triggers import automation_counts
 from campaigns.triggers.automation import A_DAY, LONGEST_DELAY, LONGEST_WINDOW, Automation
 from campaigns.triggers.trigger import NotSent
 from notifications.api.base.fields import CountedList, JsonObject, StrictSerializer
@@ -141,9 +141,9 @@ class AutomationStatus(AutomationSerializer):
     outcomes = OutcomesSerializer(read_only=True, allow_null=True)
 
     def to_representation(self, automation: Automation) -> dict[str, Any]:
-        counted = counting.counts_of([automation.pk])
-        counts = None if counted is None else counted.get(automation.pk, counting.NOTHING)
-        outcomes = counting.outcomes_of(automation.pk)
+        counted = automation_counts.counts_of([automation.pk])
+        counts = None if counted is None else counted.get(automation.pk, automation_counts.NOTHING)
+        outcomes = automation_counts.outcomes_of(automation.pk)
         return {
             **super().to_representation(automation),
             "counts": counts

@@ -19,7 +19,7 @@ from campaigns.runs.messages.outcome import DEVICE_STATUSES, WAITING
 from campaigns.runs.reasons import in_words
 from campaigns.runs.variants import group
 from notifications.gateway import Verdict
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 
 EVENTS = [event.name.lower() for event in Event]
 
@@ -114,7 +114,9 @@ class SeenSerializer(serializers.Serializer[Any]):
 class ConsentSerializer(serializers.Serializer[Any]):
     """Whether they may be sent such a message now."""
 
-    reason = serializers.CharField(help_text=f"{' or '.join(standing.REASONS)}; empty: they may.")
+    reason = serializers.CharField(
+        help_text=f"{' or '.join(eligibility.REASONS)}; empty: they may."
+    )
     changed_at = serializers.DateTimeField(allow_null=True)
 
 

@@ -11,7 +11,7 @@ from campaigns.audiences.behavior import reported
 from campaigns.audiences.behavior.past import FIELD, ITEM, missing
 from campaigns.audiences.selection import people_and_devices
 from campaigns.runs.run import Run
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.postgres.budget import TooSlow, within
 
 COUNTING_SECONDS = 2.0
@@ -113,9 +113,9 @@ def reachable(run: Run, whom: str, *, seconds: float = COUNTING_SECONDS) -> Reac
     """How many of these people a campaign would reach now; None if counting takes too long."""
     statement = REACHABLE.format(
         whom=whom,
-        out=standing.out(),
+        out=eligibility.out(),
         source=people_and_devices(run.project_id),
-        standing=standing.JOIN,
+        standing=eligibility.JOIN,
     )
     try:
         with within(seconds=seconds), connection.cursor() as cursor:

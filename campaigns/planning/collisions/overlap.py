@@ -16,7 +16,7 @@ from campaigns.audiences.last_seen import policy
 from campaigns.audiences.reach import as_meant
 from campaigns.audiences.selection import compile_tree, people_and_devices
 from notifications.postgres.budget import TooSlow, within
-from notifications.values import seen
+from notifications.values import row_versions
 
 Tree = dict[str, Any]
 KEPT = 600  # seconds
@@ -41,7 +41,7 @@ def both(project_id: int, one: Tree, other: Tree) -> Both | None:
     None if the estimate takes too long as well, or the rules are broken. The result is kept for
     some minutes: each day of two series asks for the same.
     """
-    key = "-".join(["both", str(project_id), *sorted(map(seen.mark, (one, other)))])
+    key = "-".join(["both", str(project_id), *sorted(map(row_versions.mark, (one, other)))])
     with suppress(redis.RedisError):
         if isinstance(kept := cache.get(key), list):
             return Both(*kept)

@@ -12,7 +12,7 @@ from campaigns.planning.course.course import kinds
 from campaigns.planning.course.forecast import Forecast
 from campaigns.planning.quota.concurrent_runs import Beside, beside
 from campaigns.planning.quota.shared_gate import Asks
-from campaigns.planning.solver.asking import never
+from campaigns.planning.solver.eligibility import never
 from campaigns.planning.solver.rules import Rules
 from campaigns.runs.hours.local_time import LocalTime
 

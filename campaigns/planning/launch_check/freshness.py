@@ -14,17 +14,17 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.variants.launching import wordings
 from campaigns.runs.policy import GUARDED
 from notifications.staff import audit
-from notifications.values import seen
+from notifications.values import row_versions
 
 
 def marks(campaign: Campaign) -> str:
-    return seen.carried(_parts(campaign))
+    return row_versions.carried(_parts(campaign))
 
 
 def changed(campaign: Campaign, looked_at: str) -> list[str]:
     """Return sentences that say which parts changed since the person looked, and who did it."""
     rows = {"audience": campaign.audience, "template": campaign.template, "campaign": campaign}
-    found = seen.changed(seen.parse(looked_at), _parts(campaign))
+    found = row_versions.changed(row_versions.parse(looked_at), _parts(campaign))
     return [_said(name, rows[name]) for name in found]
 
 
@@ -36,7 +36,7 @@ def _parts(campaign: Campaign) -> dict[str, str]:
         ],
         "campaign": [campaign.label, campaign.kind, *(_kept(campaign, name) for name in GUARDED)],
     }
-    return {name: seen.mark(value) for name, value in shown.items()}
+    return {name: row_versions.mark(value) for name, value in shown.items()}
 
 
 def _kept(campaign: Campaign, name: str) -> Any:

@@ -17,7 +17,7 @@ from campaigns.planning.skips import by_chance
 from campaigns.planning.skips.skipped import Cause
 from campaigns.runs.reasons import Reason
 from campaigns.runs.variants import split
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.people.contact import Contact
 from notifications.postgres.budget import within
 
@@ -112,7 +112,7 @@ def _found(campaign: Campaign, asked: _Asked, start: int | None) -> LeftOut:
 def _with_standing(holds: Sql, campaign: Campaign) -> Sql:
     """Make the condition need only `c` and `d`: it looks up itself why people are out."""
     asks: dict[str, Any] = campaign.asks
-    out = f"SELECT {standing.out('%s', '%s')} AS out FROM (SELECT 1) one {standing.JOIN}"
+    out = f"SELECT {eligibility.out('%s', '%s')} AS out FROM (SELECT 1) one {eligibility.JOIN}"
     return Sql(
         f"(d.id IS NOT NULL AND (SELECT {holds.sql} FROM ({out}) standing))",
         [*holds.params, asks["marketing"], asks["category"]],

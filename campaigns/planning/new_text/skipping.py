@@ -23,7 +23,7 @@ from campaigns.runs.variants import split
 from campaigns.runs.variants import variant as variants
 from campaigns.runs.variants.group import MAIN, REST
 from campaigns.texts import liquid, preview
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.people.contact import Contact
 from notifications.postgres.budget import TooSlow, within
 
@@ -49,8 +49,8 @@ SELECT c.locale, d.platform, ARRAY[{{lacking}}]::boolean[], count(*), min(c.exte
 FROM ({WAITING}) w
 JOIN notifications_contact c ON c.id = w.contact_id
 JOIN notifications_device d ON d.id = w.device_id
-{standing.JOIN}
-WHERE {standing.out("%s", "%s")} = ''
+{eligibility.JOIN}
+WHERE {eligibility.out("%s", "%s")} = ''
 GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT {MOST_GROUPS}
 """
 

@@ -26,7 +26,7 @@ from campaigns.planning.solver.rules import Alike
 from campaigns.planning.variants.launching import split_of, wordings
 from campaigns.runs.run import Run
 from notifications.postgres.budget import TooSlow, clock, until
-from notifications.values import seen
+from notifications.values import row_versions
 
 COUNTING_SECONDS = 2.0  # per page, for all sizes that are not known yet
 KEPT = 600  # seconds
@@ -104,7 +104,7 @@ class Sizes:
     def _counted(
         self, project_id: int, rules: dict[str, Any], *, best_hours: bool
     ) -> Counted | None:
-        key = f"quota-{'hours' if best_hours else 'zones'}-{project_id}-{seen.mark(rules)}"
+        key = f"quota-{'hours' if best_hours else 'zones'}-{project_id}-{row_versions.mark(rules)}"
         if key not in self._known:
             found = self._zones(key, project_id, rules, best_hours=best_hours)
             self._known[key] = (kinds(found.clocks), found.exact) if found else None
@@ -134,7 +134,7 @@ def _mark(campaign: Campaign, rules: dict[str, Any], at: datetime) -> str:
     hour = at.replace(minute=0, second=0, microsecond=0) if caps and caps.holds else None
     chance = [by_chance.control, by_chance.holdout]
     decides = [rules, texts, campaign.asks, campaign.once_each, chance, repr(caps), hour]
-    return seen.mark([*decides, campaign.precedence])
+    return row_versions.mark([*decides, campaign.precedence])
 
 
 def by_best_hours(sent: Any) -> bool:

@@ -30,7 +30,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.runs.variants.group import MAIN
 from campaigns.texts import liquid, preview
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 
 MOST_NAMED = 3
 
@@ -187,7 +187,7 @@ def receives(campaign: Campaign) -> Sql:
 def wants(asks: dict[str, Any]) -> Sql:
     """Return SQL for people who are not out, though a value may be missing. Pages show such people
     as readers."""
-    out = f"(SELECT {standing.out('%s', '%s')} FROM (SELECT 1) one {standing.JOIN})"
+    out = f"(SELECT {eligibility.out('%s', '%s')} FROM (SELECT 1) one {eligibility.JOIN})"
     return Sql(f"({out} = '')", [asks["marketing"], asks["category"]])
 
 
@@ -195,11 +195,11 @@ def _out(texts: Iterable[int]) -> Iterator[Cause]:
     """Yield a cause for each way to be out. People who are out count only there: whatever values
     they have, and with any text."""
     everything = {*texts}
-    for reason in standing.REASONS:
+    for reason in eligibility.REASONS:
         yield Cause(
             Reason(reason),
             Sql("out = %s", [reason]),
-            short=_("suppressed") if reason == standing.SUPPRESSED else _("unsubscribed"),
+            short=_("suppressed") if reason == eligibility.SUPPRESSED else _("unsubscribed"),
             words=partial(_said_no, reason),
             applies=lambda _group: everything,
         )
@@ -288,7 +288,7 @@ def _said_no(reason: str, devices: int) -> str:
         "%(count)s devices: their people do not want such messages.",
         devices,
     )
-    if reason == standing.SUPPRESSED:
+    if reason == eligibility.SUPPRESSED:
         text = ngettext(
             "%(count)s device: its person is on the suppression list.",
             "%(count)s devices: their people are on the suppression list.",

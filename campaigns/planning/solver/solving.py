@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from typing import Protocol
 
-from campaigns.planning.solver.asking import Answer, ask
 from campaigns.planning.solver.capacity import Capacity, Pace
+from campaigns.planning.solver.eligibility import Answer, ask
 from campaigns.planning.solver.plan import NEVER, Plan
 from campaigns.planning.solver.rules import People, Rules
 

@@ -26,7 +26,7 @@ from campaigns.planning.text_check.sheets import (
     Variable,
 )
 from notifications.fcm.options import PLATFORMS
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 
 # What may be odd about a value, by its letter in a device's `codes`. Only the first that holds
 # counts.
@@ -169,7 +169,7 @@ def _statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
     sql = JUDGED.format(
         elsewhere=ELSEWHERE,
         joined=joined(plan.seen_since),
-        standing=standing.JOIN,
+        standing=eligibility.JOIN,
         columns=", ".join(_columns(len(variables))),
         sheets=", ".join(_row(sheets, number) for number in range(len(sheets.all))),
         main=" ".join(f"WHEN '{name}' THEN {n}" for n, name in enumerate(PLATFORMS)),
@@ -178,7 +178,7 @@ def _statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
         bits=PERSON_BITS,
         variables=len(variables),
         **{name: part.sql for name, part in parts.items() if name not in ("out", "locales", "ids")},
-        out=standing.out("%s", "%s"),
+        out=eligibility.out("%s", "%s"),
     )
     return Sql(sql, [param for part in parts.values() for param in part.params])
 

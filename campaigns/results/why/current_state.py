@@ -21,7 +21,7 @@ from campaigns.audiences.resolving.runs_meant import forgotten
 from campaigns.audiences.why import InOrOut
 from campaigns.audiences.words import broken
 from campaigns.runs.run import Run
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.people.consent.change import ConsentChange
 from notifications.people.consent.suppression import suppression_of
 from notifications.people.contact import Contact
@@ -115,9 +115,7 @@ def _fate(device: Device, run: Run) -> Fate:
     return Fate.FREE
 
 
-OUT = (
-    f"SELECT {standing.out()} FROM notifications_contact c {standing.JOIN} WHERE c.id = %(contact)s"
-)
+OUT = f"SELECT {eligibility.out()} FROM notifications_contact c {eligibility.JOIN} WHERE c.id = %(contact)s"
 
 
 def _consent(contact: Contact, asks: dict[str, Any]) -> Consent:

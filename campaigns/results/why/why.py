@@ -18,7 +18,7 @@ from campaigns.runs import prior_recipients
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.messages.message import Message
 from campaigns.runs.run import Run
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 from notifications.people.contact import Contact
 from notifications.values.moments import in_zone
 
@@ -123,7 +123,7 @@ def _messages(run: Run, contact: Contact) -> list[Message]:
 def _asks(run: Run, messages: list[Message]) -> dict[str, Any]:
     """The consent that is needed: for the newest message in a run of messages, else for the run."""
     if messages:
-        return standing.asked_of(messages[0].category_kind, messages[0].category)
+        return eligibility.asked_of(messages[0].category_kind, messages[0].category)
     return run.asks
 
 

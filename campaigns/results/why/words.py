@@ -8,15 +8,15 @@ from campaigns.results.why.current_state import Fate, Seen
 from campaigns.results.why.why import Ending, Why
 from campaigns.runs.ledger import MOST_ANSWERS
 from campaigns.runs.run import Run
-from notifications.people.consent import standing
+from notifications.people.consent import eligibility
 
 
 def consent_in_words(why: Why) -> str:
     """The consent in words, with when it last changed: before the freeze, or after it."""
     consent = why.now.consent
     said = {
-        standing.SUPPRESSED: _("On the suppression list: nothing is sent to them."),
-        standing.UNSUBSCRIBED: _("They do not want such messages."),
+        eligibility.SUPPRESSED: _("On the suppression list: nothing is sent to them."),
+        eligibility.UNSUBSCRIBED: _("They do not want such messages."),
     }.get(consent.reason, _("They may be sent such a message."))
     if consent.changed_at is None:
         return said

@@ -20,7 +20,7 @@ from campaigns.runs.endings import NO_DEVICE, Ending
 from campaigns.runs.messages.due import TO_TRY_AGAIN
 from campaigns.runs.messages.message import category_of
 from campaigns.runs.run import Run
-from notifications.people.consent import caps, standing
+from notifications.people.consent import caps, eligibility
 from notifications.people.installations import same_installation
 from notifications.postgres import clock
 from notifications.values import exact
@@ -197,4 +197,4 @@ def _again(run: Run, bulk: bool) -> Claim | None:
 
 def _claim(run: Run, chunk: Chunk, kind: str, category: str) -> Claim:
     caps_of_it = caps.for_category(run.project, kind, category)
-    return Claim(run, chunk, standing.asked_of(kind, category), caps_of_it)
+    return Claim(run, chunk, eligibility.asked_of(kind, category), caps_of_it)

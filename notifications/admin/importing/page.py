@@ -21,7 +21,7 @@ from notifications import imports, tasks
 from notifications.admin.importing import columns, picture, refusals, samples, upload
 from notifications.admin.importing.dialogs import ImportDialog, StartDialog, StopDialog
 from notifications.admin.importing.states import STATE_COLOURS, rail
-from notifications.admin.ui.chosen import chosen, several
+from notifications.admin.ui.current_project import chosen, several
 from notifications.admin.ui.dialogs import ask, refused
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.admin.ui.unfolded import action, display

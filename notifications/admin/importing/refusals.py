@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
-from notifications.admin.ui.chosen import within
+from notifications.admin.ui.current_project import within
 from notifications.people.importing import refused
 from notifications.people.importing.model import Import
 

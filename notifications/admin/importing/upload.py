@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from notifications import imports
-from notifications.admin.ui.chosen import named, within
+from notifications.admin.ui.current_project import named, within
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import actor, page_url
 from notifications.people.importing import upload

@@ -23,7 +23,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from notifications.admin.ui.chosen import chosen, within
+from notifications.admin.ui.current_project import chosen, within
 from notifications.admin.ui.dialogs import gone, is_page
 from notifications.admin.ui.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
 from notifications.admin.ui.unfolded import (

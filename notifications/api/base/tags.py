@@ -11,12 +11,12 @@ from rest_framework.response import Response
 from rest_framework.serializers import ValidationError
 
 from notifications.api.base.problems import Problem
-from notifications.values import seen
+from notifications.values import row_versions
 
 
 def tag_of(shown: Any) -> str:
     """Return the strong ETag of what is shown."""
-    return f'"{seen.mark(shown)}"'
+    return f'"{row_versions.mark(shown)}"'
 
 
 def mark(request: Request, response: Response) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from notifications.people.importing.judging import STAGED
 from notifications.people.importing.model import Import
 from notifications.people.importing.reading import MOST_CELL, Refused
+from notifications.people.importing.row_validation import STAGED
 from notifications.people.installations import FID, LENGTH
 
 TABLE = """

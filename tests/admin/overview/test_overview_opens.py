@@ -7,8 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from campaigns.engagement.funnel import opened
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown
 from notifications.people.project import Project

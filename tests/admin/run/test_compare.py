@@ -10,8 +10,8 @@ from playwright.sync_api import Browser
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns.admin.run.result import compare_runs
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.engine import forgetting
 from campaigns.results import compare
 from campaigns.runs.run import Run

@@ -8,8 +8,8 @@ import pytest
 from django.urls import reverse
 
 from campaigns.engagement.funnel import funnel
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import STEPS, EchoSum, Event, Receipt, Report, Reporter
+from campaigns.engagement.store_receipts import keep
 from campaigns.results import breakdown
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.run import Run

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from campaigns.admin.run.result.echo import amount
+from campaigns.admin.run.result.engagement import amount
 from campaigns.engagement.goal import GoalSum
 from notifications.people.project import Project
 from tests.admin.desk import Desk

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.engine import counting
+from campaigns.engine import breakdowns
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.runs.sums import Breakdown
@@ -280,7 +280,7 @@ def test_the_page_asks_until_the_run_is_counted(desk: Desk, project: Project) ->
     waiting = html(desk.client, "run_breakdown", run)
     assert "Counting by platform" in waiting and "every 2s" in waiting
 
-    counting.go_on(run.pk)
+    breakdowns.go_on(run.pk)
     counted = html(desk.client, "run_breakdown", run)
     assert "every" not in counted and "Android" in counted
 

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from campaigns.engagement.goal import GoalSum
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import EchoSum, Event, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.runs.run import Run
 from notifications.people.project import Project
 from notifications.values.moments import in_zone

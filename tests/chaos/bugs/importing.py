@@ -16,7 +16,7 @@ def _small_parts() -> None:
     """So that a file of thousands is merged as one of millions is: killed in the middle of a part,
     when all of it is written and nothing committed."""
     from notifications.people.importing import model
-    from notifications.people.importing.merging import lanes
+    from notifications.people.importing.merging import parallel_merge
 
     keep = model.keep
 
@@ -25,9 +25,9 @@ def _small_parts() -> None:
             time.sleep(NAP_SECONDS)
         keep(*given, **values)
 
-    patch(lanes, "PEOPLE_AT_ONCE", 400)
-    patch(lanes, "WORTH_TWO", 400)
-    patch(lanes, "keep", keep_after_a_nap)
+    patch(parallel_merge, "PEOPLE_AT_ONCE", 400)
+    patch(parallel_merge, "WORTH_TWO", 400)
+    patch(parallel_merge, "keep", keep_after_a_nap)
 
 
 @bug("commits an import's people before their count", fault="F72")

@@ -32,8 +32,10 @@ def _answered_early() -> None:
 @bug("a receipt that is told again counts again", fault="F79")
 def _counted_again() -> None:
     """It is one row, but the sums move with every call."""
-    from campaigns.engagement import keeping
+    from campaigns.engagement import store_receipts
 
     new = "    FROM new JOIN theirs USING (seq, event)\n    UNION ALL"
-    assert keeping.KEEP.count(new) == 1
-    patch(keeping, "KEEP", keeping.KEEP.replace(new, "    FROM theirs\n    UNION ALL"))
+    assert store_receipts.KEEP.count(new) == 1
+    patch(
+        store_receipts, "KEEP", store_receipts.KEEP.replace(new, "    FROM theirs\n    UNION ALL")
+    )

@@ -40,10 +40,10 @@ def _drawn_anew() -> None:
 def _taken_up_for_all() -> None:
     from collections import defaultdict
 
-    from campaigns.sending import rows, terms
+    from campaigns.sending import terms, worker_database
 
-    def of_all(self: rows.Rows) -> object:
+    def of_all(self: worker_database.Rows) -> object:
         changed = terms.of_run(self._run)[1]
         return defaultdict(lambda: changed)
 
-    patch(rows.Rows, "terms", of_all)
+    patch(worker_database.Rows, "terms", of_all)

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from campaigns import control, tasks
 from campaigns.canary.first_part import FirstPart
-from campaigns.engagement.keeping import keep
 from campaigns.engagement.receipt import Event, Report
+from campaigns.engagement.store_receipts import keep
 from campaigns.planning.variants import variant
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.ledger import Recipient

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from campaigns.planning.course.course import foresee
 from campaigns.planning.quota.shared_gate import QUARTER, Asks, Gate, Goes, together
 from campaigns.planning.solver import solving
-from campaigns.planning.solver.asking import Answer, ask
 from campaigns.planning.solver.capacity import Capacity
+from campaigns.planning.solver.eligibility import Answer, ask
 from campaigns.planning.solver.rules import Alike, Rules
 from notifications.people.consent.hours import QuietHours
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.planning.solver.asking import ask
 from campaigns.planning.solver.capacity import Capacity, Other
+from campaigns.planning.solver.eligibility import ask
 from campaigns.planning.solver.plan import Plan
 from campaigns.planning.solver.rules import Alike, Caps, People, Rules, Skip
 from campaigns.planning.solver.solving import solve

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from config.front.dispatch.batched_route import Said, Way
 from config.front.front import Front
-from config.front.hands.batched_route import Said, Way
 from config.front.refusals import Refused
 from config.front.worker_limits import Limits
 from tests.security.front.scope import SCOPE

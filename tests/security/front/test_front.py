@@ -225,7 +225,7 @@ def test_later_it_is_asked_again_and_the_numbers_each_time(
     async def ask() -> None:
         for path in ("/readyz", "/readyz", "/metrics", "/metrics"):
             await said_by(front, {"raw_path": path.encode()})
-        monkeypatch.setattr("config.front.hands.shared.SECONDS", 0)
+        monkeypatch.setattr("config.front.dispatch.shared.SECONDS", 0)
         await said_by(front, {"raw_path": b"/readyz", "method": "HEAD"})
         while front.shared["/readyz"].asked.get("HEAD"):
             await asyncio.sleep(0)

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
-from notifications.staff import password_room
+from notifications.staff import password_slots
 from notifications.staff.guessing import Guesses
 from notifications.staff.team import Role
 from tests.roles.people import somebody
@@ -22,7 +22,7 @@ AT_ONCE, EACH = 6, 4
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """They wait for each other, however slow the machine."""
-    monkeypatch.setattr(password_room, "ROOM_SECONDS", 30)
+    monkeypatch.setattr(password_slots, "ROOM_SECONDS", 30)
 
 
 @pytest.fixture

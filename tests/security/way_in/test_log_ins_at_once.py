@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from notifications.staff import password_room
+from notifications.staff import password_slots
 from notifications.staff.guessing import Guesses
 from notifications.staff.team import Role
 from tests.admin.desk import text_of
@@ -24,8 +24,8 @@ def test_beyond_two_at_once_a_log_in_is_told_to_come_back_and_is_no_guess(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     somebody(Role.OWNER, "ada")
-    monkeypatch.setattr(password_room, "ROOM_SECONDS", 0.01)
-    with password_room.enter(), password_room.enter():
+    monkeypatch.setattr(password_slots, "ROOM_SECONDS", 0.01)
+    with password_slots.enter(), password_slots.enter():
         reply = Client().post("/admin/login/", RIGHT)
         assert reply.status_code == 200 and "Try again in a few seconds" in text_of(reply)
         assert not Guesses.objects.exists()
@@ -37,7 +37,7 @@ def test_a_log_in_makes_room_again_however_it_ended(db: None, password: str) -> 
     somebody(Role.OWNER, "ada")
     for _ in range(4):
         Client().post("/admin/login/", {**RIGHT, "password": password})
-    with password_room.enter(), password_room.enter():
+    with password_slots.enter(), password_slots.enter():
         pass
 
 
@@ -76,10 +76,10 @@ def test_pages_that_ask_for_the_password_wait_with_the_log_ins(
 ) -> None:
     own = browser()
     assert is_let_in(own)
-    monkeypatch.setattr(password_room, "ROOM_SECONDS", 0.01)
+    monkeypatch.setattr(password_slots, "ROOM_SECONDS", 0.01)
     asked = {"old_password": RIGHT["password"], "password": RIGHT["password"], "step": "begin"}
     spent = CountingHasher.runs
-    with password_room.enter(), password_room.enter():
+    with password_slots.enter(), password_slots.enter():
         reply = own.post(reverse(page), asked)
     assert "Try again in a few seconds" in text_of(reply)
     assert CountingHasher.runs == spent

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from notifications.staff import password_room, second_factor
+from notifications.staff import password_slots, second_factor
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
 from tests.given.factor import code_of
@@ -48,7 +48,7 @@ def begin(client: Client) -> str:
 def test_clicks_at_once_begin_one_set_up(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(password_room, "ROOM_SECONDS", 30)
+    monkeypatch.setattr(password_slots, "ROOM_SECONDS", 30)
     somebody(Role.OWNER, "grace")
     client, together = entered(), Barrier(AT_ONCE)
 

@@ -25,7 +25,7 @@ from campaigns.planning.quota import delays, firebase, sizes
 from campaigns.planning.quota.delays import Outcome
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.planned import Planned, reckoned
-from notifications.admin.ui.chosen import chosen, projects
+from notifications.admin.ui.current_project import chosen, projects
 from notifications.admin.ui.page import page_url
 from notifications.people.project import Project
 from notifications.postgres.budget import Busy, clock, one_of_few, until

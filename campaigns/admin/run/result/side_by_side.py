@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from campaigns.admin.run.result.echo import amount
+from campaigns.admin.run.result.engagement import amount
 from campaigns.engagement import goal_in_words
 from campaigns.engagement.funnel import Funnel, Told, funnel
 from campaigns.results import breakdown

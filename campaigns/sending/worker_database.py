@@ -17,7 +17,7 @@ from campaigns.runs.details import Detail
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Cause, Reason
 from campaigns.runs.run import Run
-from campaigns.sending import breakers, keyless, platform_keys, settling, terms, trying
+from campaigns.sending import breakers, keyless, platform_keys, recovery_probe, settling, terms
 from campaigns.sending.in_flight import InFlight
 from campaigns.sending.inbox import presence
 from campaigns.sending.judge_answers import Judged, interrupted, may_be_sent_to
@@ -67,7 +67,7 @@ class Rows:
         return terms.of_run(self._run)
 
     def is_too_dear(self, chosen: Left) -> bool:
-        return trying.is_too_dear(chosen, self._run)
+        return recovery_probe.is_too_dear(chosen, self._run)
 
     # --- With answers in hand --------------------------------------------------------------------
 

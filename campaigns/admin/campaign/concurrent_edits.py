@@ -13,7 +13,7 @@ from campaigns.admin.edit_conflicts import Meanwhile
 from campaigns.runs import policy
 from campaigns.texts.content import TEXTS
 from notifications.staff import audit
-from notifications.values import seen
+from notifications.values import row_versions
 
 TICKED = "on"  # as browsers post it; for an empty box they post nothing
 GUARDED = ("name", "audience", "template", *policy.GUARDED)
@@ -21,12 +21,12 @@ GUARDED = ("name", "audience", "template", *policy.GUARDED)
 
 def token(form: Any) -> str:
     """The values that the page shows. The form posts them back with the user's edit."""
-    return seen.carried({"was": _shown(form)})
+    return row_versions.carried({"was": _shown(form)})
 
 
 def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
     """The posted data merged with a colleague's changes, and these changes, or None."""
-    was, theirs = seen.parse(form.data.get("seen", "")).get("was"), _shown(form)
+    was, theirs = row_versions.parse(form.data.get("seen", "")).get("was"), _shown(form)
     if not isinstance(was, dict):
         return form.data, None
     base = {name: str(was.get(name, "")) for name in theirs}

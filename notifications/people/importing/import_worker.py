@@ -16,9 +16,8 @@ from django.db import transaction
 from django.utils import translation
 
 from notifications.people.importing import columns, refused, staging
-from notifications.people.importing.judging import Judge
-from notifications.people.importing.merging import lanes
-from notifications.people.importing.merging.lanes import Ended
+from notifications.people.importing.merging import parallel_merge
+from notifications.people.importing.merging.parallel_merge import Ended
 from notifications.people.importing.model import Fenced, Import, claim, keep, release
 from notifications.people.importing.reading import (
     LONGEST_LINE,
@@ -29,6 +28,7 @@ from notifications.people.importing.reading import (
     parse,
     too_long,
 )
+from notifications.people.importing.row_validation import Judge
 from notifications.people.importing.source import File, opened
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE
@@ -80,7 +80,7 @@ def _go_on(one: Import, *, until: float, ended: Ended) -> None:
             if one.staged_at is None:
                 reading.step()
             else:
-                lanes.go_on(one, ended, until=until)
+                parallel_merge.go_on(one, ended, until=until)
             if time.monotonic() >= until:
                 return
 
