@@ -79,4 +79,4 @@ person_export.sections.add(
 # --- The rest -------------------------------------------------------------------------------------
 
 imports.urgent_work.add(run.messages_leave)
-composing.WORDS |= texts.WORDS | alert_texts.WORDS
+composing.TEXT_BUILDERS |= texts.WORDS | alert_texts.WORDS

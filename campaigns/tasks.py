@@ -39,10 +39,10 @@ from campaigns.test_sends import retention as old_tests
 from campaigns.test_sends import sending as test_sends
 from campaigns.test_sends.tasks import send_test
 from campaigns.triggers import create, deciding
-from notifications.people.erased import forget_once_more
+from notifications.people.erased import delete_leftover_rows
 from notifications.people.events.writing import Written
 from notifications.postgres import clock
-from notifications.postgres.outage import DATABASE_TROUBLE, if_free, patiently
+from notifications.postgres.outage import DATABASE_TROUBLE, retry_during_outage, skip_if_locked
 from notifications.task_queue import (
     TIMER_SLACK,
     Flag,
@@ -73,37 +73,37 @@ MESSAGES, TRIGGERS = Flag("messages-rung"), Flag("triggers-rung")
 @shared_task
 def sweep() -> None:
     """Beat's tick: enqueue all work that is due, abandoned or unfinished. Raises NotEnqueued."""
-    now = patiently(clock.now, seconds=0)
-    for run_id in if_free(lambda: engine.sweep(now)) or ():
+    now = retry_during_outage(clock.now, seconds=0)
+    for run_id in skip_if_locked(lambda: engine.sweep(now)) or ():
         hit("sweep")
         publish(advance, {"run_id": run_id})
-    for at in if_free(lambda: schedule.due_soon(now)) or ():
+    for at in skip_if_locked(lambda: schedule.due_soon(now)) or ():
         publish(start, eta=at + TIMER_SLACK)
-    for audience_id in if_free(filling.unfinished) or ():
+    for audience_id in skip_if_locked(filling.unfinished) or ():
         publish(fill_list, {"audience_id": audience_id})
-    for run_id, left in if_free(lapses_soon) or ():
+    for run_id, left in skip_if_locked(lapses_soon) or ():
         publish(advance, {"run_id": run_id}, countdown=(left + TIMER_SLACK).total_seconds())
     enqueue_waiting_imports(now)
     enqueue_waiting_reports(now)
     messages.look_after(now)
     _sweep_messages()
-    for test_id in if_free(lambda: test_sends.sweep(now)) or ():
+    for test_id in skip_if_locked(lambda: test_sends.sweep(now)) or ():
         publish(send_test, {"test_id": test_id})
-    for check_id in if_free(text_check.unfinished) or ():
+    for check_id in skip_if_locked(text_check.unfinished) or ():
         publish(check_texts, {"check_id": check_id})
-    for seconds in if_free(deciding.due_soon) or ():
+    for seconds in skip_if_locked(deciding.due_soon) or ():
         publish(decide_triggers, countdown=seconds)
-    if patiently(lambda: evaluation.is_due(now), seconds=0):
+    if retry_during_outage(lambda: evaluation.is_due(now), seconds=0):
         publish(alert_tasks.evaluate_alerts, expires=alert_tasks.EXPIRES)
     Tick.record(now)
 
 
 def _sweep_messages() -> None:
-    for seconds in if_free(messages.due_soon) or ():
+    for seconds in skip_if_locked(messages.due_soon) or ():
         publish(send_messages, countdown=seconds)
-    if if_free(many.unfolding):
+    if skip_if_locked(many.unfolding):
         publish(unfold_messages)
-    if if_free(messages.many_wait):
+    if skip_if_locked(messages.many_wait):
         publish(send_to_many)
 
 
@@ -111,18 +111,18 @@ def _sweep_messages() -> None:
 def tidy() -> None:
     """Beat's other tick: delete expired data in parts, and refresh audience sizes and the
     overview's figures. Once a day, fetch FCM's figures and recount runs."""
-    if patiently(lambda: retaining.go_on(now=clock.now()), seconds=0):
+    if retry_during_outage(lambda: retaining.go_on(now=clock.now()), seconds=0):
         publish(tidy)
-    patiently(lambda: sizes.count_some(now=clock.now()), seconds=0)
-    patiently(lambda: store_figures.keep_figures(now=clock.now()), seconds=0)
-    patiently(lambda: old_tests.remove_old(clock.now()), seconds=0)
-    patiently(lambda: forget_once_more(clock.now()), seconds=0)
-    patiently(lambda: counted.remove_old(clock.now()), seconds=0)
-    patiently(reserved_places.remove_old, seconds=0)
-    patiently(prior_recipients.remove_unused, seconds=0)
-    patiently(lambda: best_hour.remove_old(clock.now()), seconds=0)
+    retry_during_outage(lambda: sizes.count_some(now=clock.now()), seconds=0)
+    retry_during_outage(lambda: store_figures.keep_figures(now=clock.now()), seconds=0)
+    retry_during_outage(lambda: old_tests.remove_old(clock.now()), seconds=0)
+    retry_during_outage(lambda: delete_leftover_rows(clock.now()), seconds=0)
+    retry_during_outage(lambda: counted.remove_old(clock.now()), seconds=0)
+    retry_during_outage(reserved_places.remove_old, seconds=0)
+    retry_during_outage(prior_recipients.remove_unused, seconds=0)
+    retry_during_outage(lambda: best_hour.remove_old(clock.now()), seconds=0)
     enqueue_figures(clock.now())
-    if patiently(lambda: recounting.due(clock.now()).exists(), seconds=0):
+    if retry_during_outage(lambda: recounting.due(clock.now()).exists(), seconds=0):
         publish(recount_echo)
 
 
@@ -130,8 +130,8 @@ def tidy() -> None:
 def recount_echo() -> None:
     """Compare the receipt and goal sums of one run with its rows. Then enqueue the next run, so
     that other tasks get a turn."""
-    now = patiently(clock.now)
-    run = patiently(lambda: recounting.due(now).first())
+    now = retry_during_outage(clock.now)
+    run = retry_during_outage(lambda: recounting.due(now).first())
     if run is not None and recounting.recount(run, now=now) is not None:
         enqueue(recount_echo)
 
@@ -222,7 +222,7 @@ def decide_triggers() -> None:
     """Decide the triggers of automations that are due, and send the messages they create."""
     TRIGGERS.clear()
     ends_at = time.monotonic() + DECIDING_SECONDS
-    while (decided := patiently(lambda: deciding.decide(clock.now()))).triggers:
+    while (decided := retry_during_outage(lambda: deciding.decide(clock.now()))).triggers:
         hit("after_decided")
         if decided.sent:
             enqueue_once(send_messages, MESSAGES)
@@ -265,14 +265,14 @@ def check_texts(check_id: int) -> None:
 @background_task()
 def start() -> None:
     """Start the runs that are due now, without waiting for the next sweep."""
-    for run_id in patiently(lambda: schedule.plan_and_start(clock.now()), seconds=0):
+    for run_id in retry_during_outage(lambda: schedule.plan_and_start(clock.now()), seconds=0):
         enqueue(advance, run_id=run_id)
 
 
 @background_task(on_error=engine.give_up)
 def advance(run_id: int) -> None:
     """Move a run one step, and publish the wave of chunks that this step released."""
-    released = patiently(lambda: engine.advance(run_id, now=clock.now()), seconds=0)
+    released = retry_during_outage(lambda: engine.advance(run_id, now=clock.now()), seconds=0)
     if released:
         hit("advance")
         publish_wave(released)
@@ -295,7 +295,7 @@ def _foresee(run_id: int) -> None:
         log.exception("run=%s cannot be foreseen", run_id)
 
 
-def publish_wave(released: engine.Ring) -> None:
+def publish_wave(released: engine.ReleasedWave) -> None:
     """Publish a wave as a chord: every chunk, then the callback that releases the next wave.
 
     If publishing fails half-way, the chunks stay queued. If no task takes them, they are published

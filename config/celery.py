@@ -17,7 +17,7 @@ from celery.signals import (
     worker_process_init,
 )
 
-from config.workers.broker import stop_the_holes
+from config.workers.broker import patch_kombu
 from config.workers.quiet import quiet
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 app = Celery("carillon")
 app.config_from_object("config.workers.celery_settings")
 app.autodiscover_tasks(["campaigns", "notifications"])
-stop_the_holes()
+patch_kombu()
 if os.environ.get("LOG_FORMAT") == "json":
     quiet(app)
 
@@ -58,10 +58,10 @@ def say_which_way_messages_take(instance: Any, **signal: Any) -> None:
     """Log the transport to FCM, once for each worker, before its processes start."""
     from django.conf import settings  # the code below needs the settings
 
-    from notifications.fcm.transport.selection import chosen
+    from notifications.fcm.transport.selection import choose_transport
 
     if SENDING & set(instance.app.amqp.queues.consume_from):
-        way = chosen(settings.FCM_ENDPOINT)
+        way = choose_transport(settings.FCM_ENDPOINT)
         level = logging.WARNING if way.passes_proxy_by else logging.INFO
         logger.log(level, "Messages go to FCM over %s.", way)
 

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 
 from config import doors
 from notifications.admin.ui import safe_redirect
-from notifications.keys.inbox_token import Whose
+from notifications.keys.inbox_token import TokenOwner
 from notifications.staff.access import ApiKey
 from notifications.staff.second_factor import device_of
 from notifications.staff.team import Role, owners, role_of
@@ -108,7 +108,7 @@ class ApiDoor(BasePermission):
             return False
         if doors.is_anybodys(match.route):
             return True
-        if isinstance(key, Whose):
+        if isinstance(key, TokenOwner):
             is_open = doors.is_a_persons(match.route, method)
             return is_open or method not in view.allowed_methods
         if not isinstance(key, ApiKey):

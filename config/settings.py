@@ -24,7 +24,7 @@ from config.boot.environment import (
     keys,
     load_running_stack,
 )
-from config.boot.guards import insist_on_strength, refuse_failpoint, refuse_stand_ins
+from config.boot.guards import refuse_failpoint, refuse_stand_ins, require_strong_keys
 from config.boot.images import image_storage, images_address
 from config.boot.outgoing import env_email, env_places
 from config.boot.proxy import env_no_proxy, env_proxy
@@ -54,7 +54,7 @@ SERVED = PRODUCTION or ENVIRONMENT == "staging"
 DEBUG = env_bool("DEBUG", False)
 SECRET_KEY, CREDENTIALS_KEY = keys(withheld=WITHOUT_KEYS)
 if SERVED:
-    insist_on_strength(secret_key=SECRET_KEY, credentials_key=CREDENTIALS_KEY, debug=DEBUG)
+    require_strong_keys(secret_key=SECRET_KEY, credentials_key=CREDENTIALS_KEY, debug=DEBUG)
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", "")
 # For Prometheus: a port that only your own network reaches, or a token for the public port.
@@ -99,7 +99,7 @@ MIDDLEWARE = [
     "config.middleware.cross_origin.CrossOrigin",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "config.middleware.language.Language",
-    "config.middleware.nul_characters.Typed",
+    "config.middleware.nul_characters.StripNulCharacters",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -109,7 +109,7 @@ MIDDLEWARE = [
     "config.middleware.rate_limits.Visitors",
     "django_otp.middleware.OTPMiddleware",
     "config.entry.Doorkeeper",
-    "config.middleware.projects.InTheirProject",
+    "config.middleware.projects.ProjectGuard",
     "config.middleware.guard.Guard",
 ]
 TEMPLATES: list[dict[str, Any]] = [
@@ -318,7 +318,7 @@ SPECTACULAR_SETTINGS = {
         "OnDays": ["each", "workdays", "last_day"],
         "Weekday": "campaigns.planning.repeats.weekdays.NAMES",
         "AlertKind": "campaigns.alerts.models.Kind",
-        "ReportKind": "notifications.webhooks.event_types.Kind",
+        "ReportKind": "notifications.webhooks.event_types.EventType",
         "ReportLanguage": LANGUAGES,
         "ReportState": "notifications.webhooks.call.Call.State",
         "ReportTrouble": "notifications.webhooks.call.Call.Error",

@@ -20,7 +20,7 @@ LIMITS_WITHIN_VISIBILITY = 3
 MOST_TRIED = 20  # service accounts that `wrong_key` tries
 
 
-def troubles(checks: Checks | None = None) -> Iterator[str]:
+def find_problems(checks: Checks | None = None) -> Iterator[str]:
     """Yield each problem in one line, with its fix.
 
     A server that does not answer yet is no problem.
@@ -153,7 +153,7 @@ FOR_ALL: Checks = (_old_postgresql, _missing_databases, wrong_key)
 
 
 def refuse_to_start_in_trouble(checks: Checks | None = None) -> None:
-    found = list(troubles(checks))
+    found = list(find_problems(checks))
     connection.close()  # the child processes must not share it
     if found:
         raise SystemExit("\n".join(f"carillon: {trouble}" for trouble in found))

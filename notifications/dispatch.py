@@ -19,7 +19,7 @@ import uvloop
 from django.conf import settings
 
 from notifications.fcm.fcm import Destination, FcmGateway
-from notifications.fcm.transport.selection import chosen
+from notifications.fcm.transport.selection import choose_transport
 from notifications.gateway import BadCredentials, Gateway, Outcome, Permit, Push
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import SCOPE, AccountKey, MachineKey, Minter
@@ -95,7 +95,7 @@ def _minter(project: Project, account: ServiceAccount | None, scope: str = SCOPE
 
 
 async def _connect(project: Project, minter: Minter) -> FcmGateway:
-    way = chosen(project.endpoint)
+    way = choose_transport(project.endpoint)
     logger.info("Project %s: messages go to FCM over %s.", project.slug, way)
     return way.gateway(
         Destination(

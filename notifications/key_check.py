@@ -18,7 +18,7 @@ from notifications import dispatch
 from notifications.fcm import payload
 from notifications.fcm.fcm import Destination
 from notifications.fcm.transport.aiohttp_transport import BROKEN, AiohttpGateway, NoSocket
-from notifications.fcm.transport.selection import chosen
+from notifications.fcm.transport.selection import choose_transport
 from notifications.gateway import BadCredentials, Push
 from notifications.keys.credentials import ServiceAccount
 from notifications.keys.minting import Minter, TokenUnavailable
@@ -101,7 +101,7 @@ async def _ask(project: Project, minter: Minter) -> Reply:
             tokens=AccessTokens(minter, shared=False),
             connections=1,
             ca_file=project.ca_file,
-            proxy=chosen(project.endpoint).through,
+            proxy=choose_transport(project.endpoint).through,
         )
     )
     try:

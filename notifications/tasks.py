@@ -13,7 +13,7 @@ from notifications import imports
 from notifications.fcm_data import fetching
 from notifications.people.importing.model import waiting
 from notifications.postgres import clock
-from notifications.postgres.outage import if_free, patiently
+from notifications.postgres.outage import retry_during_outage, skip_if_locked
 from notifications.task_queue import Flag, background_task, enqueue, enqueue_once
 from notifications.webhooks import claiming, send_calls
 
@@ -30,8 +30,8 @@ AT_A_TIME = 20.0  # seconds for one slice; then other tasks can run
 
 def enqueue_waiting_imports(now: datetime) -> None:
     """Enqueue imports that no task works on, and remove files that their owner abandoned."""
-    if_free(lambda: imports.forget_abandoned(before=now - KEPT))
-    for import_id in if_free(lambda: waiting(now)) or ():
+    skip_if_locked(lambda: imports.forget_abandoned(before=now - KEPT))
+    for import_id in skip_if_locked(lambda: waiting(now)) or ():
         enqueue(work_on_import, import_id=import_id)
 
 
@@ -51,7 +51,7 @@ def work_on_import(import_id: int) -> None:
 
 def enqueue_figures(now: datetime) -> None:
     """Enqueue a task for every project whose figures are due."""
-    for project_id in patiently(lambda: fetching.due(now), seconds=0):
+    for project_id in retry_during_outage(lambda: fetching.due(now), seconds=0):
         enqueue(fetch_figures, project_id=project_id)
 
 
@@ -72,8 +72,8 @@ def send_reports_on_commit() -> None:
 
 def enqueue_waiting_reports(now: datetime) -> None:
     """Enqueue reports that no task sends: a worker died, a task was lost, or they are due now."""
-    if_free(lambda: claiming.give_up_old(now=now))
-    if if_free(lambda: claiming.waiting(now)):
+    skip_if_locked(lambda: claiming.give_up_old(now=now))
+    if skip_if_locked(lambda: claiming.waiting(now)):
         enqueue_once(send_reports, REPORTS)
 
 

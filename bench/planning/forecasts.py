@@ -25,7 +25,7 @@ from django.utils import timezone
 from bench.planning import solver
 from bench.planning.forecast import PEER
 from campaigns.audiences import reach
-from campaigns.engagement.opening import learned, soon
+from campaigns.engagement.opening import load_open_delays, load_open_rate
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course import course
 from campaigns.planning.launch_check.launch_report import LaunchReport
@@ -78,8 +78,8 @@ def _turns(campaign: Campaign, count: int) -> Turns:
         "the forecast, from counts of all": lambda: _forecast(campaign),
         "its plan, of 200,000": lambda: _plan(count, most=course.MOST),
         "a plan of everybody": lambda: _plan(count, most=count),
-        "how many open it, and how soon": lambda: soon(
-            learned(campaign.project_id, timezone.now())
+        "how many open it, and how soon": lambda: load_open_delays(
+            load_open_rate(campaign.project_id, timezone.now())
         ),
         "people whom the clock costs it": lambda: left_out.find_left_out(
             LaunchReport(campaign, timezone.now()), "quiet_hours"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.planning.solver.capacity import Capacity
-from campaigns.planning.solver.rules import Alike, Caps, People, Rules
+from campaigns.planning.solver.rules import Caps, People, PersonKind, Rules
 from campaigns.planning.solver.solving import solve
 from campaigns.runs.hours import local_time
 from campaigns.runs.hours.local_time import NEXT_DAY, LocalTime
@@ -64,10 +64,10 @@ def main(name: str, count: int) -> None:
     print(json.dumps({"people": count, "seconds": seconds, "peak_mb": peak, **told}))
 
 
-def kinds(count: int) -> list[tuple[Alike, int]]:
+def kinds(count: int) -> list[tuple[PersonKind, int]]:
     """Of every zone on earth, with each past."""
     pasts = [tuple(START - hours * HOUR for hours in past) for past in RUNG]
-    kinds = [Alike(zone, past) for zone in places() for past in pasts]
+    kinds = [PersonKind(zone, past) for zone in places() for past in pasts]
     each, more = divmod(count, len(kinds))
     return [(kind, each + (n < more)) for n, kind in enumerate(kinds)]
 

@@ -17,10 +17,10 @@ from campaigns.alerts.conditions import CONDITIONS, Condition, Problem
 from campaigns.alerts.models import Alert, open_alerts, unacknowledged_alerts
 from campaigns.failpoints import hit
 from campaigns.runs.tick import Tick
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.postgres.outage import DATABASE_TROUBLE
 from notifications.webhooks.endpoint import wanted
-from notifications.webhooks.event_types import Kind as EventKind
+from notifications.webhooks.event_types import EventType as EventKind
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def _is_due(now: datetime) -> Q:
 def _check(condition: Condition, now: datetime) -> list[Problem] | None:
     """Returns None if it could not be checked: then nothing of this kind is raised or ended."""
     try:
-        with within(seconds=CHECK_SECONDS):
+        with statement_timeout(seconds=CHECK_SECONDS):
             return list(condition.find(now))
     except TooSlow:
         log.warning("alerts=%s took too long to check", condition.kind)

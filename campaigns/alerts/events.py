@@ -8,20 +8,20 @@ from typing import Any
 from campaigns.alerts.models import Alert
 from notifications.webhooks import outbox
 from notifications.webhooks.composing import address
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from notifications.webhooks.outbox import Event, written
 
 
 def send_raised(alert: Alert, now: datetime) -> int:
     """Returns how many endpoints get it."""
-    return _put(alert, Kind.ALERT_RAISED, now)
+    return _put(alert, EventType.ALERT_RAISED, now)
 
 
 def send_ended(alert: Alert, now: datetime) -> int:
-    return _put(alert, Kind.ALERT_ENDED, now)
+    return _put(alert, EventType.ALERT_ENDED, now)
 
 
-def _put(alert: Alert, kind: Kind, now: datetime) -> int:
+def _put(alert: Alert, kind: EventType, now: datetime) -> int:
     campaign = alert.run.campaign_id if alert.run else None
     return outbox.put(alert.project_id, [Event(kind, now, alert_data(alert))], about=campaign)
 

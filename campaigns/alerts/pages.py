@@ -24,13 +24,13 @@ from campaigns.alerts.conditions import CONDITIONS
 from campaigns.alerts.models import Alert, Kind, open_alerts, unacknowledged_alerts
 from campaigns.alerts.texts import AlertText, text_of
 from campaigns.runs.run import Run
-from notifications.admin.ui.current_project import chosen, within
+from notifications.admin.ui.current_project import current_project, filter_by_project
 from notifications.admin.ui.page import actor
 from notifications.people.project import Project
 from notifications.staff.actors import who
 from notifications.values.moments import in_words, in_zone
 from notifications.webhooks.endpoint import Endpoint
-from notifications.webhooks.event_types import Kind as EventKind
+from notifications.webhooks.event_types import EventType as EventKind
 
 PER_PAGE = 50
 ONE = "admin/campaigns/alerts/one.html"
@@ -147,9 +147,9 @@ def count_unacknowledged(project: Project | None) -> int:
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    project, kind = chosen(request), request.GET.get("kind", "")
+    project, kind = current_project(request), request.GET.get("kind", "")
     kind = kind if kind in Kind.values else ""
-    of_project = with_names(within(request, Alert.objects.all()))
+    of_project = with_names(filter_by_project(request, Alert.objects.all()))
     selected = of_project.filter(kind=kind) if kind else of_project
     before = _number(request.GET.get("before", ""))
     context = {
@@ -191,14 +191,14 @@ def _number(text: str) -> int | None:
 
 def run_view(request: HttpRequest, run_id: int) -> HttpResponse:
     """A part of the run's page, loaded again each minute while the run goes on."""
-    run = get_object_or_404(within(request, Run.objects.all()), pk=run_id)
+    run = get_object_or_404(filter_by_project(request, Run.objects.all()), pk=run_id)
     context = {"run": run, **alerts_of_run(request, run)}
     return render(request, "admin/campaigns/alerts/of_run.html", context)
 
 
 def one(request: HttpRequest, alert_id: int) -> HttpResponse:
     """The link in an e-mail. A user of another project is asked to switch first."""
-    alert = get_object_or_404(within(request, Alert.objects.all()), pk=alert_id)
+    alert = get_object_or_404(filter_by_project(request, Alert.objects.all()), pk=alert_id)
     return HttpResponseRedirect(f"{reverse('admin:campaigns_alerts')}#alert-{alert.pk}")
 
 
@@ -215,7 +215,9 @@ def _change(request: HttpRequest, alert_id: int, change: Callable[..., None]) ->
     """Answers with the alert as it is now: another user may have been faster, or it has ended."""
     if request.method != "POST":
         raise PermissionDenied
-    alert = get_object_or_404(within(request, with_names(Alert.objects.all())), pk=alert_id)
+    alert = get_object_or_404(
+        filter_by_project(request, with_names(Alert.objects.all())), pk=alert_id
+    )
     change(alert, by=actor(request))
     context = {"one": show(alert), "may_acknowledge": may_acknowledge(request), "spoken": True}
     context["on_run"] = "on_run" in request.GET

@@ -19,7 +19,7 @@ from notifications.staff.actors import who
 from notifications.values.moments import in_words, in_zone
 from notifications.values.shares import share
 from notifications.webhooks import event_types
-from notifications.webhooks.composing import Said
+from notifications.webhooks.composing import EventText
 
 Data = dict[str, Any]
 
@@ -148,7 +148,7 @@ def _moment(text: str, zone: str) -> str:
 # --- In Slack and by e-mail -----------------------------------------------------------------------
 
 
-def raised(data: Data) -> Said:
+def raised(data: Data) -> EventText:
     alert = text_of_data(data)
     headline = _("Still: %(what)s") if data["reminder"] else "%(what)s"
     text = "\n".join(part for part in (alert.text, alert.next_step) if part)
@@ -158,7 +158,7 @@ def raised(data: Data) -> Said:
     return _composed(data, headline % {"what": alert.headline}, f"{text}\n{reminders}")
 
 
-def ended(data: Data) -> Said:
+def ended(data: Data) -> EventText:
     lasted = datetime.fromisoformat(data["ended_at"]) - datetime.fromisoformat(data["raised_at"])
     text = _("It stood for %(time)s.") % {"time": in_words(lasted)}
     seen = [(_("Seen by"), who(by))] if (by := data["acknowledged_by"]) else []
@@ -167,12 +167,12 @@ def ended(data: Data) -> Said:
 
 def _composed(
     data: Data, headline: str, text: str, facts: list[tuple[str, str]] | None = None
-) -> Said:
+) -> EventText:
     label = _("Open the run") if data["campaign"] else _("Open the alerts")
-    return Said(headline, text, facts or [], data["url"] or "", label)
+    return EventText(headline, text, facts or [], data["url"] or "", label)
 
 
-WORDS: dict[str, Callable[[Data], Said]] = {
-    event_types.Kind.ALERT_RAISED: raised,
-    event_types.Kind.ALERT_ENDED: ended,
+WORDS: dict[str, Callable[[Data], EventText]] = {
+    event_types.EventType.ALERT_RAISED: raised,
+    event_types.EventType.ALERT_ENDED: ended,
 }

@@ -30,8 +30,8 @@ from notifications.api.base.row import WritableRowView
 from notifications.api.base.view import ApiView, save
 from notifications.api.named import ExternalId, contact_named, nobody
 from notifications.people.contact import Contact
-from notifications.people.locking import stay
-from notifications.postgres.budget import TooSlow, within
+from notifications.people.locking import lock_people_against_erasure
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.requests import origin
 from notifications.staff import audit
 
@@ -200,7 +200,9 @@ def _refuse(given: dict[str, Any], name: str, message: str) -> None:
 def _write_members(audience: Audience, external_ids: list[str]) -> None:
     people = Contact.objects.filter(project=audience.project_id, external_id__in=external_ids)
     found = dict(people.values_list("external_id", "pk"))
-    here = stay([*found.values(), *audience.members.values_list("contact", flat=True)])
+    here = lock_people_against_erasure(
+        [*found.values(), *audience.members.values_list("contact", flat=True)]
+    )
     ids = {external_id: pk for external_id, pk in found.items() if pk in here}
     if unknown := [external_id for external_id in external_ids if external_id not in ids]:
         named = ", ".join(unknown[:20])
@@ -271,7 +273,7 @@ class AudienceExplain(ApiView):
         tree = self.find(Audience, pk).effective_rules
         contact = contact_named(self, request.query_params.get("contact"))
         try:
-            with _in_time(), within(seconds=EXPLAINING_SECONDS):
+            with _in_time(), statement_timeout(seconds=EXPLAINING_SECONDS):
                 explained = why.explain(contact, tree)
                 devices = why.selected_devices(contact, tree)
         except Contact.DoesNotExist as error:  # erased since they were found

@@ -29,7 +29,7 @@ from notifications.api.base.query import takes
 from notifications.api.base.row import RowView
 from notifications.api.base.view import ApiView, save
 from notifications.people.contact import Contact
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.staff import audit
 from notifications.values.flaws import Flawed
 
@@ -221,7 +221,7 @@ def _a_list(view: ApiView, pk: int, *, locked: bool) -> Audience:
 
 
 def _people(audience: Audience) -> int | None:
-    with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
+    with suppress(TooSlow), statement_timeout(seconds=COUNTING_SECONDS):
         return audience.members.count()
     return None
 

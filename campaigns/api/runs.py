@@ -17,7 +17,7 @@ from campaigns.api.results import opens
 from campaigns.api.results.opens import OpensSerializer
 from campaigns.canary.first_part import FirstPart
 from campaigns.canary.judgement import Missed
-from campaigns.canary.progress import Phase, shown
+from campaigns.canary.progress import Phase, load_progress
 from campaigns.planning import foreseen
 from campaigns.planning.course.course import Course
 from campaigns.results import reports, why_this_rate
@@ -230,7 +230,7 @@ def _foreseen(run: Run) -> dict[str, Any] | None:
 
 
 def _first_part(run: Run) -> dict[str, Any] | None:
-    first = shown(run)
+    first = load_progress(run)
     if first is None:
         return None
     times = ("sent_at", "judges_at", "went_on_at")

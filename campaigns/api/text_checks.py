@@ -21,7 +21,7 @@ from campaigns.planning.text_check.asking import DAYS, Refused
 from campaigns.planning.text_check.report import Code, Level
 from campaigns.planning.text_check.stale import Why
 from campaigns.planning.text_check.text_check import MOST_DAYS, TextCheck, newest
-from campaigns.planning.text_check.words import Told
+from campaigns.planning.text_check.words import FindingInWords
 from campaigns.runs.variants.group import MAIN, name_of
 from notifications.api.base.fields import Nothing, StrictSerializer
 from notifications.api.base.idempotency import idempotent
@@ -202,7 +202,7 @@ class TextChecks(ApiView):
             "links": kept["links"],
         }
 
-    def _finding(self, told: Told) -> dict[str, Any]:
+    def _finding(self, told: FindingInWords) -> dict[str, Any]:
         return {
             "code": told.code,
             "level": told.level,

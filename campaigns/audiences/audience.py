@@ -20,7 +20,7 @@ from campaigns.runs import series
 from campaigns.runs.messages.many import runs_unfolding
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
-from notifications.people.locking import stay
+from notifications.people.locking import lock_people_against_erasure
 from notifications.people.project import OfProject
 from notifications.values import row_versions
 from notifications.values.copies import name_of_copy
@@ -135,7 +135,7 @@ class Audience(OfProject):
             Audience.objects.select_for_update().filter(pk=self.pk).first()  # see `hold_lists`
             if users := self.used_by():
                 raise models.ProtectedError(f"{self} is still used.", set(users))
-            stay(self.members.values_list("contact", flat=True))
+            lock_people_against_erasure(self.members.values_list("contact", flat=True))
             return super().delete(*args, **kwargs)
 
     def duplicate(self) -> Audience:

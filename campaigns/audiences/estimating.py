@@ -12,7 +12,7 @@ from django.db import connection
 
 from campaigns.audiences.last_seen import policy
 from notifications.people.contact import Contact
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 # The time for an exact count. A page has half a second; the sample takes the rest.
 SAMPLE_SECONDS = 0.2
@@ -110,7 +110,11 @@ def _looked_at(table: str, project_id: int) -> tuple[dict[int, int], int]:
 
 def _people(project_id: int) -> int | None:
     """Count the people of a project; None if counting takes too long."""
-    with suppress(TooSlow), within(seconds=PART_SECONDS / 2), connection.cursor() as cursor:
+    with (
+        suppress(TooSlow),
+        statement_timeout(seconds=PART_SECONDS / 2),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(
             "SELECT count(*) FROM notifications_contact WHERE project_id = %s", [project_id]
         )

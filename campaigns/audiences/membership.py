@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.audiences.audience import Audience, Member
 from notifications.people.contact import Contact
-from notifications.people.locking import stay
+from notifications.people.locking import lock_people_against_erasure
 
 MAX_LINES = 100_000
 IDS_AT_ONCE = 5_000
@@ -86,7 +86,7 @@ def change(audience: Audience, mode: str, people: list[int]) -> Change:
     removed = 0
     with transaction.atomic():
         there = on_it.values_list("contact", flat=True) if mode == Mode.REPLACE else ()
-        people = list(stay([*people, *there]).intersection(people))
+        people = list(lock_people_against_erasure([*people, *there]).intersection(people))
         if mode == Mode.REMOVE:
             return Change(0, on_it.filter(contact__in=people).delete()[0])
         if mode == Mode.REPLACE:
@@ -112,13 +112,15 @@ def put_on(audience: Audience, people: Iterable[int]) -> Change:
     It does not count the list, which may hold millions of people.
     """
     with connection.cursor() as cursor:
-        cursor.execute(PUT_ON, [audience.pk, list(stay(people))])
+        cursor.execute(PUT_ON, [audience.pk, list(lock_people_against_erasure(people))])
         return Change(added=cursor.rowcount, removed=0)
 
 
 def take_off(audience: Audience, people: Iterable[int]) -> Change:
     """Remove people from the list, under the same conditions as `put_on`."""
-    on_it = Member.objects.filter(audience=audience, contact__in=stay(people))
+    on_it = Member.objects.filter(
+        audience=audience, contact__in=lock_people_against_erasure(people)
+    )
     return Change(added=0, removed=on_it.delete()[0])
 
 

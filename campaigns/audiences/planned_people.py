@@ -34,7 +34,9 @@ def people_of(run: Run) -> Sql:
     if run.planned is not None and not run.freezing:
         asks = run.asks
         return Sql(
-            FROZEN.format(gets_it=GETS_IT, out=eligibility.out("%s", "%s"), join=eligibility.JOIN),
+            FROZEN.format(
+                gets_it=GETS_IT, out=eligibility.skip_reason_sql("%s", "%s"), join=eligibility.JOIN
+            ),
             [run.pk, asks["marketing"], asks["category"]],
         )
     try:
@@ -48,6 +50,6 @@ def people_of(run: Run) -> Sql:
     return Sql(
         f"SELECT c.id AS contact_id FROM {people_and_devices(run.project_id)} {eligibility.JOIN}"
         f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql}"
-        f" AND {eligibility.out('%s', '%s')} = '' AND {new}",
+        f" AND {eligibility.skip_reason_sql('%s', '%s')} = '' AND {new}",
         [run.project_id, *where.params, asks["marketing"], asks["category"], *values],
     )

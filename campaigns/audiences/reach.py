@@ -29,7 +29,7 @@ from campaigns.runs import best_hour
 from notifications.people.consent import eligibility
 from notifications.people.device import Device
 from notifications.people.project import Project
-from notifications.postgres.budget import TooSlow, left, within
+from notifications.postgres.budget import TooSlow, left, statement_timeout
 
 EXACT_SECONDS = 2.5  # of a web thread; a launch report has twice that in all
 # Seconds of a report that an exact count leaves free: for its sample if it is too slow, and for the
@@ -102,7 +102,7 @@ def count(
     where = compile_tree(as_meant(project_id, tree, part))
     counts = {name.value: Sql(f"d.platform = '{name}'") for name in PLATFORMS}
     if asks is not None:
-        is_out = f"d.id IS NOT NULL AND {eligibility.out('%s', '%s')} <> ''"
+        is_out = f"d.id IS NOT NULL AND {eligibility.skip_reason_sql('%s', '%s')} <> ''"
         counts["out"] = Sql(is_out, [asks["marketing"], asks["category"]])
     asked = [f"count(*) FILTER (WHERE {one.sql}) AS {name}" for name, one in counts.items()]
     if part:
@@ -240,7 +240,7 @@ def _judged(
         conditions=", ".join(condition.sql for condition in conditions),
         source=part.source if part else people_and_devices(project_id),
         standing=eligibility.JOIN,
-        out=eligibility.out("%s", "%s"),
+        out=eligibility.skip_reason_sql("%s", "%s"),
         where=where.sql,
     )
     params = [asks["marketing"], asks["category"]]
@@ -400,10 +400,10 @@ def _in_time(
     """
     try:
         # If less time is left, try with a part of it: most audiences are counted at once.
-        with within(seconds=min(seconds, max(left() - SPARED, left() / 3))):
+        with statement_timeout(seconds=min(seconds, max(left() - SPARED, left() / 3))):
             return ask(None)
     except TooSlow:
-        with uncountable(), within(seconds=estimating.PART_SECONDS):
+        with uncountable(), statement_timeout(seconds=estimating.PART_SECONDS):
             since = policy.seen_since(of) if leaves_out_unseen else None
             return ask(estimating.part(fewer, since, of))
 

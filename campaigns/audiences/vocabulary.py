@@ -17,7 +17,7 @@ from django.db import connection
 
 from campaigns.audiences.rules import FIELDS
 from campaigns.audiences.selection import folded, is_time
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 PEOPLE_READ = 10_000  # in each sample: the newest, and those spread over all
 STRETCHES = 200  # ranges of ids; the same number of people is read from each
@@ -164,7 +164,7 @@ def nowhere(project_id: int, names: Iterable[str]) -> list[str]:
     if not asked:
         return []
     try:
-        with within(seconds=1), connection.cursor() as cursor:
+        with statement_timeout(seconds=1), connection.cursor() as cursor:
             cursor.execute(
                 "SELECT name FROM unnest(%s::text[]) name WHERE NOT EXISTS ("
                 " SELECT 1 FROM notifications_contact"
@@ -248,7 +248,11 @@ def _looked_up(statement: str, params: list[Any]) -> list[Any]:
 
 
 def _in_time(statement: str, params: list[Any]) -> list[Any] | None:
-    with suppress(TooSlow), within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
+    with (
+        suppress(TooSlow),
+        statement_timeout(seconds=LOOKING_SECONDS),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(statement, params)
         rows: list[Any] = cursor.fetchall()
         return rows

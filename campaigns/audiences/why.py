@@ -31,7 +31,7 @@ from campaigns.audiences.words import clause
 from notifications.people.consent.suppression import suppression_of
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.values.moments import short
 from notifications.values.plain import NOTHING, plainly
 
@@ -156,7 +156,7 @@ def _place(
     if not all(node["holds"] for node in others):
         return _("not among those the other rules find")
     nth = None
-    with suppress(TooSlow), within(seconds=PLACE_SECONDS):
+    with suppress(TooSlow), statement_timeout(seconds=PLACE_SECONDS):
         nth = selection.nth(contact, meant) if cut["holds"] else None
     return at_most.seen(cut, nth)
 

@@ -42,7 +42,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Shown:
+class CanaryProgress:
     part: FirstPart
     phase: Phase
     figures: Figures
@@ -138,12 +138,12 @@ class Shown:
         return Row(_("Received"), value, of, bound, Missed.RECEIVED in self.missed)
 
 
-def shown(run: Run) -> Shown | None:
+def load_progress(run: Run) -> CanaryProgress | None:
     """The run's first part as it is shown; None: it has none, or none was drawn."""
     part = part_of(run)
     if part is None:
         return None
-    return Shown(part, phase_of(run, part), figures_of(part), Terms.of(run))
+    return CanaryProgress(part, phase_of(run, part), figures_of(part), Terms.of(run))
 
 
 def phase_of(run: Run, part: FirstPart) -> Phase:
@@ -156,7 +156,7 @@ def phase_of(run: Run, part: FirstPart) -> Phase:
     return Phase.WAITING if part.sent_at else Phase.SENDING
 
 
-def left(part: FirstPart, now: datetime) -> Any:
+def wait_left(part: FirstPart, now: datetime) -> Any:
     """The time left of the wait; None: it has not begun or is over."""
     until = part.judges_at
     return until - now if until and until > now else None

@@ -21,9 +21,9 @@ from campaigns.demo.phones import (
     token_for,
     write,
 )
-from campaigns.demo.rings import Silent, rung
+from campaigns.demo.rings import EmulatorUnavailable, fetch_pushes
 from campaigns.test_sends.demo_phones import PHONES, Phone, can_ring
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.gateway import WrongKey
 from notifications.people.project import Project
 
@@ -49,8 +49,8 @@ def phones_page(request: HttpRequest) -> HttpResponse:
         "title": _("Demo phones"),
         "phones": [only] if only else list(PHONES.values()),
         "only": only,
-        "can_ring": can_ring(chosen(request)),
-        "project": chosen(request),
+        "can_ring": can_ring(current_project(request)),
+        "project": current_project(request),
         "room": ROOM,
         "quiet": QUIET_SECONDS,
         "longest": LONGEST,
@@ -61,7 +61,7 @@ def phones_page(request: HttpRequest) -> HttpResponse:
 
 def _of_one(method: Callable[..., Answer], answer: Answer) -> Callable[..., HttpResponse]:
     def view(request: HttpRequest, name: str) -> HttpResponse:
-        project, phone = chosen(request), PHONES.get(name)
+        project, phone = current_project(request), PHONES.get(name)
         if project is None or phone is None or not can_ring(project):
             raise Http404
         return answered(request, project, phone)
@@ -84,8 +84,8 @@ def rings(request: HttpRequest, project: Project, phone: Phone) -> HttpResponse:
     except ValueError:
         after = math.inf
     try:
-        return JsonResponse({"rings": rung(project, phone, after=after)})
-    except Silent:
+        return JsonResponse({"rings": fetch_pushes(project, phone, after=after)})
+    except EmulatorUnavailable:
         return JsonResponse({"problem": str(SILENT)}, status=503)
 
 

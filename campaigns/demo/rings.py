@@ -22,11 +22,11 @@ PATH = "/admin/witness"
 REFERENCE = re.compile(r"([0-9]{1,18}):([0-9]{1,9})")
 
 
-class Silent(Exception):
+class EmulatorUnavailable(Exception):
     """The FCM emulator does not answer, or is not ours."""
 
 
-def rung(project: Project, phone: Phone, *, after: float) -> list[dict[str, Any]]:
+def fetch_pushes(project: Project, phone: Phone, *, after: float) -> list[dict[str, Any]]:
     """The pushes since `after`, oldest first, each with the inbox item that a tap opens."""
     owner = owner_of(project, phone)
     if owner is None:
@@ -49,7 +49,7 @@ def _accepted(project: Project, phone: Phone) -> list[dict[str, Any]]:
             caller.close()
         return list(said["records"])
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
-        raise Silent from error
+        raise EmulatorUnavailable from error
 
 
 def _ring(owner: Contact, record: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from campaigns.runs import ledger
 from campaigns.runs.run import Run
 from campaigns.runs.variants import split
 from notifications.people.events.partitions import TABLE
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 COUNTING_SECONDS = 2.0
 
@@ -42,7 +42,7 @@ def groups(run: Run) -> tuple[People, People]:
     then they are counted here."""
     kept: dict[str, Any] = run.split
     if "people" not in kept:
-        with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
+        with suppress(TooSlow), statement_timeout(seconds=COUNTING_SECONDS):
             kept = split.counted(ledger.partition("campaigns_recipient", run.pk))
     people, devices = (kept.get(name, {}) for name in ("people", "devices"))
     return _by_group(people), _by_group(devices)
@@ -71,7 +71,7 @@ def did(run: Run, *, seconds: float | None = None) -> People | None:
 
 def _counted(statement: str, values: dict[str, Any], seconds: float | None) -> People | None:
     try:
-        with within(seconds=seconds or COUNTING_SECONDS), connection.cursor() as cursor:
+        with statement_timeout(seconds=seconds or COUNTING_SECONDS), connection.cursor() as cursor:
             cursor.execute(statement, values)
             return dict(cursor.fetchall())
     except TooSlow:

@@ -23,7 +23,7 @@ GoalSums = dict[tuple[str, str], GoalSum]
 
 
 @dataclass(frozen=True)
-class Told:
+class StepCount:
     """How many devices reported an event, and how many would report it (`able`).
 
     `able` is None until the recipients of a finished run are counted. A share of all devices would
@@ -48,7 +48,7 @@ class Group:
     """One step for the devices of one platform, language, time zone or app version."""
 
     value: str
-    told: Told
+    told: StepCount
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Goal:
     If nobody knows what a device opened, nobody knows whether the push led to the goal.
     """
 
-    told: Told
+    told: StepCount
     times: int
     amount: Decimal
 
@@ -77,14 +77,14 @@ class OfGroup:
 
     value: str
     may_have: int
-    steps: list[Told]
+    steps: list[StepCount]
     goal: Goal | None
 
 
 @dataclass(frozen=True)
 class Funnel:
-    steps: list[Told]
-    beside: list[Told]  # other reported events: dismissals and buttons
+    steps: list[StepCount]
+    beside: list[StepCount]  # other reported events: dismissals and buttons
     groups: dict[str, list[Group]]  # of the last reported step, by platform, language and so on
     last: Event | None
     may_have: int  # devices that may have got it: accepted or unknown
@@ -179,7 +179,7 @@ def _reached(
     row = reached.get((by, value)) or GoalSum(recipients=0, times=0, amount=Decimal())
     # Devices that report any step: a device that reports an earlier step also reports the last.
     able = _able(STEPS[-1], sums, kept, by, value) if kept else None
-    told = Told(step, row.recipients, able)
+    told = StepCount(step, row.recipients, able)
     return Goal(told, row.times, row.amount)
 
 
@@ -195,7 +195,7 @@ def _goal_groups(
     return groups
 
 
-def opened(runs: Sequence[Run]) -> dict[int, Told]:
+def opened(runs: Sequence[Run]) -> dict[int, StepCount]:
     """How many devices opened each of these runs, and how many would report it. Two SQL queries."""
     sums: dict[int, Sums] = defaultdict(dict)
     whole = EchoSum.objects.filter(run_id__in=[run.pk for run in runs], by=EchoSum.By.ALL)
@@ -215,10 +215,12 @@ def _sums(run_id: int) -> Sums:
     return {(row.by, row.value, row.event): row for row in rows}
 
 
-def _told(event: Event, sums: Sums, kept: Breakdown | None, by: str = "", value: str = "") -> Told:
+def _told(
+    event: Event, sums: Sums, kept: Breakdown | None, by: str = "", value: str = ""
+) -> StepCount:
     row = sums.get((by, value, event))
     count = row.count if row else 0
-    return Told(event, count, _able(event, sums, kept, by, value) if kept else None)
+    return StepCount(event, count, _able(event, sums, kept, by, value) if kept else None)
 
 
 def _able(event: Event, sums: Sums, kept: Breakdown, by: str, value: str) -> int:

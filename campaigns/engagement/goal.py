@@ -13,7 +13,7 @@ from django.db import models
 
 from campaigns.engagement.receipt import Event
 from campaigns.runs.run import Run
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 COUNTING_SECONDS = 0.3
 STEP_OF = {Run.GoalAfter.RECEIVED: Event.RECEIVED, Run.GoalAfter.OPENED: Event.OPENED}
@@ -70,7 +70,7 @@ def without_value(run: Run) -> int:
     """How many counted events have no value to add up; 0 if the query takes too long."""
     if not run.goal_value:
         return 0
-    with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
+    with suppress(TooSlow), statement_timeout(seconds=COUNTING_SECONDS):
         return Conversion.objects.filter(run_id=run.pk, value=None).count()
     return 0
 

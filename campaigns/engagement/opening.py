@@ -30,7 +30,7 @@ KEPT = 1_000  # delays kept; more would not be more precise
 
 
 @dataclass(frozen=True)
-class Opening:
+class OpenRate:
     """Opens of recent runs: devices that opened, devices that would report it, the runs, and the
     devices they reached."""
 
@@ -48,7 +48,7 @@ class Opening:
         return opens_per_second * self.able / self.opened
 
 
-def learned(project_id: int, now: datetime) -> Opening:
+def load_open_rate(project_id: int, now: datetime) -> OpenRate:
     """The opens of the project's last runs that ended long enough ago and whose phones report.
 
     Phones that report nothing are assumed to open as often as the others.
@@ -65,15 +65,15 @@ def learned(project_id: int, now: datetime) -> Opening:
     return of_runs([one for one in of if one[2]][:LAST_RUNS])
 
 
-def of_runs(told: Sequence[tuple[int, int, int, int]]) -> Opening:
+def of_runs(told: Sequence[tuple[int, int, int, int]]) -> OpenRate:
     """Add up runs, each given as (run, opened, able, reached)."""
     runs, *sums = [*zip(*told, strict=True)] or ((), (), (), ())
     opened, able, reached = map(sum, sums)
-    return Opening(opened, able, [*runs], reached)
+    return OpenRate(opened, able, [*runs], reached)
 
 
 @dataclass(frozen=True)
-class Soon:
+class OpenDelays:
     """How many seconds people took to open a message: evenly spaced quantiles, the shortest first.
 
     Empty: unknown.
@@ -110,14 +110,14 @@ CROSS JOIN LATERAL (
 """
 
 
-def soon(opening: Opening) -> Soon:
+def load_open_delays(opening: OpenRate) -> OpenDelays:
     """The delays of openers in the same runs, as far as the recipients still exist."""
     planned = dict(Run.objects.filter(pk__in=opening.runs).values_list("pk", "planned"))
     took = sorted(chain.from_iterable(_took(run, planned[run] or 0) for run in opening.runs))
     if len(took) < LEAST_OPENED:
-        return Soon()
+        return OpenDelays()
     kept = min(KEPT, len(took))
-    return Soon([took[(2 * n + 1) * len(took) // (2 * kept)] for n in range(kept)])
+    return OpenDelays([took[(2 * n + 1) * len(took) // (2 * kept)] for n in range(kept)])
 
 
 def _took(run: int, planned: int) -> list[float]:

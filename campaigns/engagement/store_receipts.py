@@ -160,7 +160,7 @@ def _kept(  # type: ignore[no-untyped-def]
     cursor.execute(KEEP, {**columns, "names": json.dumps(NAMES)})
     new = cursor.fetchall()
     if any(told for _event, _count, told, *_ in new):
-        outbox.ring()
+        outbox.notify_workers()
     for *_, people, zones, moments in new:
         opened += zip(people or (), zones or (), moments or (), strict=True)
     return Counter({NAMES[event]: count for event, count, *_ in new})

@@ -16,19 +16,19 @@ from campaigns.texts.liquid import too_much
 LONGEST = 300
 
 
-def rules_of(run: Run) -> str:
+def find_rules_problem(run: Run) -> str:
     """What is wrong with the run's rules, in the current language; empty: nothing."""
     found = rules.problems(run.rules, AS_KEPT)
     return str(found[0])[:LONGEST] if found else ""
 
 
-def text_of(run: Run) -> str:
+def find_text_problem(run: Run) -> str:
     """Which limit one of its texts exceeds; empty: none. The limit may be newer than the run."""
     each = (source for content in texts_of(run).values() for source in sources(content))
     return next(filter(None, map(too_much, each)), "")
 
 
-ASKED = {"rules_broken": rules_of, "text_broken": text_of}
+ASKED = {"rules_broken": find_rules_problem, "text_broken": find_text_problem}
 
 
 def detail_of(run: Run) -> str:

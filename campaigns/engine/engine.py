@@ -46,7 +46,7 @@ LONGEST_SILENCE = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
-class Ring:
+class ReleasedWave:
     """Chunks to enqueue as one chord, with the run's present epoch."""
 
     run_id: int
@@ -55,7 +55,7 @@ class Ring:
     chunks: list[int]
 
 
-class Room(NamedTuple):
+class Capacity(NamedTuple):
     """How many chunks may be enqueued or in work at once."""
 
     chunks: int
@@ -75,7 +75,7 @@ def sweep(now: datetime) -> list[int]:
     return [*dict.fromkeys(each)]
 
 
-def advance(run_id: int, *, now: datetime) -> Ring | None:
+def advance(run_id: int, *, now: datetime) -> ReleasedWave | None:
     """Move the run one step; return the chunks to enqueue, if any.
 
     If the process dies here: the step is not committed, and the next call does it. If it dies after
@@ -104,7 +104,7 @@ def advance(run_id: int, *, now: datetime) -> Ring | None:
 
 def _waits_for_a_person(run_id: int, now: datetime) -> bool:
     with transaction.atomic():
-        return absence.ask(_locked(run_id), now)
+        return absence.pause_after_absence(_locked(run_id), now)
 
 
 def _is_broken(run_id: int) -> bool:
@@ -112,7 +112,7 @@ def _is_broken(run_id: int) -> bool:
     with suppress(Run.InvalidMove), transaction.atomic():
         run = _locked(run_id)
         moves = run.state in (Run.State.PREPARING, *LEAVING)
-        if moves and (wrong := broken.text_of(run)):
+        if moves and (wrong := broken.find_text_problem(run)):
             run.pause(Cause.BROKEN, details.make("text_broken", problem=wrong))
             return True
     return False
@@ -126,7 +126,7 @@ def _locked(run_id: int) -> Run:
 def goes_on(run_id: int) -> bool:
     """Whether more can be frozen, closed, counted or indexed at once: then enqueue another step."""
     left = any(run.freezing for run in Run.driven.filter(pk=run_id))
-    if (left and freezing.is_free(run_id)) or cancelling.goes_on(run_id):
+    if (left and freezing.try_lock(run_id)) or cancelling.goes_on(run_id):
         return True
     return breakdowns.goes_on(run_id) or prior_recipients.has_more(run_id)
 
@@ -144,9 +144,9 @@ def give_up(run_id: int, error: Exception) -> None:
 # --- Sending: release the next wave, or finish ----------------------------------------------------
 
 
-def _send_on(run: Run, now: datetime, room: Room) -> Ring | None:
+def _send_on(run: Run, now: datetime, room: Capacity) -> ReleasedWave | None:
     free_lapsed(run)
-    _free_unheard(run, now)
+    _free_lost_chunks(run, now)
     _free_held(run)
     open_chunks = run.chunks.exclude(state=Chunk.State.CLOSED)
     if part := held(run):  # then the rest is not due yet
@@ -184,7 +184,7 @@ def _ask_a_person(run: Run, stuck: QuerySet[Chunk]) -> None:
         run.pause(Cause.QUARANTINED, details.make("stuck", count=stuck.count()))
 
 
-def _free_unheard(run: Run, now: datetime) -> None:
+def _free_lost_chunks(run: Run, now: datetime) -> None:
     """Free chunks whose task was lost: queued a while ago, with no living worker on this run."""
     if not worked_on(run):
         lost = run.chunks.filter(state=Chunk.State.QUEUED, queued_at__lt=now - _patience(run))
@@ -209,7 +209,7 @@ def _patience(run: Run) -> timedelta:
     return min(LONGEST_SILENCE, LOST_DOORBELL * (1 << doublings))
 
 
-def _next_wave(run: Run, now: datetime, room: Room) -> Ring | None:
+def _next_wave(run: Run, now: datetime, room: Capacity) -> ReleasedWave | None:
     busy = run.chunks.filter(state__in=(Chunk.State.QUEUED, Chunk.State.LEASED)).count()
     more = room.chunks - busy
     if more < busy:
@@ -228,10 +228,10 @@ def _next_wave(run: Run, now: datetime, room: Room) -> Ring | None:
     run.chunks.filter(number__in=chosen).update(
         state=Chunk.State.QUEUED, queued_at=now, wave=wave, not_before=None
     )
-    return Ring(run.pk, run.epoch, wave, chosen)
+    return ReleasedWave(run.pk, run.epoch, wave, chosen)
 
 
-def _room(run_id: int, now: datetime) -> Room:
+def _room(run_id: int, now: datetime) -> Capacity:
     """How many chunks of this run may be enqueued or in work now.
 
     A slow campaign gets only the workers that its rate can use; a slow project gets a short queue.
@@ -241,13 +241,13 @@ def _room(run_id: int, now: datetime) -> Room:
     allowed = gate.pace_of(run.project, run.reference, run.own_rate, safe=run.safe_rate)
     if allowed.limit is gate.Limit.FAILING and now < run.deadline:
         may_try = allowed.until is None or allowed.until < now + NEXT_SWEEP
-        return Room(int(may_try), fcm_fails=True)
+        return Capacity(int(may_try), fcm_fails=True)
     if run.is_rehearsal and _others_leave(run):
-        return Room(1)
+        return Capacity(1)
     if asked := [rate for rate in (run.own_rate, run.safe_rate) if rate is not None]:
-        return Room(min(OUTSTANDING, math.ceil(min(asked) / ONE_WORKER)))
+        return Capacity(min(OUTSTANDING, math.ceil(min(asked) / ONE_WORKER)))
     ahead = AHEAD_SECONDS * gate.full_rate(run.project)
-    return Room(min(OUTSTANDING, math.ceil(ahead / _size_of_chunks(run))))
+    return Capacity(min(OUTSTANDING, math.ceil(ahead / _size_of_chunks(run))))
 
 
 def _size_of_chunks(run: Run) -> int:
@@ -263,13 +263,13 @@ def _others_leave(run: Run) -> bool:
     return Run.objects.filter(project=run.project_id, state=Run.State.SENDING).exists()
 
 
-def _look_after(run: Run, now: datetime) -> None:
+def _maintain_paused(run: Run, now: datetime) -> None:
     """Free the chunks that dead workers hold in a paused run, and update its totals."""
     free_lapsed(run)
     Run.driven.filter(pk=run.pk).update(**sums.sums_of(run))
 
 
 STEPS: dict[Run.State, Callable[[Run, datetime], None]] = {
-    Run.State.PAUSED: _look_after,
+    Run.State.PAUSED: _maintain_paused,
     Run.State.CANCELLED: cancelling.close_the_rest,
 }

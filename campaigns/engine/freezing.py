@@ -29,7 +29,7 @@ from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import compile_tree, drawn, joined
 from campaigns.canary import draw
 from campaigns.canary.first_part import HELD_UNTIL, FirstPart
-from campaigns.engagement.opening import learned
+from campaigns.engagement.opening import load_open_rate
 from campaigns.engine import broken, sampling
 from campaigns.failpoints import hit
 from campaigns.runs import best_hour, details, ledger, prior_recipients
@@ -66,7 +66,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
     here: nothing of the part remains, and the next call freezes it.
     """
     with suppress(Run.InvalidMove), transaction.atomic():
-        if not is_free(run_id):
+        if not try_lock(run_id):
             return
         run = Run.driven.get(pk=run_id)
         begins = run.state == Run.State.PREPARING
@@ -76,7 +76,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
             prior_recipients.lock_campaign(run)
             if begins and prior_recipients.must_wait(run):
                 return
-        if wrong := broken.rules_of(run):
+        if wrong := broken.find_rules_problem(run):
             run.stop_for(Cause.BROKEN, details.make("rules_broken", problem=wrong))
         elif begins:
             _begin(run, now)
@@ -84,7 +84,7 @@ def go_on(run_id: int, *, now: datetime) -> None:
             _add(run)
 
 
-def is_free(run_id: int) -> bool:
+def try_lock(run_id: int) -> bool:
     """Take the run's freezing lock until the transaction ends; False: another process holds it."""
     with connection.cursor() as cursor:
         key = f"freezing run {run_id}"
@@ -104,7 +104,7 @@ def _begin(run: Run, now: datetime) -> None:
     except ValidationError as error:
         run.stop_for(Cause.BROKEN, details.make("rules_broken", problem=error.messages[0]))
         return
-    if not _reckon_by_opens(run, now):
+    if not _set_rate_from_open_limit(run, now):
         run.stop_for(Cause.BROKEN, details.make("opens_unknown"))
         return
     for table in TABLES:
@@ -131,12 +131,12 @@ def _started_at(now: datetime) -> Greatest:
     return Greatest(Value(now), paused_at, F("resumed_at"))
 
 
-def _reckon_by_opens(run: Run, now: datetime) -> bool:
+def _set_rate_from_open_limit(run: Run, now: datetime) -> bool:
     """Set the send rate from the limit of opens per second. Returns False if nothing is known of
     opens: the run must not send at full speed then."""
     if run.opens_per_second is None:
         return True
-    opening = learned(run.project_id, now)
+    opening = load_open_rate(run.project_id, now)
     if opening.known:
         run.opens_rate = opening.rate(run.opens_per_second)
     return opening.known
@@ -208,7 +208,7 @@ def _keep_places(run: Run, known: int) -> None:
     """
     ours = f"SELECT contact_id FROM {ledger.partition(RECIPIENTS, run.pk)} WHERE seq > %s"
     now, last = timezone.now(), run.local_time.last if run.local_time else None
-    above = reserved_places.above(run.project_id, run.precedence, run.caps, now, last=last)
+    above = reserved_places.higher_runs(run.project_id, run.precedence, run.caps, now, last=last)
     has_below = reserved_places.has_below(run)
     if above or has_below:
         reserved_places.take_turns(run.project_id)
@@ -317,7 +317,7 @@ def _write_recipients(run: Run, ids: range) -> int:
 def _found(run: Run, ids: range) -> Sql:
     """SQL for the part's devices whose people match, with their place if the audience is limited
     to a number of people."""
-    where, new = compile_tree(_of_part(run, ids)), _have_not_had_it(run)
+    where, new = compile_tree(_of_part(run, ids)), _not_yet_received(run)
     cut = at_most.only(run.rules)
     place = at_most.place_of(cut) if cut else Sql("NULL")
     select = (
@@ -330,7 +330,7 @@ def _found(run: Run, ids: range) -> Sql:
     return Sql(select, params)
 
 
-def _have_not_had_it(run: Run) -> Sql:
+def _not_yet_received(run: Run) -> Sql:
     if not (run.once_each and run.campaign_id):
         return Sql("TRUE")
     return Sql(*prior_recipients.not_received(run.campaign_id, except_run=run.pk))

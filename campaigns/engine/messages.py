@@ -27,7 +27,7 @@ from campaigns.runs.messages.taking import take
 from campaigns.runs.run import Run
 from campaigns.sending.inbox import of_messages
 from notifications.postgres import clock
-from notifications.postgres.outage import if_free, patiently
+from notifications.postgres.outage import retry_during_outage, skip_if_locked
 from notifications.postgres.row_lock import wait_for_locks
 
 MOST_TIMERS = 20
@@ -48,7 +48,7 @@ class Due:
     def __iter__(self) -> Iterator[Claim]:
         found = True
         while found:
-            waits = patiently(due.waits)
+            waits = retry_during_outage(due.waits)
             self.ripens_in = min(waits.values(), default=None)
             found = False
             for run in self._of([run_id for run_id, wait in waits.items() if not wait]):
@@ -75,11 +75,11 @@ def next_of_many() -> Claim | None:
 
 
 def _days() -> list[Run]:
-    return patiently(lambda: list(day.open_runs().select_related("project")))
+    return retry_during_outage(lambda: list(day.open_runs().select_related("project")))
 
 
 def _taken(run: Run, *, bulk: bool = False) -> Claim | None:
-    return patiently(lambda: take(run, of_messages.keep, bulk=bulk))
+    return retry_during_outage(lambda: take(run, of_messages.keep, bulk=bulk))
 
 
 def many_wait() -> bool:
@@ -174,9 +174,9 @@ def _cancel_in(run: Run, chunk: Chunk, head: Message) -> bool:
 
 def look_after(now: datetime) -> None:
     """Free what dead workers left behind, so that it is sent, and close days that are over."""
-    for run in patiently(lambda: list(day.open_runs()), seconds=0):
-        if_free(partial(_look_after, run, now))
-    if_free(forget_keys)
+    for run in retry_during_outage(lambda: list(day.open_runs()), seconds=0):
+        skip_if_locked(partial(_look_after, run, now))
+    skip_if_locked(forget_keys)
 
 
 def _look_after(run: Run, now: datetime) -> None:

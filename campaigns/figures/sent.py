@@ -18,7 +18,7 @@ from campaigns.runs.run import Run
 from notifications.people.figures.daily import midnight
 from notifications.people.figures.figure import DATED_KEPT, Figure, Levels, levels, prune
 from notifications.people.project import Project
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 CAMPAIGNS, MESSAGES = Run.Kind.CAMPAIGN.value, Run.Kind.MESSAGES.value
 OUTCOMES = ACCEPTED, FAILED = "accepted", "failed"
@@ -102,7 +102,7 @@ def stand_of(project: Project, now: datetime) -> Stand:
     nothing = dict.fromkeys(WHATS, 0)
     each = EACH.format(stand=STAND.format(whose="run.project_id = %(project)s"))
     try:
-        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+        with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
             cursor.execute(each, {"project": project.pk})
             return Stand(nothing | {what: int(level) for _, what, level in cursor.fetchall()})
     except TooSlow:

@@ -311,7 +311,9 @@ class Campaign(OfProject):
     @property
     def asks(self) -> dict[str, Any]:
         """What standing.py must know of its category to say who is unsubscribed or suppressed."""
-        return eligibility.asked_of(self.kind, self.category.slug if self.category else "")
+        return eligibility.skip_reason_params(
+            self.kind, self.category.slug if self.category else ""
+        )
 
     @property
     def quiet_hours(self) -> QuietHours | None:

@@ -28,7 +28,7 @@ from campaigns.runs.variants.variant import as_launched, read_by
 from campaigns.texts import revision
 from campaigns.texts.content import TEXTS, Content, text_for
 from campaigns.texts.template import Template
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 LOOKING_SECONDS = 2.0
 EVERY = "every"  # all texts; the main one has an empty tag
@@ -227,7 +227,7 @@ def _all(*each: Tree) -> Tree:
 
 def _locales(run: Run) -> list[str]:
     try:
-        with within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
+        with statement_timeout(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
             cursor.execute(
                 "SELECT DISTINCT locale FROM campaigns_recipient WHERE run_id = %s"
                 " AND locale IS NOT NULL ORDER BY 1 LIMIT %s",

@@ -14,7 +14,7 @@ from campaigns.audiences.resolving.settling import settled
 from campaigns.audiences.selection import compile_tree
 from campaigns.runs.reasons import Reason
 from campaigns.texts.rendering import Reader, Renderer, Unrenderable
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.values import exact
 
 LOOKING_SECONDS = 2.0
@@ -81,7 +81,7 @@ def _refused(reader: Reader, error: Unrenderable) -> Refused:
 def longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
     """Return the devices of the people with the longest values. Empty if looking takes too long, or
     if the rules are broken, which other checks report."""
-    with suppress(TooSlow, ValidationError), within(seconds=LOOKING_SECONDS):
+    with suppress(TooSlow, ValidationError), statement_timeout(seconds=LOOKING_SECONDS):
         return _longest(project_id, rules)
     return []
 

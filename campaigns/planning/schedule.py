@@ -78,7 +78,7 @@ def _start(run: Run, now: datetime) -> bool:
     if late > run.lateness:
         run.pause(Cause.LATE, details.lasting("late", late), since=run.scheduled_at)
         return False
-    if absence.ask(run, now):
+    if absence.pause_after_absence(run, now):
         return False
     run.move_to(Run.State.PREPARING)
     return True

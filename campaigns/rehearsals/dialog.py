@@ -23,7 +23,7 @@ from campaigns.rehearsals.actions import AlreadyRunning, find_problems
 from campaigns.rehearsals.projection import margin
 from campaigns.runs.rehearsal import LEAST, MOST, SAMPLE, of_campaign
 from notifications.admin.ui.dialogs import Dialog
-from notifications.postgres.budget import Busy, one_of_few
+from notifications.postgres.budget import Busy, slow_query_slot
 from notifications.values.shares import share
 
 SOME, ALL = "sample", "everybody"
@@ -90,7 +90,7 @@ class RehearseDialog(Dialog):
         if self.obstacles:
             return None
         try:
-            with one_of_few(self.campaign.project_id):
+            with slow_query_slot(self.campaign.project_id):
                 return reach.quick(self.campaign.project_id, self.campaign.audience.effective_rules)
         except (Busy, ValidationError):
             return None

@@ -24,7 +24,7 @@ from campaigns.rehearsals.report import RehearsalReport
 from campaigns.rehearsals.texts import build_context
 from campaigns.runs.rehearsal import Rehearsal
 from campaigns.runs.run import MOVES, Run
-from notifications.admin.ui.current_project import within
+from notifications.admin.ui.current_project import filter_by_project
 from notifications.admin.ui.dialogs import DRAWN, Dialog, FinalDialog, Gone, done
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import actor
@@ -65,7 +65,7 @@ def _rehearsals(campaign: Campaign) -> Any:
 
 def list_page(request: HttpRequest, pk: int) -> HttpResponse:
     """All rehearsals of a campaign, newest first."""
-    campaign = get_object_or_404(within(request, Campaign.objects.all()), pk=pk)
+    campaign = get_object_or_404(filter_by_project(request, Campaign.objects.all()), pk=pk)
     after = row_id(request.GET.get("after"))
     rows = _rehearsals(campaign).filter(pk__lt=after) if after else _rehearsals(campaign)
     found = list(rows[: PAGE + 1])
@@ -109,7 +109,7 @@ def _context(request: HttpRequest, rehearsal: Rehearsal) -> dict[str, Any]:
 
 def _find(request: HttpRequest, pk: int) -> Rehearsal:
     related = Rehearsal.objects.select_related("run__campaign", "run__project", "run__category")
-    found: Rehearsal = get_object_or_404(within(request, related), pk=pk)
+    found: Rehearsal = get_object_or_404(filter_by_project(request, related), pk=pk)
     return found
 
 

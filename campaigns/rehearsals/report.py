@@ -31,7 +31,7 @@ from campaigns.runs.sums import Totals
 from campaigns.runs.variants import group
 from campaigns.runs.variants.variant import as_launched, has_variants
 from notifications.people import device
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 GROUPING_SECONDS = 2.0
 SHOWN_ERRORS = 20
@@ -157,7 +157,7 @@ class RehearsalReport:
             return [FieldError(*one) for one in self.rehearsal.errors]
         if self.rehearsal.run.forgotten_at is not None:
             return None
-        with suppress(TooSlow), within(seconds=GROUPING_SECONDS):
+        with suppress(TooSlow), statement_timeout(seconds=GROUPING_SECONDS):
             found = _errors_by_field(self.rehearsal.run.pk)
             if self.rehearsal.run.finished_at:
                 _store_errors(self.rehearsal, found)
@@ -171,7 +171,7 @@ class RehearsalReport:
         run = self.rehearsal.run
         if not has_variants(run) or run.planned is None or run.forgotten_at is not None:
             return []
-        with suppress(TooSlow), within(seconds=GROUPING_SECONDS):
+        with suppress(TooSlow), statement_timeout(seconds=GROUPING_SECONDS):
             return _outcomes_by_variant(run)
         return []
 

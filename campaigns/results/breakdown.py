@@ -1,6 +1,6 @@
 """The results of a run by platform, language, time zone and app version.
 
-`engine/counting.py` counts them once the run has finished. This module reads the counts.
+`engine/breakdowns.py` counts them once the run has finished. This module reads the counts.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from campaigns.runs.ledger import partition
 from campaigns.runs.run import Run
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 COUNTING_SECONDS = 4.0
 LISTING_SECONDS = 4.0
@@ -85,7 +85,7 @@ def _bucket(of: str) -> str:
 
 
 def _in_both(newer: Run, older: Run, some: str) -> int:
-    with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+    with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
         cursor.execute(BOTH.format(**_parts(newer, older), some=some))
         people: int = cursor.fetchone()[0]
     return people
@@ -123,7 +123,7 @@ def people(newer: Run, older: Run, who: Who, *, after: int, limit: int) -> list[
     if who is Who.LEFT:
         of, other = other, of
     has = "EXISTS" if who is Who.BOTH else "NOT EXISTS"
-    with within(seconds=LISTING_SECONDS), connection.cursor() as cursor:
+    with statement_timeout(seconds=LISTING_SECONDS), connection.cursor() as cursor:
         statement = PEOPLE.format(of=of, other=other, has=has)
         cursor.execute(statement, {"after": after, "limit": limit})
         return [Person(*row) for row in cursor.fetchall()]

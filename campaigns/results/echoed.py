@@ -37,7 +37,7 @@ def receipts_of(contact: Contact) -> Iterator[dict[str, Any]]:
 
 def opens_of(contact: Contact) -> list[str]:
     """The hours in which they opened messages, on their own clock, as kept for their best hour."""
-    return best_hour.told_of(contact.pk)
+    return best_hour.stored_opens(contact.pk)
 
 
 def goals_of(contact: Contact) -> Iterator[dict[str, Any]]:

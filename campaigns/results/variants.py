@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from campaigns.engagement import by_group, funnel
 from campaigns.engagement.by_group import People
 from campaigns.engagement.certainty import evidence, wilson
-from campaigns.engagement.funnel import Goal, Told
+from campaigns.engagement.funnel import Goal, StepCount
 from campaigns.results import breakdown
 from campaigns.results.breakdown import Kind
 from campaigns.runs.run import Run
@@ -33,7 +33,7 @@ class Line:
     people: int
     devices: int
     kind: Kind | None
-    steps: list[Told]  # received, displayed, opened: by device
+    steps: list[StepCount]  # received, displayed, opened: by device
     goal: Goal | None
     text: int | None  # the variant whose text it gets; None: not chosen yet
     opened: int | None  # people; None: it takes too long to count

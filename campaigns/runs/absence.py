@@ -20,7 +20,7 @@ from campaigns.runs.tick import LONG_SILENCE, Away, Tick
 GOING_ON = (Run.State.SCHEDULED, Run.State.PREPARING, *LEAVING)
 
 
-def ask(run: Run, now: datetime) -> bool:
+def pause_after_absence(run: Run, now: datetime) -> bool:
     """Pause the run if beat and workers were silent for long. Returns whether they were."""
     silence = _silence(run, now)
     if run.state not in GOING_ON or silence.lasted < LONG_SILENCE:

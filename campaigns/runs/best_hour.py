@@ -18,7 +18,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 from django.utils.translation import gettext as _
 
-from notifications.people.locking import stay
+from notifications.people.locking import lock_people_against_erasure
 from notifications.values.zones import known_zones
 
 DAYS = 90  # habits change with the season; a weekly campaign is opened a dozen times in one
@@ -135,7 +135,7 @@ def keep(told: Iterable[tuple[int, str | None, datetime]]) -> None:
     """
     known = known_zones()
     of = [(person, on_their_clock(at, zone)) for person, zone, at in told if zone in known]
-    there = stay(person for person, _hour in of) if of else set()
+    there = lock_people_against_erasure(person for person, _hour in of) if of else set()
     if mine := [(person, hour) for person, hour in of if person in there]:
         contacts, hours = zip(*mine, strict=True)
         with connection.cursor() as cursor:
@@ -146,7 +146,7 @@ def on_their_clock(at: datetime, zone: str) -> int:
     return (at.astimezone(ZoneInfo(zone)).replace(tzinfo=None) - MIDNIGHT) // HOUR
 
 
-def told_of(contact_id: int) -> list[str]:
+def stored_opens(contact_id: int) -> list[str]:
     """A person's stored opens: the hours on their clock, the newest first."""
     kept = Opens.objects.filter(pk=contact_id).values_list("hours", flat=True).first() or []
     return [f"{MIDNIGHT + hour * HOUR:%Y-%m-%dT%H}" for hour in kept]

@@ -54,7 +54,7 @@ ON_PURPOSE = f"""CASE r.variant WHEN {CONTROL} THEN '{Reason.CONTROL.value}'
     WHEN {HOLDOUT} THEN '{Reason.HOLDOUT.value}' END"""
 # Why nothing may be sent to a recipient just now; empty: it may. Being unsubscribed or suppressed
 # comes first: what became of that person's device is then private.
-KEPT_FROM = f"""COALESCE(NULLIF({eligibility.out()}, ''), CASE
+KEPT_FROM = f"""COALESCE(NULLIF({eligibility.skip_reason_sql()}, ''), CASE
     -- An address that moved to another person since must not carry this person's text.
     WHEN d.id IS NULL OR d.retired_at IS NOT NULL OR d.contact_id <> r.contact_id OR c.id IS NULL
     THEN '{Reason.DEVICE_GONE.value}' ELSE '' END)"""

@@ -324,7 +324,9 @@ class Run(OfProject):
     @property
     def asks(self) -> dict[str, Any]:
         """The parameters of its category with which standing.py finds the people who are out."""
-        return eligibility.asked_of(self.category_kind, self.category.slug if self.category else "")
+        return eligibility.skip_reason_params(
+            self.category_kind, self.category.slug if self.category else ""
+        )
 
     @property
     def quiet_hours(self) -> QuietHours | None:

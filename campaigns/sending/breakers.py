@@ -24,7 +24,7 @@ from campaigns.runs.revisions import shares
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.run import Run
 from campaigns.sending.judge_answers import Final
-from campaigns.sending.left import Left
+from campaigns.sending.left import UnsettledRecipient
 from notifications.gateway import Outcome, Verdict
 from notifications.people import device
 
@@ -76,7 +76,7 @@ class Evidence:
 
 def judge_window(
     claim: Claim,
-    by_reference: Mapping[str, Left],
+    by_reference: Mapping[str, UnsettledRecipient],
     outcomes: Iterable[Outcome],
     finals: Iterable[Final],
 ) -> Trip | None:
@@ -207,7 +207,9 @@ def _refused(evidence: Evidence) -> Trip | None:
 _odd_in_a_row = Counter[tuple[int, int]]()
 
 
-def _odd(by_reference: Mapping[str, Left], outcomes: Sequence[Outcome]) -> list[Outcome] | None:
+def _odd(
+    by_reference: Mapping[str, UnsettledRecipient], outcomes: Sequence[Outcome]
+) -> list[Outcome] | None:
     """The unexpected answers of a window, or None if there are others.
 
     A proxy or a firewall answers for everybody: an odd answer among others is due to the address.

@@ -11,10 +11,10 @@ from campaigns.runs.claiming import Claim, Opened
 from campaigns.runs.ledger import Window
 from campaigns.runs.reasons import Reason
 from campaigns.sending.judge_answers import Final, Judged, unsent
-from campaigns.sending.left import Left
+from campaigns.sending.left import UnsettledRecipient
 from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Outcome, Push, Verdict
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.tracing.tracing import NO_SPAN, Span
 
 FAILING = {Verdict.TRANSIENT, Verdict.UNANSWERED}  # FCM, or the way to it, is in trouble
@@ -33,10 +33,10 @@ class InFlight:
     """A window's recipients, what is decided for them, and the answers to come."""
 
     window: Window | None
-    by_reference: dict[str, Left]
+    by_reference: dict[str, UnsettledRecipient]
     finals: list[Final] = field(default_factory=list)
     # Recipients that wait: until when, and the reason.
-    waiting: list[tuple[Left, datetime, Reason]] = field(default_factory=list)
+    waiting: list[tuple[UnsettledRecipient, datetime, Reason]] = field(default_factory=list)
     outcomes: Future[list[Outcome]] | None = None
     span: Span = NO_SPAN
 
@@ -84,7 +84,7 @@ class InFlight:
         return judged
 
 
-def heard_in(outcomes: list[Outcome]) -> Heard:
+def heard_in(outcomes: list[Outcome]) -> AnswerCounts:
     """What a window's answers say about our rate, for the gate.
 
     A device's own limit says nothing. Neither does an unexpected answer: it shows neither that FCM
@@ -95,7 +95,7 @@ def heard_in(outcomes: list[Outcome]) -> Heard:
     failing = [outcome for outcome in outcomes if outcome.verdict in FAILING]
     # This process waits for Retry-After, but the shared gate has lost it: report it again.
     shut_out = [outcome for outcome in outcomes if outcome.verdict is Verdict.UNSENT]
-    return Heard(
+    return AnswerCounts(
         answered=len(outcomes) - len(pushed_back) - len(failing) - len(shut_out),
         pushed_back=len(pushed_back),
         failing=len(failing),

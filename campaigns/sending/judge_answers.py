@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from campaigns.runs.ledger import MOST_COPIES, Delivery, Retry
 from campaigns.runs.reasons import NOBODY_KNOWS, Reason
 from campaigns.runs.run import Run
-from campaigns.sending.left import Left
+from campaigns.sending.left import UnsettledRecipient
 from campaigns.texts.rendering import Unrenderable
 from notifications.gateway import Arrived, Outcome, Verdict
 
@@ -41,7 +41,7 @@ ONE_DEVICE = (Reason.DEVICE_THROTTLED, Reason.UNKNOWN_ANSWER)
 class Final:
     """A delivery about to be written."""
 
-    left: Left
+    left: UnsettledRecipient
     status: Delivery.Status
     reason: str = ""
     detail: str = ""
@@ -81,19 +81,21 @@ class Judged:
 
     finals: list[Final] = field(default_factory=list)
     retries: list[Retry] = field(default_factory=list)
-    to_retry: list[Left] = field(default_factory=list)  # the recipients of retries after an answer
+    to_retry: list[UnsettledRecipient] = field(
+        default_factory=list
+    )  # the recipients of retries after an answer
     copies: int = 0  # requests that may have arrived
     # Answers that accepted nothing, whether or not they are believed.
-    unaccepted: list[tuple[Left, Outcome]] = field(default_factory=list)
+    unaccepted: list[tuple[UnsettledRecipient, Outcome]] = field(default_factory=list)
 
-    def let_wait(self, left: Left, until: datetime, reason: Reason) -> None:
+    def let_wait(self, left: UnsettledRecipient, until: datetime, reason: Reason) -> None:
         """Let a recipient wait until this time; skip them if their deadline comes first."""
         if until < left.deadline:
             self.retries.append(_at_their_time(left, until, reason))
         else:
             self.finals.append(unsent(left, Unrenderable(Reason.QUIET_HOURS, "")))
 
-    def add(self, left: Left, outcome: Outcome, now: datetime) -> None:
+    def add(self, left: UnsettledRecipient, outcome: Outcome, now: datetime) -> None:
         self.copies += outcome.arrived is not Arrived.NO
         judged = judge(left, outcome, now)
         if isinstance(judged, Final):
@@ -103,7 +105,7 @@ class Judged:
             self.to_retry.append(left)
 
     @property
-    def people(self) -> list[Left]:
+    def people(self) -> list[UnsettledRecipient]:
         """The recipients with an outcome, and those to retry after an answer."""
         return [*(final.left for final in self.finals), *self.to_retry]
 
@@ -113,19 +115,19 @@ class Judged:
         return [left.could_leave_at for left in accepted if left.could_leave_at]
 
 
-def may_be_sent_to(left: Left) -> bool:
+def may_be_sent_to(left: UnsettledRecipient) -> bool:
     """Whether another request may leave. Under `hold`, not if one may have arrived; a person's
     “send again” allows one more."""
     holds = left.terms.on_unknown == Run.OnUnknown.HOLD and not left.released
     return left.copies < (1 if holds else MOST_COPIES)
 
 
-def interrupted(left: Left) -> Final:
+def interrupted(left: UnsettledRecipient) -> Final:
     """The unknown outcome of a recipient whose worker died, and who must not be tried again."""
     return Final(left, Status.UNKNOWN, Reason.INTERRUPTED, requested=False)
 
 
-def unsent(left: Left, problem: Unrenderable) -> Final:
+def unsent(left: UnsettledRecipient, problem: Unrenderable) -> Final:
     """The outcome of a recipient for whom no request leaves, because of this problem."""
     if left.ambiguous:  # a person who may have got it already is neither skipped nor rejected
         final = _unknown(left, problem.reason, problem.kept)
@@ -135,7 +137,7 @@ def unsent(left: Left, problem: Unrenderable) -> Final:
     return Final(left, status, problem.reason, problem.kept, requested=False)
 
 
-def _at_their_time(left: Left, at: datetime, reason: Reason) -> Retry:
+def _at_their_time(left: UnsettledRecipient, at: datetime, reason: Reason) -> Retry:
     """A retry for a recipient who waits for their time. It does not count as a try."""
     return Retry(
         seq=left.seq,
@@ -148,7 +150,7 @@ def _at_their_time(left: Left, at: datetime, reason: Reason) -> Retry:
     )
 
 
-def judge(left: Left, outcome: Outcome, now: datetime) -> Final | Retry | None:
+def judge(left: UnsettledRecipient, outcome: Outcome, now: datetime) -> Final | Retry | None:
     """The outcome or the retry that follows from an answer; None: the recipient keeps waiting."""
     if outcome.verdict is Verdict.ACCEPTED:
         return Final(left, Status.ACCEPTED, message_id=outcome.message_id)
@@ -163,7 +165,7 @@ def judge(left: Left, outcome: Outcome, now: datetime) -> Final | Retry | None:
     return _again(left, outcome, now)
 
 
-def _again(left: Left, outcome: Outcome, now: datetime) -> Final | Retry:
+def _again(left: UnsettledRecipient, outcome: Outcome, now: datetime) -> Final | Retry:
     copies = left.copies + (outcome.arrived is Arrived.MAYBE)
     first_tried_at = left.first_tried_at or now
     due = now + _wait(left.tries, outcome)
@@ -181,7 +183,9 @@ def _again(left: Left, outcome: Outcome, now: datetime) -> Final | Retry:
     )
 
 
-def _is_hopeless(left: Left, outcome: Outcome, copies: int, tried_for: timedelta) -> bool:
+def _is_hopeless(
+    left: UnsettledRecipient, outcome: Outcome, copies: int, tried_for: timedelta
+) -> bool:
     if outcome.arrived is Arrived.MAYBE:
         return copies >= (MOST_BROKEN if outcome.verdict is Verdict.UNANSWERED else MOST_COPIES)
     if outcome.reason == Reason.UNKNOWN_ANSWER:  # tried once more, late, and then believed
@@ -190,7 +194,7 @@ def _is_hopeless(left: Left, outcome: Outcome, copies: int, tried_for: timedelta
     return limited and tried_for > GIVE_UP_AFTER
 
 
-def _given_up(left: Left, outcome: Outcome, copies: int, *, expired: bool) -> Final:
+def _given_up(left: UnsettledRecipient, outcome: Outcome, copies: int, *, expired: bool) -> Final:
     if copies:
         return _unknown(left, outcome.reason, outcome.detail)
     if expired:
@@ -198,7 +202,7 @@ def _given_up(left: Left, outcome: Outcome, copies: int, *, expired: bool) -> Fi
     return Final(left, Status.REJECTED, outcome.reason, outcome.detail)
 
 
-def _unknown(left: Left, reason: str, detail: str) -> Final:
+def _unknown(left: UnsettledRecipient, reason: str, detail: str) -> Final:
     """An unknown outcome. Its reason says why it is unknown; a later reason that ended the tries
     becomes the detail."""
     if reason not in NOBODY_KNOWS:

@@ -29,7 +29,7 @@ from notifications.values import exact
 
 
 @dataclass(slots=True)
-class Left:
+class UnsettledRecipient:
     """A recipient without an outcome, and what is known of earlier tries."""
 
     seq: int
@@ -167,7 +167,7 @@ def to_send(caps: Caps | None, kept: bool, foreseen: bool) -> str:
     return SENDABLE.format(out=OUT_OR_ENOUGH, joins=look)
 
 
-def left_to_send(claim: Claim) -> list[Left]:
+def left_to_send(claim: Claim) -> list[UnsettledRecipient]:
     """The recipients of the chunk who may be tried now."""
     claim.unseen_since = claim.now() - counted.UNSEEN_FOR
     foreseen, values = kept_for_others(claim), place_of(claim)
@@ -198,7 +198,7 @@ def _read(claim: Claim, asked: str, values: dict[str, Any]) -> list[Any]:
     return rows
 
 
-def _out_by_the_clock(left: Left, run: Run) -> str:
+def _out_by_the_clock(left: UnsettledRecipient, run: Run) -> str:
     """Why they get nothing of a run in local time; empty: they get it."""
     local = left.terms.local_time
     if local is None:
@@ -241,7 +241,7 @@ def _attributes(row: Any) -> dict[str, Any]:
     return exact.loads(row.attributes) if row.attributes else {}
 
 
-def _left(claim: Claim, row: Any, its_terms: Terms) -> Left:
+def _left(claim: Claim, row: Any, its_terms: Terms) -> UnsettledRecipient:
     reader = Reader(
         reference=f"{claim.run.pk}:{row.seq}",
         external_id=row.external_id,
@@ -253,7 +253,7 @@ def _left(claim: Claim, row: Any, its_terms: Terms) -> Left:
         platform=row.platform,
     )
     out, why = counted.parse_reason(row.out) if row.out else ("", "")
-    return Left(
+    return UnsettledRecipient(
         seq=row.seq,
         contact_id=row.contact_id,
         device_id=claim.newer.get(row.seq, row.device_id),

@@ -15,7 +15,7 @@ from campaigns.runs.reasons import OWN_TIMES, Reason
 from campaigns.sending.judge_answers import Judged
 from notifications.gateway import Outcome, Verdict
 from notifications.measures.by_project import PROJECTS
-from notifications.measures.measure import Count, Spread
+from notifications.measures.measure import Count, Histogram
 from notifications.pacing.gate import Grant, Limit
 
 OURS: dict[str, Iterable[str]] = {"project": PROJECTS, "lane": ("urgent", "bulk")}
@@ -28,7 +28,7 @@ REQUESTS = Count(
     "Requests to FCM by what their answer means; those that are unsent never left.",
     {**OURS, "verdict": Verdict},
 )
-ANSWERED = Spread(
+ANSWERED = Histogram(
     "carillon_fcm_seconds",
     "From the request to FCM's answer.",
     tuple(OURS),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from campaigns.sending.left import Left
+from campaigns.sending.left import UnsettledRecipient
 from notifications.gateway import Outcome, Verdict
 from notifications.people.device import Device
 
@@ -16,7 +16,9 @@ REFUSED_SO_OFTEN = 10
 
 
 def refused(
-    by_reference: Mapping[str, Left], outcomes: Iterable[Outcome], in_a_row: Counter[str]
+    by_reference: Mapping[str, UnsettledRecipient],
+    outcomes: Iterable[Outcome],
+    in_a_row: Counter[str],
 ) -> Counter[str]:
     """Platforms for which FCM refuses everything because a key is missing, and how often in a row.
 

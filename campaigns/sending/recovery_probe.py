@@ -30,7 +30,7 @@ from django.utils import timezone
 from campaigns.runs.chunk import SETTLED, Chunk
 from campaigns.runs.ledger import MOST_COPIES, Retry, Window, copies
 from campaigns.runs.run import Run
-from campaigns.sending.left import Left
+from campaigns.sending.left import UnsettledRecipient
 
 RARELY = timedelta(minutes=1)
 SOON = 2 * RARELY  # within this time, another chunk that could try has its turn
@@ -38,7 +38,7 @@ COPIES_OF_RETRY = RawSQL(copies(), [], output_field=IntegerField())
 OPEN = (Chunk.State.WAITING, Chunk.State.QUEUED, Chunk.State.LEASED)
 
 
-def somebody(left: Iterable[Left]) -> Left:
+def choose_recipient(left: Iterable[UnsettledRecipient]) -> UnsettledRecipient:
     return min(left, key=lambda one: (one.copies, one.tries))
 
 
@@ -55,7 +55,7 @@ def freshest_first(chunks: QuerySet[Chunk], due_by: datetime) -> QuerySet[Any]:
     ).order_by("spent", "number")
 
 
-def is_too_dear(chosen: Left, run: Run) -> bool:
+def is_last_request(chosen: UnsettledRecipient, run: Run) -> bool:
     """Whether this is the person's last request while others may try instead, or just tried."""
     if chosen.copies < MOST_COPIES - 1:
         return False

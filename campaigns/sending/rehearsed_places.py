@@ -18,7 +18,9 @@ OF_CHUNK = "SELECT contact_id FROM campaigns_recipient WHERE run_id = %s AND seq
 def kept_for_others(claim: Claim) -> list[tuple[int, int]]:
     """Return (run, contact) for each place that another run would have in this chunk."""
     run, chunk, kept = claim.run, claim.chunk, list[tuple[int, int]]()
-    for other in reserved_places.above(run.project_id, run.precedence, claim.foresees, claim.now()):
+    for other in reserved_places.higher_runs(
+        run.project_id, run.precedence, claim.foresees, claim.now()
+    ):
         audience = people_of(other)
         with connection.cursor() as cursor:
             cursor.execute(

@@ -30,17 +30,16 @@ from campaigns.runs.run import Run
 from campaigns.sending import breakers, keyless, platform_keys, recovery_probe, settling
 from campaigns.sending.in_flight import InFlight, heard_in
 from campaigns.sending.judge_answers import unsent
-from campaigns.sending.left import Left
+from campaigns.sending.left import UnsettledRecipient
 from campaigns.sending.measured import Measured, Unmeasured
-from campaigns.sending.worker_database import Rows
+from campaigns.sending.worker_database import WorkerDatabase
 from campaigns.texts.rendering import Unrenderable
 from notifications.dispatch import dispatch
 from notifications.gateway import BadCredentials, Outcome, Permit, Push, Verdict
-from notifications.pacing import backend_polling as asking
-from notifications.pacing import gate
-from notifications.pacing.fcm_signals import Heard
-from notifications.postgres.outage import at_once, patiently
-from notifications.requests.log_context import working_on
+from notifications.pacing import backend_polling, gate
+from notifications.pacing.fcm_signals import AnswerCounts
+from notifications.postgres.outage import retry_during_outage, try_once
+from notifications.requests.log_context import extended_context
 from notifications.tracing import tracing
 
 SUSPECTS = 20  # window size for messages whose window was open when a worker died
@@ -62,7 +61,7 @@ def send(run_id: int, number: int, epoch: int, *, task_id: str | None = None) ->
     """Send one chunk as far as the run allows; return how many recipients it settled, by status."""
     hit("before_claim")
     # A task is delivered once: it must outlast a restart of PostgreSQL.
-    granted = patiently(lambda: claim(run_id, number, epoch, task_id=task_id))
+    granted = retry_during_outage(lambda: claim(run_id, number, epoch, task_id=task_id))
     hit("after_claim")
     return send_claimed(granted) if granted else {}
 
@@ -74,7 +73,7 @@ def send_claimed(granted: Claim) -> dict[str, int]:
         "run": granted.run.pk,
         "chunk": granted.chunk.number,
     }
-    with working_on(**at), tracing.span("chunk", **at, lane=lane_of(granted)) as span:
+    with extended_context(**at), tracing.span("chunk", **at, lane=lane_of(granted)) as span:
         settled = Sending(granted).work()
         span.tell(**settled)
         return settled
@@ -92,7 +91,7 @@ class Sending:
         self.claim = granted
         self.run = granted.run
         self.lane = lane_of(granted)
-        self.rows = Rows(granted)
+        self.rows = WorkerDatabase(granted)
         self.settled: Counter[str] = Counter()
         self.permit = Permit(START_SECONDS)
         self.budget_ends = time.monotonic() + BUDGET_SECONDS
@@ -108,11 +107,11 @@ class Sending:
         )
         measured = Unmeasured if self.run.is_rehearsal else Measured
         self.measured = measured(self.rows.measured_as(), self.lane)
-        self.heard = Heard()
+        self.heard = AnswerCounts()
         self.opens_at: datetime | None = None
         self.proven = self.rows.proven()
         self.in_flight: deque[InFlight] = deque()
-        self.left: deque[Left] = deque()
+        self.left: deque[UnsettledRecipient] = deque()
 
     def work(self) -> dict[str, int]:
         try:
@@ -159,7 +158,7 @@ class Sending:
                 self._rest(grant)
             self._renew_when_due()
 
-    def _next(self, most: int) -> list[Left]:
+    def _next(self, most: int) -> list[UnsettledRecipient]:
         """The recipients of the next window.
 
         With frequency caps, a window has at most one message to a person, because it counts all its
@@ -173,7 +172,7 @@ class Sending:
         self.left.extendleft(reversed(later))
         return [left for left in people if left.message == first[left.contact_id]]
 
-    def _suspects_last(self, people: list[Left]) -> list[Left]:
+    def _suspects_last(self, people: list[UnsettledRecipient]) -> list[UnsettledRecipient]:
         """Move messages whose worker died while their window was open behind the others.
 
         One of them may crash workers. A campaign has the same text in every window, so its order
@@ -210,7 +209,7 @@ class Sending:
         """Report the latest answers to the gate, and ask for this many requests."""
         if self._too_late():  # no request leaves: they are all skipped
             return gate.Grant(wanted, 0.0, gate.Limit.REST)
-        heard, self.heard = self.heard, Heard()
+        heard, self.heard = self.heard, AnswerCounts()
         return self.gate.take(wanted, heard, idle=not self.in_flight)
 
     def _too_late(self) -> bool:
@@ -224,7 +223,7 @@ class Sending:
 
         The gate gets the answer with our next request.
         """
-        chosen = recovery_probe.somebody(self.left)
+        chosen = recovery_probe.choose_recipient(self.left)
         if self.rows.is_too_dear(chosen):
             self._come_back_in(recovery_probe.RARELY.total_seconds())
         else:
@@ -258,7 +257,7 @@ class Sending:
         self.opens_at = min(opens_at, first)
         self.permit.withdraw()
 
-    def _open(self, people: list[Left]) -> None:
+    def _open(self, people: list[UnsettledRecipient]) -> None:
         """Render, commit the window, send the requests; in this order.
 
         If a request left before its window was committed, nothing would record it after a crash.
@@ -294,7 +293,7 @@ class Sending:
         gone = [seq for seq, (why, _) in opened.out.items() if why == Reason.DEVICE_GONE]
         return self.rows.newer_devices(gone) if gone else ()
 
-    def _read_anew(self, revision: int, people: list[Left]) -> None:
+    def _read_anew(self, revision: int, people: list[UnsettledRecipient]) -> None:
         """Use a changed text for all recipients who are left, and for these, for whom nothing was
         written.
 
@@ -307,7 +306,9 @@ class Sending:
             left.terms = its_terms[left.group]
         self.proven = self.rows.proven()
 
-    def _pushes(self, people: list[Left], flight: InFlight, now: datetime) -> list[Push]:
+    def _pushes(
+        self, people: list[UnsettledRecipient], flight: InFlight, now: datetime
+    ) -> list[Push]:
         pushes = []
         for left in people:
             try:
@@ -399,13 +400,13 @@ class Sending:
         Without PostgreSQL nothing new may start, but answers in flight are waited for.
         """
         self.looked_at = time.monotonic()  # before we ask: the lease must outlast the permit
-        granted = at_once(prolong)
+        granted = try_once(prolong)
         if granted is None or self.looked_at > self.budget_ends:
             self.permit.withdraw()
         else:
             self.permit.extend(START_SECONDS, since=self.looked_at)
             if self.run.kind == Run.Kind.CAMPAIGN and self.run.project.load_url:
-                asking.look(self.run.project)
+                backend_polling.poll_backend(self.run.project)
             self.gate.rate, self.gate.safe = self.run.own_rate, self.claim.safe_rate
         return granted
 

@@ -27,10 +27,10 @@ from campaigns.runs.revisions.shares import key_of
 from campaigns.runs.run import Run
 from campaigns.sending.inbox import of_runs
 from campaigns.sending.judge_answers import Final, Judged
-from campaigns.sending.left import Left
+from campaigns.sending.left import UnsettledRecipient
 from notifications.gateway import Arrived, Outcome
 from notifications.people import device
-from notifications.postgres.outage import patiently
+from notifications.postgres.outage import retry_during_outage
 
 
 def settle(claim: Claim, window: Window | None, judged: Judged) -> Counter[str]:
@@ -41,7 +41,7 @@ def settle(claim: Claim, window: Window | None, judged: Judged) -> Counter[str]:
     If the process dies before the commit: the window stays open and its recipients are ambiguous.
     """
     write = partial(_write, claim, window, judged, claim.now())
-    patiently(_once(claim, window, judged.finals, write))
+    retry_during_outage(_once(claim, window, judged.finals, write))
     # What this worker saw, for the breakers. It is outside the write: a repeated write must not
     # count it twice.
     claim.chunk.reasons = dict(_reasons(judged.finals) + Counter(claim.chunk.reasons))
@@ -98,7 +98,10 @@ def _written(claim: Claim, window: Window | None, finals: list[Final]) -> bool:
 
 
 def retire_dead(
-    run: Run, window: Window, by_reference: Mapping[str, Left], outcomes: list[Outcome]
+    run: Run,
+    window: Window,
+    by_reference: Mapping[str, UnsettledRecipient],
+    outcomes: list[Outcome],
 ) -> None:
     """Retire devices that FCM calls dead. It runs after the deliveries are committed: a locked
     device row must not cost them."""
@@ -284,7 +287,9 @@ AND (%(attempt)s <= %(most)s OR %(most)s > (
 """
 
 
-def _keep_answers(claim: Claim, said: list[tuple[Left, Outcome]], now: datetime) -> None:
+def _keep_answers(
+    claim: Claim, said: list[tuple[UnsettledRecipient, Outcome]], now: datetime
+) -> None:
     """Keep answers that accepted nothing. Mostly FCM accepts everything: then no statement runs."""
     if not said:
         return

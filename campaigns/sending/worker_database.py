@@ -21,17 +21,17 @@ from campaigns.sending import breakers, keyless, platform_keys, recovery_probe, 
 from campaigns.sending.in_flight import InFlight
 from campaigns.sending.inbox import presence
 from campaigns.sending.judge_answers import Judged, interrupted, may_be_sent_to
-from campaigns.sending.left import Left, left_to_send
+from campaigns.sending.left import UnsettledRecipient, left_to_send
 from campaigns.sending.release_chunk import hand_back
 from campaigns.sending.terms import Terms
 from notifications.dispatch import gateway_of
 from notifications.gateway import BadCredentials, Gateway, Outcome
 from notifications.measures.by_project import label_of
-from notifications.postgres.outage import all_patiently
+from notifications.postgres.outage import retry_all_methods
 
 
-@all_patiently
-class Rows:
+@retry_all_methods
+class WorkerDatabase:
     """The database operations of a worker, each tried again for a minute during an outage.
 
     So each is one or more whole transactions, and may run twice. A short outage of PostgreSQL must
@@ -56,7 +56,7 @@ class Rows:
     def proven(self) -> bool:
         return breakers.proven(self._run)
 
-    def people(self) -> list[Left]:
+    def people(self) -> list[UnsettledRecipient]:
         return whom(self._claim)
 
     def newer_devices(self, gone: list[int]) -> dict[int, int]:
@@ -66,8 +66,8 @@ class Rows:
         """The terms of a campaign's run, by the recipient's group."""
         return terms.of_run(self._run)
 
-    def is_too_dear(self, chosen: Left) -> bool:
-        return recovery_probe.is_too_dear(chosen, self._run)
+    def is_too_dear(self, chosen: UnsettledRecipient) -> bool:
+        return recovery_probe.is_last_request(chosen, self._run)
 
     # --- With answers in hand --------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class Rows:
             hand_back(self._claim, opens_at=opens_at)
 
 
-def whom(claim: Claim) -> list[Left]:
+def whom(claim: Claim) -> list[UnsettledRecipient]:
     """The recipients to try now.
 
     If workers died over a recipient too often (once, under `hold`), the outcome is unknown. People
@@ -123,7 +123,9 @@ def whom(claim: Claim) -> list[Left]:
     return awake
 
 
-def _awake(people: list[Left], now: datetime, judged: Judged) -> list[Left]:
+def _awake(
+    people: list[UnsettledRecipient], now: datetime, judged: Judged
+) -> list[UnsettledRecipient]:
     """The recipients whose phones may ring now.
 
     For the others no window is opened and no quota is spent. Recipients who get nothing anyway, or

@@ -32,7 +32,7 @@ from campaigns.test_sends.demo_phones import can_ring
 from campaigns.test_sends.models import SentTest
 from campaigns.test_sends.report import Report, build_report
 from campaigns.test_sends.tasks import send_test
-from notifications.admin.ui.current_project import within
+from notifications.admin.ui.current_project import filter_by_project
 from notifications.admin.ui.dialogs import DRAWN, Dialog, gone
 from notifications.admin.ui.page import Page, actor
 from notifications.admin.ui.widgets import LineInput
@@ -267,7 +267,7 @@ def _render(request: HttpRequest, form: Dialog) -> HttpResponse:
 
 def report_view(request: HttpRequest, test_id: int) -> HttpResponse:
     """The page loads it each second until every device has its answer."""
-    test = get_object_or_404(within(request, SentTest.objects.all()), pk=test_id)
+    test = get_object_or_404(filter_by_project(request, SentTest.objects.all()), pk=test_id)
     return render(request, "admin/campaigns/test_sends/sent.html", {"report": build_report(test)})
 
 
@@ -275,9 +275,11 @@ def people_view(request: HttpRequest) -> HttpResponse:
     """Suggest external ids that begin with what was typed."""
     typed = request.GET.get("test-person") or request.GET.get("test-values_of") or ""
     start = typed.strip()[:LONGEST_ID].replace("\x00", "")
-    people = within(request, Contact.objects.all()).filter(external_id__istartswith=start)
+    people = filter_by_project(request, Contact.objects.all()).filter(
+        external_id__istartswith=start
+    )
     ids: list[tuple[str]] = []
-    with suppress(budget.TooSlow), budget.within(seconds=0.5):
+    with suppress(budget.TooSlow), budget.statement_timeout(seconds=0.5):
         if start:
             ids = list(people.order_by("-pk").values_list("external_id")[:SUGGESTED])
     return HttpResponse(format_html_join("", '<option value="{}">', ids))

@@ -24,7 +24,7 @@ from campaigns.texts.rendering import Reader, Renderer, Unrenderable
 from notifications.dispatch import dispatch, gateway_of
 from notifications.gateway import Arrived, BadCredentials, Gateway, Outcome, Permit, Push, Verdict
 from notifications.pacing import gate
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.people.consent import eligibility
 from notifications.people.contact import Contact
 from notifications.values import exact
@@ -59,11 +59,11 @@ def _send_all(
     test: SentTest, gateway: Gateway, waiting: QuerySet[DeviceTest], now: datetime
 ) -> bool:
     """Send at the project's pace. Returns False if the pace lets nothing more through now."""
-    pace, heard = gate.Gate(test.project, reference=test.reference, lane="urgent"), Heard()
+    pace, heard = gate.Gate(test.project, reference=test.reference, lane="urgent"), AnswerCounts()
     paused = 0.0
     while count := waiting.count():
         grant = pace.take(count, heard)
-        heard = Heard()
+        heard = AnswerCounts()
         if grant.granted:
             heard = heard_in(_send(test, gateway, grant.granted, now))
         elif paused + grant.wait > LONGEST_PAUSE:
@@ -134,7 +134,7 @@ def _claim(test: SentTest, most: int, now: datetime) -> list[Target]:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(CLAIM, {"test": test.pk, "most": most, "now": now})
         ids = [row[0] for row in cursor.fetchall()]
-    asks: dict[str, Any] = eligibility.asked_of(test.category_kind, test.category)
+    asks: dict[str, Any] = eligibility.skip_reason_params(test.category_kind, test.category)
     with connection.cursor() as cursor:
         cursor.execute(READ, {"rows": ids, **asks})
         return [Target(*row) for row in cursor.fetchall()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from campaigns.test_sends import sending
 from notifications.postgres import clock
-from notifications.postgres.outage import patiently
+from notifications.postgres.outage import retry_during_outage
 from notifications.task_queue import background_task
 
 
@@ -12,4 +12,4 @@ from notifications.task_queue import background_task
 @background_task(name="campaigns.tasks.send_test")
 def send_test(test_id: int) -> None:
     """Send a test to the devices that may be sent to now."""
-    sending.send_test(test_id, patiently(clock.now))
+    sending.send_test(test_id, retry_during_outage(clock.now))

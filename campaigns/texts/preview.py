@@ -25,7 +25,7 @@ from notifications.gateway import Push
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 PEOPLE_READ = 10_000  # the newest people: enough to see what is missing, in milliseconds
 COLLAPSE_ID, A_DAY = "carillon-0", 86_400
@@ -350,7 +350,7 @@ def missing(names: list[str], project: Project) -> tuple[int, list[int]]:
     values = [OWN.get(name, "c.attributes ->> %s") for name in names]
     asked = [name for name in names if name not in OWN]
     columns = ", ".join(f"count(*) FILTER (WHERE COALESCE({value}, '') = '')" for value in values)
-    with suppress(TooSlow), within(seconds=1), connection.cursor() as cursor:
+    with suppress(TooSlow), statement_timeout(seconds=1), connection.cursor() as cursor:
         cursor.execute(
             f"SELECT count(*), {columns} FROM (SELECT * FROM notifications_contact"
             " WHERE project_id = %s ORDER BY id DESC LIMIT %s) c",

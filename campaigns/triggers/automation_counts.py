@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.runs.ledger import Delivery
 from campaigns.triggers.trigger import Trigger
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 COUNTING_SECONDS = 2.0
 NEWEST = 1_000  # newest messages whose outcomes are read
@@ -78,7 +78,7 @@ def counts_of(automations: Iterable[int]) -> dict[int, Counts] | None:
     """Counts by automation id, without those that have no events. None: counting takes too long."""
     found: dict[int, Counter[tuple[str, str]]] = {}
     try:
-        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+        with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
             cursor.execute(COUNT, [list(automations)])
             for automation, state, reason, count in cursor.fetchall():
                 found.setdefault(automation, Counter())[state, reason] = count
@@ -100,7 +100,7 @@ def outcomes_of(automation_id: int) -> Outcomes | None:
 
     None: counting takes too long.
     """
-    with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
+    with suppress(TooSlow), statement_timeout(seconds=COUNTING_SECONDS):
         return _outcomes(automation_id)
     return None
 
@@ -126,7 +126,11 @@ def that_came_to(automation_id: int, *, status: str = "", reason: str = "") -> l
     """The trigger ids of newest messages with this outcome on some device; empty if the query takes
     too long."""
     params = {"status": status, "reason": reason}
-    with suppress(TooSlow), within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+    with (
+        suppress(TooSlow),
+        statement_timeout(seconds=COUNTING_SECONDS),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(CAME_TO, {**_newest(automation_id), **params})
         return [trigger for (trigger,) in cursor.fetchall()]
     return []

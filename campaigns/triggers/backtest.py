@@ -12,7 +12,7 @@ from django.db import connection
 from campaigns.audiences.behavior.event import matching
 from campaigns.triggers.automation import Automation
 from campaigns.triggers.unless_event import since
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 SPAN = timedelta(days=7)
 MOST_EVENTS = 20_000
@@ -37,7 +37,7 @@ EXISTS (
 
 
 @dataclass(frozen=True)
-class Lately:
+class Backtest:
     """How many events of the last days would have led to a message."""
 
     events: int
@@ -51,7 +51,7 @@ class Lately:
         return self.events - self.unless_came - self.within_window
 
 
-def look(automation: Automation, *, now: datetime) -> Lately | None:
+def look(automation: Automation, *, now: datetime) -> Backtest | None:
     """Run the backtest. None: there are too many events to read in time."""
     with suppress(TooSlow):
         rows = _rows(automation, now)
@@ -63,7 +63,7 @@ def _rows(automation: Automation, now: datetime) -> list[tuple[int, datetime, bo
     begins, matches = now - SPAN, matching(automation.where)
     came, unless = _came(automation, begins)
     params = [automation.project_id, automation.event_name, begins, now, *matches.params]
-    with within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
+    with statement_timeout(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
         cursor.execute(
             DID.format(matches=matches.sql, came=came), [*params, MOST_EVENTS + 1, *unless]
         )
@@ -82,7 +82,7 @@ def _came(automation: Automation, begins: datetime) -> tuple[str, list[Any]]:
 
 def _judged(
     automation: Automation, rows: list[tuple[int, datetime, bool]], *, more: bool
-) -> Lately:
+) -> Backtest:
     last: dict[int, datetime] = {}
     came, again = 0, 0
     for person, at, unless_came in rows:
@@ -94,4 +94,4 @@ def _judged(
             again += 1
         else:
             last[person] = at
-    return Lately(len(rows), len({person for person, _, _ in rows}), came, again, more)
+    return Backtest(len(rows), len({person for person, _, _ in rows}), came, again, more)

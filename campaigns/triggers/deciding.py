@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from campaigns.audiences.behavior.event import matching
 from campaigns.failpoints import hit
 from campaigns.runs.chunk import NEXT_SWEEP
-from campaigns.runs.messages.accepting import Nobody, accept_ours
+from campaigns.runs.messages.accepting import UnknownRecipient, accept_ours
 from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.run import Run
 from campaigns.triggers.automation import A_DAY, Automation
@@ -240,7 +240,7 @@ def _sent(due: list[Due], automations: dict[int, Automation]) -> dict[int, Answe
         ]
         for one, answer in zip(theirs, accept_ours(project_id, asked), strict=True):
             answers[one.id] = (
-                NotSent.PERSON_GONE if isinstance(answer, Nobody) else _read(answer.id)
+                NotSent.PERSON_GONE if isinstance(answer, UnknownRecipient) else _read(answer.id)
             )
     return answers
 

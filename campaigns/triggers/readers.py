@@ -15,7 +15,7 @@ from campaigns.texts import preview
 from campaigns.triggers.automation import Automation
 from campaigns.triggers.backtest import LOOKING_SECONDS, SPAN
 from notifications.people.contact import Contact
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.values import exact
 
 NEWEST = 1_000  # newest events that are read
@@ -69,7 +69,7 @@ class Readers:
 def look(automation: Automation, *, now: datetime) -> Readers:
     content = automation.template.frozen()
     names = sorted({str(path[0]) for path in preview.needed(content)})
-    with suppress(TooSlow), within(seconds=LOOKING_SECONDS):
+    with suppress(TooSlow), statement_timeout(seconds=LOOKING_SECONDS):
         if found := _of_events(automation, names, now):
             return found
     of, counts = preview.missing(names, automation.project) if names else (0, [])

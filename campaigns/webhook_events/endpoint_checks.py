@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
 from notifications.webhooks.endpoint import MOST_ENDPOINTS, Endpoint
-from notifications.webhooks.event_types import FOR_PEOPLE, Kind
+from notifications.webhooks.event_types import FOR_PEOPLE, EventType
 from notifications.webhooks.transports import addresses
 
 MOST_ADDRESSES = 20
@@ -59,7 +59,7 @@ def judge_kinds(via: str, kinds: Collection[str]) -> None:
         raise ValidationError(_("Choose at least one."))
     if via == Endpoint.Via.WEBHOOK:
         return
-    if odd := [str(Kind(kind).label) for kind in kinds if kind not in FOR_PEOPLE]:
+    if odd := [str(EventType(kind).label) for kind in kinds if kind not in FOR_PEOPLE]:
         text = _(
             "Slack and e-mail take what concerns runs, and alerts. There may be thousands a second "
             "of: %(kinds)s. Use a webhook for these."

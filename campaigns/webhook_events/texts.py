@@ -12,24 +12,26 @@ from campaigns.runs import details
 from campaigns.runs.messages.outcome import GOES_ON_BY_ITSELF
 from campaigns.runs.reasons import cause_in_words
 from notifications.values.moments import in_words
-from notifications.webhooks.composing import Said
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.composing import EventText
+from notifications.webhooks.event_types import EventType
 
 
-def started(data: dict[str, Any]) -> Said:
+def started(data: dict[str, Any]) -> EventText:
     planned = f"{data['totals']['planned']:,}"
     text = _("So far %(count)s recipients are planned.") % {"count": planned}
     return _said(data, _("“%(name)s” is being sent"), text=text)
 
 
-def paused(data: dict[str, Any]) -> Said:
+def paused(data: dict[str, Any]) -> EventText:
     return _said(data, _("“%(name)s” is paused"), text=why(data), facts=_counts(data))
 
 
-def needs_a_person(data: dict[str, Any]) -> Said:
+def needs_a_person(data: dict[str, Any]) -> EventText:
     """Says what happened, and what to do about it."""
     if not data["campaign"]:
-        said = Said(_("No message to single people leaves"), f"{why(data)}\n{GOES_ON_BY_ITSELF}")
+        said = EventText(
+            _("No message to single people leaves"), f"{why(data)}\n{GOES_ON_BY_ITSELF}"
+        )
         said.link, said.label = data["url"] or "", _("Open the messages")
         return said
     step = str(NEXT_STEP.get(data["cause"], ""))
@@ -37,18 +39,18 @@ def needs_a_person(data: dict[str, Any]) -> Said:
     return _said(data, _("“%(name)s” stopped and needs you"), text=text, facts=_counts(data))
 
 
-def ended(data: dict[str, Any]) -> Said:
+def ended(data: dict[str, Any]) -> EventText:
     was = _("“%(name)s” was cancelled") if data["state"] == "cancelled" else _("“%(name)s” is sent")
     rate = _("%(rate)s a second") % {"rate": f"{data['rate_per_second']:,.0f}"}
     took = in_words(data["duration_seconds"])
     return _said(data, was, facts=[*_counts(data), (_("Rate"), rate), (_("It took"), took)])
 
 
-WORDS: dict[str, Callable[[dict[str, Any]], Said]] = {
-    Kind.RUN_STARTED: started,
-    Kind.RUN_PAUSED: paused,
-    Kind.RUN_NEEDS_A_PERSON: needs_a_person,
-    Kind.RUN_FINISHED: ended,
+WORDS: dict[str, Callable[[dict[str, Any]], EventText]] = {
+    EventType.RUN_STARTED: started,
+    EventType.RUN_PAUSED: paused,
+    EventType.RUN_NEEDS_A_PERSON: needs_a_person,
+    EventType.RUN_FINISHED: ended,
 }
 
 
@@ -58,9 +60,9 @@ def _said(
     *,
     text: str = "",
     facts: list[tuple[str, str]] | None = None,
-) -> Said:
+) -> EventText:
     named = headline % {"name": data["campaign"]["name"]}
-    return Said(named, text, facts or [], data["url"] or "", _("Open the run"))
+    return EventText(named, text, facts or [], data["url"] or "", _("Open the run"))
 
 
 def why(data: dict[str, Any]) -> str:

@@ -15,20 +15,20 @@ from campaigns.runs import sums
 from campaigns.runs.endings import Ended
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from notifications.people.consent.record import No
+from notifications.people.consent.record import OptOut
 from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.webhooks import outbox
 from notifications.webhooks.composing import address
 from notifications.webhooks.endpoint import wanted
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from notifications.webhooks.outbox import Event
 
 OF_OUTCOME = {
-    "accepted": Kind.MESSAGE_ACCEPTED,
-    "rejected": Kind.MESSAGE_REJECTED,
-    "skipped": Kind.MESSAGE_SKIPPED,
-    "unknown": Kind.MESSAGE_UNKNOWN,
+    "accepted": EventType.MESSAGE_ACCEPTED,
+    "rejected": EventType.MESSAGE_REJECTED,
+    "skipped": EventType.MESSAGE_SKIPPED,
+    "unknown": EventType.MESSAGE_UNKNOWN,
 }
 
 
@@ -44,18 +44,18 @@ def report_run(run: Run) -> None:
         outbox.put(run.project_id, events, about=run.campaign_id)
 
 
-def _kinds(run: Run) -> list[Kind]:
+def _kinds(run: Run) -> list[EventType]:
     if run.state == Run.State.PAUSED:
         by_itself = run.cause != Cause.BY_HAND
-        return [Kind.RUN_PAUSED, *([Kind.RUN_NEEDS_A_PERSON] if by_itself else [])]
+        return [EventType.RUN_PAUSED, *([EventType.RUN_NEEDS_A_PERSON] if by_itself else [])]
     if run.state == Run.State.FINISHED or (
         run.state == Run.State.CANCELLED and run.finished_at is not None
     ):
-        return [Kind.RUN_FINISHED]
+        return [EventType.RUN_FINISHED]
     if run.state == Run.State.SENDING and _begins(run):
-        return [Kind.RUN_STARTED]
+        return [EventType.RUN_STARTED]
     if run.state == Run.State.OPEN and run.cause:  # none of a day's messages is sent
-        return [Kind.RUN_NEEDS_A_PERSON]
+        return [EventType.RUN_NEEDS_A_PERSON]
     return []
 
 
@@ -149,11 +149,11 @@ def _retired(device: Device) -> Event:
         "contact": device.contact.external_id,
         "reason": device.retired_reason,
     }
-    return Event(Kind.DEVICE_RETIRED, device.retired_at or timezone.now(), data)
+    return Event(EventType.DEVICE_RETIRED, device.retired_at or timezone.now(), data)
 
 
-def report_opt_outs(project: Project, nos: list[No]) -> None:
-    _put(project.pk, [Event(Kind.OPT_OUT, no.at, _no(no)) for no in nos])
+def report_opt_outs(project: Project, nos: list[OptOut]) -> None:
+    _put(project.pk, [Event(EventType.OPT_OUT, no.at, _no(no)) for no in nos])
 
 
 def _put(project_id: int, events: list[Event]) -> None:
@@ -161,6 +161,6 @@ def _put(project_id: int, events: list[Event]) -> None:
         outbox.put(project_id, events[at : at + MOST_AT_ONCE])
 
 
-def _no(no: No) -> dict[str, Any]:
+def _no(no: OptOut) -> dict[str, Any]:
     """The data of an opt-out; without a category, it is from all marketing."""
     return {"contact": no.external_id, "category": no.category or None, "source": no.source}

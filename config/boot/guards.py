@@ -16,7 +16,7 @@ LEAST_DIFFERENT = 9  # characters; 32 random hexadecimal digits never have fewer
 WORDS = ("insecure", "change", "example", "secret", "password")  # of examples, not of random keys
 
 
-def insist_on_strength(*, secret_key: str, credentials_key: str, debug: bool) -> None:
+def require_strong_keys(*, secret_key: str, credentials_key: str, debug: bool) -> None:
     """Raise ImproperlyConfigured that names all weak settings, without any of their values."""
     # The first key seals. The keys behind it only open what it has not sealed yet.
     sealing = credentials_key.lstrip(", ").split(",")[0].strip()

@@ -38,7 +38,7 @@ class Call(Begun):
     asked: dict[str, Any]
 
 
-class Odd(Exception):
+class NeedsOrdinaryView(Exception):
     """The call must go to the ordinary view, which finds the reason again."""
 
 
@@ -61,7 +61,7 @@ def begin(environ: dict[str, Any]) -> Begun:
     """
     request = WSGIRequest(environ)
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-        raise Odd
+        raise NeedsOrdinaryView
     request.get_host()  # raises for a foreign host
     return Begun(request, rate_limits.limits_of_a_program(request))
 
@@ -77,7 +77,7 @@ def count(begun: dict[int, Begun]) -> dict[int, rate_limits.Taken]:
 
 def parse_call(begun: Begun, taken: rate_limits.Taken) -> Call:
     if taken.wait:
-        raise Odd
+        raise NeedsOrdinaryView
     key = _key(begun.request)
     return Call(begun.request, begun.limits, taken, key, _asked(begun.request, key))
 
@@ -86,7 +86,7 @@ def _key(request: WSGIRequest) -> ApiKey:
     now = timezone.now()
     key = authentication.key_of(request.META["HTTP_AUTHORIZATION"], now, confirmed=True)
     if key is None or scope_of("messages", "POST") not in key.scopes:
-        raise Odd
+        raise NeedsOrdinaryView
     authentication.note_use(key, now)
     return key
 
@@ -94,11 +94,11 @@ def _key(request: WSGIRequest) -> ApiKey:
 def _asked(request: WSGIRequest, key: ApiKey) -> dict[str, Any]:
     body: bytes = request.META["wsgi.input"].getvalue()
     if len(body) > MOST_BYTES or request.content_type != "application/json":
-        raise Odd
+        raise NeedsOrdinaryView
     values = rendering.read_exactly(body)
     if values is None:
-        raise Odd
+        raise NeedsOrdinaryView
     asked = MessageSerializer.read(values, project=key.project)
     if not TO_ONE & asked["to"].keys():
-        raise Odd
+        raise NeedsOrdinaryView
     return asked

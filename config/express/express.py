@@ -22,7 +22,7 @@ from campaigns.runs.messages.accepting import Revoked, accept_new
 from config.express import call as calls
 from config.express import reply
 from config.express.call import Call
-from config.front.dispatch.batched_route import Said, Way
+from config.front.dispatch.batched_route import FastPath, WholeAnswer
 from config.front.refusals import Away, Refused
 from notifications.api.base import authentication
 from notifications.postgres.outage import DATABASE_TROUBLE, is_collision
@@ -33,14 +33,14 @@ from notifications.tracing import tracing
 log = logging.getLogger(__name__)
 
 
-def answer(environs: list[dict[str, Any]]) -> list[Said | Refused | None]:
+def answer(environs: list[dict[str, Any]]) -> list[WholeAnswer | Refused | None]:
     """Answer the calls, in their order.
 
     None: nothing was done for the call, and the ordinary view must answer it.
     """
     close_old_connections()
     try:
-        answers: dict[int, Said | Refused] = {}
+        answers: dict[int, WholeAnswer | Refused] = {}
         with _spans_of(environs, answers):
             for key, ours in _by_key(environs).items():
                 answers |= _keep(key, ours)
@@ -51,7 +51,7 @@ def answer(environs: list[dict[str, Any]]) -> list[Said | Refused | None]:
 
 @contextmanager
 def _spans_of(
-    environs: list[dict[str, Any]], answers: Mapping[int, Said | Refused]
+    environs: list[dict[str, Any]], answers: Mapping[int, WholeAnswer | Refused]
 ) -> Iterator[None]:
     """One span for all calls, and one within each caller's trace, with links to each other.
 
@@ -98,7 +98,7 @@ def _or_the_ordinary_way() -> Iterator[None]:
         log.debug("not by express: %r", error)
 
 
-def _keep(key: ApiKey, ours: dict[int, Call]) -> dict[int, Said | Refused]:
+def _keep(key: ApiKey, ours: dict[int, Call]) -> dict[int, WholeAnswer | Refused]:
     """Store the calls of one key.
 
     If the process dies here: all of them are stored or none is, and no caller has an answer.
@@ -125,4 +125,4 @@ def _ring(times: Iterable[datetime | None]) -> None:
         tasks.send_messages_on_commit(at)
 
 
-WAY = Way(calls.may_be_one, answer)
+WAY = FastPath(calls.may_be_one, answer)

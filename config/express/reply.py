@@ -13,7 +13,7 @@ from django.urls import reverse
 from campaigns.api.messages import serializers
 from campaigns.runs.messages.outcome import WAITING
 from config.express.call import Call
-from config.front.dispatch.batched_route import Said
+from config.front.dispatch.batched_route import WholeAnswer
 from config.front.refusals import guarded
 from notifications.api.base.rendering import as_json
 from notifications.requests.request_id import HEADER, name_of
@@ -22,7 +22,7 @@ Headers = list[tuple[bytes, bytes]]
 _of_every: dict[bool, Headers] = {}  # the common headers, by whether the call is secure
 
 
-def accepted(call: Call, name: str) -> Said:
+def accepted(call: Call, name: str) -> WholeAnswer:
     url = call.request.build_absolute_uri(_place() + name)
     body = as_json(serializers.accepted_json(name, WAITING, url))
     own = {
@@ -33,7 +33,7 @@ def accepted(call: Call, name: str) -> Said:
         **call.limits.headers(call.taken),
     }
     headers = [*_common(call.request), *_encoded(own)]
-    return Said(HTTPStatus.ACCEPTED, headers, body)
+    return WholeAnswer(HTTPStatus.ACCEPTED, headers, body)
 
 
 @cache

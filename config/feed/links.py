@@ -15,7 +15,7 @@ from http import HTTPStatus
 from aiohttp import web
 
 from campaigns.engagement.receipt import Event, Report
-from config.front.dispatch.batching import Together
+from config.front.dispatch.batching import Batcher
 from config.front.refusals import Refused
 from notifications.keys import counted_link
 from notifications.keys.counted_link import PLACE, Link
@@ -43,7 +43,7 @@ ONLY = "Links are opened by GET.\n"
 
 
 class Links:
-    def __init__(self, turns: Together[list[Report], None]) -> None:
+    def __init__(self, turns: Batcher[list[Report], None]) -> None:
         self.turns = turns  # the receipts'
         self.counting: set[asyncio.Task[None]] = set()
 

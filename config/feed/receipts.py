@@ -22,12 +22,12 @@ from campaigns.api.receipts.reading import MOST_BYTES as MOST_BYTES
 from campaigns.api.receipts.reading import Call, parse_call
 from campaigns.engagement.receipt import Report
 from campaigns.engagement.store_receipts import keep
-from config.front.dispatch.batching import Together
+from config.front.dispatch.batching import Batcher
 from config.front.dispatch.threads import Threads
 from config.front.refusals import Away, Busy, LargeBody, Refused, SlowBody
 from notifications.api.base import problems
 from notifications.api.base.rendering import as_json, refuse_packed
-from notifications.postgres.outage import DATABASE_TROUBLE, patiently
+from notifications.postgres.outage import DATABASE_TROUBLE, retry_during_outage
 
 PLACE = "/api/v1/receipts"
 WAITING = 5_000  # calls
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 class Receipts:
     def __init__(self) -> None:
-        self.turns: Together[list[Report], None] = Together(
+        self.turns: Batcher[list[Report], None] = Batcher(
             _keep, waiting=WAITING, within=WITHIN, refusal=Busy
         )
         self.reader = Threads("reader", 1, waiting=READING)
@@ -100,7 +100,7 @@ def _keep(calls: list[list[Report]]) -> list[Refused | None]:
     """
     close_old_connections()
     try:
-        patiently(lambda: keep(chain.from_iterable(calls)), seconds=0)
+        retry_during_outage(lambda: keep(chain.from_iterable(calls)), seconds=0)
     except DATABASE_TROUBLE as error:
         log.warning("receipts met a busy or restarting database: %s", error)
         return [Away() for _ in calls]

@@ -12,8 +12,8 @@ from django.http import HttpResponse
 
 from config.front import bodies, refusals
 from config.front.answers import PART, Answer, Product
-from config.front.dispatch.batched_route import Said, Way
-from config.front.dispatch.batching import Together
+from config.front.dispatch.batched_route import FastPath, WholeAnswer
+from config.front.dispatch.batching import Batcher
 from config.front.dispatch.shared import Shared
 from config.front.dispatch.threads import Threads
 from config.front.environ import environ_of, is_text, long_header, with_body
@@ -35,7 +35,7 @@ BELOW = 512 * 1024
 
 class Front:
     def __init__(
-        self, product: Product, limits: Limits | None = None, *, short: Way | None = None
+        self, product: Product, limits: Limits | None = None, *, short: FastPath | None = None
     ) -> None:
         """`short`: a fast path, for the requests that it takes."""
         self.product, self.limits = product, limits or Limits()
@@ -48,9 +48,9 @@ class Front:
         self.shared = {"/readyz": Shared[tuple[Answer, bytes]](_is_well)}
         self.has_served = False
 
-    def _turns_of(self, short: Way) -> Together[dict[str, Any], Said | None]:
+    def _turns_of(self, short: FastPath) -> Batcher[dict[str, Any], WholeAnswer | None]:
         waiting, within = self.limits.waiting, self.limits.sender_seconds
-        return Together(short.answer, waiting=waiting, within=within, refusal=Flooded)
+        return Batcher(short.answer, waiting=waiting, within=within, refusal=Flooded)
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if not self.has_served:  # before the first request there was no socket
@@ -101,7 +101,7 @@ class Front:
             return answer, await threads.admit_sender(answer.begin, within=within)
         return answer, await threads.admit(answer.begin)
 
-    async def _by_the_short_way(self, environ: dict[str, Any]) -> Said | None:
+    async def _by_the_short_way(self, environ: dict[str, Any]) -> WholeAnswer | None:
         if self.short and self.turns and self.short.takes(environ):
             return await self.turns.ask(environ)
         return None

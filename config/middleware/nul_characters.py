@@ -16,7 +16,7 @@ from config.middleware.language import FOR_PEOPLE
 NUL = "\x00"
 
 
-class Typed:
+class StripNulCharacters:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 

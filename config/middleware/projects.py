@@ -57,7 +57,7 @@ OWN_PAGES = {
 }
 
 
-class InTheirProject:
+class ProjectGuard:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
@@ -82,7 +82,7 @@ class InTheirProject:
         if len(named) > 1:
             return _of_two(request)
         there = next(iter(named), None)
-        here = current_project.chosen(request)
+        here = current_project.current_project(request)
         return None if there is None or there == here else _elsewhere(request, kwargs, there)
 
 
@@ -91,12 +91,12 @@ def urls() -> list[URLPattern]:
     return [path("project/", view, name="project_switch")]
 
 
-def around(request: HttpRequest) -> dict[str, Any]:
+def switcher_context(request: HttpRequest) -> dict[str, Any]:
     """Context of the project switcher; empty for a single project (Unfold's GLOBAL_CALLBACK)."""
     if not (request.user.is_authenticated and current_project.several(request)):
         return {}
     return {
-        "chosen_project": current_project.chosen(request),
+        "chosen_project": current_project.current_project(request),
         "all_projects": current_project.projects(request),
     }
 
@@ -109,7 +109,7 @@ def switch(request: HttpRequest) -> HttpResponse:
 def _switch(request: HttpRequest) -> None:
     asked = row_id(request.POST.get(GO)) if request.method == "POST" else None
     there = next((found for found in current_project.projects(request) if found.pk == asked), None)
-    if there is not None and there != current_project.chosen(request):
+    if there is not None and there != current_project.current_project(request):
         current_project.choose(request, there)
 
 
@@ -164,7 +164,7 @@ def _elsewhere(request: Any, kwargs: dict[str, Any], there: Project) -> HttpResp
         # The page stayed open while the person switched in another tab: reload all of it.
         return HttpResponseClientRedirect(safe_redirect.page_open(request))
     context = {
-        "here": current_project.chosen(request),
+        "here": current_project.current_project(request),
         "there": there,
         "go": GO,
         "again": request.get_full_path(),

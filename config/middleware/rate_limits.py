@@ -28,7 +28,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from notifications.api.base import authentication, problems
-from notifications.keys.inbox_token import Whose
+from notifications.keys.inbox_token import TokenOwner
 from notifications.requests.origin import address_of, neighbourhood
 
 if TYPE_CHECKING:  # it imports this module, for its default settings
@@ -201,7 +201,7 @@ class OnePerson(BaseThrottle):
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         whose, rate = request.auth, settings.API_RATE_PER_PERSON
-        if not isinstance(whose, Whose) or not rate:
+        if not isinstance(whose, TokenOwner) or not rate:
             return True
         limit = Limit("person", rate, f"{whose.project.pk}:{whose.external_id}")
         if wait := Limits((limit,)).take().wait:

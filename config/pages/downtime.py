@@ -23,7 +23,7 @@ from campaigns.runs.tick import Tick
 from config import celery
 from config.health import health
 from config.workers.celery_settings import QUEUES
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.admin.ui.polling import COMING_BACK
 
 ANSWER_WITHIN = 1.0  # seconds a worker has to say which queues it takes from
@@ -50,7 +50,9 @@ def downtime(request: HttpRequest) -> HttpResponse:
     of_run = "run" in request.GET
     # The overview itself shows for how long the scheduler is silent, if it ever ran.
     with_scheduler = of_run or Tick.age(timezone.now()) is None
-    runs = Run.objects.filter(project=chosen(request), state__in=UNDER_WAY, finished_at=None)
+    runs = Run.objects.filter(
+        project=current_project(request), state__in=UNDER_WAY, finished_at=None
+    )
     context = {
         "troubles": list(troubles(with_scheduler=with_scheduler)),
         "trigger": AGAIN if runs.exists() else COMING_BACK,

@@ -33,7 +33,7 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
         name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
         if not (name and password):
             return super().clean()
-        with password_slots.enter():
+        with password_slots.hold_slot():
             return self._judged(name)
 
     def _judged(self, name: str) -> Any:

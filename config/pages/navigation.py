@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from campaigns.admin.overview import overview
 from campaigns.alerts import pages as alerts
 from config import doors
-from notifications.admin.ui.current_project import chosen, within
+from notifications.admin.ui.current_project import current_project, filter_by_project
 from notifications.staff.team import Role, role_of
 from notifications.webhooks.endpoint import Endpoint
 
@@ -175,12 +175,12 @@ def _outside(title: str, icon: str, link: str, role: Role) -> dict[str, Any]:
 
 def _paused_runs(request: HttpRequest) -> dict[str, Any]:
     """A number beside “Runs” if some wait for a person. Unfold would draw an empty one too."""
-    count = overview.needing_a_person(chosen(request))
+    count = overview.needing_a_person(current_project(request))
     return {"badge": f"{count:,}", "badge_variant": "warning"} if count else {}
 
 
 def _unseen_alerts(request: HttpRequest) -> dict[str, Any]:
-    count = alerts.count_unacknowledged(chosen(request))
+    count = alerts.count_unacknowledged(current_project(request))
     return {"badge": f"{count:,}", "badge_variant": "danger"} if count else {}
 
 
@@ -190,5 +190,5 @@ def _disabled_endpoints(request: HttpRequest) -> dict[str, Any]:
     The people who wait for their reports do not know.
     """
     off = Endpoint.objects.filter(disabled_at__isnull=False)
-    count = within(request, off.exclude(disabled_why=Endpoint.Why.BY_HAND)).count()
+    count = filter_by_project(request, off.exclude(disabled_why=Endpoint.Why.BY_HAND)).count()
     return {"badge": f"{count:,}", "badge_variant": "danger"} if count else {}

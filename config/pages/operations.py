@@ -28,9 +28,9 @@ from campaigns.runs.run import Run
 from config import celery
 from config.health import health, metrics
 from config.workers import process_reports
-from notifications.admin.ui.current_project import within
+from notifications.admin.ui.current_project import filter_by_project
 from notifications.admin.ui.page import actor
-from notifications.fcm.transport.selection import Chosen, chosen
+from notifications.fcm.transport.selection import TransportChoice, choose_transport
 from notifications.people.project import Project
 from notifications.staff import audit
 from notifications.staff.access import ApiKey
@@ -53,14 +53,14 @@ def urls() -> list[URLPattern]:
 
 def operations(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    keys = within(request, ApiKey.objects.filter(revoked_at=None))
+    keys = filter_by_project(request, ApiKey.objects.filter(revoked_at=None))
     projects = list(_projects())
     context = {
         **site.each_context(request),
         "title": _("Operations"),
         "health": list(_health()),
         "queues": _queues(),
-        "repairs": repairs(within(request, Run.every.all()), now),
+        "repairs": repairs(filter_by_project(request, Run.every.all()), now),
         "echo_differences": differences_lately(now),
         "projects": [(project, _in_words(way)) for project, way in projects],
         "passed_by": next((way.proxy for _, way in projects if way.passes_proxy_by), None),
@@ -80,13 +80,13 @@ def _health() -> Iterator[tuple[str, bool, str]]:
         yield names[part], found.well, said
 
 
-def _projects() -> Iterator[tuple[Project, Chosen]]:
+def _projects() -> Iterator[tuple[Project, TransportChoice]]:
     """Each project with the transport that its messages use from this machine."""
     for project in Project.objects.select_related("service_account").order_by("name"):
-        yield project, chosen(project.endpoint)
+        yield project, choose_transport(project.endpoint)
 
 
-def _in_words(way: Chosen) -> str:
+def _in_words(way: TransportChoice) -> str:
     if way.through:
         text = _("This machine sends with aiohttp, through the proxy %(proxy)s.")
         return text % {"proxy": way.through}

@@ -34,7 +34,7 @@ from notifications.admin.ui.page import actor, page_url
 from notifications.people import retention
 from notifications.people.project import Project
 from notifications.people.retention import MOST_DAYS, Kept, Kind, before, days_of
-from notifications.postgres.budget import TooSlow, clock, in_all, until
+from notifications.postgres.budget import TooSlow, clock, total_timeout, until
 from notifications.staff import audit
 from notifications.values.moments import DAY, in_words, local
 
@@ -203,7 +203,7 @@ def _rows(project: Project, now: datetime) -> Iterator[Row]:
 
 def _look(kind: Kind, project: Project, moment: datetime | None) -> Kept | None:
     """Count within the time. None: it took longer, and the page is worth more than the count."""
-    with suppress(TooSlow), in_all(seconds=LOOKING_SECONDS):
+    with suppress(TooSlow), total_timeout(seconds=LOOKING_SECONDS):
         return kind.look(project.pk, moment)
     return None
 

@@ -36,7 +36,7 @@ UNFOLD: dict[str, Any] = {
     "DASHBOARD_CALLBACK": "campaigns.admin.overview.overview.dashboard",
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_HISTORY": False,  # the audit trail tells more
-    "GLOBAL_CALLBACK": "config.middleware.projects.around",
+    "GLOBAL_CALLBACK": "config.middleware.projects.switcher_context",
     "STYLES": [
         lambda request: static("carillon.css"),
         lambda request: static("navigation.css"),

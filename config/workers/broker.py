@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 channel: Any = redis.Channel
 
 
-class Places(redis.QoS):
+class SafeAcknowledgement(redis.QoS):
     def ack(self, delivery_tag: Any) -> None:
         self._given_back(super().ack, delivery_tag)
 
@@ -44,7 +44,7 @@ class Places(redis.QoS):
             raise
 
 
-class Sieve(Redis):
+class ValidatingRedis(Redis):
     """Drops texts that are no messages.
 
     To kombu a dropped text looks like an empty queue, and it asks again.
@@ -87,10 +87,10 @@ def _insist_on_its_shape(message: Any) -> None:
     pickle.dumps(message)  # it takes half the depth, so what passes can be written as JSON
 
 
-def stop_the_holes() -> None:
+def patch_kombu() -> None:
     """Patch kombu's class, for every channel from now on.
 
     A transport of our own would lose what URLs say of TLS.
     """
-    channel.QoS = Places
-    channel._get_client = lambda _: Sieve
+    channel.QoS = SafeAcknowledgement
+    channel._get_client = lambda _: ValidatingRedis

@@ -15,7 +15,7 @@ from celery.worker.consumer import Consumer
 log = logging.getLogger(__name__)
 
 
-class Careful(Consumer):
+class TolerantConsumer(Consumer):
     connection_errors: tuple[type[Exception], ...]
     channel_errors: tuple[type[Exception], ...]
 

@@ -59,7 +59,7 @@ class Process:
         return round(100 * self.cpu)
 
 
-class Noting:
+class ProcessReporter:
     """Notes the state of this process, for its whole life."""
 
     def __init__(self, worker: str, queue: str) -> None:
@@ -105,18 +105,18 @@ class Noting:
 
 
 _of_this_worker: dict[str, str] = {}  # known before its processes are forked
-_ours: Noting | None = None
+_ours: ProcessReporter | None = None
 
 
 @celeryd_after_setup.connect
-def know(sender: str, instance: Any, **signal: Any) -> None:
+def remember_worker(sender: str, instance: Any, **signal: Any) -> None:
     _of_this_worker.update(worker=sender, queue=",".join(instance.app.amqp.queues.consume_from))
 
 
 @worker_process_init.connect
 def start(**signal: Any) -> None:
     global _ours
-    _ours = Noting(**_of_this_worker)
+    _ours = ProcessReporter(**_of_this_worker)
     _ours.start()
 
 

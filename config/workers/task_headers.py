@@ -47,13 +47,13 @@ def begin(task_id: str, task: Task[Any, Any], kwargs: Mapping[str, Any], **signa
     request = task.request
     if request.is_eager:
         return
-    request_id.carry_on(str(request.get(REQUEST, "")))
+    request_id.set_current(str(request.get(REQUEST, "")))
     ids = {
         NAMES[name]: value
         for name, value in kwargs.items()
         if name in NAMES and isinstance(value, int)
     }
-    log_context.is_at(task=task.name, task_id=task_id, **ids)
+    log_context.set_context(task=task.name, task_id=task_id, **ids)
     carried = {name: request.get(name) for name in (tracing.PARENT, tracing.LINK)}
     name = task.name.rpartition(".")[2]
     _spans[task_id] = tracing.span(name, "consumer", carried=carried, task_id=task_id, **ids)
@@ -64,8 +64,8 @@ def begin(task_id: str, task: Task[Any, Any], kwargs: Mapping[str, Any], **signa
 def end(task_id: str, **signal: Any) -> None:
     if span := _spans.pop(task_id, None):
         span.__exit__(None, None, None)
-        request_id.carry_on("")
-        log_context.is_at()
+        request_id.set_current("")
+        log_context.set_context()
 
 
 @worker_process_shutdown.connect
@@ -74,7 +74,7 @@ def flush(**signal: Any) -> None:
 
 
 def _begins_a_trace(task: str) -> bool:
-    doing = log_context.at_work().get("task")
+    doing = log_context.current_context().get("task")
     return task == doing or task in GO_ON or doing in _by_the_clock()
 
 

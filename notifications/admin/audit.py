@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.admin.ui.keyset import KeysetChangeList
 from notifications.admin.ui.page import LONGEST_SEARCH, ReadOnlyPage, page_url
 from notifications.admin.ui.unfolded import ChangeList, display
@@ -53,7 +53,7 @@ class AuditPage(ReadOnlyPage):
 
     def of_project(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Also show entries without a project: log-ins, the team and the sweep."""
-        project = chosen(request)
+        project = current_project(request)
         # One time zone for the whole list: entries without a project would seem hours off in UTC.
         zone = Value(project.timezone if project else "UTC")
         shown: QuerySet[Any] = rows.annotate(zone=zone)

@@ -22,7 +22,7 @@ from notifications.admin import testers
 from notifications.admin.consent import answers
 from notifications.admin.device import LEAST_TAIL, addressed, why
 from notifications.admin.person_attributes import AttributeRows, with_empty_ones
-from notifications.admin.ui.current_project import chosen, within
+from notifications.admin.ui.current_project import current_project, filter_by_project
 from notifications.admin.ui.dialogs import ask, done
 from notifications.admin.ui.page import (
     LONGEST_SEARCH,
@@ -38,7 +38,7 @@ from notifications.people.consent.suppression import Suppression
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.events.reading import newest_of
-from notifications.people.locking import stay
+from notifications.people.locking import lock_people_against_erasure
 from notifications.people.queries.person_export import everything
 from notifications.postgres import budget
 from notifications.values.moments import CLOCK, DAY, DAY_AND_CLOCK, local
@@ -76,7 +76,7 @@ class ContactForm(ModelForm):
 
     def clean(self) -> dict[str, Any]:
         """Refuse an erased person: Django would insert the row again and undo the erasure."""
-        if self.instance.pk and not stay([self.instance.pk]):
+        if self.instance.pk and not lock_people_against_erasure([self.instance.pk]):
             raise ValidationError(gettext("This person has been erased in the meantime."))
         return super().clean() or {}
 
@@ -153,14 +153,16 @@ class ContactPage(Page):
 
     def _with_the_value(self, request: HttpRequest, term: str) -> list[int]:
         """The newest people with this value in a searchable attribute; none if it is too slow."""
-        mine = chosen(request)
+        mine = current_project(request)
         held = attributes.found_by(term, mine.pk) if mine else []
         if not held:
             return []
-        people = within(request, Contact.objects.order_by("-pk")).values_list("pk", flat=True)
+        people = filter_by_project(request, Contact.objects.order_by("-pk")).values_list(
+            "pk", flat=True
+        )
         each = [people.filter(attributes__contains=one)[:MOST_OWNERS] for one in held]
         try:
-            with budget.within(seconds=SEARCHING_SECONDS):
+            with budget.statement_timeout(seconds=SEARCHING_SECONDS):
                 found = sorted({pk for ids in each for pk in ids}, reverse=True)[:MOST_OWNERS]
         except budget.TooSlow:
             messages.warning(request, gettext("Too many people have this value to be listed."))
@@ -191,7 +193,7 @@ class ContactPage(Page):
         """Download everything known about a person. The audit trail records who did."""
         contact = get_object_or_404(self.get_queryset(request), pk=contact_id)
         try:
-            known = budget.OneOfFew(contact.project_id, everything(contact))
+            known = budget.SlowQueryStream(contact.project_id, everything(contact))
         except budget.Busy:
             messages.warning(
                 request, gettext("Too many slow requests are running. Try again in a moment.")
@@ -289,7 +291,7 @@ def nameless(contact: Contact) -> Contact:
 
 def owners_of(tail: str, request: HttpRequest) -> list[int]:
     """Ids of the contacts with a device whose address is `tail` or ends in it."""
-    found = addressed(within(request, Device.objects.order_by()), tail)
+    found = addressed(filter_by_project(request, Device.objects.order_by()), tail)
     return list(found.values_list("contact_id", flat=True)[:MOST_OWNERS])
 
 

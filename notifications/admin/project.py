@@ -179,7 +179,7 @@ class ProjectPage(Page):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        if not change and current_project.chosen(request):
+        if not change and current_project.current_project(request):
             current_project.choose(request, obj)
         if change and "firebase_project_id" in form.changed_data:
             messages.warning(

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.admin.ui.page import Page, actor
 from notifications.people.contact import Contact
 from notifications.staff import audit
@@ -50,6 +50,10 @@ def _set(page: Page, request: HttpRequest, queryset: QuerySet[Any], *, tester: b
         if found:
             action = "marked as testers" if tester else "took off the testers"
             audit.record(
-                actor(request), action, EVERYBODY, project=chosen(request), people=len(found)
+                actor(request),
+                action,
+                EVERYBODY,
+                project=current_project(request),
+                people=len(found),
             )
     return len(found)

@@ -26,7 +26,7 @@ from unfold.forms import (
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from notifications.admin import second_factor as second_factor_pages
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import action, display
@@ -130,7 +130,7 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
         return [*own, *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        project = chosen(request)
+        project = current_project(request)
         zone = Value(project.timezone if project else "UTC")
         return super().get_queryset(request).annotate(zone=zone)
 

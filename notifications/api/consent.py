@@ -28,7 +28,7 @@ from notifications.people.consent import eligibility
 from notifications.people.consent.category import CAPS, Category
 from notifications.people.consent.suppression import Suppression, suppress, unsuppress
 from notifications.people.project import GAP_MINUTES, PER_DAY, PER_WEEK
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.staff import audit
 from notifications.staff.subjects import Subject
 
@@ -261,7 +261,7 @@ class Suppressions(ApiView):
         # There is an index of the starts, whatever their case.
         some = self._mine().filter(external_id__istartswith=start, external_id__startswith=start)
         try:
-            with within(seconds=LOOKING_SECONDS):
+            with statement_timeout(seconds=LOOKING_SECONDS):
                 return self._page(some)
         except TooSlow as error:
             raise serializers.ValidationError({"external_id_prefix": TOO_FEW}) from error

@@ -31,11 +31,11 @@ from notifications.api.shapes import ContactSerializer, PersonSerializer
 from notifications.api.words import Slugs
 from notifications.people.attributes import types_of
 from notifications.people.consent.category import slugs_of
-from notifications.people.consent.record import say
+from notifications.people.consent.record import record_answers
 from notifications.people.contact import Contact, validate_attributes
 from notifications.people.device import Device
 from notifications.people.queries import contact_search
-from notifications.people.queries.contact_search import Wanted
+from notifications.people.queries.contact_search import SearchFilters
 from notifications.people.registry import TOLD, Person, replace_one, upsert
 from notifications.postgres.budget import TooSlow
 from notifications.staff import audit
@@ -170,10 +170,12 @@ class Contacts(ApiView):
 
     @slow
     def _found(self, asked: dict[str, Any]) -> Response:
-        return contact_search.found(lambda: self._page(asked))
+        return contact_search.run_search(lambda: self._page(asked))
 
     def _page(self, asked: dict[str, Any]) -> Response:
-        people = contact_search.among(Contact.objects.filter(project=self.project), Wanted(**asked))
+        people = contact_search.apply_filters(
+            Contact.objects.filter(project=self.project), SearchFilters(**asked)
+        )
         in_order = Prefetch("devices", Device.objects.order_by("pk"))
         as_item = ContactSerializer().to_representation
         return pages.page_by_id(self.request, people.prefetch_related(in_order), as_item)
@@ -263,7 +265,7 @@ class ContactByExternalId(ApiView):
             if _changes(contact, person):
                 replace_one(self.project, person, by=self.actor, now=at)
             else:
-                say(self.project, person.said, source="api", by=self.actor, now=at)
+                record_answers(self.project, person.said, source="api", by=self.actor, now=at)
             now = self._contact(external_id)
             self._record(contact, now)
             shown = ContactSerializer(now).data

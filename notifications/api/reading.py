@@ -20,7 +20,7 @@ from notifications.api import words
 from notifications.api.base.fields import holds_nul
 from notifications.api.shapes import MAX_DEVICES
 from notifications.people.attributes import refuse_other_types
-from notifications.people.consent.record import Word
+from notifications.people.consent.record import ConsentAnswer
 from notifications.people.contact import LONGEST_ID, validate_attributes, validate_external_id
 from notifications.people.device import Device, validate_address
 from notifications.people.events.names import LONGEST_NAME, validate_event_name
@@ -67,7 +67,7 @@ def read_registration(body: Any) -> tuple[str, Address]:
 
 def read_answers(
     body: Any, external_id: str, categories: words.Slugs, *, began: datetime
-) -> list[Word]:
+) -> list[ConsentAnswer]:
     """What a person's own app says they want to hear; nothing else of them can be told there."""
     if isinstance(body, dict):  # as GET showed it
         body = {name: value for name, value in body.items() if name != "categories"}

@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_datetime
 from rest_framework.serializers import ValidationError
 
 from notifications.people.consent.category import MOST
-from notifications.people.consent.record import EVERYTHING, Word
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer
 
 AHEAD = timedelta(minutes=5)  # of our clock, that of another server may be
 OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -87,7 +87,7 @@ def taken_from(given: dict[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
 
 def parse_words(
     external_id: str, said: Mapping[str, Any], categories: Slugs, *, began: datetime
-) -> list[Word]:
+) -> list[ConsentAnswer]:
     """The answers in a body. Raises ValidationError for a category that is not there.
 
     A yes without a time is from the beginning of its request: a no that came while it waited is
@@ -102,7 +102,7 @@ def parse_words(
         message = f"There is no such category in this project. Known: {known}."
         raise ValidationError({"preferences": {slug[:80]: message for slug in strange}})
     words = [
-        Word(external_id, slug, wish["wanted"], wish.get("at"))
+        ConsentAnswer(external_id, slug, wish["wanted"], wish.get("at"))
         for slug, wish in wishes.items()
         if slug not in unknown
     ]
@@ -110,9 +110,9 @@ def parse_words(
     return [replace(word, at=began) if word.wanted and not word.at else word for word in words]
 
 
-def _of_everything(external_id: str, said: Mapping[str, Any]) -> list[Word]:
+def _of_everything(external_id: str, said: Mapping[str, Any]) -> list[ConsentAnswer]:
     if "subscribed" not in said:
         if said.get("subscribed_at"):
             raise ValidationError({"subscribed_at": "Also give subscribed: true or false."})
         return []
-    return [Word(external_id, EVERYTHING, said["subscribed"], said.get("subscribed_at"))]
+    return [ConsentAnswer(external_id, EVERYTHING, said["subscribed"], said.get("subscribed_at"))]

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from notifications.inbox.item import InboxItem
 from notifications.inbox.text import InboxText
 from notifications.people.retention import Kept, Kind
-from notifications.postgres.budget import within
+from notifications.postgres.budget import statement_timeout
 
 AT_ONCE = 5_000  # items in one transaction: about 0.2 s
 COUNTING_SECONDS = 1.0
@@ -22,7 +22,7 @@ COUNTING_SECONDS = 1.0
 def look(project_id: int, before: datetime | None) -> Kept:
     """Count a project's items, and the old ones among them. Raises TooSlow."""
     older = Q(created_at__lt=before) if before else Q(pk=None)
-    with within(seconds=COUNTING_SECONDS):
+    with statement_timeout(seconds=COUNTING_SECONDS):
         found = InboxItem.objects.filter(project=project_id).aggregate(
             there=Count("pk"),
             older=Count("pk", filter=older),

@@ -48,7 +48,7 @@ class TooLong(NotValid):
 
 
 @dataclass(frozen=True)
-class Whose:
+class TokenOwner:
     """The project and the person that a valid token is for."""
 
     project: Project
@@ -64,7 +64,7 @@ def make(secret: InboxSecret, external_id: str, *, expires_at: datetime) -> str:
     return f"{signed}.{_signature(secret.open(), signed)}"
 
 
-def verify(token: str, *, now: datetime) -> Whose:
+def verify(token: str, *, now: datetime) -> TokenOwner:
     """Verify a token. Raises NotValid. The cheapest check is first: a bad token costs at most one
     row and one hash."""
     parts = FORM.fullmatch(token) if len(token) <= MOST else None
@@ -78,7 +78,7 @@ def verify(token: str, *, now: datetime) -> Whose:
     secret = InboxSecret.called(parts["secret"], now=now)
     if secret is None or not _is_signed(token, secret):
         raise NotValid
-    return Whose(secret.project, _person(parts["person"]), expires_at, secret.name)
+    return TokenOwner(secret.project, _person(parts["person"]), expires_at, secret.name)
 
 
 def _is_signed(token: str, secret: InboxSecret) -> bool:

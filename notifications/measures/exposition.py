@@ -27,7 +27,7 @@ def begin_at_zero(name: str, text: str, labels: Values) -> None:
     _counters[name.removesuffix("_total")] = (text, labels)
 
 
-class Shown(Collector):
+class MetricsCollector(Collector):
     """Collects counters and histograms, with a 0 for everything that has not happened yet."""
 
     def collect(self) -> Iterator[Metric]:
@@ -42,7 +42,7 @@ class Shown(Collector):
 
 
 def register(registry: CollectorRegistry) -> None:
-    registry.register(Shown())
+    registry.register(MetricsCollector())
 
 
 def _measured() -> Iterable[Metric]:

@@ -61,7 +61,7 @@ class Count(Measure):
             self.add(amount, *labels, last)
 
 
-class Spread(Measure):
+class Histogram(Measure):
     """A histogram of how long something took."""
 
     def __init__(

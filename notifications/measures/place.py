@@ -22,7 +22,7 @@ ROOM = 1 << 18  # bytes of a file: enough for a thousand series
 KINDS = ("counter", "histogram")
 
 
-class Place:
+class FileSlot:
     """The lowest number that no other process holds. The kernel frees it when the process ends."""
 
     def __init__(self, folder: Path) -> None:
@@ -86,4 +86,4 @@ def _in_a_file(*arguments: Any, **named: Any) -> Any:
 def _values() -> Any:
     ours = folder()
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(ours)  # the library reads it for each value
-    return values.MultiProcessValue(Place(ours))  # type: ignore[no-untyped-call]
+    return values.MultiProcessValue(FileSlot(ours))  # type: ignore[no-untyped-call]

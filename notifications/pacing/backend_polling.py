@@ -17,7 +17,7 @@ from threading import Thread
 from notifications.pacing import health
 from notifications.pacing.level import Read
 from notifications.people.project import Project
-from notifications.postgres.outage import DATABASE_TROUBLE, at_once
+from notifications.postgres.outage import DATABASE_TROUBLE, try_once
 from notifications.webhooks.transports.https_post import Answer
 
 LOOK_EVERY = 0.25  # seconds; each look costs one SQL statement
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Asked:
+class PendingPoll:
     """A question of this process that waits for its answer."""
 
     at: datetime
@@ -33,11 +33,11 @@ class Asked:
     answer: Future[tuple[Answer, Read]]
 
 
-_asked: dict[int, Asked] = {}  # by project id
+_asked: dict[int, PendingPoll] = {}  # by project id
 _looked: dict[int, float] = {}
 
 
-def look(project: Project) -> None:
+def poll_backend(project: Project) -> None:
     """Take the answer if it has come, else ask if it is time. Errors never stop the sending:
     without an answer, the rate stays as it is."""
     try:
@@ -61,9 +61,9 @@ def _look(project: Project) -> None:
     if now - _looked.get(project.pk, 0.0) < LOOK_EVERY:
         return
     _looked[project.pk] = now
-    if at := at_once(lambda: health.claim(project.pk)):
+    if at := try_once(lambda: health.claim(project.pk)):
         where = Project.objects.values_list("load_url", "load_number").get(pk=project.pk)
-        _asked[project.pk] = Asked(at, now, _begin(*where))
+        _asked[project.pk] = PendingPoll(at, now, _begin(*where))
 
 
 def _begin(url: str, number: str) -> Future[tuple[Answer, Read]]:

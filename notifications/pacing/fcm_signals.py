@@ -12,7 +12,7 @@ FEW = 3  # fewer 429s prove nothing
 
 
 @dataclass(frozen=True)
-class Heard:
+class AnswerCounts:
     """The answers since the last `take`."""
 
     answered: int = 0  # answers that do not object to our rate
@@ -22,8 +22,8 @@ class Heard:
     failing_for: float = 0.0  # the longest Retry-After of a failure
     tried: bool = False  # a trial's answer is among these; Gate sets it
 
-    def __add__(self, other: Heard) -> Heard:
-        return Heard(
+    def __add__(self, other: AnswerCounts) -> AnswerCounts:
+        return AnswerCounts(
             self.answered + other.answered,
             self.pushed_back + other.pushed_back,
             self.failing + other.failing,

@@ -25,7 +25,7 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.retry import Retry
 
-from notifications.pacing.fcm_signals import LONGEST_CLOSURE, Heard
+from notifications.pacing.fcm_signals import LONGEST_CLOSURE, AnswerCounts
 from notifications.pacing.share import share_of
 from notifications.people.project import Project
 
@@ -103,10 +103,10 @@ class Gate:
         self.lane = lane
         self.clock = clock
         self._share = share_of(_key(project))
-        self._untold = Heard()
+        self._untold = AnswerCounts()
         self._tried = False  # whether our last message was a trial
 
-    def take(self, wanted: int, heard: Heard, *, idle: bool = True) -> Grant:
+    def take(self, wanted: int, heard: AnswerCounts, *, idle: bool = True) -> Grant:
         """Report the answers since the last call, and ask to send `wanted` messages.
 
         Not `idle`: requests are under way whose answers could be mistaken for a trial's.
@@ -132,7 +132,7 @@ class Gate:
                 logger.warning("Sending at this process's share: no gate in Redis. %s", error)
             share.lose_redis(self._clock())
             return None
-        self._untold = Heard()
+        self._untold = AnswerCounts()
         share.find_redis()
         if limit is Limit.RETRY_AFTER:
             share.close(self._clock() + wait)
@@ -155,7 +155,7 @@ class Gate:
             "random": random.random(),  # Lua's random numbers have the same seed at every call
         }
 
-    def _alone(self, wanted: int, idle: bool, heard: Heard) -> Grant:
+    def _alone(self, wanted: int, idle: bool, heard: AnswerCounts) -> Grant:
         now, health = self._clock(), self._share.health
         health.hear(heard, now)
         if health.fails and now >= self._share.closed_until:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 
 BURST = 1.0  # seconds of the project's rate that its bucket holds
 OWN_BURST, ALMOST_ONE = 0.25, 0.99  # the same for a run's own rate, as in the gate
@@ -59,13 +59,13 @@ class Health:
         self.tries_at = now + NO_ANSWER
         return 1
 
-    def hear(self, heard: Heard, now: float) -> None:
+    def hear(self, heard: AnswerCounts, now: float) -> None:
         if heard.tried and self.fails:
             self._hear_of_try(heard, now)
         else:
             self._notice_outage(heard, now)
 
-    def _hear_of_try(self, heard: Heard, now: float) -> None:
+    def _hear_of_try(self, heard: AnswerCounts, now: float) -> None:
         if heard.failing:
             self.gap = min(LONGEST_GAP, max(FIRST_GAP, 2 * self.gap))
             self._try_later(heard, now)
@@ -75,7 +75,7 @@ class Health:
         else:
             self.tries_at = now + UNTRIED
 
-    def _notice_outage(self, heard: Heard, now: float) -> None:
+    def _notice_outage(self, heard: AnswerCounts, now: float) -> None:
         answers = heard.answered + heard.pushed_back
         faded = math.exp(min(0.0, self.at - now) / RECENT)
         self.at = now
@@ -89,7 +89,7 @@ class Health:
             self.gap = min(LONGEST_GAP, 2 * self.gap) if again else FIRST_GAP
             self._try_later(heard, now)
 
-    def _try_later(self, heard: Heard, now: float) -> None:
+    def _try_later(self, heard: AnswerCounts, now: float) -> None:
         gap = self.gap * (1 + JITTER * random.random())
         self.tries_at = now + max(heard.failing_for, gap)
 

@@ -19,7 +19,7 @@ from notifications.people.attributes import (
     types_of,
 )
 from notifications.people.erased import forget_people
-from notifications.people.locking import hold
+from notifications.people.locking import lock_devices
 from notifications.people.project import OfProject, Project
 from notifications.values.exact import Decoder, Encoder, Exact
 from notifications.values.languages import validate_locale
@@ -188,6 +188,6 @@ class Contact(OfProject):
         """Erase the person and their devices. If they are erased already, nothing happens."""
         with transaction.atomic():
             Contact.objects.select_for_update().filter(pk=self.pk).first()
-            hold(self.devices)
+            lock_devices(self.devices)
             forget_people([self.pk])
             return super().delete(*args, **kwargs)

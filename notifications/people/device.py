@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from notifications.people.address_suffix import BACKWARDS
 from notifications.people.contact import Contact
 from notifications.people.installations import LENGTH, retire_older
-from notifications.people.locking import hold
+from notifications.people.locking import lock_devices
 from notifications.people.project import OfProject, Project
 from notifications.values.registry import Registry
 from notifications.values.text import unstorable
@@ -226,7 +226,7 @@ def unregister(project: Project, address: str, *, now: datetime, of: Contact | N
     if of is not None:
         known = known.filter(contact=of)
     with transaction.atomic():
-        found = hold(known)
+        found = lock_devices(known)
         remove(found, now=now)
     return bool(found)
 
@@ -255,7 +255,7 @@ def restore(by: str, *, now: datetime) -> int:
     A device stays retired if another address of its installation was registered since.
     """
     with transaction.atomic():
-        found = hold(retired_by(by))
+        found = lock_devices(retired_by(by))
         back = Device.objects.filter(pk__in=found)
         back.update(retired_at=None, retired_reason="", retired_by="")
         retire_older(found, now=now)

@@ -39,7 +39,7 @@ def forget_people(contact_ids: Sequence[int]) -> None:
     Erased.objects.bulk_create(Erased(contact_id=pk) for pk in contact_ids)
 
 
-def forget_once_more(now: datetime) -> None:
+def delete_leftover_rows(now: datetime) -> None:
     """Delete rows of people erased KEPT_FOR ago or earlier, once more.
 
     If the process dies here: the next call does it.

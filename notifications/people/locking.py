@@ -8,13 +8,13 @@ from typing import Any
 from django.db import connection
 
 
-def hold(devices: Any) -> list[int]:
+def lock_devices(devices: Any) -> list[int]:
     """Lock these devices in the common order (see registry.py). Returns their ids."""
     in_order = devices.order_by("kind", "address").select_for_update(no_key=True)
     return list(in_order.values_list("pk", flat=True))
 
 
-def stay(contact_ids: Iterable[int]) -> set[int]:
+def lock_people_against_erasure(contact_ids: Iterable[int]) -> set[int]:
     """Keep these people from being erased until the transaction ends. Returns who exists."""
     with connection.cursor() as cursor:
         cursor.execute(

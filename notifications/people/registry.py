@@ -16,7 +16,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Q
 
-from notifications.people.consent.record import Word, say
+from notifications.people.consent.record import ConsentAnswer, record_answers
 from notifications.people.device import Device, remove
 from notifications.people.installations import (
     FIRST_HAND,
@@ -27,7 +27,7 @@ from notifications.people.installations import (
     shows,
     take_turns,
 )
-from notifications.people.locking import hold
+from notifications.people.locking import lock_devices
 from notifications.people.project import Project
 from notifications.values import exact
 
@@ -62,7 +62,7 @@ class Person:
     timezone: str | None = None
     tester: bool | None = None
     devices: Sequence[Address] | None = None
-    said: Sequence[Word] = ()  # consent answers; what is not reported stays as it is
+    said: Sequence[ConsentAnswer] = ()  # consent answers; what is not reported stays as it is
 
 
 TOLD = ("attributes", "locale", "timezone", "tester")
@@ -81,7 +81,7 @@ def upsert(project: Project, people: Sequence[Person], *, by: str, now: datetime
     with transaction.atomic():
         upserted = _write_people(project, _merged(people), now)
         said = [word for person in people for word in person.said]
-        say(project, said, source="api", by=by, now=now)
+        record_answers(project, said, source="api", by=by, now=now)
         owners = [
             (upserted.ids[person.external_id], device)
             for person in people
@@ -99,13 +99,13 @@ def replace_one(project: Project, person: Person, *, by: str, now: datetime) -> 
     """
     with transaction.atomic():
         upserted = _write_people(project, [person], now)
-        say(project, person.said, source="api", by=by, now=now)
+        record_answers(project, person.said, source="api", by=by, now=now)
         if person.devices is not None:
             (owner,) = upserted.ids.values()
             theirs = Device.objects.filter(contact=owner)
             named = _named(project, person.devices)
             _take_turns(project, person.devices)
-            hold(theirs | Device.objects.filter(named))
+            lock_devices(theirs | Device.objects.filter(named))
             register(project, [(owner, device) for device in person.devices], now=now)
             kept = named | _said_by_the_app(person.devices)
             gone = theirs.exclude(kept).filter(registered_at__lte=now)

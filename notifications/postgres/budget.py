@@ -35,7 +35,7 @@ class Busy(Exception):
 
 
 @contextmanager
-def one_of_few(project_id: int) -> Iterator[None]:
+def slow_query_slot(project_id: int) -> Iterator[None]:
     """Hold one of the few places for slow queries. Raises Busy if none is free."""
     with _room:
         if not _room.wait_for(lambda: _has_room(project_id), timeout=ROOM_SECONDS):
@@ -49,7 +49,7 @@ def one_of_few(project_id: int) -> Iterator[None]:
             _room.notify_all()
 
 
-class OneOfFew:
+class SlowQueryStream:
     """A streamed response that holds a place for slow queries. Raises Busy before the first piece.
 
     The place is free again when Django closes the response at its end."""
@@ -57,7 +57,7 @@ class OneOfFew:
     def __init__(self, project_id: int, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._place = ExitStack()
-        self._place.enter_context(one_of_few(project_id))
+        self._place.enter_context(slow_query_slot(project_id))
 
     def __iter__(self) -> Iterator[bytes]:
         return self._pieces
@@ -86,7 +86,7 @@ def left() -> float:
 
 
 @contextmanager
-def within(*, seconds: float) -> Iterator[None]:
+def statement_timeout(*, seconds: float) -> Iterator[None]:
     """Stop each statement inside after this time, and raise TooSlow. Budgets can be nested."""
     there_is = left()
     if there_is <= 0:
@@ -104,7 +104,7 @@ def within(*, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def in_all(*, seconds: float) -> Iterator[None]:
+def total_timeout(*, seconds: float) -> Iterator[None]:
     """Limit many statements: none begins after this time, and none takes longer. Raises TooSlow."""
     ends = clock() + seconds
 
@@ -113,7 +113,7 @@ def in_all(*, seconds: float) -> Iterator[None]:
             raise TooSlow
         return execute(*asked)
 
-    with until(ends), within(seconds=seconds), connection.execute_wrapper(in_time):
+    with until(ends), statement_timeout(seconds=seconds), connection.execute_wrapper(in_time):
         yield
 
 

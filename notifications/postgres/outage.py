@@ -28,7 +28,7 @@ T = TypeVar("T")
 C = TypeVar("C")
 
 
-def patiently(deed: Callable[[], T], *, seconds: float = PATIENCE_SECONDS) -> T:
+def retry_during_outage(deed: Callable[[], T], *, seconds: float = PATIENCE_SECONDS) -> T:
     """Run an operation, and retry it for so many seconds while PostgreSQL is in trouble.
 
     It must be a whole transaction, outside any other: each try may have its own connection. With
@@ -51,7 +51,7 @@ def patiently(deed: Callable[[], T], *, seconds: float = PATIENCE_SECONDS) -> T:
             time.sleep(PAUSE_SECONDS)
 
 
-def all_patiently(cls: type[C]) -> type[C]:
+def retry_all_methods(cls: type[C]) -> type[C]:
     """Decorate a class: each of its public methods is retried as in `patiently`."""
     for name, deed in list(vars(cls).items()):
         if isfunction(deed) and not name.startswith("_"):
@@ -62,25 +62,25 @@ def all_patiently(cls: type[C]) -> type[C]:
 def _done_patiently(deed: Callable[..., T]) -> Callable[..., T]:
     @wraps(deed)
     def done(*args: Any, **more: Any) -> T:
-        return patiently(lambda: deed(*args, **more))
+        return retry_during_outage(lambda: deed(*args, **more))
 
     return done
 
 
-def at_once(deed: Callable[[], T]) -> T | None:
+def try_once(deed: Callable[[], T]) -> T | None:
     """Run an operation once. Returns None while PostgreSQL is in trouble."""
     try:
-        return patiently(deed, seconds=0)
+        return retry_during_outage(deed, seconds=0)
     except DATABASE_TROUBLE:
         connection.close()
         return None
 
 
-def if_free(deed: Callable[[], T]) -> T | None:
+def skip_if_locked(deed: Callable[[], T]) -> T | None:
     """Run an operation. Returns None if another transaction holds a lock that it needs, which is
     normal under load: the caller tries again later."""
     try:
-        return patiently(deed, seconds=0)
+        return retry_during_outage(deed, seconds=0)
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) != LOCKED:
             raise

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from notifications.requests import request_id
-from notifications.requests.log_context import at_work
+from notifications.requests.log_context import current_context
 from notifications.tracing import tracing
 
 QUOTES = re.compile(r"^(DETAIL|CONTEXT): .*(\n(?!\S+: |Traceback|  File).*)*", re.MULTILINE)
@@ -45,7 +45,7 @@ class Json(logging.Formatter):
             "request_id": _request_of(record),
             **tracing.ids(_meta_of(record).get(tracing.IN_META, "")),
             **_of_celery(record),
-            **at_work(),
+            **current_context(),
             **{name: int(number) for name, number in NAMED.findall(said)},
         }
         if record.exc_info:

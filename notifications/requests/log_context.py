@@ -17,18 +17,18 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 _at: ContextVar[Mapping[str, Any]] = ContextVar("at_work", default=NOTHING)
 
 
-def at_work() -> Mapping[str, Any]:
+def current_context() -> Mapping[str, Any]:
     """Return the context. It is empty between tasks, and in processes without tasks."""
     return _at.get()
 
 
-def is_at(**what: Any) -> None:
+def set_context(**what: Any) -> None:
     """Replace the context. A worker calls this when a task begins and when it ends."""
     _at.set(what)
 
 
 @contextmanager
-def working_on(**what: Any) -> Iterator[None]:
+def extended_context(**what: Any) -> Iterator[None]:
     """Add to the context inside the `with`."""
     token = _at.set({**_at.get(), **what})
     try:

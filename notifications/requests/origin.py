@@ -30,7 +30,7 @@ def program() -> str:
     return _program.get()
 
 
-def is_program(name: str) -> None:
+def set_program(name: str) -> None:
     """Set the API key until the request is answered."""
     _program.set(name)
 

@@ -27,7 +27,7 @@ def current() -> str:
     return _current.get()
 
 
-def carry_on(name: str) -> None:
+def set_current(name: str) -> None:
     """Set the id of the request that enqueued this task, until the next task. Empty: none did."""
     _current.set(name if SANE.fullmatch(name) else "")
 

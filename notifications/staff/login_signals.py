@@ -21,7 +21,7 @@ BEGAN = "began_at"  # key in the session: when the user logged in
 
 
 @receiver(user_logged_in)
-def came_in(user: Any, request: Any, **_: Any) -> None:
+def on_login(user: Any, request: Any, **_: Any) -> None:
     request.session[BEGAN] = int(time.time())
     wrong = getattr(request, "wrong_guesses", 0)
     _note(user, "logged in", **({"wrong": wrong} if wrong else {}))
@@ -30,7 +30,7 @@ def came_in(user: Any, request: Any, **_: Any) -> None:
 
 
 @receiver(user_logged_out)
-def went(user: Any, **_: Any) -> None:
+def on_logout(user: Any, **_: Any) -> None:
     if user is not None:
         _note(user, "logged out")
 

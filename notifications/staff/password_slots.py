@@ -19,7 +19,7 @@ BUSY = gettext_lazy("Too many people are logging in. Try again in a few seconds.
 
 
 @contextmanager
-def enter() -> Iterator[None]:
+def hold_slot() -> Iterator[None]:
     """Hold a place while a password is checked. Raises ValidationError if none is free."""
     if not ROOM.acquire(timeout=ROOM_SECONDS):
         raise ValidationError(BUSY, code="busy")

@@ -13,7 +13,7 @@ from notifications.staff.guessing import Kind, Try
 def password_is_right(request: HttpRequest, given: str) -> bool:
     """Check the password. Raises LockedOut, or ValidationError if too many are being checked."""
     user: Any = request.user
-    with password_slots.enter():
+    with password_slots.hold_slot():
         tried = Try(request, Kind.PASSWORD, user)
         return _told(tried, user.check_password(given))
 

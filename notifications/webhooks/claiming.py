@@ -201,7 +201,7 @@ def _fails(endpoint: Endpoint, answers: list[Answer], now: datetime) -> None:
 
 def _disable(endpoint: Endpoint, why: Endpoint.Why, now: datetime) -> None:
     if endpoint.disable(why, now=now):
-        outbox.put_for_people(endpoint, why, at=now)
+        outbox.report_disabled_endpoint(endpoint, why, at=now)
 
 
 def give_up_old(*, now: datetime) -> int:

@@ -31,7 +31,7 @@ LINES = "application/x-ndjson"
 
 
 @dataclass
-class Said:
+class EventText:
     """An event in words: a headline, facts beneath it, and where to read more."""
 
     headline: str
@@ -42,10 +42,10 @@ class Said:
 
 
 # Makes the words of each event type, in the active language: see `campaigns/registrations.py`.
-WORDS: dict[str, Callable[[dict[str, Any]], Said]] = {}
+TEXT_BUILDERS: dict[str, Callable[[dict[str, Any]], EventText]] = {}
 
 
-def ready(call: Call, *, now: datetime) -> Send:
+def prepare_send(call: Call, *, now: datetime) -> Send:
     """Prepare a call with all that needs the database. The returned function runs in a thread."""
     try:
         return _ready(call, now)
@@ -92,22 +92,22 @@ def webhook(call: Call, *, now: datetime) -> tuple[bytes, dict[str, str]]:
 # --- For people -----------------------------------------------------------------------------------
 
 
-def _in_words(event: dict[str, Any], endpoint: Endpoint) -> Said:
-    made = WORDS.get(event["type"])
-    said = made(event["data"]) if made else Said(event_types.in_words(event["type"]))
+def _in_words(event: dict[str, Any], endpoint: Endpoint) -> EventText:
+    made = TEXT_BUILDERS.get(event["type"])
+    said = made(event["data"]) if made else EventText(event_types.in_words(event["type"]))
     at = in_zone(datetime.fromisoformat(event["timestamp"]), endpoint.project.timezone)
     said.facts = [*said.facts, (_("Project"), str(endpoint.project)), (_("When"), at)]
     return said
 
 
-def test_words(data: dict[str, Any]) -> Said:
-    return Said(_("Test from Carillon"), _("It arrives: reports will be sent here."))
+def test_words(data: dict[str, Any]) -> EventText:
+    return EventText(_("Test from Carillon"), _("It arrives: reports will be sent here."))
 
 
-def disabled_words(data: dict[str, Any]) -> Said:
+def disabled_words(data: dict[str, Any]) -> EventText:
     why = data["why"]
     text = str(Endpoint.Why(why).label) if why in Endpoint.Why.values else why
-    return Said(
+    return EventText(
         _("Reports to “%(name)s” were stopped") % {"name": data["name"]},
         text,
         link=address(f"/admin/notifications/endpoint/{data['endpoint']}/change/"),
@@ -115,7 +115,7 @@ def disabled_words(data: dict[str, Any]) -> Said:
     )
 
 
-WORDS |= {event_types.TEST: test_words, event_types.DISABLED: disabled_words}
+TEXT_BUILDERS |= {event_types.TEST: test_words, event_types.DISABLED: disabled_words}
 
 
 def address(path: str) -> str:
@@ -123,13 +123,13 @@ def address(path: str) -> str:
     return f"{settings.PUBLIC_URL.rstrip('/')}{path}" if settings.PUBLIC_URL else ""
 
 
-def slack(said: list[Said]) -> bytes:
+def slack(said: list[EventText]) -> bytes:
     """A Slack message: blocks, and the text that a notification of it shows."""
     blocks = [block for one in said for block in _blocks(one)]
     return json.dumps({"text": _safe(said[0].headline), "blocks": blocks}).encode()
 
 
-def _blocks(said: Said) -> list[dict[str, Any]]:
+def _blocks(said: EventText) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = [
         {"type": "header", "text": {"type": "plain_text", "text": said.headline[:150]}}
     ]
@@ -154,7 +154,7 @@ def _safe(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def email(said: list[Said], endpoint: Endpoint) -> EmailMessage:
+def email(said: list[EventText], endpoint: Endpoint) -> EmailMessage:
     parts = []
     for one in said:
         facts = "\n".join(f"{name}: {value}" for name, value in one.facts)

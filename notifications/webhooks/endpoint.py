@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from notifications.gateway import WrongKey
 from notifications.keys import sealing
 from notifications.people.project import OfProject, Project
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 
 OVERLAP = timedelta(days=1)  # both secrets sign for this time
 SECRET_BYTES = 24
@@ -150,7 +150,7 @@ class Endpoint(OfProject):
         on = Endpoint.objects.filter(pk=self.pk, disabled_at=None)
         with transaction.atomic():
             done = on.update(disabled_at=now, disabled_why=why)
-            tell_project(self.project_id)
+            update_wanted_reports(self.project_id)
         self.refresh_from_db()
         return bool(done)
 
@@ -159,18 +159,18 @@ class Endpoint(OfProject):
             Endpoint.objects.filter(pk=self.pk).update(
                 disabled_at=None, disabled_why="", failing_since=None, failures=0, rests_until=None
             )
-            tell_project(self.project_id)
+            update_wanted_reports(self.project_id)
         self.refresh_from_db()
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         with transaction.atomic():
             super().save(*args, **kwargs)
-            tell_project(self.project_id)
+            update_wanted_reports(self.project_id)
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
         with transaction.atomic():
             gone = super().delete(*args, **kwargs)
-            tell_project(self.project_id)
+            update_wanted_reports(self.project_id)
         return gone
 
 
@@ -182,7 +182,7 @@ UPDATE notifications_project SET wanted_reports = ARRAY(
 """
 
 
-def tell_project(project_id: int) -> None:
+def update_wanted_reports(project_id: int) -> None:
     """Store in the project's row which events its endpoints want: unwanted events cost nothing."""
     with connection.cursor() as cursor:
         # Of two changes at once, the second waits here and then sees what the first has written.
@@ -192,11 +192,11 @@ def tell_project(project_id: int) -> None:
         cursor.execute(TELL, {"project": project_id})
 
 
-def wanted(project: Project, kinds: Iterable[Kind]) -> bool:
+def wanted(project: Project, kinds: Iterable[EventType]) -> bool:
     return not set(kinds).isdisjoint(project.wanted_reports)
 
 
-def seal_anew() -> tuple[int, list[str]]:
+def reseal_all() -> tuple[int, list[str]]:
     """Seal all endpoints with today's key. Returns how many, and those that no key opens."""
     done, lost = 0, []
     for row in Endpoint.objects.exclude(sealed=None).exclude(sealed_with=sealing.key_id()):

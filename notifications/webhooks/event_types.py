@@ -6,7 +6,7 @@ from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
 
-class Kind(TextChoices):
+class EventType(TextChoices):
     RUN_STARTED = "run.started", _("A run started")
     RUN_PAUSED = "run.paused", _("A run was paused, by somebody or by itself")
     RUN_NEEDS_A_PERSON = "run.needs_a_person", _("A run stopped by itself and needs a person")
@@ -25,15 +25,15 @@ class Kind(TextChoices):
 # A few a day: these are for people to read. There may be thousands of the others a second, which
 # only a program can read.
 FOR_PEOPLE = (
-    Kind.RUN_STARTED,
-    Kind.RUN_PAUSED,
-    Kind.RUN_NEEDS_A_PERSON,
-    Kind.RUN_FINISHED,
-    Kind.ALERT_RAISED,
-    Kind.ALERT_ENDED,
+    EventType.RUN_STARTED,
+    EventType.RUN_PAUSED,
+    EventType.RUN_NEEDS_A_PERSON,
+    EventType.RUN_FINISHED,
+    EventType.ALERT_RAISED,
+    EventType.ALERT_ENDED,
 )
 # The types that a new endpoint is offered: those that need a person.
-OFFERED = (Kind.ALERT_RAISED, Kind.ALERT_ENDED)
+OFFERED = (EventType.ALERT_RAISED, EventType.ALERT_ENDED)
 # No endpoint asks for these. An endpoint's page sends TEST. DISABLED tells other endpoints of the
 # project that one was given up.
 TEST, DISABLED = "endpoint.test", "endpoint.disabled"
@@ -42,4 +42,4 @@ TEST, DISABLED = "endpoint.test", "endpoint.disabled"
 def in_words(kind: str) -> str:
     """The name of an event type. During an upgrade, the next release may write unknown types."""
     ours = {TEST: _("A test"), DISABLED: _("An endpoint was disabled")}
-    return str(Kind(kind).label if kind in Kind.values else ours.get(kind, kind))
+    return str(EventType(kind).label if kind in EventType.values else ours.get(kind, kind))

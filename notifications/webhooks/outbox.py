@@ -93,11 +93,11 @@ def put(project_id: int, events: Sequence[Event], *, about: int | None = None) -
         cursor.execute(PUT, {"project": project_id, "events": told, "about": about})
         hearing: int = cursor.rowcount
     if hearing:
-        ring()
+        notify_workers()
     return hearing
 
 
-def put_for_people(endpoint: Endpoint, why: str, *, at: datetime) -> None:
+def report_disabled_endpoint(endpoint: Endpoint, why: str, *, at: datetime) -> None:
     """Tell the project's Slack and e-mail endpoints that one was given up, wanted or not.
 
     Otherwise the people who wait for its reports would never know.
@@ -107,9 +107,9 @@ def put_for_people(endpoint: Endpoint, why: str, *, at: datetime) -> None:
     readers = Endpoint.objects.filter(project=endpoint.project_id, disabled_at=None)
     for reader in readers.exclude(via=Endpoint.Via.WEBHOOK).exclude(pk=endpoint.pk):
         Outgoing.objects.create(endpoint=reader, events=told)
-        ring()
+        notify_workers()
 
 
-def ring() -> None:
+def notify_workers() -> None:
     for listener in on_report_written:
         listener()

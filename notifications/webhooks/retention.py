@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count, Exists, Min, OuterRef, Q
 
 from notifications.people.retention import Kept, Kind
-from notifications.postgres.budget import within
+from notifications.postgres.budget import statement_timeout
 from notifications.webhooks.call import Call
 from notifications.webhooks.endpoint import Endpoint
 
@@ -26,7 +26,7 @@ def _ended(project_id: int) -> Any:
 def look(project_id: int, before: datetime | None) -> Kept:
     """Count a project's ended calls, and the old ones among them. Raises TooSlow."""
     older = Q(made_at__lt=before) if before else Q(pk=None)
-    with within(seconds=COUNTING_SECONDS):
+    with statement_timeout(seconds=COUNTING_SECONDS):
         found = _ended(project_id).aggregate(
             there=Count("pk"),
             older=Count("pk", filter=older),

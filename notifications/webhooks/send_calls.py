@@ -10,7 +10,7 @@ import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from notifications.postgres import clock
-from notifications.postgres.outage import patiently
+from notifications.postgres.outage import retry_during_outage
 from notifications.webhooks import claiming, composing, unpacking
 from notifications.webhooks.call import Call
 from notifications.webhooks.claiming import Tried
@@ -33,7 +33,7 @@ def work(*, seconds: float) -> bool:
     flying: Flying = {}
     with ThreadPoolExecutor(THREADS) as threads:
         while time.monotonic() < ends_at:
-            unpacked = patiently(lambda: unpacking.unpack(now=clock.now()))
+            unpacked = retry_during_outage(lambda: unpacking.unpack(now=clock.now()))
             started = _start(threads, flying)
             landed = _land(flying, LOOK_AGAIN)
             if flying or unpacked or started or landed:
@@ -51,9 +51,9 @@ def _start(threads: ThreadPoolExecutor, flying: Flying) -> int:
     under_way = list(flying.values())
     room = THREADS - len(flying)
     now = clock.now()
-    calls = patiently(lambda: claiming.claim(now=now, room=room, under_way=under_way))
+    calls = retry_during_outage(lambda: claiming.claim(now=now, room=room, under_way=under_way))
     for call in calls:
-        flying[threads.submit(composing.ready(call, now=now))] = call
+        flying[threads.submit(composing.prepare_send(call, now=now))] = call
     return len(calls)
 
 
@@ -63,5 +63,5 @@ def _land(flying: Flying, seconds: float | None) -> int:
     done, _ = wait(flying, timeout=seconds, return_when=FIRST_COMPLETED)
     tried = [Tried(flying.pop(future), future.result()) for future in done]
     if tried:
-        patiently(lambda: claiming.settle(tried, now=clock.now()))
+        retry_during_outage(lambda: claiming.settle(tried, now=clock.now()))
     return len(tried)

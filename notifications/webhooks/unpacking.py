@@ -13,7 +13,7 @@ from django.db import transaction
 from notifications.webhooks import call, event_types
 from notifications.webhooks.call import Call
 from notifications.webhooks.endpoint import Endpoint
-from notifications.webhooks.outbox import Event, Outgoing, ring, ripe
+from notifications.webhooks.outbox import Event, Outgoing, notify_workers, ripe
 from notifications.webhooks.person_data import without_the_erased
 
 AT_ONCE = 200  # rows
@@ -82,12 +82,12 @@ def _once(events: list[Told]) -> list[Told]:
     needy = {
         (event["timestamp"], event["data"]["run"])
         for event in events
-        if event["type"] == event_types.Kind.RUN_NEEDS_A_PERSON
+        if event["type"] == event_types.EventType.RUN_NEEDS_A_PERSON
     }
     return [
         event
         for event in events
-        if event["type"] != event_types.Kind.RUN_PAUSED
+        if event["type"] != event_types.EventType.RUN_PAUSED
         or (event["timestamp"], event["data"]["run"]) not in needy
     ]
 
@@ -103,5 +103,5 @@ def test(endpoint: Endpoint, *, now: datetime) -> Call:
     made = call.make_call(endpoint, name, [{"id": name, **event.as_json()}], now=now)
     made.is_test = True
     made.save()
-    ring()
+    notify_workers()
     return made

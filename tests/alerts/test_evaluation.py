@@ -16,7 +16,7 @@ from campaigns.alerts.models import Alert
 from campaigns.alerts.tasks import evaluate_alerts
 from campaigns.runs.tick import Tick
 from notifications.people.project import Project
-from notifications.webhooks.event_types import OFFERED, Kind
+from notifications.webhooks.event_types import OFFERED, EventType
 from notifications.webhooks.outbox import Outgoing
 from tests.given.alerts import look, look_again, paused_by_itself, told
 from tests.given.at_once import at_once
@@ -100,7 +100,7 @@ def test_whoever_begins_to_listen_hears_what_stands(project: Project) -> None:
     now = timezone.now()
     look(now)
     assert heard() == [] and Alert.objects.get().told_at is None
-    make_endpoint(project, URL, kinds=[Kind.ALERT_RAISED])
+    make_endpoint(project, URL, kinds=[EventType.ALERT_RAISED])
     look(now + MINUTE)
     look(now + 2 * MINUTE)
     assert heard() == [RAISED]
@@ -108,7 +108,7 @@ def test_whoever_begins_to_listen_hears_what_stands(project: Project) -> None:
 
 def test_only_endpoints_of_the_project_that_chose_it_hear_it(shop: Project) -> None:
     make_endpoint(make_project(slug="other"), URL, kinds=list(OFFERED))
-    make_endpoint(shop, URL, name="Others", kinds=[Kind.RUN_PAUSED])
+    make_endpoint(shop, URL, name="Others", kinds=[EventType.RUN_PAUSED])
     run = paused_by_itself(shop)
     make_endpoint(shop, URL, name="Of another campaign", kinds=list(OFFERED), only=[10**9])
     Outgoing.objects.all().delete()

@@ -18,7 +18,7 @@ from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from notifications.webhooks.endpoint import Endpoint
 from notifications.webhooks.event_types import OFFERED
-from notifications.webhooks.event_types import Kind as Told
+from notifications.webhooks.event_types import EventType as Told
 from tests.admin.desk import Desk, text_of
 from tests.given.alerts import look, make_alert, paused_by_itself, worked_on
 from tests.given.builders import make_people, make_project, make_run

@@ -15,7 +15,7 @@ from notifications.api import contacts
 from notifications.people import registry
 from notifications.people.consent.category import Category
 from notifications.people.consent.change import ConsentChange
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
@@ -116,17 +116,17 @@ def test_a_yes_that_is_tried_again_takes_back_no_no_of_meanwhile(
     ada = make_contact(ours, external_id="ada")
 
     def collide(*args: Any, **how: Any) -> int:
-        monkeypatch.setattr(registry, "say", say)
-        monkeypatch.setattr(contacts, "say", say)
+        monkeypatch.setattr(registry, "record_answers", record_answers)
+        monkeypatch.setattr(contacts, "record_answers", record_answers)
         raise OperationalError from DeadlockDetected()
 
     def decline(seconds: float) -> None:
         """Between the two tries, by a request of its own."""
-        no = Word("ada", EVERYTHING, False)
-        assert say(ours, [no], source="app", by="key:app", now=timezone.now()) == 1
+        no = ConsentAnswer("ada", EVERYTHING, False)
+        assert record_answers(ours, [no], source="app", by="key:app", now=timezone.now()) == 1
 
-    monkeypatch.setattr(registry, "say", collide)
-    monkeypatch.setattr(contacts, "say", collide)
+    monkeypatch.setattr(registry, "record_answers", collide)
+    monkeypatch.setattr(contacts, "record_answers", collide)
     monkeypatch.setattr("notifications.postgres.outage.time.sleep", decline)
     write(alice, method, {"subscribed": True, "preferences": {}})
     ada.refresh_from_db()

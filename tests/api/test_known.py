@@ -26,7 +26,7 @@ from notifications.postgres import budget
 from notifications.staff.access import Scope
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from notifications.webhooks.unpacking import unpack
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
@@ -141,7 +141,7 @@ def test_an_export_holds_what_her_phones_told_what_she_did_and_who_was_told_of_h
 ) -> None:
     other = make_contact(ours, external_id="other")
     make_device(other)
-    make_endpoint(ours, "https://hooks.example.com/", kinds=[Kind.RECEIPT], batched=True)
+    make_endpoint(ours, "https://hooks.example.com/", kinds=[EventType.RECEIPT], batched=True)
     run = make_goal(ours)
     mine, theirs = (
         Recipient.objects.get(run_id=run.pk, contact_id=one.pk).seq for one in (ada, other)

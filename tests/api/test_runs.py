@@ -12,7 +12,7 @@ from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs.chunk import Chunk
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Gate
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
@@ -49,7 +49,7 @@ def test_a_sending_run_says_what_limits_its_pace_and_until_when(
     make_people(ours, 3)
     run = make_run(ours)
     gate = Gate(ours, reference=run.reference)
-    gate.take(0, Heard(failing=5))
+    gate.take(0, AnswerCounts(failing=5))
     shown = alice.get(f"runs/{run.pk}").json()
     assert (shown["state"], shown["cause"]) == ("sending", None)
     pace = shown["pace"]

@@ -22,7 +22,7 @@ def test_slow_questions_are_refused_while_as_many_as_may_be_are_answered(
     audience = make_audience(ours)
     campaign = make_campaign(ours, audience=audience)
     asked = f"audiences/{audience.pk}/explain?contact=nobody"
-    with budget.one_of_few(0), CaptureQueriesContext(connection) as queries:
+    with budget.slow_query_slot(0), CaptureQueriesContext(connection) as queries:
         refusals = [
             alice.get(f"campaigns/{campaign.pk}/check"),
             alice.post("audiences/estimate", {"rules": FREE}),

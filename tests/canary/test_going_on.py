@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.alerts.conditions import find_slow
 from campaigns.canary.first_part import HELD_UNTIL, FirstPart
-from campaigns.canary.progress import Phase, shown
+from campaigns.canary.progress import Phase, load_progress
 from campaigns.engagement.receipt import Event, Report, Reporter
 from campaigns.engagement.store_receipts import keep
 from campaigns.engine import engine
@@ -40,7 +40,7 @@ def make_first(project: Project, **values: Any) -> Run:
     return make_run(project, **{"first_percent": 10, "first_least": 10, **values})
 
 
-def look(run: Run, after: timedelta = timedelta()) -> engine.Ring | None:
+def look(run: Run, after: timedelta = timedelta()) -> engine.ReleasedWave | None:
     ring = engine.advance(run.pk, now=timezone.now() + after)
     run.refresh_from_db()
     return ring
@@ -202,7 +202,7 @@ def test_a_cancel_leaves_the_rest_out_one_row_each(project: Project, fcm: Fcm) -
 
     assert (run.state, run.accepted, run.skipped) == ("cancelled", FIRST, PEOPLE - FIRST)
     assert Delivery.objects.filter(run_id=run.pk, reason="cancelled").count() == PEOPLE - FIRST
-    first = shown(run)
+    first = load_progress(run)
     assert first is not None and first.phase == Phase.STOPPED
 
 

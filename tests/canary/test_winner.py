@@ -50,7 +50,7 @@ def make_trial(project: Project, **values: Any) -> Campaign:
     return make_split(project, **asked)
 
 
-def look(run: Run, after: timedelta = timedelta()) -> engine.Ring | None:
+def look(run: Run, after: timedelta = timedelta()) -> engine.ReleasedWave | None:
     ring = engine.advance(run.pk, now=timezone.now() + after)
     run.refresh_from_db()
     return ring

@@ -44,7 +44,7 @@ def test_a_line_is_an_object_with_what_is_known() -> None:
 
 
 def test_what_the_process_is_at_stands_in_it_until_it_is_done() -> None:
-    with log_context.working_on(project="shop", run=7), log_context.working_on(chunk=3):
+    with log_context.extended_context(project="shop", run=7), log_context.extended_context(chunk=3):
         said = line("slow")
     assert (said["project"], said["run"], said["chunk"]) == ("shop", 7, 3)
     assert "run" not in line("idle")

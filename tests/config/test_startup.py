@@ -43,7 +43,7 @@ def evicting_redis() -> Iterator[str]:
 
 
 def test_a_proper_setting_has_no_trouble() -> None:
-    assert list(startup.troubles()) == []
+    assert list(startup.find_problems()) == []
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_nothing_starts_beside_a_redis_that_evicts(
 
 def test_a_chunk_must_not_outlast_the_visibility_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(celery_settings, "visibility_timeout", 300)
-    (trouble,) = startup.troubles()
+    (trouble,) = startup.find_problems()
     assert trouble.endswith("it would be sent twice. Set at least 540.")
 
 
 @pytest.mark.parametrize("name", ["task_acks_late", "task_reject_on_worker_lost"])
 def test_a_task_must_outlive_its_worker(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(celery_settings, name, False)
-    (trouble,) = startup.troubles()
+    (trouble,) = startup.find_problems()
     assert trouble.endswith("Set task_acks_late and task_reject_on_worker_lost.")
 
 
@@ -84,7 +84,7 @@ def test_a_clock_far_from_postgresqls_is_refused(shift: int, words: str) -> None
         )
         cursor.execute("SET LOCAL search_path TO elsewhere, pg_catalog, public")
 
-    (trouble,) = startup.troubles()
+    (trouble,) = startup.find_problems()
 
     assert words in trouble and trouble.endswith("Let NTP set both.")
 
@@ -103,7 +103,7 @@ def postgresql_15() -> None:
 
 
 def test_an_old_postgresql_is_refused_and_not_ready(postgresql_15: None, client: Client) -> None:
-    (trouble,) = startup.troubles(startup.FOR_ALL)
+    (trouble,) = startup.find_problems(startup.FOR_ALL)
     assert trouble.startswith("PostgreSQL 15 is too old")
     assert trouble.endswith("Use PostgreSQL 16 or later.")
     assert client.get("/readyz").json()["postgresql"] == "too old"
@@ -123,19 +123,19 @@ def test_who_knows_no_stand_in_refuses_to_send_for_a_project_that_has_one(
     make_project(slug="new", uses_emulator=True)  # as each is made: without a key
     shop = make_project(slug="shop", uses_emulator=True)
     ServiceAccount.store(shop, fcm.service_account)
-    assert list(startup.troubles()) == []
+    assert list(startup.find_problems()) == []
     settings.FCM_ENDPOINT = settings.GOOGLE_FCM_ENDPOINT
-    (trouble,) = startup.troubles()
+    (trouble,) = startup.find_problems()
     assert trouble.startswith("The project shop sends to a stand-in for FCM")
     assert "Set FCM_ENDPOINT, FCM_TOKEN_URI and FCM_CA_FILE as on the first machine" in trouble
-    assert list(startup.troubles(startup.FOR_ALL)) == [], "the web shows what is wrong"
+    assert list(startup.find_problems(startup.FOR_ALL)) == [], "the web shows what is wrong"
 
 
 def test_production_knows_no_stand_in_on_any_machine(settings: LazySettings, fcm: Fcm) -> None:
     """A project left from a trial shall not keep the others from sending."""
     ServiceAccount.store(make_project(uses_emulator=True), fcm.service_account)
     settings.FCM_ENDPOINT, settings.PRODUCTION = settings.GOOGLE_FCM_ENDPOINT, True
-    assert list(startup.troubles()) == []
+    assert list(startup.find_problems()) == []
 
 
 @pytest.mark.parametrize("name", ["broker", "results", "gate", "cache"])
@@ -144,7 +144,7 @@ def test_a_redis_that_lacks_a_database_is_refused_and_not_ready(
 ) -> None:
     server, _, _ = settings.BROKER_URL.rpartition("/")
     settings.REDIS_DATABASES = settings.REDIS_DATABASES | {name: f"{server}/99999"}
-    (trouble,) = startup.troubles(startup.FOR_ALL)
+    (trouble,) = startup.find_problems(startup.FOR_ALL)
     assert trouble.startswith(f"Redis does not have database 99999 ({name}: ")
     assert "name a lower one, or raise `databases`" in trouble
     reply = client.get("/readyz")
@@ -183,4 +183,4 @@ def test_a_check_that_fails_ends_the_start_in_words(monkeypatch: pytest.MonkeyPa
 def test_servers_that_do_not_answer_yet_are_waited_for_elsewhere(settings: LazySettings) -> None:
     settings.BROKER_URL = "redis://127.0.0.1:1/0"
     settings.REDIS_DATABASES = {"broker": settings.BROKER_URL}
-    assert list(startup.troubles()) == []
+    assert list(startup.find_problems()) == []

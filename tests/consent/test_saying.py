@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from notifications.people.consent.change import ConsentChange
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_project
@@ -25,8 +25,8 @@ def project(db: None) -> Project:
     return make_project()
 
 
-def said(project: Project, *words: Word, now: datetime = LATER, **how: Any) -> int:
-    return say(project, words, **{"source": "api", "by": "key:abc", **how}, now=now)
+def said(project: Project, *words: ConsentAnswer, now: datetime = LATER, **how: Any) -> int:
+    return record_answers(project, words, **{"source": "api", "by": "key:abc", **how}, now=now)
 
 
 def about(contact: Contact) -> tuple[bool, datetime | None, str]:
@@ -34,12 +34,12 @@ def about(contact: Contact) -> tuple[bool, datetime | None, str]:
     return contact.subscribed, contact.subscribed_at, contact.subscribed_from
 
 
-def no(contact: Contact, category: str = EVERYTHING, at: datetime | None = None) -> Word:
-    return Word(contact.external_id, category, False, at)
+def no(contact: Contact, category: str = EVERYTHING, at: datetime | None = None) -> ConsentAnswer:
+    return ConsentAnswer(contact.external_id, category, False, at)
 
 
-def yes(contact: Contact, category: str = EVERYTHING, at: datetime | None = None) -> Word:
-    return Word(contact.external_id, category, True, at)
+def yes(contact: Contact, category: str = EVERYTHING, at: datetime | None = None) -> ConsentAnswer:
+    return ConsentAnswer(contact.external_id, category, True, at)
 
 
 def test_a_person_nobody_asked_is_subscribed_and_has_no_time(project: Project) -> None:
@@ -69,7 +69,7 @@ def test_an_older_answer_changes_nothing(project: Project) -> None:
 def test_a_no_wins_over_a_yes_of_the_same_instant(project: Project, first: bool) -> None:
     contact = make_contact(project)
     for wanted in (first, not first):
-        said(project, Word(contact.external_id, EVERYTHING, wanted, NOON))
+        said(project, ConsentAnswer(contact.external_id, EVERYTHING, wanted, NOON))
     assert about(contact)[0] is False
 
 
@@ -133,7 +133,7 @@ def test_a_no_counts_though_a_later_clock_wrote_the_yes(project: Project) -> Non
 def test_people_of_another_project_are_not_changed(project: Project) -> None:
     stranger = make_contact(make_project(), external_id="ada")
     ours = make_contact(project, external_id="ada")
-    assert said(project, no(ours), Word("nobody", EVERYTHING, False)) == 1
+    assert said(project, no(ours), ConsentAnswer("nobody", EVERYTHING, False)) == 1
     assert (about(ours)[0], about(stranger)[0]) == (False, True)
 
 
@@ -161,10 +161,10 @@ def test_answers_in_any_order_give_the_same_result(
     one, other, at_once = (make_contact(project) for _ in range(3))
     now = NOON + timedelta(days=1)
     for word in words:
-        said(project, Word(one.external_id, *word), now=now)
+        said(project, ConsentAnswer(one.external_id, *word), now=now)
     for word in data.draw(st.permutations(words)):
-        said(project, Word(other.external_id, *word), now=now)
-    said(project, *(Word(at_once.external_id, *word) for word in words), now=now)
+        said(project, ConsentAnswer(other.external_id, *word), now=now)
+    said(project, *(ConsentAnswer(at_once.external_id, *word) for word in words), now=now)
     assert about(one) == about(other) == about(at_once)
     assert one.preferences == other.preferences == at_once.preferences
     for contact in (one, other, at_once):
@@ -198,7 +198,7 @@ def test_answers_of_any_clock_with_or_without_a_time_end_as_promised(
     contact = make_contact(project)
     expected: Answer = (True, None)
     for wanted, at, now, careful in calls:
-        word = Word(contact.external_id, EVERYTHING, wanted, at)
+        word = ConsentAnswer(contact.external_id, EVERYTHING, wanted, at)
         said(project, word, now=now, careful=careful)
         expected = after(expected, wanted, at, now, careful)
         assert about(contact)[:2] == expected

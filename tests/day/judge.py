@@ -18,7 +18,7 @@ from django.db import connection
 
 from campaigns.planning.foreseen import load_course as kept
 from campaigns.planning.solver.capacity import Capacity
-from campaigns.planning.solver.rules import Alike, Caps, People, Rules, Skip
+from campaigns.planning.solver.rules import Caps, People, PersonKind, Rules, Skip
 from campaigns.planning.solver.solving import solve
 from campaigns.runs.run import Run
 from tests.day.story import Day
@@ -98,7 +98,7 @@ def _solved(
     kept_for: list[datetime],
 ) -> Ends:
     """A place that is kept for a message to come counts from a day before it, until it comes."""
-    kinds = [Alike(zones[one], (*kept_for, *_counted(one, others))) for one in people]
+    kinds = [PersonKind(zones[one], (*kept_for, *_counted(one, others))) for one in people]
     rules = Rules(
         start=_begins(run),
         ttl=TTL,

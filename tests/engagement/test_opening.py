@@ -13,11 +13,11 @@ from campaigns.engagement import opening
 from campaigns.engagement.opening import (
     LEAST_OPENED,
     LEAST_TOLD,
-    Opening,
-    Soon,
-    learned,
+    OpenDelays,
+    OpenRate,
+    load_open_delays,
+    load_open_rate,
     of_runs,
-    soon,
 )
 from campaigns.engagement.receipt import Receipt
 from campaigns.runs.ledger import Delivery
@@ -40,7 +40,7 @@ def test_whenever_they_open_it_no_more_a_second_are_expected(
     able: int, share: float, most: int, sent: list[float], delays: list[float]
 ) -> None:
     """Sent at that rate at most, by any curve of how soon they open it: the convolution of both."""
-    known = Opening(max(LEAST_OPENED, round(able * share)), able)
+    known = OpenRate(max(LEAST_OPENED, round(able * share)), able)
     rate, p = known.rate(most), known.opened / known.able
     curve = [p * one / sum(delays) for one in delays]
     opens = [0.0] * (len(sent) + len(curve))
@@ -54,7 +54,7 @@ def test_whenever_they_open_it_no_more_a_second_are_expected(
 def test_a_faster_rate_would_break_it_for_readers_who_all_take_as_long(
     able: int, share: float, most: int
 ) -> None:
-    known = Opening(max(LEAST_OPENED, round(able * share)), able)
+    known = OpenRate(max(LEAST_OPENED, round(able * share)), able)
     assert known.rate(most) * known.opened / known.able == pytest.approx(most)
 
 
@@ -77,22 +77,22 @@ def test_it_is_learned_from_runs_that_ended_a_day_ago(
     make_people(project, 8)
     now = timezone.now()
     first = opened(project, count=1)
-    assert not learned(project.pk, now).known
+    assert not load_open_rate(project.pk, now).known
     second = opened(project, count=3, days_ago=1.5)
     opened(project, count=8, days_ago=0.5)
-    found = learned(project.pk, now)
+    found = load_open_rate(project.pk, now)
     assert (found.opened, found.able, found.runs) == (4, 16, [second.pk, first.pk])
     assert found.known and found.rate(10) == 40
-    assert len(learned(project.pk, now + timedelta(days=1)).runs) == 3
+    assert len(load_open_rate(project.pk, now + timedelta(days=1)).runs) == 3
     monkeypatch.setattr(opening, "LAST_RUNS", 1)
-    assert learned(project.pk, now).runs == [second.pk]
+    assert load_open_rate(project.pk, now).runs == [second.pk]
 
 
 # --- How soon -------------------------------------------------------------------------------------
 
 
-def of(*runs: Run) -> Soon:
-    return soon(Opening(opened=99, able=99, runs=[run.pk for run in runs]))
+def of(*runs: Run) -> OpenDelays:
+    return load_open_delays(OpenRate(opened=99, able=99, runs=[run.pk for run in runs]))
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def tells(run: Run, at: datetime | None = None, event: Event = Event.OPENED) -> 
 
 
 def kept(person: Contact) -> list[str]:
-    return best_hour.told_of(person.pk)
+    return best_hour.stored_opens(person.pk)
 
 
 def in_seoul(at: datetime) -> str:

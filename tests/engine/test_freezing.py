@@ -25,7 +25,7 @@ def four_devices_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freezing, "size_for", lambda _: 3)
 
 
-def advanced(run: Run) -> engine.Ring | None:
+def advanced(run: Run) -> engine.ReleasedWave | None:
     ring = engine.advance(run.pk, now=timezone.now())
     run.refresh_from_db()
     return ring

@@ -136,7 +136,7 @@ def test_another_control_worker_meanwhile_sends_on_and_freezes_nothing(
 ) -> None:
     advanced(run)
     run.chunks.update(state="waiting")
-    waves: list[engine.Ring] = []
+    waves: list[engine.ReleasedWave] = []
     monkeypatch.setattr(tasks, "publish_wave", waves.append)
     done = meanwhile(lambda: tasks.advance(run_id=run.pk))
 

@@ -30,7 +30,7 @@ def run(project: Project, gone: Audience) -> Run:
     return make_run(project, audience=audience, advanced=False)
 
 
-def advanced(run: Run) -> engine.Ring | None:
+def advanced(run: Run) -> engine.ReleasedWave | None:
     ring = engine.advance(run.pk, now=timezone.now())
     run.refresh_from_db()
     return ring

@@ -13,7 +13,7 @@ from campaigns.runs.ledger import Delivery, Recipient, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from campaigns.sending import worker_database as rows
-from campaigns.sending.left import Left
+from campaigns.sending.left import UnsettledRecipient
 from notifications.people.device import Device
 from notifications.people.project import Project
 from tests.api.caller import Caller
@@ -147,7 +147,7 @@ def test_a_device_that_leaves_after_its_chunk_was_claimed_gets_no_message(
     freeze(run)
     whom = rows.whom
 
-    def claimed_before(claim: Claim) -> list[Left]:
+    def claimed_before(claim: Claim) -> list[UnsettledRecipient]:
         everybody = whom(claim)
         for device in devices[:left]:
             leave(device)

@@ -19,7 +19,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.sending import sending, settling
 from campaigns.sending.judge_answers import Final, Judged
-from campaigns.sending.left import Left, left_to_send
+from campaigns.sending.left import UnsettledRecipient, left_to_send
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
 from tests.given.builders import make_people, make_run
@@ -148,7 +148,7 @@ def test_what_a_person_decides_beside_a_worker_at_the_same_chunk_stands(project:
     assert reports.reasons_of(run) == {"let_be": 2, "unanswered": 1}
 
 
-def lost(left: Left) -> Final:
+def lost(left: UnsettledRecipient) -> Final:
     return Final(left, Delivery.Status.UNKNOWN, Reason.UNANSWERED)
 
 

@@ -18,7 +18,7 @@ from notifications.fcm import fcm as gateway_module
 from notifications.fcm.fcm import Destination
 from notifications.fcm.transport.aiohttp_transport import AiohttpGateway
 from notifications.fcm.transport.pool import WireGateway
-from notifications.fcm.transport.selection import chosen
+from notifications.fcm.transport.selection import choose_transport
 from notifications.gateway import Arrived, Outcome, Permit, Verdict
 from notifications.keys.credentials import ServiceAccount
 from notifications.people.project import Project
@@ -237,7 +237,7 @@ def google_is_here(
 
 def sent_as_chosen(project: Project, fcm: Fcm) -> Outcome:
     """As a worker does, on a loop that looks names up where the test has bent them."""
-    way = chosen(project.endpoint)
+    way = choose_transport(project.endpoint)
 
     async def one() -> list[Outcome]:
         gateway = way.gateway(
@@ -270,7 +270,7 @@ def test_whom_no_proxy_names_is_sent_to_directly(
     settings.NO_PROXY = said.format(port=google_is_here)
 
     assert sent_as_chosen(project, fcm).verdict is Verdict.ACCEPTED
-    assert str(chosen(project.endpoint)) == "wire"
+    assert str(choose_transport(project.endpoint)) == "wire"
     assert proxy.heads == []
 
 
@@ -290,7 +290,7 @@ def test_whom_no_proxy_does_not_name_is_not(
 def test_this_machine_itself_is_behind_no_proxy(settings: LazySettings, host: str) -> None:
     """So `make run` and `make test` work in a company, too."""
     settings.HTTPS_PROXY = Named("http://proxy.example:3128")
-    assert str(chosen(f"https://{host}:9099")) == "wire"
+    assert str(choose_transport(f"https://{host}:9099")) == "wire"
 
 
 def test_transport_wire_passes_the_proxy_by_and_says_so(
@@ -301,7 +301,7 @@ def test_transport_wire_passes_the_proxy_by_and_says_so(
     assert sent_as_chosen(project, fcm).verdict is Verdict.ACCEPTED
     assert proxy.heads == []
     said = f"wire, as TRANSPORT says; the proxy 127.0.0.1:{proxy.port} is not used"
-    assert str(chosen(project.endpoint)) == said
+    assert str(choose_transport(project.endpoint)) == said
 
 
 def test_then_the_key_check_passes_it_by_as_well(
@@ -321,7 +321,7 @@ def test_transport_aiohttp_needs_no_proxy(
 
     assert sent(project)[0].verdict is Verdict.ACCEPTED
     assert isinstance(dispatch.gateway_of(project), AiohttpGateway)
-    assert str(chosen(project.endpoint)) == "aiohttp, as TRANSPORT says"
+    assert str(choose_transport(project.endpoint)) == "aiohttp, as TRANSPORT says"
 
 
 def test_where_nobody_says_anything_we_send_over_sockets_of_our_own(

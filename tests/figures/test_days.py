@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns import tasks
 from notifications.people.consent.change import ConsentChange
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.consent.suppression import suppress
 from notifications.people.device import Device, retire
 from notifications.people.figures import daily
@@ -170,7 +170,13 @@ def test_beats_tick_keeps_them_for_every_project(project: Project) -> None:
     now, other = timezone.now(), make_project()
     person = make_contact(other)
     device = make_device(person, registered_at=now - DAY)
-    say(other, [Word(person.external_id, EVERYTHING, False)], source="api", by="key:a", now=now)
+    record_answers(
+        other,
+        [ConsentAnswer(person.external_id, EVERYTHING, False)],
+        source="api",
+        by="key:a",
+        now=now,
+    )
     retire([device.pk], reason="unregistered", by="run:1", sent_at=now, now=now)
     tasks.tidy()
     today = Figure.objects.filter(project=other, at=midnight(other.timezone, timezone.now()))

@@ -160,7 +160,7 @@ def test_what_takes_too_long_is_told_as_the_last_tick_counted_it(
     def within(*, seconds: float) -> None:
         raise TooSlow
 
-    monkeypatch.setattr(sent, "within", within)
+    monkeypatch.setattr(sent, "statement_timeout", within)
     stand = sent.stand_of(project, NOON)
     assert (stand.at, stand.counts[f"{CAMPAIGNS}:{ACCEPTED}"]) == (NOON - HOUR, 10)
     assert stand.counts[f"{MESSAGES}:{FAILED}"] == 0

@@ -11,13 +11,13 @@ from notifications.people.project import Project
 from notifications.webhooks import outbox, send_calls
 from notifications.webhooks.call import Call
 from notifications.webhooks.endpoint import Endpoint
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from notifications.webhooks.outbox import Event
 
 
 def make_endpoint(project: Project, url: str, **values: Any) -> Endpoint:
     """A webhook that wants to hear everything."""
-    given = {"name": "Shop", "via": Endpoint.Via.WEBHOOK, "kinds": Kind.values} | values
+    given = {"name": "Shop", "via": Endpoint.Via.WEBHOOK, "kinds": EventType.values} | values
     endpoint = Endpoint(project=project, target=url, **given)
     if endpoint.via == Endpoint.Via.WEBHOOK:
         endpoint.new_secret()
@@ -26,7 +26,7 @@ def make_endpoint(project: Project, url: str, **values: Any) -> Endpoint:
     return endpoint
 
 
-def happened(project: Project, count: int = 1, kind: str = Kind.OPT_OUT) -> None:
+def happened(project: Project, count: int = 1, kind: str = EventType.OPT_OUT) -> None:
     now = timezone.now()
     names = [f"u{n}" for n in range(count)]
     people = [Contact(project=project, external_id=name) for name in names]

@@ -14,7 +14,7 @@ from django.test import override_settings
 
 from notifications.pacing import gate as pacing
 from notifications.pacing import share
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Gate, Grant
 from notifications.people.project import Project
 from tests.given.forgetting import flush_gate
@@ -31,8 +31,8 @@ class Process:
     wanted: int = 200
     patience: float = 1.0  # asks again after this part of the wait that it was told
     late: float = 0.0  # and so many seconds after that
-    answers: Callable[[int], Heard] = lambda granted: Heard(answered=granted)
-    heard: Heard = field(default_factory=Heard)
+    answers: Callable[[int], AnswerCounts] = lambda granted: AnswerCounts(answered=granted)
+    heard: AnswerCounts = field(default_factory=AnswerCounts)
 
     def take(self) -> Grant:
         grant = self.gate.take(self.wanted, self.heard)

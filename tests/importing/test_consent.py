@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from notifications.people.consent.category import Category
 from notifications.people.consent.change import ConsentChange
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from tests.given.builders import make_contact, make_project
@@ -88,8 +88,8 @@ HEAD = "id,subscribed,subscribed_at\n"
 def test_an_earlier_no_that_arrives_after_a_yes_without_a_time_counts(shop: Project) -> None:
     bring_in(shop, "id,subscribed\nsilent,yes\nyes,yes\n")
     april = MARCH + timedelta(days=31)
-    noes = [Word(who, EVERYTHING, False, april) for who in ("silent", "yes")]
-    say(shop, noes, source="api", by="key:abc", now=timezone.now())
+    noes = [ConsentAnswer(who, EVERYTHING, False, april) for who in ("silent", "yes")]
+    record_answers(shop, noes, source="api", by="key:abc", now=timezone.now())
     assert answers(shop) == {"no": False, "yes": False, "silent": False}
 
 

@@ -154,7 +154,7 @@ def test_rows_that_are_lost_between_two_parts_are_read_again(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = started(shop)
-    lose_rows_at(parallel_merge, "go_on", monkeypatch, one, call=3)
+    lose_rows_at(parallel_merge, "merge_next_parts", monkeypatch, one, call=3)
     work(one)
     assert (one.state, one.handled, one.counts["created"]) == ("finished", ROWS, ROWS)
     assert numbers(shop) == list(range(ROWS))
@@ -182,13 +182,13 @@ def test_a_worker_writes_nothing_after_a_crash_undid_its_progress(
 ) -> None:
     one = started(shop)
     until_merged(one, 20)
-    go_on = parallel_merge.go_on
+    go_on = parallel_merge.merge_next_parts
 
     def after_a_crash(*given: Any, until: float) -> None:
         Import.objects.filter(pk=one.pk).update(**before)
         go_on(*given, until=until)
 
-    monkeypatch.setattr(parallel_merge, "go_on", after_a_crash)
+    monkeypatch.setattr(parallel_merge, "merge_next_parts", after_a_crash)
     imports.work(one.pk, seconds=0)
     assert len(numbers(shop)) == 20
 

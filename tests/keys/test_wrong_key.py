@@ -52,7 +52,7 @@ def test_the_refusal_names_both_keys_and_what_to_do(
 ) -> None:
     theirs = sealing.key_id()
     settings.CREDENTIALS_KEY = "another"
-    (trouble,) = startup.troubles()
+    (trouble,) = startup.find_problems()
     assert trouble.startswith(WORDS.format(ours=sealing.key_id()))
     assert f"sealed with {theirs}" in trouble
 
@@ -60,7 +60,7 @@ def test_the_refusal_names_both_keys_and_what_to_do(
 @pytest.mark.django_db
 def test_the_first_start_has_nothing_to_open(settings: LazySettings) -> None:
     settings.CREDENTIALS_KEY = "new"
-    assert list(startup.troubles()) == []
+    assert list(startup.find_problems()) == []
 
 
 @pytest.mark.django_db
@@ -69,7 +69,7 @@ def test_a_key_that_is_being_replaced_opens_and_seals_nothing_at_the_start(
 ) -> None:
     sealed = ServiceAccount.objects.get().sealed
     settings.CREDENTIALS_KEY = f"new, {settings.CREDENTIALS_KEY}"
-    assert list(startup.troubles()) == []
+    assert list(startup.find_problems()) == []
     assert ServiceAccount.objects.get().sealed == sealed
 
 
@@ -79,7 +79,7 @@ def test_an_account_whose_key_was_lost_keeps_nobody_elses_from_starting(
 ) -> None:
     settings.CREDENTIALS_KEY = "today's"
     ServiceAccount.store(make_project(), fcm.service_account)
-    assert list(startup.troubles()) == []
+    assert list(startup.find_problems()) == []
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.db import connections
 
 from config.express import express
-from config.front.dispatch.batched_route import Said, Way
+from config.front.dispatch.batched_route import FastPath, WholeAnswer
 from config.front.front import Front
 from config.front.refusals import Refused
 from config.front.worker_limits import Limits
 from tests.security.front.scope import SCOPE
 
-Answers = list[Said | Refused | None]
+Answers = list[WholeAnswer | Refused | None]
 handler = cache(WSGIHandler)
 
 
@@ -35,7 +35,7 @@ class Web:
 
     def __init__(self, *, short: bool = True) -> None:
         self.turns, self.ordinary = list[int](), 0
-        way = Way(express.WAY.takes, self._turn) if short else None
+        way = FastPath(express.WAY.takes, self._turn) if short else None
         self.front = Front(self._product, Limits(threads=1), short=way)
         self.before: Callable[[], None] = lambda: None  # a turn
 

@@ -17,7 +17,7 @@ from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.keys.credentials import ServiceAccount
 from notifications.pacing import gate
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.people.project import Project
 from notifications.staff.team import Role
 from tests.admin.desk import Desk
@@ -55,7 +55,7 @@ def reached(project: Project) -> bool:
 def test_a_closed_gate_costs_the_other_project_less_than_a_second(
     blocked: Project, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate.Gate(blocked, reference="x").take(0, Heard(retry_after=3.0))
+    gate.Gate(blocked, reference="x").take(0, AnswerCounts(retry_after=3.0))
     rested = []
 
     def rest(seconds: float) -> None:

@@ -24,7 +24,7 @@ from campaigns.sending.left import left_to_send
 from campaigns.sending.sending import Sending
 from notifications.dispatch import dispatch
 from notifications.people.project import Project
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from notifications.webhooks.outbox import Outgoing
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device
@@ -93,7 +93,7 @@ def numbers(run: Run) -> list[int]:
 def test_only_the_message_that_kills_workers_is_given_up_and_its_callers_hear_of_it(
     project: Project, fcm: Fcm
 ) -> None:
-    make_endpoint(project, "https://hooks.example.com/", kinds=Kind.values)
+    make_endpoint(project, "https://hooks.example.com/", kinds=EventType.values)
     run = to_each(project, people(project, 20))
     guilty = numbers(run)[13]
 

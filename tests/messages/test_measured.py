@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from campaigns import tasks
 from campaigns.runs.ledger import Delivery
-from notifications.measures.place import ROOM, Place
+from notifications.measures.place import ROOM, FileSlot
 from notifications.people.project import Project
 from tests.api.caller import Caller
 from tests.given.builders import make_contact, make_device
@@ -153,7 +153,7 @@ class Holder:
 
 
 def test_no_two_processes_have_one_place_and_the_killed_leave_theirs(tmp_path: Path) -> None:
-    ours = Place(tmp_path)
+    ours = FileSlot(tmp_path)
     assert ours() == ours() == 0
     first, second = Holder(tmp_path), Holder(tmp_path)
     assert (first.numbers, second.numbers) == ([1, 2], [3, 4])

@@ -58,10 +58,10 @@ def asked(project: Project, server: Receiver) -> Project:
 
 def told(project: Project) -> Load | None:
     """What it has told after one asking."""
-    backend_polling.look(project)
+    backend_polling.poll_backend(project)
     one = backend_polling._asked[project.pk]
     eventually("it answers", one.answer.done)
-    backend_polling.look(project)
+    backend_polling.poll_backend(project)
     return Load.objects.filter(project=project).first()
 
 
@@ -89,7 +89,7 @@ def test_a_worker_in_the_middle_of_a_chunk_learns_it_and_slows_down(asked: Proje
 
 def test_one_process_asks_and_the_others_leave_it_alone(asked: Project, server: Receiver) -> None:
     assert health.claim(asked.pk)
-    backend_polling.look(asked)
+    backend_polling.poll_backend(asked)
     assert not backend_polling._asked and not server.heard
     with connection.cursor() as cursor:
         cursor.execute("SELECT extract(epoch FROM next_at - asked_at) FROM notifications_health")
@@ -119,12 +119,12 @@ def test_the_answer_of_an_address_that_was_given_up_meanwhile_is_nothing(asked: 
 
 
 def test_an_answer_that_nobody_looked_at_for_long_is_nothing(asked: Project) -> None:
-    backend_polling.look(asked)
+    backend_polling.poll_backend(asked)
     one = backend_polling._asked[asked.pk]
     eventually("it answers", one.answer.done)
     long_ago = one.since - health.LOST.total_seconds() - 1
     backend_polling._asked[asked.pk] = replace(one, since=long_ago)
-    backend_polling.look(asked)
+    backend_polling.poll_backend(asked)
     assert not Load.objects.exists()
 
 
@@ -133,7 +133,7 @@ def test_it_is_asked_again_after_two_seconds_and_no_sooner(
 ) -> None:
     assert told(asked)
     backend_polling._looked.clear()
-    backend_polling.look(asked)
+    backend_polling.poll_backend(asked)
     assert len(server.heard) == 1
     row = Health.objects.get()
     assert row.next_at - row.asked_at == health.EVERY
@@ -152,9 +152,9 @@ def test_a_clock_that_jumps_back_silences_nobody_for_long(asked: Project) -> Non
 def test_a_slow_server_delays_nobody_and_says_nothing(asked: Project, server: Receiver) -> None:
     server.slow_seconds = 3.0
     began = time.monotonic()
-    backend_polling.look(asked)
+    backend_polling.poll_backend(asked)
     for _ in range(20):
-        backend_polling.look(asked)
+        backend_polling.poll_backend(asked)
     assert time.monotonic() - began < 0.5
     assert told(asked) is None
     assert Health.objects.get().trouble == "timeout"
@@ -205,9 +205,9 @@ def test_what_goes_wrong_with_it_stops_no_sending(
         raise RuntimeError("ours")
 
     monkeypatch.setattr(health, "ask", broken)
-    backend_polling.look(asked)
+    backend_polling.poll_backend(asked)
     eventually("it breaks", backend_polling._asked[asked.pk].answer.done)
-    backend_polling.look(asked)
+    backend_polling.poll_backend(asked)
     assert not Load.objects.exists()
 
 
@@ -226,5 +226,5 @@ def test_rehearsals_and_projects_without_an_address_ask_nobody(
         sending = Sending(granted)
         sending.looked_at = 0.0
         sending._renew_when_due()
-    backend_polling.look(asked)  # it was loaded when there was one
+    backend_polling.poll_backend(asked)  # it was loaded when there was one
     assert not backend_polling._asked and not server.heard and not Health.objects.exists()

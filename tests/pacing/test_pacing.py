@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Gate, Limit
 from notifications.people.project import Project
 from tests.given.fleet import Fleet
 from tests.given.forgetting import flush_gate
 
-NOTHING = Heard()
+NOTHING = AnswerCounts()
 
 
 def a_fleet(*, quota: int = 6_000, ramp: int = 0) -> Fleet:
@@ -109,12 +109,14 @@ def closed_for(fleet: Fleet) -> float:
 @pytest.mark.parametrize(
     ("heard", "seconds"),
     [
-        (Heard(answered=150, pushed_back=1, retry_after=20), 20),
-        (Heard(answered=1, pushed_back=9), 60),
+        (AnswerCounts(answered=150, pushed_back=1, retry_after=20), 20),
+        (AnswerCounts(answered=1, pushed_back=9), 60),
     ],
     ids=["a 429 with Retry-After", "a flood of 429s that say 0"],
 )
-def test_one_process_told_to_wait_closes_the_gate_for_all(heard: Heard, seconds: float) -> None:
+def test_one_process_told_to_wait_closes_the_gate_for_all(
+    heard: AnswerCounts, seconds: float
+) -> None:
     fleet = a_fleet()
     fleet.add("run:1", count=3)
     fleet.add("run:2", lane="urgent")
@@ -128,7 +130,7 @@ def test_the_gate_reopens_at_a_fraction_and_climbs() -> None:
     fleet = a_fleet(quota=60_000)
     first, *_ = fleet.add("run:1", count=3)
     fleet.run(10)
-    first.gate.take(1, Heard(pushed_back=1, retry_after=5))
+    first.gate.take(1, AnswerCounts(pushed_back=1, retry_after=5))
     fleet.run(10)
     assert fleet.rate(last=4) < 150, "of 800"
     fleet.run(60)
@@ -137,7 +139,7 @@ def test_the_gate_reopens_at_a_fraction_and_climbs() -> None:
 
 def test_a_few_refusals_among_many_answers_close_and_slow_nothing() -> None:
     fleet = a_fleet(quota=60_000)
-    fleet.add("run:1", count=2, answers=lambda granted: Heard(answered=19, failing=1))
+    fleet.add("run:1", count=2, answers=lambda granted: AnswerCounts(answered=19, failing=1))
     fleet.run(30)
     assert fleet.rate(last=20) == pytest.approx(800, rel=0.02)
 
@@ -159,13 +161,13 @@ def test_sustained_failures_cut_the_rate_step_by_step_and_it_climbs_back() -> No
     processes = fleet.add("run:1", count=2)
     fleet.run(20)
     for process in processes:
-        process.answers = lambda granted: Heard(answered=granted // 2, failing=granted // 2)
+        process.answers = lambda granted: AnswerCounts(answered=granted // 2, failing=granted // 2)
     fleet.run(4)
     once = fleet.rate(last=2)
     fleet.run(30)
     sunk = fleet.rate(last=5)
     for process in processes:
-        process.answers = lambda granted: Heard(answered=granted)
+        process.answers = lambda granted: AnswerCounts(answered=granted)
     fleet.run(80)
     assert 800 * 0.4 < once < 800 * 0.9, "one cut, not one for each window"
     assert sunk < once
@@ -253,7 +255,11 @@ def test_a_clock_that_goes_back_gives_nothing_twice_and_closes_nothing(clock_cha
 
 
 def test_what_two_windows_heard_is_one_report_with_the_longest_wait() -> None:
-    told: Callable[[Heard, Heard], Heard] = Heard.__add__
-    assert told(Heard(1, 2, 3, 4.0), Heard(10, 20, 30, 9.0)) == Heard(11, 22, 33, 9.0)
-    assert told(Heard(1, 2, 3, 4.0), Heard(10, 20, 30)) == Heard(11, 22, 33, 4.0)
+    told: Callable[[AnswerCounts, AnswerCounts], AnswerCounts] = AnswerCounts.__add__
+    assert told(AnswerCounts(1, 2, 3, 4.0), AnswerCounts(10, 20, 30, 9.0)) == AnswerCounts(
+        11, 22, 33, 9.0
+    )
+    assert told(AnswerCounts(1, 2, 3, 4.0), AnswerCounts(10, 20, 30)) == AnswerCounts(
+        11, 22, 33, 4.0
+    )
     assert told(NOTHING, NOTHING) == NOTHING

@@ -8,12 +8,12 @@ import pytest
 from django.conf import LazySettings
 
 from notifications.pacing import share
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import SCRIPT, Limit, PaceNow, pace_of
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 
-NOTHING = Heard()
+NOTHING = AnswerCounts()
 OF_BOTH = {"OWN_BURST": "STEP"} | {
     name: name
     for name in ("BURST", "ALMOST_ONE", "FEW", "RECENT", "RELAPSE", "FIRST_GAP", "LONGEST_GAP",
@@ -57,7 +57,7 @@ def test_a_slow_run_keeps_its_share_of_its_own_rate(fleet: Fleet) -> None:
 def test_a_closure_outlives_the_redis_that_knew_of_it(fleet: Fleet) -> None:
     teller, other = fleet.add("run:1", count=2)
     fleet.run(2)
-    teller.gate.take(10, Heard(pushed_back=1, retry_after=30))
+    teller.gate.take(10, AnswerCounts(pushed_back=1, retry_after=30))
     other.take()
     with redis_away():
         for process in (teller, other):
@@ -73,7 +73,7 @@ def test_what_was_heard_meanwhile_is_told_when_redis_is_back(fleet: Fleet) -> No
     teller, other = fleet.add("run:1", count=2)
     fleet.run(2)
     with redis_away():
-        teller.gate.take(10, Heard(pushed_back=1, retry_after=30))
+        teller.gate.take(10, AnswerCounts(pushed_back=1, retry_after=30))
     fleet.now += 2
     assert other.gate.take(10, NOTHING).granted == 10
     teller.gate.take(10, NOTHING)
@@ -127,7 +127,7 @@ def test_the_page_says_how_long_the_ramp_takes(fleet: Fleet) -> None:
 def test_the_page_says_when_fcm_lets_us_in_again_and_that_we_climb_then(fleet: Fleet) -> None:
     [process] = fleet.add("run:1")
     fleet.run(5)
-    process.gate.take(10, Heard(pushed_back=1, retry_after=30))
+    process.gate.take(10, AnswerCounts(pushed_back=1, retry_after=30))
     pace = seen(fleet)
     assert (pace.rate_per_second, pace.limit) == (0, Limit.RETRY_AFTER)
     assert pace.until is not None
@@ -139,7 +139,7 @@ def test_the_page_says_when_fcm_lets_us_in_again_and_that_we_climb_then(fleet: F
 def test_the_page_says_that_we_slowed_down(fleet: Fleet) -> None:
     [process] = fleet.add("run:1")
     fleet.run(10)
-    process.gate.take(10, Heard(answered=1_000, failing=1_000))
+    process.gate.take(10, AnswerCounts(answered=1_000, failing=1_000))
     assert seen(fleet).limit is Limit.SLOWED
     assert seen(fleet).rate_per_second < 400
 

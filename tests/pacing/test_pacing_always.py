@@ -10,7 +10,7 @@ from django.test import override_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 from tests.given.forgetting import flush_gate
@@ -27,7 +27,7 @@ class Party:
     rate: int | None
     lane: str
     patience: float  # below 1 they come back before they were told to
-    heard: Heard
+    heard: AnswerCounts
 
 
 parties = st.builds(
@@ -38,7 +38,7 @@ parties = st.builds(
     lane=st.sampled_from(["bulk", "urgent"]),
     patience=st.floats(0.3, 2.0),
     heard=st.builds(
-        Heard,
+        AnswerCounts,
         answered=st.integers(0, 50),
         pushed_back=st.sampled_from([0, 0, 0, 0, 1, 10]),
         failing=st.sampled_from([0, 0, 0, 1, 10]),

@@ -7,7 +7,7 @@ import redis
 from django.conf import settings
 
 from notifications.pacing import gate
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Limit
 from notifications.people.project import Project
 from tests.given.fleet import Fleet
@@ -50,20 +50,20 @@ def it_starts_anew() -> None:
 def test_a_closure_of_hours_is_obeyed_though_nobody_asks_meanwhile(gate_key: str) -> None:
     fleet = a_fleet()
     [process] = fleet.add("run:1")
-    wait = process.gate.take(1, Heard(pushed_back=1, retry_after=7_200)).wait
+    wait = process.gate.take(1, AnswerCounts(pushed_back=1, retry_after=7_200)).wait
     assert 7_200 <= wait <= 7_200 * 1.1
     assert the_redis().ttl(gate_key) > wait, "its memory outlasts it"
 
 
 def test_a_closure_without_end_ends_with_the_longest_that_fcm_keeps_a_message() -> None:
     [process] = a_fleet().add("run:1")
-    wait = process.gate.take(1, Heard(pushed_back=1, retry_after=1e12)).wait
+    wait = process.gate.take(1, AnswerCounts(pushed_back=1, retry_after=1e12)).wait
     assert 28 * 86_400 <= wait <= 28 * 86_400 * 1.1
 
 
 def test_an_outage_is_remembered_until_the_next_try(gate_key: str) -> None:
     [process] = a_fleet().add("run:1")
-    wait = process.gate.take(1, Heard(failing=9, failing_for=7_200)).wait
+    wait = process.gate.take(1, AnswerCounts(failing=9, failing_for=7_200)).wait
     assert the_redis().ttl(gate_key) > wait >= 7_200
 
 
@@ -73,7 +73,7 @@ def test_an_outage_is_remembered_until_the_next_try(gate_key: str) -> None:
 def test_a_clock_that_goes_back_forgets_no_retry_after() -> None:
     fleet = a_fleet()
     teller, other = fleet.add("run:1", count=2)
-    wait = teller.gate.take(0, Heard(pushed_back=1, retry_after=600)).wait
+    wait = teller.gate.take(0, AnswerCounts(pushed_back=1, retry_after=600)).wait
     fleet.now -= 3_600
     told = other.take()
     assert (told.granted, told.limit) == (0, Limit.RETRY_AFTER)
@@ -83,13 +83,13 @@ def test_a_clock_that_goes_back_forgets_no_retry_after() -> None:
 def test_a_clock_that_goes_back_forgets_no_outage_nor_how_rarely_it_is_tried() -> None:
     fleet = a_fleet()
     teller, other = fleet.add("run:1", count=2)
-    teller.gate.take(0, Heard(failing=9))
+    teller.gate.take(0, AnswerCounts(failing=9))
     fleet.now -= 3_600
     wait = other.take().wait
     assert 10 <= wait <= 11
     fleet.now += wait
     assert other.take().is_trial
-    assert 20 <= other.gate.take(9, Heard(failing=1)).wait <= 22
+    assert 20 <= other.gate.take(9, AnswerCounts(failing=1)).wait <= 22
 
 
 # --- Damage ---------------------------------------------------------------------------------------

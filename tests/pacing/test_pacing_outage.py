@@ -7,18 +7,18 @@ from itertools import pairwise
 
 import pytest
 
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Gate, Limit, PaceNow, pace_of
 from notifications.people.project import Project
 from tests.given.fleet import Fleet, redis_away
 from tests.given.forgetting import flush_gate
 
-NOTHING = Heard()
+NOTHING = AnswerCounts()
 OUTAGE = 1_800
 
 
-def failing(granted: int) -> Heard:
-    return Heard(failing=granted)
+def failing(granted: int) -> AnswerCounts:
+    return AnswerCounts(failing=granted)
 
 
 def a_fleet(*, count: int = 4, quota: int = 60_000, ramp: int = 0) -> Fleet:
@@ -27,7 +27,7 @@ def a_fleet(*, count: int = 4, quota: int = 60_000, ramp: int = 0) -> Fleet:
     return fleet
 
 
-def answer(fleet: Fleet, answers: Callable[[int], Heard]) -> None:
+def answer(fleet: Fleet, answers: Callable[[int], AnswerCounts]) -> None:
     for process in fleet.processes:
         process.answers = answers
 
@@ -74,7 +74,7 @@ def test_after_a_good_answer_it_opens_for_all_and_climbs_from_the_floor() -> Non
     fleet = a_fleet()
     fall_silent(fleet)
     fleet.run(OUTAGE)
-    answer(fleet, lambda granted: Heard(answered=granted))
+    answer(fleet, lambda granted: AnswerCounts(answered=granted))
     back = fleet.now
     fleet.run(60 * 1.1 + 5)
     opened = tries(fleet, since=back)[0][0]
@@ -85,14 +85,16 @@ def test_after_a_good_answer_it_opens_for_all_and_climbs_from_the_floor() -> Non
 
 
 @pytest.mark.parametrize(
-    "news", [Heard(answered=1), Heard(pushed_back=1, retry_after=5)], ids=["a 404", "a 429"]
+    "news",
+    [AnswerCounts(answered=1), AnswerCounts(pushed_back=1, retry_after=5)],
+    ids=["a 404", "a 429"],
 )
-def test_whatever_fcm_itself_answers_shows_that_it_is_there(news: Heard) -> None:
+def test_whatever_fcm_itself_answers_shows_that_it_is_there(news: AnswerCounts) -> None:
     fleet = a_fleet()
     fall_silent(fleet)
     answer(fleet, lambda granted: news if granted == 1 else NOTHING)
     fleet.run(30)
-    answer(fleet, lambda granted: Heard(answered=granted))
+    answer(fleet, lambda granted: AnswerCounts(answered=granted))
     fleet.run(10)
     assert fleet.rate(last=5) > 20
 
@@ -141,20 +143,20 @@ def test_good_answers_from_before_the_outage_open_nothing() -> None:
     fleet = a_fleet()
     fall_silent(fleet)
     first, second, *_ = (process.gate for process in fleet.processes)
-    first.take(0, Heard(answered=150))
+    first.take(0, AnswerCounts(answered=150))
     assert second.take(100, NOTHING).limit is Limit.FAILING
 
 
 def test_fcms_own_word_is_obeyed_when_it_asks_for_longer() -> None:
     gate = a_fleet().processes[0].gate
-    assert 10 <= gate.take(0, Heard(failing=9, failing_for=2)).wait <= 11
-    assert gate.take(0, Heard(failing=1, failing_for=300)).wait == 300, "what was on its way"
+    assert 10 <= gate.take(0, AnswerCounts(failing=9, failing_for=2)).wait <= 11
+    assert gate.take(0, AnswerCounts(failing=1, failing_for=300)).wait == 300, "what was on its way"
 
 
 def test_an_fcm_that_falls_back_soon_is_tried_less_and_less_often() -> None:
     fleet = a_fleet()
     fall_silent(fleet)
-    answer(fleet, lambda granted: Heard(answered=1) if granted == 1 else failing(granted))
+    answer(fleet, lambda granted: AnswerCounts(answered=1) if granted == 1 else failing(granted))
     began = fleet.now
     fleet.run(600)
     assert len([at for at, count in tries(fleet, since=began + 200) if count == 1]) <= 9
@@ -178,7 +180,7 @@ def test_failures_with_good_answers_between_them_close_nothing() -> None:
     fleet = a_fleet(count=1)
     fleet.run(10)
     for _ in range(50):
-        for heard in (failing(1), Heard(answered=1), failing(1), Heard(answered=2)):
+        for heard in (failing(1), AnswerCounts(answered=1), failing(1), AnswerCounts(answered=2)):
             fleet.now += 0.5
             assert fleet.processes[0].gate.take(1, heard).limit is not Limit.FAILING
 
@@ -216,7 +218,7 @@ def test_without_redis_each_process_finds_out_and_tries_alone() -> None:
         seen = tries(fleet, since=closed)
         assert {count for _, count in seen} == {1}
         assert 2 * 8 <= len(seen) <= 2 * 14
-        answer(fleet, lambda granted: Heard(answered=granted))
+        answer(fleet, lambda granted: AnswerCounts(answered=granted))
         fleet.run(70)
         assert fleet.rate(last=2) > 100
 

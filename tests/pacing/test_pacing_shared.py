@@ -8,13 +8,13 @@ import pytest
 from django.conf import LazySettings
 
 from campaigns.planning.course import forecast
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Gate, Limit, full_rate, pace_of
 from notifications.people.project import Project
 from tests.given.builders import make_project
 from tests.given.fleet import Fleet, redis_away
 
-NOTHING = Heard()
+NOTHING = AnswerCounts()
 pytestmark = pytest.mark.django_db
 
 
@@ -76,7 +76,7 @@ def test_those_that_are_not_the_same_there_have_a_gate_each(
 
 def test_what_fcm_tells_one_of_them_is_heard_by_the_other_and_shown_on_its_page() -> None:
     large, small = two()
-    Gate(large, reference="run:1").take(0, Heard(pushed_back=1, retry_after=60))
+    Gate(large, reference="run:1").take(0, AnswerCounts(pushed_back=1, retry_after=60))
     assert Gate(small, reference="run:2").take(9, NOTHING).limit is Limit.RETRY_AFTER
     assert pace_of(small, "run:2", None).limit is Limit.RETRY_AFTER
 

@@ -11,7 +11,7 @@ from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.runs.ledger import Delivery
 from campaigns.sending import sending
 from notifications.people.consent.category import Category
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.consent.suppression import suppress
 from notifications.people.project import Project
 from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run
@@ -30,8 +30,8 @@ def divided(project: Project) -> Project:
     make_people(project, 2)
     now = timezone.now()
     noes = [("nothing", EVERYTHING), ("no-offers", "offers"), ("never", EVERYTHING)]
-    words = [Word(person, category, False) for person, category in noes]
-    say(project, words, source="api", by="key:abc", now=now)
+    words = [ConsentAnswer(person, category, False) for person, category in noes]
+    record_answers(project, words, source="api", by="key:abc", now=now)
     suppress(project, ["never", "not here yet"], reason="", by="user:alice", now=now)
     return project
 

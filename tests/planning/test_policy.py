@@ -14,7 +14,7 @@ from campaigns.admin.campaign.form import CampaignForm
 from campaigns.admin.run.dialogs import RateDialog
 from campaigns.api.campaigns import CampaignSerializer
 from campaigns.api.steering import RateSerializer
-from campaigns.engagement.opening import Opening
+from campaigns.engagement.opening import OpenRate
 from campaigns.planning.api_fields import API_FIELDS
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.variants import variant
@@ -135,7 +135,7 @@ def test_a_launch_freezes_it_and_the_next_of_the_series_has_it(
     if field == "winner_by":  # there must be some to choose from
         variant.choose(campaign, [(make_template(project), 50)])
     if field == "opens_per_second":  # it must be known how many open a message
-        monkeypatch.setattr(Opening, "known", True)
+        monkeypatch.setattr(OpenRate, "known", True)
     assert kept != getattr(Campaign(), field)
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     assert getattr(run, field) == kept

@@ -235,7 +235,7 @@ def test_the_planner_has_people_at_their_own_time_of_each_day(
 ) -> None:
     launch(daily(project, nine))
     there, now = firebase.for_project(project), timezone.now()
-    found = planned.reckoned(there, now, begin_of(nine) + 3 * DAY, now).runs
+    found = planned.compute_planned(there, now, begin_of(nine) + 3 * DAY, now).runs
     times = [one.asks.rules.local_time for one in found if one.asks]
     seoul = [by.of("Asia/Seoul") for by in times if by]
     assert [at.astimezone(ZoneInfo("Asia/Seoul")).hour for at in seoul if at] == [9, 9, 9]

@@ -147,7 +147,7 @@ def test_a_commit_whose_answer_is_lost_counts_once_what_must_be_tried_again(
         write()
         write()
 
-    monkeypatch.setattr(settling, "patiently", twice)
+    monkeypatch.setattr(settling, "retry_during_outage", twice)
     sending.send(run.pk, 1, run.epoch)
 
     assert (run.chunks.get().copies, run.retries.count()) == (2, 2)
@@ -224,7 +224,7 @@ def test_a_step_of_the_run_that_collides_with_somebody_is_tried_again(
 ) -> None:
     make_people(project, 5)
     run = make_run(project, advanced=False)
-    waves: list[engine.Ring] = []
+    waves: list[engine.ReleasedWave] = []
     monkeypatch.setattr(tasks, "publish_wave", waves.append)
 
     with first_write_refused("chunk"):
@@ -241,7 +241,7 @@ def test_whoever_collides_five_times_gives_up(project: Project) -> None:
         raise OperationalError("deadlock detected") from psycopg.errors.DeadlockDetected()
 
     with pytest.raises(OperationalError):
-        outage.patiently(collide, seconds=0)
+        outage.retry_during_outage(collide, seconds=0)
 
     assert len(tries) == 5
 

@@ -15,7 +15,7 @@ from campaigns.engine import engine, forgetting
 from campaigns.runs.ledger import Recipient, Retry
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.consent.suppression import suppress
 from notifications.people.contact import Contact
 from notifications.people.device import Device
@@ -171,9 +171,9 @@ def test_who_said_no_before_their_turn_was_in_it_and_was_skipped(
 ) -> None:
     person(project, "ann", "")
     run = to_seoul(project)
-    say(
+    record_answers(
         project,
-        [Word("ann", EVERYTHING, wanted=False)],
+        [ConsentAnswer("ann", EVERYTHING, wanted=False)],
         source="app",
         by="key:x",
         now=timezone.now(),

@@ -15,7 +15,7 @@ from config import doors
 from config.middleware.security import CONTENT_POLICY
 from notifications.people.attributes import Attribute
 from notifications.people.consent.category import Category
-from notifications.people.consent.record import Word, say
+from notifications.people.consent.record import ConsentAnswer, record_answers
 from notifications.people.consent.suppression import Suppression, suppress
 from notifications.people.project import Project
 from notifications.staff import audit
@@ -82,8 +82,8 @@ def make_rows(project: Project) -> Mapping[str, int | str]:
     said = make_snippet(project, "footer", "Shop Ltd.", ko="샵")
     key, _ = ApiKey.issue(project, "shop")
     offers = Category.objects.create(project=project, name="Offers", slug="offers")
-    now, no = timezone.now(), Word(device.contact.external_id, "offers", False)
-    say(project, [no], source="api", by=f"key:{key.prefix}", now=now)
+    now, no = timezone.now(), ConsentAnswer(device.contact.external_id, "offers", False)
+    record_answers(project, [no], source="api", by=f"key:{key.prefix}", now=now)
     suppress(project, ["bob"], reason="complaint", by="user:ada", now=now)
     audit.record("user:ada", "launched", f"run {run.pk}", project=project)
     ready = upload(project, "id,first name\nu1,Ada\n")

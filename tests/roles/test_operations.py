@@ -123,7 +123,7 @@ def test_a_process_that_fell_silent_is_forgotten(
     """One that lives and answers nobody is told of meanwhile."""
     monkeypatch.setattr("config.pages.operations._answering", lambda: iter(()))
     process_reports._client().delete(process_reports.KEY)
-    process = process_reports.Noting("bulk@elsewhere", "bulk")
+    process = process_reports.ProcessReporter("bulk@elsewhere", "bulk")
     process._stopped.set()
     process._go()
     said = operator.open("operations_workers")
@@ -135,7 +135,7 @@ def test_a_process_that_fell_silent_is_forgotten(
 
 def test_of_a_hundred_workers_the_rest_is_one_series() -> None:
     for number in range(103):
-        process = process_reports.Noting(f"bulk@host-{number:03}", "bulk")
+        process = process_reports.ProcessReporter(f"bulk@host-{number:03}", "bulk")
         process._stopped.set()
         process._go()
     assert scraped("carillon_worker_processes", worker="other") == 3

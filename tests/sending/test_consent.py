@@ -18,7 +18,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.people.consent.category import Category
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -115,8 +115,8 @@ def test_who_is_back_by_their_turn_gets_it(project: Project, fcm: Fcm) -> None:
     (device,) = make_people(project, 1)
     decline(device.contact)
     run = make_run(project)
-    yes = Word(device.contact.external_id, EVERYTHING, True)
-    say(project, [yes], source="app", by="key:abc", now=timezone.now())
+    yes = ConsentAnswer(device.contact.external_id, EVERYTHING, True)
+    record_answers(project, [yes], source="app", by="key:abc", now=timezone.now())
     sending.send(run.pk, 1, run.epoch)
     assert ends_of(run) == {device.pk: ("accepted", "")}
 

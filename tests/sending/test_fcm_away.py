@@ -17,7 +17,7 @@ from campaigns.runs.ledger import Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending
 from notifications.pacing import gate as pacing
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Gate, Limit, pace_of
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_run
@@ -135,7 +135,7 @@ def test_a_chunk_whose_last_person_was_the_try_reports_the_answer(
 ) -> None:
     make_people(project, 1)
     run = make_run(project)
-    Gate(project, reference="run:0").take(0, Heard(failing=9))
+    Gate(project, reference="run:0").take(0, AnswerCounts(failing=9))
     is_tried_next(run)
 
     assert sending.send(run.pk, 1, run.epoch) == {"accepted": 1}
@@ -149,7 +149,7 @@ def test_a_try_whose_person_is_gone_is_reported_as_no_try(
     gone, _ = make_people(project, 2)
     run = make_run(project)
     gone.delete()
-    Gate(project, reference="run:0").take(0, Heard(failing=9))
+    Gate(project, reference="run:0").take(0, AnswerCounts(failing=9))
     is_tried_next(run)
 
     assert sending.send(run.pk, 1, run.epoch) == {"skipped": 1, "accepted": 1}
@@ -161,7 +161,7 @@ def test_no_chunk_is_rung_until_the_next_try_and_then_one_is(
     make_people(project, 5_000)
     run = make_run(project)
     run.chunks.update(state="waiting", queued_at=None)
-    Gate(project, reference="run:0").take(0, Heard(failing=9, failing_for=60))
+    Gate(project, reference="run:0").take(0, AnswerCounts(failing=9, failing_for=60))
 
     assert engine.advance(run.pk, now=timezone.now()) is None
     rung = engine.advance(run.pk, now=timezone.now() + timedelta(seconds=58))
@@ -176,11 +176,11 @@ def test_after_a_good_answer_all_chunks_are_rung_at_once(
     run = make_run(project)
     run.chunks.update(state="waiting", queued_at=None)
     gate = Gate(project, reference="run:0")
-    gate.take(0, Heard(failing=9))
+    gate.take(0, AnswerCounts(failing=9))
     is_tried_next(run)
-    assert gate.take(9, Heard()).is_trial
+    assert gate.take(9, AnswerCounts()).is_trial
     assert engine.advance(run.pk, now=timezone.now()) is None, "somebody is trying"
-    gate.take(0, Heard(answered=1))
+    gate.take(0, AnswerCounts(answered=1))
 
     rung = engine.advance(run.pk, now=timezone.now())
 
@@ -193,7 +193,7 @@ def test_a_run_whose_deadline_passes_in_an_outage_ends_without_a_request(
     make_people(project, 1_200)
     run = make_run(project, ttl_seconds=60)
     Run.objects.update(started_at=timezone.now() - timedelta(minutes=2))
-    Gate(project, reference="run:0").take(0, Heard(failing=9))
+    Gate(project, reference="run:0").take(0, AnswerCounts(failing=9))
     run.refresh_from_db()
 
     assert work(run).state == "finished"
@@ -207,7 +207,7 @@ def test_a_run_whose_deadline_passes_while_the_gate_is_closed_ends_then(
 ) -> None:
     make_people(project, 1_200)
     run = make_run(project, ttl_seconds=300)
-    Gate(project, reference="run:0").take(0, Heard(pushed_back=1, retry_after=3_000))
+    Gate(project, reference="run:0").take(0, AnswerCounts(pushed_back=1, retry_after=3_000))
 
     assert work(run).state == "sending"
 
@@ -234,7 +234,7 @@ def test_an_answer_that_nobody_knows_to_a_try_is_followed_by_the_next_try_soon(
 ) -> None:
     make_people(project, ["unheardof-1:x"])
     run = make_run(project)
-    Gate(project, reference="run:0").take(0, Heard(failing=9))
+    Gate(project, reference="run:0").take(0, AnswerCounts(failing=9))
     is_tried_next(run)
 
     sending.send(run.pk, 1, run.epoch)

@@ -16,9 +16,9 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import Reason
 from campaigns.sending import sending, settling
 from campaigns.sending.judge_answers import Final, Judged
-from campaigns.sending.left import Left, left_to_send
+from campaigns.sending.left import UnsettledRecipient, left_to_send
 from campaigns.sending.release_chunk import GATHERING, hand_back
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.consent.suppression import suppress
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -148,7 +148,7 @@ def hand_back_beside(granted: claiming.Claim) -> None:
     connection.close()
 
 
-def lost(left: Left) -> Final:
+def lost(left: UnsettledRecipient) -> Final:
     return Final(left, Delivery.Status.UNKNOWN, Reason.UNANSWERED)
 
 
@@ -198,7 +198,9 @@ def test_who_said_no_while_their_platform_was_held_is_skipped_when_it_goes_on(
     Device.objects.bulk_update(phones, ["address", "platform"])
     ids = [phone.contact.external_id for phone in phones]
     now = timezone.now()
-    say(project, [Word(ids[0], EVERYTHING, False)], source="app", by="key:abc", now=now)
+    record_answers(
+        project, [ConsentAnswer(ids[0], EVERYTHING, False)], source="app", by="key:abc", now=now
+    )
     suppress(project, [ids[1]], reason="", by="user:alice", now=now)
     phones[2].contact.delete()
 

@@ -19,7 +19,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
 from notifications.keys.credentials import ServiceAccount
 from notifications.measures import by_project
-from notifications.measures.measure import Count, Spread
+from notifications.measures.measure import Count, Histogram
 from notifications.people.project import Project
 from tests.given.builders import make_people, make_project, make_run
 from tests.given.by_hand import send_everything
@@ -159,7 +159,7 @@ def test_only_the_oldest_projects_have_a_label_of_their_own(
 
 def test_many_at_once_are_the_same_as_one_by_one(settings: LazySettings) -> None:
     settings.METRICS_DIR = ""
-    spread = Spread("carillon_test_seconds", "Of this test.", ("lane",), (0.1, 1))
+    spread = Histogram("carillon_test_seconds", "Of this test.", ("lane",), (0.1, 1))
     seconds = [0.05, 0.1, 0.5, 1, 7]
     for each in seconds:
         spread.histogram.labels("one by one").observe(each)

@@ -17,7 +17,7 @@ from campaigns.runs.ledger import Delivery, Retry, Window
 from campaigns.runs.reasons import Reason
 from campaigns.runs.run import Run
 from campaigns.sending import sending
-from campaigns.sending.worker_database import Rows
+from campaigns.sending.worker_database import WorkerDatabase
 from notifications.people.consent.category import Category
 from notifications.people.device import Device
 from notifications.people.project import Project
@@ -199,7 +199,7 @@ def test_somebody_who_falls_asleep_while_a_chunk_is_sent_is_not_rung(
     """The hours begin after the chunk was read, and before the window opens."""
     reader(quiet, HERE)
     run = make_run(quiet)
-    read, looks = Rows.people, []
+    read, looks = WorkerDatabase.people, []
 
     def people(rows: Any) -> Any:
         found = read(rows)
@@ -211,8 +211,8 @@ def test_somebody_who_falls_asleep_while_a_chunk_is_sent_is_not_rung(
     def awake_at_first(left: Any, now: datetime) -> tuple[datetime, Reason] | None:
         return (begins + 3 * AN_HOUR, Reason.QUIET_HOURS) if looks else None
 
-    monkeypatch.setattr(Rows, "people", people)
-    monkeypatch.setattr("campaigns.sending.left.Left.waits_until", awake_at_first)
+    monkeypatch.setattr(WorkerDatabase, "people", people)
+    monkeypatch.setattr("campaigns.sending.left.UnsettledRecipient.waits_until", awake_at_first)
 
     send(run)
 

@@ -14,7 +14,7 @@ from campaigns.runs.ledger import Retry
 from campaigns.runs.run import Run
 from campaigns.sending import judge_answers, terms
 from campaigns.sending.judge_answers import REFUSED, Final
-from campaigns.sending.left import Left
+from campaigns.sending.left import UnsettledRecipient
 from campaigns.texts.rendering import Reader
 from notifications.gateway import Arrived, Outcome, Verdict
 from notifications.people.project import Project
@@ -30,9 +30,11 @@ def left(
     copies: int = 0,
     released: bool = False,
     in_windows: int = 0,
-) -> Left:
+) -> UnsettledRecipient:
     of_run = terms.of_run(run())[None]
-    return Left(1, 1, 1, READER, of_run, tries, first, copies, "", released, in_windows)
+    return UnsettledRecipient(
+        1, 1, 1, READER, of_run, tries, first, copies, "", released, in_windows
+    )
 
 
 def run(*, on_unknown: str = "resend", ttl: int = 86_400) -> Run:
@@ -44,11 +46,13 @@ def run(*, on_unknown: str = "resend", ttl: int = 86_400) -> Run:
     )
 
 
-def judge(person: Left, outcome: Outcome, its_run: Run, now: datetime) -> Final | Retry | None:
+def judge(
+    person: UnsettledRecipient, outcome: Outcome, its_run: Run, now: datetime
+) -> Final | Retry | None:
     return judge_answers.judge(replace(person, terms=terms.of_run(its_run)[None]), outcome, now)
 
 
-def may_be_sent_to(person: Left, its_run: Run) -> bool:
+def may_be_sent_to(person: UnsettledRecipient, its_run: Run) -> bool:
     return judge_answers.may_be_sent_to(replace(person, terms=terms.of_run(its_run)[None]))
 
 
@@ -70,7 +74,7 @@ def answer(reason: str, retry_after: float | None = None) -> Outcome:
     )
 
 
-def wait(outcome: Outcome, person: Left | None = None) -> float:
+def wait(outcome: Outcome, person: UnsettledRecipient | None = None) -> float:
     judged = judge(person or left(), outcome, run(), NOON)
     assert isinstance(judged, Retry)
     return (judged.not_before - NOON).total_seconds()

@@ -12,7 +12,7 @@ from campaigns.test_sends import retention, sending, tasks
 from campaigns.test_sends.models import DeviceTest, SentTest
 from campaigns.test_sends.sending import LOST_AFTER, PACE_PATIENCE
 from notifications.pacing import gate
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.people.project import Project
 from notifications.people.queries.person_export import everything
 from notifications.staff.team import Role
@@ -74,8 +74,8 @@ def test_who_was_on_their_way_when_a_worker_died_is_unknown_and_not_sent_to_agai
 def shut(project: Project) -> None:
     """FCM told the whole project to wait."""
     pace = gate.Gate(project, reference="run 1")
-    pace.take(1, Heard())
-    pace.take(0, Heard(pushed_back=5, retry_after=600.0))
+    pace.take(1, AnswerCounts())
+    pace.take(0, AnswerCounts(pushed_back=5, retry_after=600.0))
 
 
 def test_it_waits_where_fcm_told_the_project_to_and_says_so_in_the_end(

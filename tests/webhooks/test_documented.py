@@ -16,7 +16,7 @@ from django.utils import timezone
 from notifications.webhooks import composing, unpacking
 from notifications.webhooks.call import Call
 from notifications.webhooks.endpoint import Endpoint
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from tests.given.builders import make_project
 from tests.given.endpoints import happened, make_endpoint
 from tests.given.waiting import eventually
@@ -73,6 +73,6 @@ def test_the_receiver_is_short() -> None:
     assert len([line for line in PROGRAM.splitlines() if line.strip()]) <= 30
 
 
-@pytest.mark.parametrize("kind", Kind.values)
+@pytest.mark.parametrize("kind", EventType.values)
 def test_every_kind_is_documented(kind: str) -> None:
     assert f"`{kind}`" in PAGE or f"`.{kind.partition('.')[2]}`" in PAGE

@@ -14,7 +14,7 @@ from notifications.requests.idempotency import IdempotencyKey
 from notifications.staff.audit import AuditEntry
 from notifications.webhooks.call import Call
 from notifications.webhooks.endpoint import Endpoint
-from notifications.webhooks.event_types import FOR_PEOPLE, Kind
+from notifications.webhooks.event_types import FOR_PEOPLE, EventType
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_project
@@ -166,10 +166,10 @@ def test_the_page_makes_one_and_shows_its_secret_once(
     shown = admin_client.get(page).content.decode()
     assert endpoint.open() not in shown and receiver.url.partition("?")[0] in shown
     assert "Nothing was sent to it yet" in shown
-    changed = admin_client.post(page, {**form, "name": "Backend", "kinds": Kind.values})
+    changed = admin_client.post(page, {**form, "name": "Backend", "kinds": EventType.values})
     assert changed.status_code == 302, changed.content
     endpoint.refresh_from_db()
-    assert (endpoint.name, endpoint.kinds) == ("Backend", Kind.values)
+    assert (endpoint.name, endpoint.kinds) == ("Backend", EventType.values)
 
 
 def test_the_page_ends_no_secret_before_its_time_but_at_once_when_asked(

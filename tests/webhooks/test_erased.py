@@ -12,7 +12,7 @@ from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.webhooks import outbox, person_data, send_calls, unpacking
 from notifications.webhooks.call import Call
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from notifications.webhooks.outbox import Event, Outgoing
 from tests.api.caller import Caller
 from tests.given.at_once import at_once
@@ -44,7 +44,9 @@ def accepted(project: Project, *names: str) -> None:
         {"message": "9-1", "contact": name, "device": f"phone-of-{name}", "status": "accepted"}
         for name in names
     ]
-    outbox.put(project.pk, [Event(Kind.MESSAGE_ACCEPTED, timezone.now(), data) for data in told])
+    outbox.put(
+        project.pk, [Event(EventType.MESSAGE_ACCEPTED, timezone.now(), data) for data in told]
+    )
 
 
 def data(receiver: Receiver) -> list[dict[str, Any]]:

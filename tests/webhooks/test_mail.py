@@ -15,7 +15,7 @@ from notifications.postgres import clock
 from notifications.webhooks import send_calls
 from notifications.webhooks.call import Call
 from notifications.webhooks.endpoint import Endpoint
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from notifications.webhooks.transports import mailing
 from tests.given.builders import make_people, make_project, make_run
 from tests.given.endpoints import happened, make_endpoint, send
@@ -43,7 +43,7 @@ def shop(db: None) -> Project:
 
 def by_mail(project: Project) -> Endpoint:
     return make_endpoint(
-        project, TO, name="Team", via=Endpoint.Via.EMAIL, kinds=[Kind.RUN_FINISHED]
+        project, TO, name="Team", via=Endpoint.Via.EMAIL, kinds=[EventType.RUN_FINISHED]
     )
 
 

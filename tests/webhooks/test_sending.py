@@ -15,7 +15,7 @@ from notifications.people.project import Project
 from notifications.webhooks import claiming, send_calls, unpacking
 from notifications.webhooks.call import Call, again, failed
 from notifications.webhooks.endpoint import Endpoint
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from notifications.webhooks.outbox import Outgoing
 from notifications.webhooks.transports.https_post import Answer
 from tests.given.builders import make_project
@@ -62,11 +62,11 @@ def sorted_(receiver: Receiver) -> list[dict[str, dict[str, str]]]:
 def test_only_what_was_ticked_is_sent_and_nothing_of_another_project(
     shop: Project, receiver: Receiver
 ) -> None:
-    make_endpoint(shop, receiver.url, kinds=[Kind.RECEIPT])
+    make_endpoint(shop, receiver.url, kinds=[EventType.RECEIPT])
     make_endpoint(make_project(slug="other"), receiver.url)
-    happened(shop, kind=Kind.OPT_OUT)
+    happened(shop, kind=EventType.OPT_OUT)
     assert not Outgoing.objects.exists()
-    happened(shop, kind=Kind.RECEIPT)
+    happened(shop, kind=EventType.RECEIPT)
     send()
     assert [event["type"] for event in receiver.events] == ["receipt"]
 

@@ -18,11 +18,11 @@ from campaigns.engagement.receipt import Report
 from campaigns.engine import engine, freezing
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from notifications.people.consent.record import Word, say
+from notifications.people.consent.record import ConsentAnswer, record_answers
 from notifications.people.device import Device, retire
 from notifications.people.project import Project
 from notifications.postgres import clock
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from notifications.webhooks.outbox import Outgoing
 from tests.admin.desk import Desk
 from tests.api.caller import Caller
@@ -60,7 +60,7 @@ def test_a_run_tells_that_it_starts_and_with_which_counts_it_ends(
 ) -> None:
     settings.PUBLIC_URL = "https://push.example.com"
     make_people(project, ["live1:APA91b", "dead-1:APA91b"])
-    make_endpoint(project, URL, kinds=[Kind.RUN_STARTED, Kind.RUN_FINISHED])
+    make_endpoint(project, URL, kinds=[EventType.RUN_STARTED, EventType.RUN_FINISHED])
     run = make_run(project)
     finish(run)
 
@@ -94,7 +94,7 @@ def test_a_run_that_was_paused_while_its_people_were_chosen_tells_once_that_it_s
     project: Project, monkeypatch: pytest.MonkeyPatch, resumed_at_once: bool
 ) -> None:
     make_people(project, 2)
-    make_endpoint(project, URL, kinds=[Kind.RUN_STARTED])
+    make_endpoint(project, URL, kinds=[EventType.RUN_STARTED])
     run = make_run(project, advanced=False)
 
     def while_chosen(_name: str) -> None:
@@ -117,7 +117,7 @@ def test_a_run_that_was_paused_while_its_people_were_chosen_tells_once_that_it_s
 
 def test_a_run_that_was_cancelled_ends_once(project: Project) -> None:
     make_people(project, 2)
-    make_endpoint(project, URL, kinds=[Kind.RUN_FINISHED])
+    make_endpoint(project, URL, kinds=[EventType.RUN_FINISHED])
     run = make_run(project)
     control.cancel(run, by="user:ada")
     for _ in range(3):
@@ -128,7 +128,7 @@ def test_a_run_that_was_cancelled_ends_once(project: Project) -> None:
 def test_an_endpoint_for_one_campaign_hears_of_no_other(project: Project) -> None:
     make_people(project, 1)
     mine = make_run(project, advanced=False)
-    make_endpoint(project, URL, kinds=[Kind.RUN_PAUSED], only=[mine.campaign_id])
+    make_endpoint(project, URL, kinds=[EventType.RUN_PAUSED], only=[mine.campaign_id])
     other = make_run(project, advanced=False)
     for run in (mine, other):
         run.pause(Cause.BY_HAND)
@@ -203,7 +203,7 @@ def in_a_file(project: Project, pk: int, client: Client) -> None:
 def test_a_device_that_somebody_retired_is_told_once(
     project: Project, admin_client: Client, retires: Callable[..., None], reason: str
 ) -> None:
-    make_endpoint(project, URL, kinds=[Kind.DEVICE_RETIRED])
+    make_endpoint(project, URL, kinds=[EventType.DEVICE_RETIRED])
     device = make_device(make_contact(project, external_id="ada"), "phone", platform="ios")
     for _ in range(2):
         retires(project, device.pk, admin_client)
@@ -214,7 +214,7 @@ def test_a_device_that_somebody_retired_is_told_once(
 
 def test_receipts_are_told_once(project: Project) -> None:
     make_people(project, 2)
-    make_endpoint(project, URL, kinds=[Kind.RECEIPT])
+    make_endpoint(project, URL, kinds=[EventType.RECEIPT])
     run = make_run(project)
     finish(run)
     reports = [Report(run.pk, seq, Receipted.OPENED, None) for seq in (1, 2)]
@@ -228,11 +228,11 @@ def test_receipts_are_told_once(project: Project) -> None:
 
 def test_who_says_no_is_told_and_who_says_yes_is_not(project: Project) -> None:
     make_contact(project, external_id="ada")
-    make_endpoint(project, URL, kinds=[Kind.OPT_OUT])
+    make_endpoint(project, URL, kinds=[EventType.OPT_OUT])
     now = timezone.now()
     for wanted in (False, False, True):
-        words = [Word("ada", "", wanted, timezone.now())]
-        say(project, words, source="app", by="person:ada", now=now)
+        words = [ConsentAnswer("ada", "", wanted, timezone.now())]
+        record_answers(project, words, source="app", by="person:ada", now=now)
         now = timezone.now()
     assert [event["data"] for event in told()] == [
         {"contact": "ada", "category": None, "source": "app"}

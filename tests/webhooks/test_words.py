@@ -14,7 +14,7 @@ from campaigns.webhook_events.texts import WORDS
 from notifications.webhooks import composing, unpacking
 from notifications.webhooks.call import Call
 from notifications.webhooks.endpoint import Endpoint
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from notifications.webhooks.outbox import Event, put
 from tests.given.builders import make_project
 from tests.given.endpoints import make_endpoint
@@ -50,7 +50,7 @@ def to(via: str, target: str, **values: Any) -> Endpoint:
 
 def test_slack_has_the_counts_and_a_way_to_the_page() -> None:
     endpoint = to("slack", "hooks.slack.com/…abcd")
-    (call,) = calls_of(endpoint, (Kind.RUN_FINISHED, RUN))
+    (call,) = calls_of(endpoint, (EventType.RUN_FINISHED, RUN))
     said = [composing._in_words(event, endpoint) for event in call.events]
     sent = json.loads(composing.slack(said))
     assert sent["text"] == "“Spring &lt;sale&gt; &amp; more” is sent", "it could mention everybody"
@@ -62,7 +62,9 @@ def test_slack_has_the_counts_and_a_way_to_the_page() -> None:
 
 def test_a_run_that_stopped_by_itself_says_why_and_what_to_do_once() -> None:
     endpoint = to("slack", "hooks.slack.com/…abcd")
-    (call,) = calls_of(endpoint, (Kind.RUN_PAUSED, PAUSED), (Kind.RUN_NEEDS_A_PERSON, PAUSED))
+    (call,) = calls_of(
+        endpoint, (EventType.RUN_PAUSED, PAUSED), (EventType.RUN_NEEDS_A_PERSON, PAUSED)
+    )
     said = composing._in_words(call.events[0], endpoint)
     assert said.headline == "“Spring <sale> & more” stopped and needs you"
     assert said.text.startswith("FCM refuses our key.") and "service account" in said.text
@@ -70,22 +72,22 @@ def test_a_run_that_stopped_by_itself_says_why_and_what_to_do_once() -> None:
 
 def test_when_no_message_leaves_it_says_that_nothing_has_to_be_resumed() -> None:
     endpoint = to("slack", "hooks.slack.com/…abcd")
-    (call,) = calls_of(endpoint, (Kind.RUN_NEEDS_A_PERSON, {**PAUSED, "campaign": None}))
+    (call,) = calls_of(endpoint, (EventType.RUN_NEEDS_A_PERSON, {**PAUSED, "campaign": None}))
     said = composing._in_words(call.events[0], endpoint)
     assert said.headline == "No message to single people leaves"
     assert "nothing has to be resumed" in said.text and "then resume" not in said.text
 
 
 def test_a_name_mentions_nobody() -> None:
-    facts = composing.slack([composing.Said("Hi", "<!channel>", [("Name", "<@U1> & co")])])
+    facts = composing.slack([composing.EventText("Hi", "<!channel>", [("Name", "<@U1> & co")])])
     assert b"<!channel>" not in facts and b"<@U1>" not in facts
 
 
 def test_an_e_mail_goes_to_all_in_their_language(settings: LazySettings) -> None:
     settings.EMAIL_IS_SET = True
     endpoint = to("email", "ada@example.com, bob@example.com", language="ko")
-    (call,) = calls_of(endpoint, (Kind.RUN_FINISHED, RUN))
-    assert composing.ready(call, now=timezone.now())().taken
+    (call,) = calls_of(endpoint, (EventType.RUN_FINISHED, RUN))
+    assert composing.prepare_send(call, now=timezone.now())().taken
     (sent,) = mail.outbox
     assert sent.to == ["ada@example.com", "bob@example.com"]
     assert "\n" not in sent.subject and "Shop" in sent.subject
@@ -94,11 +96,11 @@ def test_an_e_mail_goes_to_all_in_their_language(settings: LazySettings) -> None
 
 def test_without_a_mail_server_the_log_says_so() -> None:
     endpoint = to("email", "ada@example.com")
-    (call,) = calls_of(endpoint, (Kind.RUN_FINISHED, RUN))
-    assert composing.ready(call, now=timezone.now())().error == Call.Error.NO_EMAIL
+    (call,) = calls_of(endpoint, (EventType.RUN_FINISHED, RUN))
+    assert composing.prepare_send(call, now=timezone.now())().error == Call.Error.NO_EMAIL
 
 
 @pytest.mark.parametrize("kind", WORDS)
-def test_every_kind_for_people_has_words(kind: Kind) -> None:
+def test_every_kind_for_people_has_words(kind: EventType) -> None:
     data = {**PAUSED, "cause": "by_hand"}
     assert "Spring" in WORDS[kind](data).headline

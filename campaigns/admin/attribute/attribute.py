@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.admin.attribute import listing
 from campaigns.admin.attribute.form import AttributeForm
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.admin.ui.page import Page
 from notifications.people.attributes import Attribute
 
@@ -35,7 +35,7 @@ class AttributePage(Page):
         """The list of attributes, declared or not."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        project = chosen(request)
+        project = current_project(request)
         context = {
             **self.admin_site.each_context(request),
             "title": _("Attributes"),

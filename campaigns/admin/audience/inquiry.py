@@ -31,14 +31,14 @@ from notifications.people.attributes import in_words, types_of
 from notifications.people.consent import eligibility
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.postgres.budget import Busy, TooSlow, one_of_few, within
+from notifications.postgres.budget import Busy, TooSlow, slow_query_slot, statement_timeout
 
 About = Callable[[Project, Any, QueryDict], dict[str, Any]]
 SHOWN_VALUES = 3
 ASKING_SECONDS = 2.0
 EARLY = "early"
 # An audience has no category, so count who could get a campaign without one.
-MARKETING = eligibility.asked_of("", "")
+MARKETING = eligibility.skip_reason_params("", "")
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _nobody(project: Project, tree: Any, found: reach.Reach) -> dict[str, Any]:
     if not found.exact:
         return {}
     try:
-        with within(seconds=estimating.PART_SECONDS):
+        with statement_timeout(seconds=estimating.PART_SECONDS):
             return {"emptied": emptied(project.pk, tree)}
     except TooSlow:
         return {}
@@ -144,7 +144,7 @@ def size(audience: Audience, *, imported: str = "") -> dict[str, Any]:
 def counted_anew(audience: Audience) -> dict[str, Any]:
     """Count the audience now, and return the same as `size`."""
     try:
-        with one_of_few(audience.project_id):
+        with slow_query_slot(audience.project_id):
             found = reach.exact(audience.project_id, audience.effective_rules)
     except Busy:
         return size(audience) | {"busy": True}
@@ -167,7 +167,7 @@ def about_one(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
         raise ValidationError(_("Type the person's external id."))
     try:
         contact = Contact.objects.get(project=project, external_id=external_id)
-        with reach.uncountable(), within(seconds=ASKING_SECONDS):
+        with reach.uncountable(), statement_timeout(seconds=ASKING_SECONDS):
             return {"asked": external_id, "verdict": verdict(contact, tree)}
     except Contact.DoesNotExist:
         return {"asked": external_id, "verdict": None}
@@ -175,7 +175,7 @@ def about_one(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
 
 def _people(project: Project, tree: Any, *, start: int | None = None) -> dict[str, Any]:
     try:
-        with within(seconds=0.2):
+        with statement_timeout(seconds=0.2):
             # If nobody matches after `start`, take people from the beginning.
             people = sample(project.pk, tree, start=start) or sample(project.pk, tree)
     except TooSlow:

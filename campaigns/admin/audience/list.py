@@ -16,9 +16,9 @@ from campaigns.audiences.audience import Audience, Member
 from campaigns.audiences.lists import filling, sizes
 from campaigns.audiences.rules import named_in
 from campaigns.audiences.words import names_in, sentence
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.admin.ui.keyset import PlainChangeList
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 COUNTING_SECONDS = 0.3  # lists of millions show no number here; their size has its own column
 LETTERS_SAID = 110  # letters of an audience's rules: two lines
@@ -35,7 +35,7 @@ class AudienceList(PlainChangeList):
             row.imported = imports.get(row.project_id, "")
         by_rules = [row for row in rows if row.kind == Audience.Kind.RULES]
         by_hand = [row for row in rows if row.kind == Audience.Kind.LIST]
-        mine, counts = chosen(request), _members(by_hand)
+        mine, counts = current_project(request), _members(by_hand)
         names = names_in(*(row.rules for row in by_rules), project_id=mine.pk if mine else 0)
         for row in by_rules:
             row.said = _clipped(sentence(row.rules, project_id=row.project_id, names=names))
@@ -57,7 +57,7 @@ def _named_by(audiences: list[Any]) -> Counter[int]:
 def _members(audiences: list[Any]) -> dict[int, int] | None:
     """How many members each list has. None: counting takes too long."""
     members = Member.objects.filter(audience__in=audiences).order_by()
-    with suppress(TooSlow), within(seconds=COUNTING_SECONDS):
+    with suppress(TooSlow), statement_timeout(seconds=COUNTING_SECONDS):
         return dict(members.values_list("audience").annotate(Count("pk")))
     return None
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns import tasks
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.lists import filling
-from notifications.admin.ui.current_project import within
+from notifications.admin.ui.current_project import filter_by_project
 from notifications.admin.ui.dialogs import done
 from notifications.admin.ui.page import actor, page_url
 from notifications.people.importing.model import Import
@@ -41,7 +41,7 @@ class NameForm(forms.Form):
 
 def of_import_view(request: HttpRequest, import_id: int) -> HttpResponse:
     finished = Import.objects.filter(state=Import.State.FINISHED).exclude(mode=Import.Mode.REMOVE)
-    one = get_object_or_404(within(request, finished), pk=import_id)
+    one = get_object_or_404(filter_by_project(request, finished), pk=import_id)
     form = NameForm(one, request.POST) if request.method == "POST" else NameForm(one)
     if form.is_bound and form.is_valid():
         return _made(request, one, form)

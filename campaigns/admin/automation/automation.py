@@ -20,7 +20,7 @@ from campaigns import control
 from campaigns.admin.automation import events, review
 from campaigns.admin.automation.dialogs import (
     ArchiveDialog,
-    OfAutomation,
+    AutomationDialog,
     PauseDialog,
     TurnOnDialog,
 )
@@ -28,7 +28,7 @@ from campaigns.admin.automation.form import AutomationForm
 from campaigns.triggers import automation_counts
 from campaigns.triggers.automation import Automation
 from campaigns.triggers.automation_texts import sentence
-from notifications.admin.ui.current_project import chosen, named
+from notifications.admin.ui.current_project import current_project, named
 from notifications.admin.ui.dialogs import ask, done, refused
 from notifications.admin.ui.keyset import PlainChangeList
 from notifications.admin.ui.page import Page, actor, page_url
@@ -125,7 +125,7 @@ class AutomationPage(Page):
         return may and (not isinstance(obj, Automation) or obj.state == State.DRAFT)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kw: Any) -> Any:
-        automation, project = context.get("original"), chosen(request)
+        automation, project = context.get("original"), current_project(request)
         context["event_names"] = reading.names(project.pk) if project else []
         if automation is not None:
             context |= review.numbers(automation)
@@ -219,7 +219,7 @@ def _linked(automation: Automation, count: int, query: str = "") -> str:
 
 
 def _moved(
-    request: HttpRequest, form: OfAutomation, move: Callable[..., None], said: str
+    request: HttpRequest, form: AutomationDialog, move: Callable[..., None], said: str
 ) -> HttpResponse:
     try:
         move(form.automation, by=actor(request))

@@ -20,14 +20,14 @@ def mark(automation: Automation) -> str:
     return row_versions.mark([*meant, automation.template.frozen()])
 
 
-class OfAutomation(Dialog):
+class AutomationDialog(Dialog):
     @cached_property
     def automation(self) -> Automation:
         related = Automation.objects.select_related("template", "category", "project")
         return related.get(pk=self.object_id or 0)
 
 
-class TurnOnDialog(OfAutomation):
+class TurnOnDialog(AutomationDialog):
     template = "admin/campaigns/automation/turn_on.html"
     looked_at = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -63,13 +63,13 @@ class TurnOnDialog(OfAutomation):
         return looked_at
 
 
-class PauseDialog(OfAutomation):
+class PauseDialog(AutomationDialog):
     @property
     def title(self) -> str:
         return _("Pause “%(name)s”?") % {"name": self.automation}
 
 
-class ArchiveDialog(OfAutomation, FinalDialog):
+class ArchiveDialog(AutomationDialog, FinalDialog):
     @property
     def title(self) -> str:
         return _("Archive “%(name)s”?") % {"name": self.automation}

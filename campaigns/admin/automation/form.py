@@ -18,7 +18,7 @@ from notifications.admin.ui.widgets import LineInput
 from notifications.people.consent.category import Category
 from notifications.postgres import row_lock
 from notifications.staff import audit
-from notifications.values import row_versions as seen
+from notifications.values import row_versions
 from notifications.values.moments import short
 
 VALUES = gettext_lazy(
@@ -84,7 +84,7 @@ class AutomationForm(ModelForm):
         super().__init__(data, *args, **kwargs)
         self._offer_the_projects_own()
         if self.instance.pk:
-            self.initial["seen"] = seen.carried(_shown(self.instance))
+            self.initial["seen"] = row_versions.carried(_shown(self.instance))
 
     def _offer_the_projects_own(self) -> None:
         asked = self.fields.get("project")
@@ -99,8 +99,8 @@ class AutomationForm(ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        was, kept = seen.parse(self.data.get("seen", "")), self.instance
-        if kept.pk and was and seen.changed(was, _shown(kept)):
+        was, kept = row_versions.parse(self.data.get("seen", "")), self.instance
+        if kept.pk and was and row_versions.changed(was, _shown(kept)):
             self.data = self.data.copy()  # type: ignore[attr-defined]  # what Django posts can
             self.data["seen"] = self.initial["seen"]  # type: ignore[index]
             self.add_error(None, _others(kept))
@@ -110,7 +110,7 @@ class AutomationForm(ModelForm):
 def _shown(automation: Automation) -> dict[str, Any]:
     """A fingerprint of what two users may both change."""
     names = ("name", *MEANT)
-    return {"mark": seen.mark([getattr(automation, name) for name in names])}
+    return {"mark": row_versions.mark([getattr(automation, name) for name in names])}
 
 
 def _others(theirs: Automation) -> str:

@@ -15,7 +15,7 @@ from campaigns.triggers.automation import Automation
 from campaigns.triggers.trigger import NotSent
 from notifications.people.events import reading
 from notifications.people.project import Project
-from notifications.postgres.budget import Busy, one_of_few
+from notifications.postgres.budget import Busy, slow_query_slot
 
 
 def of_form(posted: Any, project: Project) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def of_form(posted: Any, project: Project) -> dict[str, Any]:
 
 def of_automation(automation: Automation) -> dict[str, Any]:
     try:
-        with one_of_few(automation.project_id):
+        with slow_query_slot(automation.project_id):
             look = backtest.look(automation, now=timezone.now())
     except Busy:
         look = None

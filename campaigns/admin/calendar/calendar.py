@@ -31,11 +31,11 @@ from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entry
 from campaigns.runs.run import Run
 from campaigns.verbs import MOVE
 from notifications.admin.ui import safe_redirect
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.admin.ui.dialogs import done, is_page, refused
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.admin.ui.widgets import ZoneInput
-from notifications.postgres.budget import Busy, one_of_few
+from notifications.postgres.budget import Busy, slow_query_slot
 from notifications.values.moments import CLOCK, DAY_AND_CLOCK, YEARS, local, short
 
 A_YEAR = 365 * 86_400
@@ -141,10 +141,10 @@ class Calendar:
         now = timezone.now()
         span = calendar_span.asked_for(request, now)
         context: dict[str, Any] = {"levels": levels()}
-        if project := chosen(request):
+        if project := current_project(request):
             campaigns = self.page.get_queryset(request)
             try:
-                with one_of_few(project.pk):
+                with slow_query_slot(project.pk):
                     context["days"], context["more"] = day_panel.days(project, campaigns, span, now)
             except Busy:
                 context["busy"] = True

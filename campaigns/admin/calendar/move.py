@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.admin.calendar import span as calendar_span
-from campaigns.admin.calendar.move_warnings import Met
+from campaigns.admin.calendar.move_warnings import MoveWarnings
 from campaigns.planning import moving
 from campaigns.runs import series
 from campaigns.runs.run import Run
@@ -166,8 +166,8 @@ class MoveDialog(Dialog):
         return moving.problem(self.run, self.to, self.now)
 
     @cached_property
-    def met(self) -> Met:
-        return Met(self.run, self.to, self.now, self.clock)
+    def met(self) -> MoveWarnings:
+        return MoveWarnings(self.run, self.to, self.now, self.clock)
 
     def context(self) -> dict[str, Any]:
         settled = {"was": self.stands, "of_series": self.of_series, **self._to_put_back}

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldBooleanWidget
 
 from campaigns.admin.calendar.move import MoveDialog
-from campaigns.admin.calendar.move_warnings import Met
+from campaigns.admin.calendar.move_warnings import MoveWarnings
 from campaigns.planning import local, moving
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.repeats.moved_occurrences import Occurrence
@@ -114,12 +114,12 @@ class MoveOneDialog(MoveDialog):
         return self.cleaned_data
 
     @cached_property
-    def met(self) -> Met:
+    def met(self) -> MoveWarnings:
         """The warnings, for sending it as the series' latest run was launched."""
         last = self.campaign.series
         if last is None:
             raise ValueError("Of a series that was stopped nothing is to come.")
-        return Met(last, self.to, self.now, self.clock, one=self.due)
+        return MoveWarnings(last, self.to, self.now, self.clock, one=self.due)
 
     def context(self) -> dict[str, Any]:
         if self.campaign.local_time:

@@ -20,7 +20,7 @@ from campaigns.planning.quota import sizes
 from campaigns.planning.quota.reschedule import Moved, moved
 from campaigns.planning.solver.rules import Skip
 from campaigns.runs.run import Run
-from notifications.postgres.budget import Busy, clock, one_of_few, until
+from notifications.postgres.budget import Busy, clock, slow_query_slot, until
 from notifications.values.moments import DAY_AND_CLOCK, in_words, local, roughly
 
 NEAR = timedelta(minutes=30)
@@ -28,7 +28,7 @@ NEIGHBOURS_NAMED = 3
 
 
 @dataclass
-class Met:
+class MoveWarnings:
     """A run at another time; or an occurrence of its series without a run, due at `one`."""
 
     run: Run
@@ -49,7 +49,7 @@ class Met:
         """The effect on the quota. None: counting took too long. It can still be moved."""
         with (
             suppress(Busy),
-            one_of_few(self.run.project_id),
+            slow_query_slot(self.run.project_id),
             until(clock() + sizes.COUNTING_SECONDS),
         ):
             return moved(self.run, self.to, self.now, one=self.one)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from campaigns.planning.calendar import Entry
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.values import zones
 from notifications.values.moments import DAY
 
@@ -119,7 +119,7 @@ def zone_of(request: HttpRequest) -> str:
 
 
 def pages_zone(request: HttpRequest) -> str:
-    project = chosen(request)
+    project = current_project(request)
     return project.timezone if project else "UTC"
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.planning import filing
 from campaigns.runs.run import Run
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 
 
 class Shelf(admin.SimpleListFilter):
@@ -40,7 +40,7 @@ class Tag(admin.SimpleListFilter):
     parameter_name = "tag"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        project = chosen(request)
+        project = current_project(request)
         return [(tag, tag) for tag in filing.known_tags([project.pk] if project else [])]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:

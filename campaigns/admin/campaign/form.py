@@ -113,7 +113,7 @@ class Weekdays(forms.MultipleChoiceField):
         return ",".join(super().clean(value))
 
 
-class CampaignForm(variants.OfVariants):
+class CampaignForm(variants.VariantFormMixin):
     at = WallClock(
         label=gettext_lazy("Local time"),
         required=False,

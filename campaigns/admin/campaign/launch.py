@@ -22,7 +22,7 @@ from campaigns.planning.launch_check import freshness
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from notifications.admin.ui.dialogs import Dialog
 from notifications.admin.ui.widgets import LineInput
-from notifications.postgres.budget import Busy, one_of_few
+from notifications.postgres.budget import Busy, slow_query_slot
 
 TYPED_ABOVE = 10_000  # devices; below it a click is enough
 TOLERANCE = 0.01  # people register while the user reads
@@ -59,7 +59,7 @@ class LaunchDialog(Dialog):
         """Run a slow query under the project's limit, so that it cannot block the web server."""
         if not self.busy:
             try:
-                with one_of_few(self.campaign.project_id):
+                with slow_query_slot(self.campaign.project_id):
                     return ask()
             except Busy:
                 self.busy = True

@@ -60,7 +60,7 @@ from notifications.people.consent import eligibility
 from notifications.people.consent.category import Category
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.postgres.budget import Busy, TooSlow, one_of_few, within
+from notifications.postgres.budget import Busy, TooSlow, slow_query_slot, statement_timeout
 from notifications.staff.subjects import Subject
 
 SHOWN_PEOPLE = 10
@@ -100,7 +100,7 @@ class Panels:
                 "reach": reached,
                 "outcome": _who_is_out(project, rules, reached, asks),
             }
-            with suppress(TooSlow), within(seconds=0.2):
+            with suppress(TooSlow), statement_timeout(seconds=0.2):
                 context["people"] = sample(project.pk, rules, size=SHOWN_PEOPLE)
         except ValidationError as error:
             context["hint"] = " ".join(str(one) for one in problems(error))
@@ -218,7 +218,7 @@ class Panels:
     def review_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         campaign = self._campaign(request, pk)
         try:
-            with one_of_few(campaign.project_id):
+            with slow_query_slot(campaign.project_id):
                 return self._review(request, campaign)
         except Busy:
             return render(request, f"{FOLDER}/review_busy.html", {"campaign": campaign})
@@ -284,7 +284,7 @@ def _rules_in(request: HttpRequest) -> dict[str, Any]:
 def _asks(request: HttpRequest, project: Project) -> dict[str, Any]:
     """The consent that the chosen category requires."""
     chosen = _category(request, project)
-    return eligibility.asked_of(chosen.kind, chosen.slug)
+    return eligibility.skip_reason_params(chosen.kind, chosen.slug)
 
 
 def _category(request: HttpRequest, project: Project) -> Category:
@@ -400,7 +400,7 @@ def _of_audience(request: HttpRequest, project: Project) -> list[Contact]:
         return []
     people: list[Contact] = []
     for only in (skipped.wants(_asks(request, project)), None):
-        with suppress(TooSlow, ValidationError), within(seconds=0.2):
+        with suppress(TooSlow, ValidationError), statement_timeout(seconds=0.2):
             people = people or sample(project.pk, rules, size=SHOWN_PEOPLE, only=only)
     random.shuffle(people)
     return people

@@ -51,7 +51,7 @@ def _template() -> forms.ModelChoiceField[Template]:
     )
 
 
-class OfVariants(InPlace):
+class VariantFormMixin(InPlace):
     """The variants' form fields. Empty rows are unused variants."""
 
     weight = _weight()

@@ -64,7 +64,7 @@ class When:
     note: str = ""
     local: LocalTime | None = None  # set if it is sent in local time
     # How many would get it at night, or later.
-    asleep: quiet.Asleep | quiet.Resting | clocks.Around | None = None
+    asleep: quiet.NightShare | quiet.QuietHoursWait | clocks.LocalTimeSpread | None = None
     selected: int = 0  # devices, including skipped ones
     devices: int = 0  # devices, without skipped ones
     most: bool = False  # one per person: later times skip who got an earlier one
@@ -153,7 +153,7 @@ def _find_course(when: When, posted: Any, campaign: Campaign, now: datetime) -> 
         found = clocks.zones(asked, rules, when.local, seconds=limit)
     except reach.Uncountable:
         return
-    when.asleep = clocks.judged(asked, starts_at, when.local, found)
+    when.asleep = clocks.check_clocks(asked, starts_at, when.local, found)
     if when.kind == Campaign.Schedule.AT and when.pace:
         hours = departures.rules_of(asked, starts_at, when.local, when.goes_first)
         with until(clock() + REPORT_SECONDS):

@@ -25,7 +25,7 @@ from notifications.admin.ui.keyset import PlainChangeList
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import ModelForm, action, display
 from notifications.people.consent.category import CAPS, Category
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 ASKED = ["project", "name", "slug", "kind", "quiet_hours", "caps", *CAPS]
 COUNTING_SECONDS = 1.0
@@ -41,7 +41,7 @@ GROUP BY said.key
 def declined(project_id: int) -> dict[str, int] | None:
     """How many people declined, by category; None if counting takes too long."""
     try:
-        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+        with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
             cursor.execute(DECLINED, [project_id])
             return dict(cursor.fetchall())
     except TooSlow:

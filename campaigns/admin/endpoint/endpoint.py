@@ -90,7 +90,7 @@ class EndpointPage(Page):
 
     @display(description=gettext_lazy("is told"))
     def told(self, obj: Endpoint) -> str:
-        if len(obj.kinds) == len(event_types.Kind):
+        if len(obj.kinds) == len(event_types.EventType):
             return _("Everything")
         count = len(obj.kinds)
         return ngettext("%(count)s kind", "%(count)s kinds", count) % {"count": count}
@@ -169,7 +169,7 @@ class EndpointPage(Page):
     def replay_failed(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         endpoint = Endpoint.objects.get(pk=object_id)
         count = call.again(call.failed(endpoint), now=timezone.now())
-        outbox.ring()
+        outbox.notify_workers()
         self.record(request, "replayed", endpoint, calls=count)
         text = ngettext("%(count)s is sent again.", "%(count)s are sent again.", count)
         return done(request, text % {"count": f"{count:,}"}, to=page_url(endpoint))
@@ -229,6 +229,6 @@ class EndpointPage(Page):
     def switch_on(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         endpoint = Endpoint.objects.get(pk=object_id)
         endpoint.enable()
-        outbox.ring()
+        outbox.notify_workers()
         self.record(request, "enabled", endpoint)
         return done(request, _("It is switched on."), to=page_url(endpoint))

@@ -24,7 +24,7 @@ from campaigns.webhook_events import endpoint_checks
 from notifications.admin.ui.dialogs import Dialog
 from notifications.admin.ui.unfolded import ModelForm
 from notifications.webhooks.endpoint import Endpoint
-from notifications.webhooks.event_types import FOR_PEOPLE, OFFERED, Kind
+from notifications.webhooks.event_types import FOR_PEOPLE, OFFERED, EventType
 
 MOST_CAMPAIGNS = 200  # to choose from, newest first
 
@@ -48,7 +48,7 @@ class EndpointForm(ModelForm):
     )
     kinds = forms.MultipleChoiceField(
         label=gettext_lazy("What it is told"),
-        choices=Kind.choices,
+        choices=EventType.choices,
         initial=OFFERED,
         widget=UnfoldAdminCheckboxSelectMultipleWidget(),
         help_text=gettext_lazy("Slack and e-mail take the first six: those of runs, and alerts."),
@@ -103,7 +103,7 @@ class EndpointForm(ModelForm):
         self.fields["to"].initial = self.instance.target
         if self.instance.is_for_people:
             self.fields.pop("batched", None)
-            offered = [one for one in Kind.choices if one[0] in FOR_PEOPLE]
+            offered = [one for one in EventType.choices if one[0] in FOR_PEOPLE]
             self.fields["kinds"].choices = offered  # type: ignore[attr-defined]
 
     def _without_email(self) -> None:

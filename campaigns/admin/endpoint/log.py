@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from notifications.admin.ui.current_project import within
+from notifications.admin.ui.current_project import filter_by_project
 from notifications.admin.ui.dialogs import DRAWN, Dialog
 from notifications.admin.ui.page import actor, page_url
 from notifications.staff import audit
@@ -91,12 +91,12 @@ def replay(request: HttpRequest, object_id: int, call_id: int) -> HttpResponse:
     count = call.again(Call.objects.filter(endpoint=endpoint, pk=call_id), now=timezone.now())
     if count:
         audit.record(actor(request), "replayed", endpoint, project=endpoint.project, calls=count)
-        outbox.ring()
+        outbox.notify_workers()
     return render(request, "admin/notifications/endpoint/log.html", shown(endpoint))
 
 
 def _mine(request: HttpRequest) -> Any:
-    return within(request, Endpoint.objects.select_related("project"))
+    return filter_by_project(request, Endpoint.objects.select_related("project"))
 
 
 class MadeDialog(Dialog):

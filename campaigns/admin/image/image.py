@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.admin.image.upload import UploadForm, about_phones
 from campaigns.texts.writing import image_users
-from notifications.admin.ui.current_project import chosen, named
+from notifications.admin.ui.current_project import current_project, named
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.admin.ui.unfolded import display
@@ -123,7 +123,7 @@ class ImagePage(Page):
             "title": _("Upload an image"),
             "opts": self.opts,
             "form": form,
-            "settled_project": getattr(chosen(request), "pk", None),
+            "settled_project": getattr(current_project(request), "pk", None),
             "about_phones": about_phones(),
         }
         return render(request, "admin/campaigns/image/add.html", context)

@@ -26,7 +26,7 @@ from campaigns.runs.messages.message import Message, id_of
 from campaigns.runs.messages.outcome import Block, Outcome
 from campaigns.runs.reasons import Reason, in_words
 from campaigns.triggers.automation import Automation
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.admin.ui.dialogs import DRAWN, FinalDialog, Gone, done, is_page
 from notifications.admin.ui.page import actor
 from notifications.people.contact import Contact
@@ -52,7 +52,7 @@ def urls() -> list[URLPattern]:
 
 def messages_page(request: HttpRequest) -> HttpResponse:
     context = {**site.each_context(request), "title": _("Messages"), **_numbers(request)}
-    if project := chosen(request):
+    if project := current_project(request):
         text, after = searched(request.GET.get("q", "")), _whole(request.GET.get("after", ""), 18)
         lines, last = found(project, text, after)
         query = {"q": text} if text else {}
@@ -88,7 +88,7 @@ def of_person(request: HttpRequest, contact_id: int) -> HttpResponse:
 
 
 def _numbers(request: HttpRequest) -> dict[str, Any]:
-    project = chosen(request)
+    project = current_project(request)
     if project is None:
         return {"zone": "UTC"}
     now = timezone.now()
@@ -121,7 +121,7 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
         "devices": [_device(row) for row in rows[:DEVICES]],
         "next_url": f"?after={rows[DEVICES - 1]['seq']}" if len(rows) > DEVICES else "",
         "first_page": not after,
-        "zone": chosen(request).timezone,  # type: ignore[union-attr]  # the message is its
+        "zone": current_project(request).timezone,  # type: ignore[union-attr]  # the message is its
         "may_cancel": _waits(told) and request.user.has_perm("campaigns.cancel_message"),
     }
     return TemplateResponse(request, "admin/campaigns/message/one.html", context)
@@ -155,7 +155,7 @@ def cancel(request: HttpRequest, name: str) -> HttpResponse:
     if not messages.cancel(message):
         return _too_late(request)
     about = f"message {message.id}"
-    audit.record(actor(request), gettext_noop("cancelled"), about, project=chosen(request))
+    audit.record(actor(request), gettext_noop("cancelled"), about, project=current_project(request))
     text = _("What had not left of message %(id)s is cancelled.") % {"id": message.id}
     return done(request, text, to=page)
 
@@ -176,7 +176,7 @@ def _too_late(request: HttpRequest) -> HttpResponse:
 
 def _message(request: HttpRequest, name: str) -> Message:
     """The message with this name in the chosen project, or 404."""
-    project = chosen(request)
+    project = current_project(request)
     message = outcome.find(project.pk, name) if project else None
     if message is None:
         raise Http404

@@ -28,7 +28,7 @@ STATE = Run.State
 
 
 @dataclass(frozen=True)
-class Need:
+class OpenTask:
     """An open task. `url` leads to the page where it is decided."""
 
     title: str
@@ -38,7 +38,7 @@ class Need:
     detail: str = ""
 
 
-def needs(project: Project | None, now: datetime) -> list[Need]:
+def find_open_tasks(project: Project | None, now: datetime) -> list[OpenTask]:
     if project is None:
         return []
     runs = Run.objects.filter(project=project).select_related("campaign", "project")
@@ -57,7 +57,7 @@ def paused(project: Project | None) -> QuerySet[Run]:
     return runs.order_by("-pk")
 
 
-def _key(project: Project) -> Iterator[Need]:
+def _key(project: Project) -> Iterator[OpenTask]:
     """A missing or unreadable key, with which runs pause at once. The emulator needs none."""
     if project.uses_emulator:
         return
@@ -69,7 +69,7 @@ def _key(project: Project) -> Iterator[Need]:
     else:
         return
     url = reverse("admin:notifications_project_change", args=[project.pk])
-    yield Need(_("The key of %(project)s") % {"project": project}, url, cause, step)
+    yield OpenTask(_("The key of %(project)s") % {"project": project}, url, cause, step)
 
 
 def _account_is_sealed(project: Project) -> bool:
@@ -77,13 +77,13 @@ def _account_is_sealed(project: Project) -> bool:
     return account is not None and not account.opens()
 
 
-def _paused(runs: QuerySet[Run]) -> Iterator[Need]:
+def _paused(runs: QuerySet[Run]) -> Iterator[OpenTask]:
     stopped = runs.filter(state=STATE.PAUSED, finished_at=None)
     for run in stopped.order_by("-pk")[:SHOWN]:
         yield _of_run(run, **pause_in_words(run))
 
 
-def _late(runs: QuerySet[Run], now: datetime) -> Iterator[Need]:
+def _late(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
     late = runs.filter(state=STATE.SCHEDULED, scheduled_at__lt=now - OVERDUE)
     for run in late.order_by("scheduled_at")[:SHOWN]:
         ago = in_words(now - run.scheduled_at)
@@ -94,7 +94,7 @@ def _late(runs: QuerySet[Run], now: datetime) -> Iterator[Need]:
         )
 
 
-def _unknown(runs: QuerySet[Run], now: datetime) -> Iterator[Need]:
+def _unknown(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
     """Finished runs with unknown outcomes, until somebody has decided, for at most a week."""
     ended = runs.filter(finished_at__gt=now - A_WEEK, unknown__gt=0).order_by("-pk")
     for run in ended[:SHOWN]:
@@ -113,11 +113,13 @@ def _unknown(runs: QuerySet[Run], now: datetime) -> Iterator[Need]:
             )
 
 
-def _of_run(run: Run, *, page: str = "campaigns_run_change", query: str = "", **words: Any) -> Need:
-    return Need(str(run), reverse(f"admin:{page}", args=[run.pk]) + query, **words)
+def _of_run(
+    run: Run, *, page: str = "campaigns_run_change", query: str = "", **words: Any
+) -> OpenTask:
+    return OpenTask(str(run), reverse(f"admin:{page}", args=[run.pk]) + query, **words)
 
 
-def _imports(project: Project, now: datetime) -> Iterator[Need]:
+def _imports(project: Project, now: datetime) -> Iterator[OpenTask]:
     """Imports that wait, for a week, and imports with refused rows, for a day."""
     lately = Import.objects.filter(project=project, created_at__gt=now - A_WEEK)
     waits = Q(state__in=[Import.State.CHECKED, Import.State.STOPPED, Import.State.FAILED])
@@ -125,7 +127,7 @@ def _imports(project: Project, now: datetime) -> Iterator[Need]:
     for one in lately.filter(waits | refused).order_by("-pk")[:SHOWN]:
         cause, next_step = _why(one)
         url = reverse("admin:notifications_import_change", args=[one.pk])
-        yield Need(_("Import of %(file)s") % {"file": one.name}, url, cause, next_step)
+        yield OpenTask(_("Import of %(file)s") % {"file": one.name}, url, cause, next_step)
 
 
 def _why(one: Import) -> tuple[str, str]:
@@ -142,7 +144,7 @@ def _why(one: Import) -> tuple[str, str]:
     return text % {"count": f"{one.refused:,}"}, step
 
 
-def _endpoints(project: Project, now: datetime) -> Iterator[Need]:
+def _endpoints(project: Project, now: datetime) -> Iterator[OpenTask]:
     """Endpoints that fail for a while, and for a week those that were disabled for it."""
     failing = Q(disabled_at=None, failing_since__lt=now - A_WHILE)
     stopped = Q(disabled_at__gt=now - A_WEEK) & ~Q(disabled_why=Endpoint.Why.BY_HAND)
@@ -150,7 +152,7 @@ def _endpoints(project: Project, now: datetime) -> Iterator[Need]:
         url = reverse("admin:notifications_endpoint_change", args=[one.pk])
         when = in_zone(one.failing_since, project.timezone)
         cause = _("It has taken nothing since %(when)s.") % {"when": when}
-        yield Need(
+        yield OpenTask(
             _("Reports to “%(name)s”") % {"name": one},
             url,
             str(one.get_disabled_why_display()) if one.disabled_at else cause,

@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin.message.numbers import sends_messages, stand_of, waits
 from campaigns.admin.overview.daily_bars import days_of
-from campaigns.admin.overview.open_tasks import needs, paused
+from campaigns.admin.overview.open_tasks import find_open_tasks, paused
 from campaigns.admin.overview.people import people
 from campaigns.admin.run.live import OVERDUE
 from campaigns.alerts.pages import alerts_of_overview
 from campaigns.audiences.audience import Audience
-from campaigns.engagement.funnel import Told, opened
+from campaigns.engagement.funnel import StepCount, opened
 from campaigns.figures.quota import busiest, quotas
 from campaigns.planning.campaign import Campaign
 from campaigns.results import reports, why_this_rate
@@ -28,7 +28,7 @@ from campaigns.runs.run import Run
 from campaigns.runs.sums import of_how_many
 from campaigns.runs.tick import Tick
 from campaigns.texts.template import Template
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.admin.ui.keyset import size_in_words
 from notifications.admin.ui.polling import COMING_BACK, LONGEST_TIMER
 from notifications.people.contact import Contact
@@ -50,7 +50,7 @@ class Recent:
 
     run: Run
     asked: int
-    opened: Told
+    opened: StepCount
 
 
 def urls() -> list[URLPattern]:
@@ -64,7 +64,7 @@ def urls() -> list[URLPattern]:
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Add the overview's context. This is Unfold's DASHBOARD_CALLBACK."""
-    project = chosen(request)
+    project = current_project(request)
     context |= picture(project, timezone.now())
     if not context["any_runs"]:
         context |= {
@@ -80,12 +80,14 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def live(request: HttpRequest) -> HttpResponse:
-    return render(request, "admin/overview_live.html", picture(chosen(request), timezone.now()))
+    return render(
+        request, "admin/overview_live.html", picture(current_project(request), timezone.now())
+    )
 
 
 def health(request: HttpRequest) -> HttpResponse:
     """The health of devices, loaded separately: the overview must not wait for it."""
-    project = chosen(request)
+    project = current_project(request)
     found = device_health.health(project.pk if project else None, timezone.now())
     return render(request, "admin/overview_health.html", found)
 
@@ -103,7 +105,7 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
         "project": project,
         "running": [_running(run, now) for run in running],
         "scheduled": [_scheduled(run, now) for run in scheduled],
-        "waiting": needs(project, now),
+        "waiting": find_open_tasks(project, now),
         **alerts_of_overview(project),
         "recent": _recent(list(recent.order_by("-pk")[:RUNS_SHOWN])),
         "any_runs": of_project.exists(),

@@ -17,7 +17,7 @@ from django.utils import timezone
 from campaigns.admin.overview import charts
 from campaigns.admin.overview.charts import Axis, Bar, Line
 from notifications.admin.ui.axis import Mark
-from notifications.admin.ui.current_project import chosen
+from notifications.admin.ui.current_project import current_project
 from notifications.people.figures import figure
 from notifications.people.figures.daily import DEAD, OPTED_OUT, REACHABLE
 from notifications.people.figures.figure import Figure
@@ -71,7 +71,7 @@ class Chart:
 def people(request: HttpRequest) -> HttpResponse:
     asked = request.GET.get("days", "")
     days = int(asked) if asked in map(str, SPANS) else SPANS[0]
-    context = picture(chosen(request), days, timezone.now())
+    context = picture(current_project(request), days, timezone.now())
     return render(request, "admin/overview_people.html", context)
 
 

@@ -25,7 +25,7 @@ from campaigns.api.endpoints.serializers import (
 from campaigns.webhook_events import endpoint_checks
 from notifications.api.base import pages
 from notifications.api.base.fields import Nothing
-from notifications.api.base.idempotency import SaidOnce, idempotent
+from notifications.api.base.idempotency import OneTimeResponse, idempotent
 from notifications.api.base.patience import patient
 from notifications.api.base.problems import Problem
 from notifications.api.base.query import takes
@@ -67,7 +67,7 @@ class Endpoints(ApiView):
         endpoint_checks.judge_room(self.project)
         made = Endpoint(project=self.project, via=given["via"])
         secret = _write(made, given) or None
-        return SaidOnce(EndpointSerializer(made).data, once={"secret": secret}, status=201)
+        return OneTimeResponse(EndpointSerializer(made).data, once={"secret": secret}, status=201)
 
 
 class EndpointById(WritableRowView[Endpoint]):
@@ -147,7 +147,7 @@ class EndpointReplay(OfEndpoint):
         with transaction.atomic():
             count = call.again(calls, now=timezone.now())
             audit.record(self.actor, "replayed", endpoint, project=self.project, calls=count)
-            outbox.ring()
+            outbox.notify_workers()
         return Response({"replayed": count})
 
 
@@ -166,7 +166,7 @@ class EndpointSecret(OfEndpoint):
         with transaction.atomic():
             secret = _rotated(endpoint, at_once)
             audit.record(self.actor, "replaced the secret of", endpoint, project=self.project)
-        return SaidOnce({"until": endpoint.before_ends_at}, once={"secret": secret})
+        return OneTimeResponse({"until": endpoint.before_ends_at}, once={"secret": secret})
 
 
 def _rotated(endpoint: Endpoint, at_once: bool) -> str:

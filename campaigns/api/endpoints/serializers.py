@@ -13,7 +13,7 @@ from campaigns.webhook_events import endpoint_checks
 from notifications.api.base.fields import CountedList, StrictSerializer
 from notifications.webhooks.call import Call
 from notifications.webhooks.endpoint import Endpoint
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 
 MOST_CAMPAIGNS = 100
 
@@ -40,8 +40,10 @@ class EndpointSerializer(StrictSerializer):
         "secret, of which only the end is shown again.",
     )
     events = CountedList(
-        child=serializers.ChoiceField(choices=Kind.choices, error_messages=one_of(Kind.values)),
-        max_length=len(Kind),
+        child=serializers.ChoiceField(
+            choices=EventType.choices, error_messages=one_of(EventType.values)
+        ),
+        max_length=len(EventType),
         help_text="Slack and e-mail take those of runs and alerts only.",
     )
     campaigns = CountedList(

@@ -11,7 +11,7 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from campaigns.audiences.audience import Audience
-from campaigns.runs.messages.accepting import Accepted, Nobody, Revoked, accept, confirm
+from campaigns.runs.messages.accepting import Accepted, Revoked, UnknownRecipient, accept, confirm
 from campaigns.runs.messages.many import AT_ONCE, accept_many, members
 from notifications.api.base import authentication
 from notifications.api.base.view import ApiView
@@ -43,14 +43,14 @@ def as_the_key_may(view: ApiView) -> Iterator[None]:
         raise authentication.no_such_key() from error
 
 
-def accept_each(view: ApiView, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
+def accept_each(view: ApiView, asked: list[dict[str, Any]]) -> list[Accepted | UnknownRecipient]:
     """To one person or device each. Who is unknown and may be created is, with their message: both
     are there, or neither."""
     answers = accept(view.key, asked)
     new = [
         place
         for place, answer in enumerate(answers)
-        if isinstance(answer, Nobody) and "person" in asked[place]
+        if isinstance(answer, UnknownRecipient) and "person" in asked[place]
     ]
     if new:
         with transaction.atomic():
@@ -74,7 +74,7 @@ def accept_call(view: ApiView, one: dict[str, Any]) -> Accepted:
             confirm(view.key)
             return _to_list(view, one)
     (answer,) = accept_each(view, [one])
-    if isinstance(answer, Nobody):
+    if isinstance(answer, UnknownRecipient):
         raise serializers.ValidationError({answer.field: UNKNOWN[answer.field]})
     return answer
 

@@ -28,7 +28,7 @@ from campaigns.api.messages.serializers import (
 )
 from campaigns.engine import messages
 from campaigns.runs.messages import listing, outcome
-from campaigns.runs.messages.accepting import Accepted, Nobody
+from campaigns.runs.messages.accepting import Accepted, UnknownRecipient
 from campaigns.runs.messages.listing import Wanted
 from campaigns.runs.messages.message import Message, known_by
 from notifications.api.base import pages, query
@@ -192,7 +192,7 @@ class MessagesBulk(ApiView):
         with addressed.as_the_key_may(self):
             answers = addressed.accept_each(self, list(asked.values())) if asked else []
         for index, answer in zip(asked, answers, strict=True):
-            if isinstance(answer, Nobody):
+            if isinstance(answer, UnknownRecipient):
                 refused = {"field": answer.field, "message": addressed.UNKNOWN[answer.field]}
                 rejected.append({"index": index, **refused})
             else:

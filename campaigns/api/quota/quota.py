@@ -20,7 +20,7 @@ from campaigns.figures.hours import Hour, hours_of, of_day
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota import delays, firebase, sizes
 from campaigns.planning.quota.delays import Outcome
-from campaigns.planning.quota.planned import Planned, of_campaign, reckoned
+from campaigns.planning.quota.planned import Planned, compute_planned, of_campaign
 from notifications.api.base import query
 from notifications.api.base.patience import slow
 from notifications.api.base.query import takes
@@ -120,7 +120,7 @@ class Quota(ApiView):
         first, last = (
             datetime.combine(each, time(), zone) for each in (day, day + timedelta(days=DAYS))
         )
-        found = reckoned(there, first, last, now)
+        found = compute_planned(there, first, last, now)
         hours = hours_of(there, found.runs, of_day(first, last), now)
         return {
             "firebase_project": there.name,

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from campaigns.api.results.breakdown import BY, by_of, value_of
 from campaigns.engagement import funnel
-from campaigns.engagement.funnel import Funnel, Goal, Told
+from campaigns.engagement.funnel import Funnel, Goal, StepCount
 from campaigns.engagement.receipt import BY_NAME, STEPS
 from campaigns.results import breakdown
 from campaigns.runs.run import Run
@@ -113,11 +113,11 @@ def _beside(found: Funnel) -> dict[str, int]:
     return {name: counts.get(BY_NAME[name], 0) for name in BESIDE}
 
 
-def step_of(told: Told, may_have: int) -> dict[str, Any]:
+def step_of(told: StepCount, may_have: int) -> dict[str, Any]:
     return {"step": told.event.name.lower(), **_share(told, may_have)}
 
 
-def _share(told: Told, may_have: int) -> dict[str, Any]:
+def _share(told: StepCount, may_have: int) -> dict[str, Any]:
     able = told.able
     return {
         "count": told.count,

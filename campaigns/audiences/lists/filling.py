@@ -29,8 +29,8 @@ from campaigns.audiences.selection import compile_tree, drawn, people_and_device
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.importing.model import Import, ImportBatch
-from notifications.people.locking import stay
-from notifications.postgres.budget import TooSlow, within
+from notifications.people.locking import lock_people_against_erasure
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ def begin_of_import(project_id: int, name: str, import_id: int) -> Audience:
 
 def at_once(audience: Audience) -> bool:
     """Add as many people as a web request has time for. Returns whether that was all."""
-    with suppress(TooSlow), within(seconds=2 * AT_ONCE_SECONDS):
+    with suppress(TooSlow), statement_timeout(seconds=2 * AT_ONCE_SECONDS):
         work(audience.pk, seconds=AT_ONCE_SECONDS)
     audience.refresh_from_db()
     return audience.filling is None
@@ -196,7 +196,7 @@ def _judged_alike(audience: Audience, filling: dict[str, Any]) -> bool:
     """
     ended = _ended(filling["run"])
     if ended and ended != filling.setdefault("ended", ended):
-        stay(audience.members.values_list("contact", flat=True))
+        lock_people_against_erasure(audience.members.values_list("contact", flat=True))
         audience.members.all().delete()
         filling |= {"ended": ended, "after": 0}
     return bool(ended)

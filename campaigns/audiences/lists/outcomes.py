@@ -12,7 +12,7 @@ from campaigns.audiences.behavior.past import FIELD, ITEM, missing
 from campaigns.audiences.selection import people_and_devices
 from campaigns.runs.run import Run
 from notifications.people.consent import eligibility
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 COUNTING_SECONDS = 2.0
 LOOKING_SECONDS = 0.1  # for a page that only needs to know whether there is anybody
@@ -77,7 +77,7 @@ def count(run_id: int, whom: str, *, seconds: float = COUNTING_SECONDS) -> tuple
     `whom`: one of the statements above. People erased since are included.
     """
     try:
-        with within(seconds=seconds), connection.cursor() as cursor:
+        with statement_timeout(seconds=seconds), connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT count(*), count(*) FILTER (WHERE unsure) FROM ({whom}) person",
                 {"run": run_id},
@@ -113,12 +113,12 @@ def reachable(run: Run, whom: str, *, seconds: float = COUNTING_SECONDS) -> Reac
     """How many of these people a campaign would reach now; None if counting takes too long."""
     statement = REACHABLE.format(
         whom=whom,
-        out=eligibility.out(),
+        out=eligibility.skip_reason_sql(),
         source=people_and_devices(run.project_id),
         standing=eligibility.JOIN,
     )
     try:
-        with within(seconds=seconds), connection.cursor() as cursor:
+        with statement_timeout(seconds=seconds), connection.cursor() as cursor:
             cursor.execute(statement, {**run.campaign.asks, "run": run.pk})
             rows = cursor.fetchall()
     except TooSlow:
@@ -161,7 +161,7 @@ def variables_missing(run: Run) -> list[str]:
     """The variables for lack of which people were skipped; empty if the search takes too long."""
     pattern = missing("%")
     try:
-        with within(seconds=COUNTING_SECONDS / 2), connection.cursor() as cursor:
+        with statement_timeout(seconds=COUNTING_SECONDS / 2), connection.cursor() as cursor:
             cursor.execute(
                 "SELECT split_part(detail, %s, 2) FROM campaigns_delivery"
                 " WHERE run_id = %s AND status = 'skipped' AND reason = 'missing_value'"

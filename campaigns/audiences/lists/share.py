@@ -12,7 +12,7 @@ from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.lists import outcomes
 from campaigns.audiences.selection import sample
 from campaigns.runs.run import Run
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 LOOKING_SECONDS = 0.3  # for a page that only needs to know whether there is anybody
 
@@ -43,7 +43,7 @@ def _is_share(rule: dict[str, Any]) -> bool:
 def is_there_anybody(project_id: int, others: dict[str, Any]) -> bool:
     """Whether the rules find anybody with a device. True if it takes too long: the dialog says."""
     try:
-        with suppress(TooSlow), within(seconds=LOOKING_SECONDS):
+        with suppress(TooSlow), statement_timeout(seconds=LOOKING_SECONDS):
             return bool(sample(project_id, others, size=1, only=Sql("d.id IS NOT NULL")))
     except ValidationError:  # a list or an audience in the rules is gone
         return False

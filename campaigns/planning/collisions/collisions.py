@@ -10,7 +10,7 @@ from itertools import combinations
 
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.collisions.overlap import Both, both
+from campaigns.planning.collisions.overlap import Overlap, count_overlap
 from campaigns.runs.run import Run
 from notifications.postgres.budget import clock, until
 
@@ -24,16 +24,16 @@ Launched = tuple[Campaign, Run]
 class Collision:
     one: Campaign
     other: Campaign
-    both: Both | None  # None: not counted, as it took too long
+    both: Overlap | None  # None: not counted, as it took too long
 
 
 @dataclass(frozen=True)
-class OfDay:
+class DayCollisions:
     pairs: list[Collision]
     left: int  # how many more pairs there are that were not counted
 
 
-def collisions(days: Mapping[date, Sequence[Entry]]) -> dict[date, OfDay]:
+def collisions(days: Mapping[date, Sequence[Entry]]) -> dict[date, DayCollisions]:
     """Count the collisions on each day, the earliest day first. A pair without a common person is
     left out."""
     ends = clock() + COUNTING_SECONDS
@@ -42,15 +42,15 @@ def collisions(days: Mapping[date, Sequence[Entry]]) -> dict[date, OfDay]:
     return {day: one for day, one in found.items() if one.pairs or one.left}
 
 
-def _of_day(entries: Sequence[Entry]) -> OfDay:
+def _of_day(entries: Sequence[Entry]) -> DayCollisions:
     launched = [(entry.campaign, run) for entry in entries if (run := _launched(entry))]
     pairs = _pairs(launched)
     found = [
-        Collision(one, other, both(one.project_id, run.rules, of_other.rules))
+        Collision(one, other, count_overlap(one.project_id, run.rules, of_other.rules))
         for (one, run), (other, of_other) in pairs[:MOST_PAIRS]
     ]
     told = [pair for pair in found if pair.both is None or pair.both.people]
-    return OfDay(told, len(pairs) - len(found))
+    return DayCollisions(told, len(pairs) - len(found))
 
 
 def _pairs(launched: Sequence[Launched]) -> list[tuple[Launched, Launched]]:

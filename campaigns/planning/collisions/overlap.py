@@ -15,7 +15,7 @@ from campaigns.audiences import estimating
 from campaigns.audiences.last_seen import policy
 from campaigns.audiences.reach import as_meant
 from campaigns.audiences.selection import compile_tree, people_and_devices
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.values import row_versions
 
 Tree = dict[str, Any]
@@ -30,12 +30,12 @@ SELECT count(*) FROM (
 
 
 @dataclass(frozen=True)
-class Both:
+class Overlap:
     people: int
     exact: bool
 
 
-def both(project_id: int, one: Tree, other: Tree) -> Both | None:
+def count_overlap(project_id: int, one: Tree, other: Tree) -> Overlap | None:
     """Count the people who match both rules, or estimate from a part if counting takes too long.
 
     None if the estimate takes too long as well, or the rules are broken. The result is kept for
@@ -44,7 +44,7 @@ def both(project_id: int, one: Tree, other: Tree) -> Both | None:
     key = "-".join(["both", str(project_id), *sorted(map(row_versions.mark, (one, other)))])
     with suppress(redis.RedisError):
         if isinstance(kept := cache.get(key), list):
-            return Both(*kept)
+            return Overlap(*kept)
     found = _counted(project_id, one, other)
     if found is not None:
         with suppress(redis.RedisError):
@@ -52,12 +52,12 @@ def both(project_id: int, one: Tree, other: Tree) -> Both | None:
     return found
 
 
-def _counted(project_id: int, one: Tree, other: Tree) -> Both | None:
-    with suppress(TooSlow, ValidationError), within(seconds=estimating.SAMPLE_SECONDS):
-        return Both(_count(project_id, one, other, None), exact=True)
-    with suppress(TooSlow, ValidationError), within(seconds=estimating.PART_SECONDS):
+def _counted(project_id: int, one: Tree, other: Tree) -> Overlap | None:
+    with suppress(TooSlow, ValidationError), statement_timeout(seconds=estimating.SAMPLE_SECONDS):
+        return Overlap(_count(project_id, one, other, None), exact=True)
+    with suppress(TooSlow, ValidationError), statement_timeout(seconds=estimating.PART_SECONDS):
         part = estimating.part(1, policy.seen_since(project_id), project_id)
-        return Both(part.all(_count(project_id, one, other, part)), exact=False)
+        return Overlap(part.all(_count(project_id, one, other, part)), exact=False)
     return None
 
 

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import accumulate, pairwise
 
 from campaigns.planning.solver.capacity import Capacity
-from campaigns.planning.solver.rules import Alike, People, Rules
+from campaigns.planning.solver.rules import People, PersonKind, Rules
 from campaigns.planning.solver.solving import solve
 
 MOST = 200_000  # people in a plan: a page waits a tenth of a second for it
@@ -34,13 +34,13 @@ class Course:
     exact: bool  # False: some of its people were estimated, or stand for others
 
 
-def kinds(clocks: Mapping[tuple[str, int | None], int]) -> dict[Alike, int]:
+def kinds(clocks: Mapping[tuple[str, int | None], int]) -> dict[PersonKind, int]:
     """Return the device counts by kind: the person's time zone and best hour."""
-    return {Alike(zone, best_hour=hour): count for (zone, hour), count in clocks.items()}
+    return {PersonKind(zone, best_hour=hour): count for (zone, hour), count in clocks.items()}
 
 
 def foresee(
-    kinds: Mapping[Alike, int],
+    kinds: Mapping[PersonKind, int],
     gets_it: int,
     rules: Rules,
     capacity: Capacity,
@@ -69,12 +69,12 @@ class Late:
     """Kinds of which everybody gets nothing, and kinds of which only some do. Who these are depends
     on their turn, which nobody knows before the launch."""
 
-    everybody: list[Alike]
-    some: list[Alike]
+    everybody: list[PersonKind]
+    some: list[PersonKind]
 
 
 def who_is_late(
-    kinds: Mapping[Alike, int], gets_it: int, rules: Rules, capacity: Capacity, reason: str
+    kinds: Mapping[PersonKind, int], gets_it: int, rules: Rules, capacity: Capacity, reason: str
 ) -> Late:
     people, less, each = drawn(kinds, gets_it, rules, most=MOST)
     plan = solve(people, less, _slower(capacity, each))
@@ -88,7 +88,7 @@ def who_is_late(
 
 
 def drawn(
-    kinds: Mapping[Alike, int], gets_it: int, rules: Rules, *, most: int
+    kinds: Mapping[PersonKind, int], gets_it: int, rules: Rules, *, most: int
 ) -> tuple[People, Rules, int]:
     """Return at most `most` people, the rules for them, and how many devices each stands for."""
     each = max(1, -(-gets_it // most))
@@ -101,7 +101,7 @@ def fewer(rules: Rules, each: int) -> Rules:
     return replace(rules, first=-(-rules.first // each))
 
 
-def shared_out(kinds: Mapping[Alike, int], many: int) -> dict[Alike, int]:
+def shared_out(kinds: Mapping[PersonKind, int], many: int) -> dict[PersonKind, int]:
     """Share `many` out among the kinds, in proportion to their counts."""
     return dict(zip(kinds, in_proportion(kinds.values(), many), strict=True))
 

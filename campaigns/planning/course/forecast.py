@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns.engagement.opening import Opening, learned
+from campaigns.engagement.opening import OpenRate, load_open_rate
 from campaigns.planning.solver.capacity import Capacity
 from campaigns.runs.chunk import ONE_WORKER
 from campaigns.runs.policy import OWN_PACE
@@ -110,7 +110,7 @@ def foretell(
     if spread_seconds and devices:
         said = _("so that it takes %(time)s") % {"time": in_words(spread_seconds)}
         limits.append((devices / spread_seconds, Limit.RATE, said))
-    if opens_per_second and (opening := learned(project.pk, timezone.now())).known:
+    if opens_per_second and (opening := load_open_rate(project.pk, timezone.now())).known:
         said = _opened(opens_per_second, opening)
         limits.append((opening.rate(opens_per_second), Limit.RATE, said))
     lowest = _bearable(min(limits, key=lambda one: one[0]), project, load)
@@ -129,7 +129,7 @@ def _bearable(lowest: Limited, project: Project, load: Load | None) -> Limited:
     return (rate, Limit.LOAD, text) if rate < lowest[0] else lowest
 
 
-def _opened(opens_per_second: int, opening: Opening) -> str:
+def _opened(opens_per_second: int, opening: OpenRate) -> str:
     """Name the runs that the limit was learned from, so that people can judge if they are alike."""
     text = ngettext(
         "so that at most %(most)s a second open it, as %(share)s %% did of run %(runs)s",

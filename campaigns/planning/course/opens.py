@@ -11,7 +11,7 @@ from itertools import pairwise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns.engagement.opening import Opening, Soon
+from campaigns.engagement.opening import OpenDelays, OpenRate
 from campaigns.planning.course.course import MOST_STEPS, Course, fitting
 from campaigns.planning.course.forecast import number
 from notifications.values.moments import in_words
@@ -40,7 +40,7 @@ class Opens:
         return self.expected - sum(self.counts or ())
 
 
-def expected(course: Course, opening: Opening, soon: Soon) -> Opens | None:
+def expected(course: Course, opening: OpenRate, soon: OpenDelays) -> Opens | None:
     """Return the expected opens; None if nobody knows how many people open a message."""
     if not opening.known:
         return None
@@ -58,7 +58,7 @@ def expected(course: Course, opening: Opening, soon: Soon) -> Opens | None:
     return Opens(found, told, share, runs, half, most / course.step, step, _whole(counts))
 
 
-def _counts(course: Course, soon: Soon, share: float, step: int, steps: int) -> list[float]:
+def _counts(course: Course, soon: OpenDelays, share: float, step: int, steps: int) -> list[float]:
     """Return the opens in each step. A message counts as sent in the middle of its step."""
     sent = [
         ((number + 0.5) * course.step, count) for number, count in enumerate(course.counts) if count

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.engagement.opening import learned
+from campaigns.engagement.opening import load_open_rate
 from campaigns.planning import local, outlook
 from campaigns.planning.intent import form_problems
 from campaigns.planning.outlook import Look
@@ -45,7 +45,7 @@ def unready(campaign: Any, now: datetime) -> dict[str, str]:
         found["at"] = _("This time has passed. Choose a later one, or launch it now.")
     if campaign.schedule_kind == campaign.Schedule.RECURRING and not campaign.coming(now, 1):
         found |= repeating.none_left(campaign, now)
-    if campaign.opens_per_second and not learned(campaign.project_id, now).known:
+    if campaign.opens_per_second and not load_open_rate(campaign.project_id, now).known:
         found["opens_per_second"] = str(UNKNOWN_OPENS)
     if not (campaign.template.title or campaign.template.body):
         found["template"] = _("The text is empty: write a title and a text.")

@@ -13,7 +13,13 @@ from campaigns.audiences import reach
 from campaigns.audiences.reach import Zones
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import quiet
-from campaigns.planning.launch_check.quiet import Asleep, Resting, is_night, said_of, too_late
+from campaigns.planning.launch_check.quiet import (
+    NightShare,
+    QuietHoursWait,
+    is_night,
+    said_of,
+    too_late,
+)
 from campaigns.runs.hours.local_time import AT_ONCE, NEXT_DAY, LocalTime
 from notifications.people.consent.hours import QuietHours
 from notifications.values.moments import in_zone
@@ -21,7 +27,7 @@ from notifications.values.zones import known_zones
 
 
 @dataclass(frozen=True)
-class Around:
+class LocalTimeSpread:
     """How a local-time run goes around the earth, for the devices of an audience."""
 
     by: LocalTime
@@ -125,23 +131,23 @@ def zones(
     return reach.zones(campaign.project_id, rules, seconds=seconds, best_hours=best_hours)
 
 
-def judged(
+def check_clocks(
     campaign: Campaign, at: datetime, by: LocalTime | None, found: Zones
-) -> Asleep | Resting | Around:
+) -> NightShare | QuietHoursWait | LocalTimeSpread:
     if by is None:
         return quiet.judged(campaign, found, at, campaign.zone)
     ttl = timedelta(seconds=campaign.ttl_seconds)
     again = campaign.schedule_kind == Campaign.Schedule.RECURRING
-    return around(by, campaign.quiet_hours, ttl, found, campaign.zone, again=again)
+    return spread_by_local_time(by, campaign.quiet_hours, ttl, found, campaign.zone, again=again)
 
 
-def ends(found: Asleep | Resting | Around | None, at: datetime) -> datetime:
+def ends(found: NightShare | QuietHoursWait | LocalTimeSpread | None, at: datetime) -> datetime:
     """Return when a run ends: at `at`, or when the last person's own time comes, if later."""
-    last = found.last if isinstance(found, Resting | Around) else None
+    last = found.last if isinstance(found, QuietHoursWait | LocalTimeSpread) else None
     return max(at, last) if last else at
 
 
-def around(
+def spread_by_local_time(
     by: LocalTime,
     hours: QuietHours | None,
     ttl: timedelta,
@@ -149,7 +155,7 @@ def around(
     zone: str,
     *,
     again: bool = False,
-) -> Around:
+) -> LocalTimeSpread:
     gets_it: list[datetime] = []
     passed, zoneless, best, waits, expires = 0, 0, 0, 0, 0
     for (of, hour), count in found.clocks.items():
@@ -166,7 +172,7 @@ def around(
         else:
             waits += count if wakes_at else 0
             gets_it.append(wakes_at or at)
-    return Around(
+    return LocalTimeSpread(
         by, min(gets_it, default=None), max(gets_it, default=None), passed, zoneless, best, waits,
         expires, sum(found.clocks.values()), found.exact, zone, hours, again,
     )  # fmt: skip

@@ -10,8 +10,8 @@ from campaigns.audiences.reach import Zones
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.course import kinds
 from campaigns.planning.course.forecast import Forecast
-from campaigns.planning.quota.concurrent_runs import Beside, beside
-from campaigns.planning.quota.shared_gate import Asks
+from campaigns.planning.quota.concurrent_runs import SharedCapacity, capacity_beside_others
+from campaigns.planning.quota.shared_gate import RunRequest
 from campaigns.planning.solver.eligibility import never
 from campaigns.planning.solver.rules import Rules
 from campaigns.runs.hours.local_time import LocalTime
@@ -31,9 +31,9 @@ def rules_of(campaign: Campaign, start: datetime, by: LocalTime | None, first: i
 
 def asked(
     campaign: Campaign, rules: Rules, found: Zones, sent_to: int, pace: Forecast, now: datetime
-) -> tuple[Asks, Beside]:
+) -> tuple[RunRequest, SharedCapacity]:
     """Return what the campaign asks of the gate, and what else is sent meanwhile."""
     # Kinds that the clock leaves out are among the skipped devices already.
     who = {kind: count for kind, count in kinds(found.clocks).items() if not never(rules, kind)}
-    asks = Asks(who, min(sum(who.values()), sent_to), rules, pace.rate)
-    return asks, beside(campaign, asks, pace.capacity, now)
+    asks = RunRequest(who, min(sum(who.values()), sent_to), rules, pace.rate)
+    return asks, capacity_beside_others(campaign, asks, pace.capacity, now)

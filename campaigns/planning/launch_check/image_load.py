@@ -7,7 +7,7 @@ from collections import defaultdict
 from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.launch_check.warnings import Code, Doubt
+from campaigns.planning.launch_check.warnings import Code, LaunchWarning
 from campaigns.planning.variants import launching
 from campaigns.runs.variants.group import REST
 from campaigns.texts.template import Template
@@ -19,7 +19,7 @@ FETCHES, BYTES = 200, 20_000_000  # per second
 FEW = 2_000  # devices; their fetches are over before anybody notices
 
 
-def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[Doubt]:
+def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[LaunchWarning]:
     """Warn if the phones' fetches would slow down the server that sends to them. `devices`: of the
     audience. `seconds`: how long sending takes, without waits."""
     texts = _fetching(campaign, devices)
@@ -42,7 +42,7 @@ def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[Do
         megabytes=f"{traffic / 1e6:,.0f}",
         all=f"{traffic * pace / 1e6:,.0f}",
     )
-    return [Doubt(Code.HEAVY_IMAGE, words)]
+    return [LaunchWarning(Code.HEAVY_IMAGE, words)]
 
 
 def _fetching(campaign: Campaign, devices: int) -> dict[int, float]:

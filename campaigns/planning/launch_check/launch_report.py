@@ -22,7 +22,7 @@ from campaigns.audiences.behavior.kind import Sql
 from campaigns.audiences.reach import Reach, Zones
 from campaigns.audiences.words import sentence
 from campaigns.canary import draw, in_words
-from campaigns.engagement.opening import Opening, Soon, learned, soon
+from campaigns.engagement.opening import OpenDelays, OpenRate, load_open_delays, load_open_rate
 from campaigns.planning import local
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course import forecast, opens, waterfall
@@ -48,11 +48,11 @@ from campaigns.planning.launch_check import (
     warnings,
 )
 from campaigns.planning.launch_check.texts_checked import TextsChecked
-from campaigns.planning.launch_check.warnings import Code, Doubt
+from campaigns.planning.launch_check.warnings import Code, LaunchWarning
 from campaigns.planning.outlook import Look
-from campaigns.planning.quota.concurrent_runs import Beside, named
+from campaigns.planning.quota.concurrent_runs import SharedCapacity, named
 from campaigns.planning.quota.planned import Planned
-from campaigns.planning.quota.shared_gate import Asks
+from campaigns.planning.quota.shared_gate import RunRequest
 from campaigns.planning.repeats.moved_occurrences import Occurrence
 from campaigns.planning.skips import sent_to, skipped
 from campaigns.planning.skips.loss import Loss
@@ -67,7 +67,7 @@ from campaigns.runs.series import ONCE, instant_of
 from campaigns.texts import preview
 from notifications.pacing import load
 from notifications.pacing.gate import Limit
-from notifications.postgres.budget import TooSlow, clock, until, within
+from notifications.postgres.budget import TooSlow, clock, statement_timeout, until
 
 REPORT_SECONDS = 5.0  # for all of its parts together
 SOON_SECONDS = 0.5  # for how soon people open it; how many open it does not need it
@@ -298,7 +298,7 @@ class LaunchReport:
     @property
     def around(self) -> str:
         """When the first and the last person would get it by local time, in words."""
-        return self._asleep.plan if isinstance(self._asleep, clocks.Around) else ""
+        return self._asleep.plan if isinstance(self._asleep, clocks.LocalTimeSpread) else ""
 
     @cached_property
     def pace(self) -> forecast.Forecast:
@@ -350,12 +350,12 @@ class LaunchReport:
 
     @cached_property
     @_in_time
-    def _opening(self) -> tuple[Opening, Soon]:
-        found = learned(self.campaign.project_id, self.now)
+    def _opening(self) -> tuple[OpenRate, OpenDelays]:
+        found = load_open_rate(self.campaign.project_id, self.now)
         if found.known:
-            with suppress(TooSlow), within(seconds=SOON_SECONDS):
-                return found, soon(found)
-        return found, Soon()
+            with suppress(TooSlow), statement_timeout(seconds=SOON_SECONDS):
+                return found, load_open_delays(found)
+        return found, OpenDelays()
 
     def late(self, reason: str) -> Late:
         """Return the kinds of people who come too late, as far as that can be known."""
@@ -381,7 +381,7 @@ class LaunchReport:
 
     @cached_property
     @_in_time
-    def _asked(self) -> tuple[Asks, Beside] | None:
+    def _asked(self) -> tuple[RunRequest, SharedCapacity] | None:
         if self.sent_to is None or self._zones is None or not (self.reach and self.reach.devices):
             return None
         rules = departures.rules_of(self.campaign, self.starts_at, self.local_time, self.first)
@@ -431,12 +431,12 @@ class LaunchReport:
 
     @cached_property
     @_in_time
-    def doubts(self) -> list[Doubt]:
+    def doubts(self) -> list[LaunchWarning]:
         found = []
         if self.uncounted:
-            found.append(Doubt(Code.UNCOUNTABLE, self.uncounted))
+            found.append(LaunchWarning(Code.UNCOUNTABLE, self.uncounted))
         if self.nobody:
-            found.append(Doubt(Code.NOBODY_REACHABLE, self.nobody))
+            found.append(LaunchWarning(Code.NOBODY_REACHABLE, self.nobody))
         if self._readable:
             found += warnings.of_text(self.campaign)
             found += warnings.of_links(self.campaign)
@@ -451,7 +451,7 @@ class LaunchReport:
             found += image_load.too_much(self.campaign, devices, self.pace.seconds(devices))
         if self.at_night:
             code = Code.BY_THE_CLOCK if self.local_time else Code.AT_NIGHT
-            found.append(Doubt(code, self.at_night))
+            found.append(LaunchWarning(code, self.at_night))
         if "audience" not in self._unready:
             found += warnings.of_edits(self.campaign, None if self.begun else self._waiting)
         found += warnings.of_had(self.campaign)
@@ -463,12 +463,12 @@ class LaunchReport:
 
     @cached_property
     @_in_time
-    def _asleep(self) -> quiet.Asleep | quiet.Resting | clocks.Around | None:
+    def _asleep(self) -> quiet.NightShare | quiet.QuietHoursWait | clocks.LocalTimeSpread | None:
         if self.reach is None or self.nobody:
             return None
         if self._zones is None:
             return None
-        return clocks.judged(self.campaign, self.starts_at, self.local_time, self._zones)
+        return clocks.check_clocks(self.campaign, self.starts_at, self.local_time, self._zones)
 
     @cached_property
     @_in_time
@@ -482,7 +482,7 @@ class LaunchReport:
         return None
 
     @property
-    def warnings(self) -> list[Doubt | Loss]:
+    def warnings(self) -> list[LaunchWarning | Loss]:
         """What a page shows at the top, except what it shows in red."""
         red = (Code.UNCOUNTABLE, Code.NOBODY_REACHABLE)
         return [*(one for one in self.doubts if one.code not in red), *self.others_lost]

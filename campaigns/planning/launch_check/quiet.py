@@ -29,7 +29,7 @@ SMALL = 0.01  # less than that rounds to nothing
 
 
 @dataclass(frozen=True)
-class Asleep:
+class NightShare:
     """Devices where it is night, by time zone, the most first."""
 
     zones: list[tuple[str, int]]
@@ -67,17 +67,17 @@ class Asleep:
             yield text % {"count": more}
 
 
-def asleep(project: Project, found: Zones, at: datetime) -> Asleep:
+def asleep(project: Project, found: Zones, at: datetime) -> NightShare:
     """Find devices where it is night. A person without a time zone counts with the project's."""
     by_zone = _by_known_zone(found.devices, project.timezone)
     there = {zone: at.astimezone(clock_of(zone)) for zone in by_zone}
     night = [(zone, count) for zone, count in by_zone.items() if is_night(there[zone])]
     night.sort(key=lambda one: -one[1])
-    return Asleep(night, sum(by_zone.values()), found.exact, at)
+    return NightShare(night, sum(by_zone.values()), found.exact, at)
 
 
 @dataclass(frozen=True)
-class Resting:
+class QuietHoursWait:
     """Devices in quiet hours: how many wait, until when, and for how many it expires meanwhile."""
 
     waits: int
@@ -115,7 +115,9 @@ def too_late(share: str) -> str:
     return text % {"percent": share}
 
 
-def resting(hours: QuietHours, ttl: timedelta, found: Zones, at: datetime, zone: str) -> Resting:
+def resting(
+    hours: QuietHours, ttl: timedelta, found: Zones, at: datetime, zone: str
+) -> QuietHoursWait:
     waits, expires, last = 0, 0, None
     for there, count in found.devices.items():
         wakes_at = hours.asleep_until(there, at)
@@ -126,12 +128,12 @@ def resting(hours: QuietHours, ttl: timedelta, found: Zones, at: datetime, zone:
         else:
             expires += count
     everybody = sum(found.devices.values())
-    return Resting(waits, last, expires, everybody, found.exact, zone)
+    return QuietHoursWait(waits, last, expires, everybody, found.exact, zone)
 
 
 def look(
     sent: Campaign | Run, rules: dict[str, Any], at: datetime, zone: str, *, seconds: float
-) -> Asleep | Resting | None:
+) -> NightShare | QuietHoursWait | None:
     """Return how many sleep or rest at its start, shown in this time zone. None if nobody can count
     them in time."""
     try:
@@ -141,7 +143,9 @@ def look(
     return judged(sent, found, at, zone)
 
 
-def judged(sent: Campaign | Run, found: Zones, at: datetime, zone: str) -> Asleep | Resting:
+def judged(
+    sent: Campaign | Run, found: Zones, at: datetime, zone: str
+) -> NightShare | QuietHoursWait:
     if hours := sent.quiet_hours:
         return resting(hours, timedelta(seconds=sent.ttl_seconds), found, at, zone)
     return asleep(sent.project, found, at)

@@ -11,7 +11,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.texts import preview
 from campaigns.texts.rendering import Reader
 from notifications.people.contact import Contact
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 MOST = 3
 AMONG = 12  # people looked at for three who differ
@@ -22,7 +22,7 @@ def cards(campaign: Campaign, only: Sql | None = None) -> list[preview.Card]:
     """Return cards for some people of the audience, or only for people that `only` selects. Empty
     if finding them takes too long."""
     people: list[Contact] = []
-    with suppress(TooSlow), within(seconds=SECONDS):
+    with suppress(TooSlow), statement_timeout(seconds=SECONDS):
         rules = campaign.audience.effective_rules
         people = sample(campaign.project_id, rules, size=AMONG, only=only)
     content = campaign.template.frozen()

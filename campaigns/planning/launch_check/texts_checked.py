@@ -16,7 +16,7 @@ from campaigns.planning.text_check import stale, words
 from campaigns.planning.text_check.report import Level
 from campaigns.planning.text_check.stale import Stale
 from campaigns.planning.text_check.text_check import TextCheck, newest_whole
-from campaigns.planning.text_check.words import Told
+from campaigns.planning.text_check.words import FindingInWords
 from campaigns.runs.variants.group import in_words
 from notifications.fcm.sizes import MAX_BYTES
 from notifications.fcm.visible_length import ROOMS, Room
@@ -75,8 +75,8 @@ class TextsChecked:
         return in_words(self.check.variant)
 
     @cached_property
-    def found(self) -> list[Told]:
-        return words.told(self.check)
+    def found(self) -> list[FindingInWords]:
+        return words.describe_findings(self.check)
 
     @property
     def totals(self) -> dict[str, int]:
@@ -89,7 +89,7 @@ class TextsChecked:
         return bool(self._report["exact"])
 
     @property
-    def by_level(self) -> list[tuple[str, list[Told]]]:
+    def by_level(self) -> list[tuple[str, list[FindingInWords]]]:
         found = [
             (str(label), [one for one in self.found if one.level == level])
             for level, label in words.LEVELS.items()

@@ -82,7 +82,7 @@ class Code(StrEnum):
 
 
 @dataclass(frozen=True)
-class Doubt:
+class LaunchWarning:
     """A warning: its code, and what to know and do, in the reader's language."""
 
     code: Code
@@ -96,13 +96,13 @@ class Doubt:
 # --- About the audience's rules -------------------------------------------------------------------
 
 
-def of_rules(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
+def of_rules(project_id: int, tree: dict[str, Any]) -> list[LaunchWarning]:
     """Warn of rules that are valid but hardly mean what they say."""
     if not Contact.objects.filter(project=project_id).exists():
         nobody = _(
             "This project has no people yet: import a file, or register people through the API."
         )
-        return [Doubt(Code.NOBODY_KNOWN, nobody)]
+        return [LaunchWarning(Code.NOBODY_KNOWN, nobody)]
     asked = [leaf for leaf in leaves(tree) if leaf["field"] == past.FIELD]
     of_runs = [*_forgotten(project_id, asked), *_not_over(project_id, asked)]
     return [
@@ -113,7 +113,7 @@ def of_rules(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
     ]
 
 
-def of_removed_events(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
+def of_removed_events(project_id: int, tree: dict[str, Any]) -> list[LaunchWarning]:
     """Warn of rules without a time limit when old events are removed. The rules of audiences that
     these rules name are included."""
     meant = launched(project_id, tree)
@@ -127,22 +127,22 @@ def of_removed_events(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
         "limit: {rules}."
     )
     words = text.format(date=events.day, rules=found)
-    return [Doubt(Code.EVENTS_REMOVED, words)]
+    return [LaunchWarning(Code.EVENTS_REMOVED, words)]
 
 
-def _not_over(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
+def _not_over(project_id: int, asked: list[dict[str, Any]]) -> list[LaunchWarning]:
     text = _("Run {number} is not finished: people still waiting in it count as not reached.")
     going = {pk for leaf in asked if (pk := not_over(project_id, leaf))}
-    return [Doubt(Code.RUN_NOT_OVER, text.format(number=pk)) for pk in sorted(going)]
+    return [LaunchWarning(Code.RUN_NOT_OVER, text.format(number=pk)) for pk in sorted(going)]
 
 
-def _cannot_tell(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
+def _cannot_tell(project_id: int, asked: list[dict[str, Any]]) -> list[LaunchWarning]:
     """Warn of the first “has not opened” rule that selects devices which cannot report opens."""
     for leaf in asked:
         value = leaf["value"]
         asks = value["outcome"] == reported.NOT_OPENED and CAN_TELL not in value
         if asks and (words := _how_many(one_run(project_id, value))):
-            return [Doubt(Code.CANNOT_TELL, words)]
+            return [LaunchWarning(Code.CANNOT_TELL, words)]
     return []
 
 
@@ -165,7 +165,7 @@ def _how_many(run: int | None) -> str:
     return text.format(people=f"{counted[0]:,}", silent=f"{counted[1]:,}")
 
 
-def _forgotten(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
+def _forgotten(project_id: int, asked: list[dict[str, Any]]) -> list[LaunchWarning]:
     count = max((forgotten(project_id, leaf["value"]) for leaf in asked), default=0)
     text = ngettext(
         "A rule refers to {count} run whose recipients were removed: nobody counts as "
@@ -174,10 +174,10 @@ def _forgotten(project_id: int, asked: list[dict[str, Any]]) -> list[Doubt]:
         "having been in them.",
         count,
     )
-    return [Doubt(Code.FORGOTTEN_RUNS, text.format(count=f"{count:,}"))] if count else []
+    return [LaunchWarning(Code.FORGOTTEN_RUNS, text.format(count=f"{count:,}"))] if count else []
 
 
-def _of_attributes(project_id: int, tree: dict[str, Any]) -> list[Doubt]:
+def _of_attributes(project_id: int, tree: dict[str, Any]) -> list[LaunchWarning]:
     asked = [
         (leaf["field"].removeprefix(PREFIX), leaf["op"])
         for leaf in leaves(tree)
@@ -200,34 +200,34 @@ def _holds(kind: str, types: list[str]) -> bool:
     return kind in types or (kind == "text" and "time" in types)  # a time is written as a text
 
 
-def _asks_devices() -> Doubt:
+def _asks_devices() -> LaunchWarning:
     text = _(
         "A rule uses when a device was last seen: it also matches the old phone of "
         "somebody who used another phone yesterday. Use when the person was last seen "
         "instead."
     )
-    return Doubt(Code.ASKS_DEVICES, text)
+    return LaunchWarning(Code.ASKS_DEVICES, text)
 
 
-def _gone(name: str) -> Doubt:
+def _gone(name: str) -> LaunchWarning:
     text = _(
         "No person has the attribute “{name}”: your app has renamed it or no longer sends "
         "it. Choose another attribute, or remove the rule."
     )
-    return Doubt(Code.NO_SUCH_ATTRIBUTE, text.format(name=name))
+    return LaunchWarning(Code.NO_SUCH_ATTRIBUTE, text.format(name=name))
 
 
-def _other_type(name: str, op: str) -> Doubt:
+def _other_type(name: str, op: str) -> LaunchWarning:
     said = {
         "number": _("“{name}” contains no numbers, so a rule that compares it matches nobody."),
         "time": _("“{name}” contains no dates, so a rule about its time matches nobody."),
         "text": _("“{name}” contains no text, so a rule about its letters matches nobody."),
         "list": _("“{name}” contains no lists, so a rule about what is in it matches nobody."),
     }
-    return Doubt(Code.OTHER_TYPE, said[NEEDS[op]].format(name=name))
+    return LaunchWarning(Code.OTHER_TYPE, said[NEEDS[op]].format(name=name))
 
 
-def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[Doubt]:
+def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[LaunchWarning]:
     """Warn how many matching devices are left out because they were not seen for long."""
     try:
         unseen = reach.unseen(project_id, tree, found)
@@ -243,22 +243,22 @@ def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[Doubt
     counted = (
         f"{unseen.devices:,}" if unseen.exact else _("about %(n)s") % {"n": f"{unseen.devices:,}"}
     )
-    return [Doubt(Code.UNSEEN, text % {"count": counted, "days": unseen.days})]
+    return [LaunchWarning(Code.UNSEEN, text % {"count": counted, "days": unseen.days})]
 
 
 # --- About what it says ---------------------------------------------------------------------------
 
 
-def of_text(campaign: Campaign) -> Iterator[Doubt]:
+def of_text(campaign: Campaign) -> Iterator[LaunchWarning]:
     """Warn if a text that was wrong before would be sent again."""
     if said := wrong_text.unchanged(campaign):
-        yield Doubt(Code.TEXT_UNCHANGED, said)
+        yield LaunchWarning(Code.TEXT_UNCHANGED, said)
     for run, corrections in wrong_text.said_again(campaign):
         words = wrong_text.in_words(run, corrections)
-        yield Doubt(Code.TEXT_WAS_WRONG, words, see=corrections)
+        yield LaunchWarning(Code.TEXT_WAS_WRONG, words, see=corrections)
 
 
-def of_links(campaign: Campaign) -> Iterator[Doubt]:
+def of_links(campaign: Campaign) -> Iterator[LaunchWarning]:
     """Warn of a web address without https://, which a phone takes for a place in the app. This is
     no error: an app may have such places."""
     texts = [one.template for one in launching.wordings(campaign)]
@@ -272,36 +272,36 @@ def of_links(campaign: Campaign) -> Iterator[Doubt]:
             "The link “{link}” has no “https://”: a phone takes it for a place in the app, and "
             "opens no page."
         )
-        yield Doubt(Code.BARE_LINK, message.format(link=link[:80]))
+        yield LaunchWarning(Code.BARE_LINK, message.format(link=link[:80]))
 
 
 # --- About its goal and its variants --------------------------------------------------------------
 
 
-def of_goal(campaign: Campaign, now: datetime) -> Iterator[Doubt]:
+def of_goal(campaign: Campaign, now: datetime) -> Iterator[LaunchWarning]:
     """Warn of a goal event or value that no app has reported: mistyped, or still to come."""
     if not campaign.goal_event:
         return
     if not reading.ever(campaign.project_id, campaign.goal_event):
-        yield Doubt(Code.NO_SUCH_EVENT, _unheard_of(campaign))
+        yield LaunchWarning(Code.NO_SUCH_EVENT, _unheard_of(campaign))
     elif campaign.goal_value and (said := _not_summed(campaign, now)):
-        yield Doubt(Code.NO_SUCH_VALUE, said)
+        yield LaunchWarning(Code.NO_SUCH_VALUE, said)
 
 
-def of_variants(campaign: Campaign) -> Iterator[Doubt]:
+def of_variants(campaign: Campaign) -> Iterator[LaunchWarning]:
     """Warn if variants or a control group could never show a result."""
     if campaign.variants.exists() and not (campaign.goal_event or _can_tell(campaign.project)):
         text = _(
             "It has variants, and nobody would hear which is opened more: the project asks for no "
             "receipts and counts no links, and the campaign has no goal."
         )
-        yield Doubt(Code.NOBODY_TELLS, text)
+        yield LaunchWarning(Code.NOBODY_TELLS, text)
     if campaign.control_percent and not campaign.goal_event:
         text = _(
             "It has a control group and no goal: give it one, or nothing says what those did who "
             "got nothing."
         )
-        yield Doubt(Code.NO_GOAL, text)
+        yield LaunchWarning(Code.NO_GOAL, text)
 
 
 def _can_tell(project: Project) -> bool:
@@ -336,7 +336,7 @@ def _with_the_like(said: str, name: str, known: Sequence[str]) -> str:
 # --- About sending it -----------------------------------------------------------------------------
 
 
-def of_edits(campaign: Campaign, waiting: Run | None) -> Iterator[Doubt]:
+def of_edits(campaign: Campaign, waiting: Run | None) -> Iterator[LaunchWarning]:
     """Warn if the next run was launched with other content than the campaign has now."""
     rules = campaign.audience.frozen_rules()
     if waiting is None or not edited_since(waiting, campaign, lambda: rules):
@@ -345,7 +345,7 @@ def of_edits(campaign: Campaign, waiting: Run | None) -> Iterator[Doubt]:
         "Run %(run)s sends something else than is shown here: the campaign was edited since it was "
         "launched, or the run was. To send what is shown here, stop that run and launch it again."
     )
-    yield Doubt(Code.EDITED_SINCE, text % {"run": waiting.pk})
+    yield LaunchWarning(Code.EDITED_SINCE, text % {"run": waiting.pk})
 
 
 def edited_since(run: Run, campaign: Campaign, rules: Callable[[], Any]) -> bool:
@@ -374,7 +374,7 @@ def _launched_at(run: Run, campaign: Campaign) -> datetime:
     return first.launched_at if first else run.launched_at
 
 
-def of_had(campaign: Campaign) -> Iterator[Doubt]:
+def of_had(campaign: Campaign) -> Iterator[LaunchWarning]:
     """Warn if nobody knows who got an early run, because its recipients were removed."""
     until = prior_recipients.unknown_until(campaign.pk) if campaign.once_each else None
     if until is None:
@@ -383,19 +383,19 @@ def of_had(campaign: Campaign) -> Iterator[Doubt]:
         "Who had it in a run that began on %(at)s or earlier is not known any more: their "
         "recipients were removed before. Such people count as not having had it."
     )
-    yield Doubt(Code.HAD_UNKNOWN, text % {"at": in_zone(until, campaign.project.timezone)})
+    yield LaunchWarning(Code.HAD_UNKNOWN, text % {"at": in_zone(until, campaign.project.timezone)})
 
 
-def of_sending(campaign: Campaign, starts_at: datetime, now: datetime) -> Iterator[Doubt]:
+def of_sending(campaign: Campaign, starts_at: datetime, now: datetime) -> Iterator[LaunchWarning]:
     if lacking := credentials.lacking(campaign.project):
-        yield Doubt(Code.NO_CREDENTIALS, lacking)
+        yield LaunchWarning(Code.NO_CREDENTIALS, lacking)
     if said := labels.warning(campaign.project_id, campaign.label, at=starts_at):
-        yield Doubt(Code.MANY_LABELS, said)
+        yield LaunchWarning(Code.MANY_LABELS, said)
     if starts_at <= now:
         yield from _others(campaign.project)
 
 
-def _others(project: Project) -> Iterator[Doubt]:
+def _others(project: Project) -> Iterator[LaunchWarning]:
     going = at_work(project.pk).count()
     if not going:
         return
@@ -404,4 +404,4 @@ def _others(project: Project) -> Iterator[Doubt]:
         "%(count)s other runs of this project are sending now; all share the project's rate.",
         going,
     )
-    yield Doubt(Code.SHARED_PACE, text % {"count": going})
+    yield LaunchWarning(Code.SHARED_PACE, text % {"count": going})

@@ -19,7 +19,7 @@ from campaigns.runs.reasons import Reason
 from campaigns.runs.variants import split
 from notifications.people.consent import eligibility
 from notifications.people.contact import Contact
-from notifications.postgres.budget import within
+from notifications.postgres.budget import statement_timeout
 
 SECONDS = 2.0
 SHOWN = 100
@@ -95,7 +95,7 @@ def _on_purpose(report: LaunchReport, reason: str) -> _Asked | LeftOut | None:
 
 
 def _found(campaign: Campaign, asked: _Asked, start: int | None) -> LeftOut:
-    with within(seconds=SECONDS):
+    with statement_timeout(seconds=SECONDS):
         found = sample(
             campaign.project_id,
             campaign.audience.effective_rules,
@@ -112,7 +112,8 @@ def _found(campaign: Campaign, asked: _Asked, start: int | None) -> LeftOut:
 def _with_standing(holds: Sql, campaign: Campaign) -> Sql:
     """Make the condition need only `c` and `d`: it looks up itself why people are out."""
     asks: dict[str, Any] = campaign.asks
-    out = f"SELECT {eligibility.out('%s', '%s')} AS out FROM (SELECT 1) one {eligibility.JOIN}"
+    reason = eligibility.skip_reason_sql("%s", "%s")
+    out = f"SELECT {reason} AS out FROM (SELECT 1) one {eligibility.JOIN}"
     return Sql(
         f"(d.id IS NOT NULL AND (SELECT {holds.sql} FROM ({out}) standing))",
         [*holds.params, asks["marketing"], asks["category"]],

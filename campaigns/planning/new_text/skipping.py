@@ -25,7 +25,7 @@ from campaigns.runs.variants.group import MAIN, REST
 from campaigns.texts import liquid, preview
 from notifications.people.consent import eligibility
 from notifications.people.contact import Contact
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 LOOKING_SECONDS = 2.0
 MOST = 50_000  # waiting recipients looked at, by their numbers; a third of a second
@@ -50,7 +50,7 @@ FROM ({WAITING}) w
 JOIN notifications_contact c ON c.id = w.contact_id
 JOIN notifications_device d ON d.id = w.device_id
 {eligibility.JOIN}
-WHERE {eligibility.out("%s", "%s")} = ''
+WHERE {eligibility.skip_reason_sql("%s", "%s")} = ''
 GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT {MOST_GROUPS}
 """
 
@@ -105,7 +105,11 @@ def somebody(run: Run, variant: int = MAIN) -> Contact | None:
     """Return a waiting person, to preview the new text as they would read it."""
     if run.planned is None:
         return preview.somebody(run.project)
-    with suppress(TooSlow), within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
+    with (
+        suppress(TooSlow),
+        statement_timeout(seconds=LOOKING_SECONDS),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(WAITING, _waiting(run, variant, 1))
         if found := cursor.fetchone():
             return Contact.objects.filter(pk=found[0]).first()
@@ -144,7 +148,7 @@ def _of_waiting(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
     statement = ALIKE.format(lacking=", ".join(one.sql for one in lacks))
     params = [param for one in lacks for param in one.params]
     consent = [run.asks["marketing"], run.asks["category"]]
-    with within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
+    with statement_timeout(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
         cursor.execute(statement, [*params, *_waiting(run, variant, MOST), *consent])
         groups = [Alike(*row) for row in cursor.fetchall()]
     looked_at = sum(group.devices for group in groups)

@@ -9,42 +9,46 @@ from datetime import datetime, timedelta
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota import firebase
 from campaigns.planning.quota.planned import Planned, planned
-from campaigns.planning.quota.shared_gate import Asks, Goes, together
+from campaigns.planning.quota.shared_gate import RunRequest, RunResult, simulate
 from campaigns.planning.solver.capacity import Capacity
 
 AN_HOUR = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
-class Beside:
+class SharedCapacity:
     """How fast a run may go beside other runs, and which runs take a share."""
 
     capacity: Capacity
     others: list[Planned]
 
 
-def beside(campaign: Campaign, asks: Asks, alone: Capacity, now: datetime) -> Beside:
+def capacity_beside_others(
+    campaign: Campaign, asks: RunRequest, alone: Capacity, now: datetime
+) -> SharedCapacity:
     """Return the run's capacity beside other runs. `alone`: its capacity without other runs."""
     there = firebase.for_project(campaign.project)
-    [goes] = together([asks], there.gate)
+    [goes] = simulate([asks], there.gate)
     if goes.ends_at is None:
-        return Beside(alone, [])
+        return SharedCapacity(alone, [])
     lasts = goes.ends_at - asks.rules.start  # with others, it takes longer
     until = goes.ends_at + lasts + AN_HOUR
     found = planned(there, asks.rules.start, until, now)
     others = [one for one in found if one.asks and one.campaign.pk != campaign.pk]
     if not others:
-        return Beside(alone, [])
-    *going, own = together([*(one.asks for one in others if one.asks), asks], there.gate)
+        return SharedCapacity(alone, [])
+    *going, own = simulate([*(one.asks for one in others if one.asks), asks], there.gate)
     pairs = zip(others, going, strict=True)
     meets = [replace(one, goes=goes) for one, goes in pairs if _meet(goes, own)]
     if not meets:
-        return Beside(alone, [])
+        return SharedCapacity(alone, [])
     stretches = tuple(each for one in meets if one.goes for each in one.goes.stretches)
-    return Beside(replace(alone, full=there.gate.full, most=alone.full, others=stretches), meets)
+    return SharedCapacity(
+        replace(alone, full=there.gate.full, most=alone.full, others=stretches), meets
+    )
 
 
-def _meet(one: Goes, other: Goes) -> bool:
+def _meet(one: RunResult, other: RunResult) -> bool:
     return any(
         this.begins < that.ends and that.begins < this.ends
         for this in one.stretches

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.forecast import foretell
 from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.planned import Planned, beside, planned
-from campaigns.planning.quota.shared_gate import Asks, Goes, together
-from campaigns.planning.solver.rules import Alike, Rules
+from campaigns.planning.quota.planned import Planned, planned, run_together
+from campaigns.planning.quota.shared_gate import RunRequest, RunResult, simulate
+from campaigns.planning.solver.rules import PersonKind, Rules
 
 MOST_MESSAGES = 1_000_000_000
 AN_HOUR = timedelta(hours=1)
@@ -33,7 +33,7 @@ class Pushed:
 class Outcome:
     """The effect of one more run."""
 
-    goes: Goes
+    goes: RunResult
     alone_ends_at: datetime | None  # if nothing else were planned
     pushed: list[Pushed]
 
@@ -43,25 +43,25 @@ class Outcome:
 
 
 def with_another(
-    asks: Asks, there: Firebase, now: datetime, *, of: Campaign | None = None
+    asks: RunRequest, there: Firebase, now: datetime, *, of: Campaign | None = None
 ) -> Outcome:
     """Compute the effect of one more run. `of`: it replaces what is planned of this campaign."""
     start = asks.rules.start
-    [alone] = together([asks], there.gate)
+    [alone] = simulate([asks], there.gate)
     lasts = (alone.ends_at or start) - start  # beside others, it takes longer
     found = planned(there, start, start + 2 * lasts + AN_HOUR, now)
     others = [one for one in found if one.asks and (of is None or one.campaign.pk != of.pk)]
-    *then, goes = together([*(one.asks for one in others if one.asks), asks], there.gate)
-    return Outcome(goes, alone.ends_at, slower(beside(others, there), then))
+    *then, goes = simulate([*(one.asks for one in others if one.asks), asks], there.gate)
+    return Outcome(goes, alone.ends_at, slower(run_together(others, there), then))
 
 
-def messages(count: int, at: datetime, there: Firebase) -> Asks:
+def messages(count: int, at: datetime, there: Firebase) -> RunRequest:
     """Return what `count` messages at once ask for, as a campaign without its own rate would."""
     rate = min(foretell(there.projects[0], None, count).rate, there.gate.full)
-    return Asks({Alike(): count}, count, Rules(start=at, ttl=TTL), rate)
+    return RunRequest({PersonKind(): count}, count, Rules(start=at, ttl=TTL), rate)
 
 
-def _pushed(one: Planned, after: Goes) -> Pushed | None:
+def _pushed(one: Planned, after: RunResult) -> Pushed | None:
     before = one.goes
     if before is None or before.ends_at is None or after.ends_at is None:
         return None
@@ -71,7 +71,7 @@ def _pushed(one: Planned, after: Goes) -> Pushed | None:
     return Pushed(one, after.ends_at, max(later, timedelta()), max(0, fewer))
 
 
-def slower(before: Sequence[Planned], after: Sequence[Goes | None]) -> list[Pushed]:
+def slower(before: Sequence[Planned], after: Sequence[RunResult | None]) -> list[Pushed]:
     """Return the runs that end later then. None in `after`: nobody could count that run."""
     found = [_pushed(one, goes) for one, goes in zip(before, after, strict=True) if goes]
     return [one for one in found if one]

@@ -17,7 +17,7 @@ from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.forecast import Forecast, foretell
 from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.shared_gate import Asks, Goes, together
+from campaigns.planning.quota.shared_gate import RunRequest, RunResult, simulate
 from campaigns.planning.quota.sizes import Size, Sizes
 from campaigns.planning.quota.unsent import rest_of
 from campaigns.planning.solver.rules import Rules
@@ -37,8 +37,8 @@ class Planned:
     campaign: Campaign
     run: Run | None
     at: datetime
-    asks: Asks | None  # None: nobody could count its people in time
-    goes: Goes | None = None  # its result beside the others
+    asks: RunRequest | None  # None: nobody could count its people in time
+    goes: RunResult | None = None  # its result beside the others
     entry: Entry | None = None  # its calendar entry, until it is under way
 
     @property
@@ -54,33 +54,37 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Reckoned:
+class PlannedRuns:
     runs: list[Planned]
     more: int  # how many other runs are planned, which were not computed
 
 
-def reckoned(there: Firebase, since: datetime, until: datetime, now: datetime) -> Reckoned:
+def compute_planned(
+    there: Firebase, since: datetime, until: datetime, now: datetime
+) -> PlannedRuns:
     """Compute each run that may send from `since` to `until`, beside all the others."""
-    return reckoned_of(there, everything(there, since, until, now), since)
+    return reckoned_of(there, list_all_planned(there, since, until, now), since)
 
 
-def reckoned_of(there: Firebase, found: Sequence[Planned], since: datetime) -> Reckoned:
+def reckoned_of(there: Firebase, found: Sequence[Planned], since: datetime) -> PlannedRuns:
     first = _first(found, since)
     whole, part = (sum(_ends(one) >= since for one in runs) for runs in (found, first))
-    return Reckoned(beside(first, there), whole - part)
+    return PlannedRuns(run_together(first, there), whole - part)
 
 
-def beside(found: Sequence[Planned], there: Firebase) -> list[Planned]:
-    goes = iter(together([one.asks for one in found if one.asks], there.gate))
+def run_together(found: Sequence[Planned], there: Firebase) -> list[Planned]:
+    goes = iter(simulate([one.asks for one in found if one.asks], there.gate))
     return [replace(one, goes=next(goes) if one.asks else None) for one in found]
 
 
 def planned(there: Firebase, since: datetime, until: datetime, now: datetime) -> list[Planned]:
     """Return the planned runs, each by itself, the earliest first."""
-    return _first(everything(there, since, until, now), since)
+    return _first(list_all_planned(there, since, until, now), since)
 
 
-def everything(there: Firebase, since: datetime, until: datetime, now: datetime) -> list[Planned]:
+def list_all_planned(
+    there: Firebase, since: datetime, until: datetime, now: datetime
+) -> list[Planned]:
     """Return all planned runs, however many: those that begin from `since` to `until`, and earlier
     ones that may last until then."""
     going = _under_way(there)
@@ -108,7 +112,7 @@ def _first(found: Sequence[Planned], since: datetime) -> list[Planned]:
     return [replace(one, asks=one.asks and _from(one.asks, one.at)) for one in first]
 
 
-def _from(asks: Asks, at: datetime) -> Asks:
+def _from(asks: RunRequest, at: datetime) -> RunRequest:
     """Set the start. The runs of a series ask for the same, each from its own time on."""
     return replace(asks, rules=replace(asks.rules, start=at))
 
@@ -117,7 +121,7 @@ def _ends(one: Planned) -> datetime:
     return one.at + _lasts(one.asks)
 
 
-def _lasts(asks: Asks | None) -> timedelta:
+def _lasts(asks: RunRequest | None) -> timedelta:
     """Return how long it lasts at least: with quiet hours a day longer, and with local time until
     the last time zone."""
     if asks is None:
@@ -142,7 +146,7 @@ class _Asking:
 
     def __init__(self, there: Firebase, sizes: Sizes, now: datetime) -> None:
         self._there, self._sizes, self._now = there, sizes, now
-        self._expected: dict[int, Asks | None] = {}
+        self._expected: dict[int, RunRequest | None] = {}
 
     def of_entry(self, entry: Entry) -> Planned:
         at = max(entry.at, self._now)
@@ -154,7 +158,7 @@ class _Asking:
         """Return how long each run of this run's series lasts."""
         return _lasts(self._of_series(run, self._now))
 
-    def _on_its_day(self, entry: Entry) -> Asks | None:
+    def _on_its_day(self, entry: Entry) -> RunRequest | None:
         """Return what an expected run asks for. With local time, each has other times."""
         asks = self._of_series(entry.follows, entry.at) if entry.follows else None
         if asks is None or asks.rules.local_time is None:
@@ -162,12 +166,12 @@ class _Asking:
         by = local.launched_at(entry.campaign, entry.instant, entry.at)
         return replace(asks, rules=replace(asks.rules, local_time=by))
 
-    def _of_series(self, run: Run, at: datetime) -> Asks | None:
+    def _of_series(self, run: Run, at: datetime) -> RunRequest | None:
         if run.campaign.pk not in self._expected:
             self._expected[run.campaign.pk] = self._of_later(run, at)
         return self._expected[run.campaign.pk]
 
-    def _of_later(self, run: Run, at: datetime) -> Asks | None:
+    def _of_later(self, run: Run, at: datetime) -> RunRequest | None:
         """Return what later runs of a series ask for. If each person gets it only once, that is
         nothing: the next run has reached everybody by then."""
         asks = self._of(run, at)
@@ -187,7 +191,7 @@ class _Asking:
             asks = replace(asks, kinds=kinds, gets_it=sum(kinds.values()))
         return Planned(run.campaign, run, self._now, asks)
 
-    def _of(self, run: Run, at: datetime, *, rest: int | None = None) -> Asks | None:
+    def _of(self, run: Run, at: datetime, *, rest: int | None = None) -> RunRequest | None:
         size = self._sizes.of(run, run.rules, at, rest=rest)
         if size is None:
             return None
@@ -203,7 +207,7 @@ def asks_for(
     *,
     there: Firebase,
     begun: bool = False,
-) -> Asks:
+) -> RunRequest:
     """Return what a campaign or run, `sent`, asks for. `begun`: its people are known, and `size` is
     the rest of them."""
     devices = sum(size.kinds.values())
@@ -217,7 +221,7 @@ def asks_for(
         wait=timedelta(seconds=sent.first_wait_seconds if first else 0),
     )
     rate = min(_pace(sent, devices, there, begun=begun).rate, there.gate.full)
-    return Asks(size.kinds, size.gets_it, rules, rate, exact=size.exact)
+    return RunRequest(size.kinds, size.gets_it, rules, rate, exact=size.exact)
 
 
 def _pace(sent: Any, devices: int, there: Firebase, *, begun: bool) -> Forecast:
@@ -235,7 +239,7 @@ def _pace(sent: Any, devices: int, there: Firebase, *, begun: bool) -> Forecast:
 
 def of_campaign(
     campaign: Campaign, at: datetime | None, there: Firebase, now: datetime
-) -> Asks | None:
+) -> RunRequest | None:
     """Return what the campaign would ask for if it were launched for `at`; None: for its own time.
     The result is None if nobody can count its people."""
     by, begins = None, at or campaign.starts_at(now)

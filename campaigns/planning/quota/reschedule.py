@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from campaigns.planning.quota import firebase
 from campaigns.planning.quota.delays import Pushed, slower
 from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.planned import Planned, asks_for, beside, planned
-from campaigns.planning.quota.shared_gate import Goes, together
+from campaigns.planning.quota.planned import Planned, asks_for, planned, run_together
+from campaigns.planning.quota.shared_gate import RunResult, simulate
 from campaigns.planning.quota.sizes import Sizes
 from campaigns.runs.run import Run
 
@@ -19,7 +19,7 @@ AN_HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Moved:
-    goes: Goes
+    goes: RunResult
     slower: list[Pushed]  # slower than with its time now
 
 
@@ -33,14 +33,14 @@ def moved(run: Run, to: datetime, now: datetime, *, one: datetime | None = None)
     asks = asks_for(run, size, to, run.local_time, there=there)
     if one is not None and run.once_each:  # everybody has got it by then
         asks = replace(asks, kinds={}, gets_it=0)
-    [alone] = together([asks], there.gate)
+    [alone] = simulate([asks], there.gate)
     lasts = (alone.ends_at or to) - to
     found = _around((one or run.scheduled_at, to), 2 * lasts + AN_HOUR, there, now)
     others = [each for each in found if not _is_it(each, run, one)]
-    *going, goes = together([*(each.asks for each in others if each.asks), asks], there.gate)
+    *going, goes = simulate([*(each.asks for each in others if each.asks), asks], there.gate)
     then = iter(going)
     after = [next(then) if each.asks else None for each in others]
-    before = [each for each in beside(found, there) if not _is_it(each, run, one)]
+    before = [each for each in run_together(found, there) if not _is_it(each, run, one)]
     return Moved(goes, slower(before, after))
 
 

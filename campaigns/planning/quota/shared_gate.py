@@ -16,7 +16,7 @@ from heapq import heapify, heappop, heappush
 from campaigns.planning.course.course import drawn, fewer, in_proportion
 from campaigns.planning.solver.capacity import SECOND, STEP, Other
 from campaigns.planning.solver.plan import NEVER, Plan
-from campaigns.planning.solver.rules import Alike, People, Rules
+from campaigns.planning.solver.rules import People, PersonKind, Rules
 from campaigns.planning.solver.solving import Line
 
 MOST_PEOPLE = 10_000  # in equal parts from all runs; each stands for others
@@ -36,10 +36,10 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Asks:
+class RunRequest:
     """What one run asks for: who gets it, by which rules, and the rate that it would use alone."""
 
-    kinds: Mapping[Alike, int]  # devices
+    kinds: Mapping[PersonKind, int]  # devices
     gets_it: int
     rules: Rules
     rate: float
@@ -47,10 +47,10 @@ class Asks:
 
 
 @dataclass(frozen=True)
-class Goes:
+class RunResult:
     """How one run goes beside the others: its plan and its losses."""
 
-    asks: Asks
+    asks: RunRequest
     plan: Plan
     each: int  # how many devices one person of the plan stands for
 
@@ -98,7 +98,7 @@ class Goes:
         ]
 
 
-def together(runs: Sequence[Asks], gate: Gate) -> list[Goes]:
+def simulate(runs: Sequence[RunRequest], gate: Gate) -> list[RunResult]:
     """Compute how the runs go, in the order given. The same runs always go the same way."""
     there = _There(gate)
     draw = _Drawing(max(LEAST_OF_ONE, min(MOST_OF_ONE, MOST_PEOPLE // max(1, len(runs)))))
@@ -109,7 +109,9 @@ def together(runs: Sequence[Asks], gate: Gate) -> list[Goes]:
         lines.append(Line(people, rules, place))
         eaches.append(each)
     _let_go(lines, [_since(run.rules.start) for run in runs], there)
-    return [Goes(run, line.plan, each) for run, line, each in zip(runs, lines, eaches, strict=True)]
+    return [
+        RunResult(run, line.plan, each) for run, line, each in zip(runs, lines, eaches, strict=True)
+    ]
 
 
 class _Drawing:
@@ -119,7 +121,7 @@ class _Drawing:
         self._most = most
         self._known: dict[tuple[int, int], tuple[People, int]] = {}
 
-    def __call__(self, run: Asks) -> tuple[People, Rules, int]:
+    def __call__(self, run: RunRequest) -> tuple[People, Rules, int]:
         same = id(run.kinds), run.gets_it
         if same not in self._known:
             people, _rules, each = drawn(run.kinds, run.gets_it, run.rules, most=self._most)

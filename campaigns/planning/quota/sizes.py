@@ -22,7 +22,7 @@ from campaigns.audiences.reach import Reach, Zones
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.course import kinds
 from campaigns.planning.skips import sent_to
-from campaigns.planning.solver.rules import Alike
+from campaigns.planning.solver.rules import PersonKind
 from campaigns.planning.variants.launching import split_of, wordings
 from campaigns.runs.run import Run
 from notifications.postgres.budget import TooSlow, clock, until
@@ -34,12 +34,12 @@ KEPT = 600  # seconds
 
 @dataclass(frozen=True)
 class Size:
-    kinds: dict[Alike, int]  # devices; if time zones make no difference, all without one
+    kinds: dict[PersonKind, int]  # devices; if time zones make no difference, all without one
     gets_it: int
     exact: bool  # False: from a part of the people, or from an earlier run
 
 
-Counted = tuple[dict[Alike, int], bool]  # and whether it is exact
+Counted = tuple[dict[PersonKind, int], bool]  # and whether it is exact
 
 
 class Sizes:
@@ -59,10 +59,10 @@ class Sizes:
         campaign_id = sent.campaign.pk if isinstance(sent, Run) else sent.pk
         known = rest if rest is not None else self._last.get(campaign_id)
         if known is not None and not (sent.quiet_hours or sent.local_time):
-            return Size({Alike(): known}, known, exact=rest is not None)
+            return Size({PersonKind(): known}, known, exact=rest is not None)
         found = self._counted(sent.project_id, rules, best_hours=by_best_hours(sent))
         if found is None:
-            return None if known is None else Size({Alike(): known}, known, exact=False)
+            return None if known is None else Size({PersonKind(): known}, known, exact=False)
         who, exact = found
         everybody = sum(who.values())
         if known is None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from django.db import connection
 
 from campaigns.planning.course.course import shared_out
-from campaigns.planning.solver.rules import Alike
+from campaigns.planning.solver.rules import PersonKind
 from campaigns.runs.reasons import OWN_TIMES
 from campaigns.runs.run import Run
 
@@ -18,7 +18,7 @@ WHERE t.run_id = %s AND r.run_id = %s AND t.reason = ANY(%s) GROUP BY 1, 2
 """
 
 
-def rest_of(run: Run, kinds: Mapping[Alike, int], waiting: int) -> dict[Alike, int]:
+def rest_of(run: Run, kinds: Mapping[PersonKind, int], waiting: int) -> dict[PersonKind, int]:
     """Return the kinds of the people who wait. People that no worker has looked at yet are assumed
     to be spread over the time zones as everybody is."""
     found = _asleep(run)
@@ -26,7 +26,7 @@ def rest_of(run: Run, kinds: Mapping[Alike, int], waiting: int) -> dict[Alike, i
     return shared_out(kinds, min(free, sum(kinds.values()))) | found
 
 
-def _asleep(run: Run) -> dict[Alike, int]:
+def _asleep(run: Run) -> dict[PersonKind, int]:
     with connection.cursor() as cursor:
         cursor.execute(ASLEEP, [run.pk, run.pk, [*OWN_TIMES]])
-        return {Alike(zone, wakes_at=at): count for zone, at, count in cursor.fetchall()}
+        return {PersonKind(zone, wakes_at=at): count for zone, at, count in cursor.fetchall()}

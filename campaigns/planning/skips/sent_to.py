@@ -52,7 +52,7 @@ def skips(
     seconds: float = reach.EXACT_SECONDS,
 ) -> Skipped:
     """Count the devices skipped for these causes, and by chance (control group and holdout)."""
-    lost = skipped.foretold(campaign, rules, found, causes, seconds=seconds)
+    lost = skipped.count_skips(campaign, rules, found, causes, seconds=seconds)
     return skipped.also(lost, by_chance.losses(campaign, found), found)
 
 

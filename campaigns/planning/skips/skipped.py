@@ -69,7 +69,7 @@ class Skipped:
         return ", ".join(f"{counted(one.devices, one.exact)} {one.short}" for one in self.losses)
 
 
-def foretold(
+def count_skips(
     campaign: Campaign,
     rules: dict[str, Any],
     found: Reach,
@@ -187,7 +187,9 @@ def receives(campaign: Campaign) -> Sql:
 def wants(asks: dict[str, Any]) -> Sql:
     """Return SQL for people who are not out, though a value may be missing. Pages show such people
     as readers."""
-    out = f"(SELECT {eligibility.out('%s', '%s')} FROM (SELECT 1) one {eligibility.JOIN})"
+    out = (
+        f"(SELECT {eligibility.skip_reason_sql('%s', '%s')} FROM (SELECT 1) one {eligibility.JOIN})"
+    )
     return Sql(f"({out} = '')", [asks["marketing"], asks["category"]])
 
 
@@ -211,7 +213,7 @@ def of_caps(campaign: Campaign, at: datetime, texts: Iterable[int]) -> Iterator[
     caps = campaign.caps
     if caps is None or not caps.holds:
         return
-    coming = reserved_places.above(campaign.project_id, campaign.precedence, caps, at)
+    coming = reserved_places.higher_runs(campaign.project_id, campaign.precedence, caps, at)
     enough = Sql(*enough_by(caps, at, [_coming(run) for run in coming]))
     short = _("had enough messages")
     words = partial(_with_places, coming) if coming else _had_enough

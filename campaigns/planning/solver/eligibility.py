@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from campaigns.planning.solver.rules import Alike, Caps, Rules, Skip
+from campaigns.planning.solver.rules import Caps, PersonKind, Rules, Skip
 
 FOR_EVER = datetime.max.replace(tzinfo=UTC)
 A_DAY, A_WEEK = timedelta(days=1), timedelta(days=7)
@@ -24,7 +24,7 @@ class Answer:
     skip: str = ""
 
 
-def ask(rules: Rules, kind: Alike, now: datetime) -> Answer:
+def check(rules: Rules, kind: PersonKind, now: datetime) -> Answer:
     if skip := kind.out or never(rules, kind):
         return Answer(FOR_EVER, skip=skip)
     hour = _hour(rules, kind)
@@ -45,7 +45,7 @@ def ask(rules: Rules, kind: Alike, now: datetime) -> Answer:
     return Answer(until, skip="" if now < deadline else Skip.EXPIRED)
 
 
-def never(rules: Rules, kind: Alike) -> str:
+def never(rules: Rules, kind: PersonKind) -> str:
     """Return why they get nothing at any time, because of their time zone."""
     local = rules.local_time
     if local is None or kind.wakes_at:
@@ -55,13 +55,13 @@ def never(rules: Rules, kind: Alike) -> str:
     return "" if local.of(kind.zone, kind.best_hour) else Skip.LOCAL_TIME
 
 
-def _hour(rules: Rules, kind: Alike) -> datetime | None:
+def _hour(rules: Rules, kind: PersonKind) -> datetime | None:
     if rules.local_time is None:
         return None
     return kind.wakes_at or rules.local_time.of(kind.zone, kind.best_hour)
 
 
-def _waits_until(rules: Rules, kind: Alike, hour: datetime) -> datetime | None:
+def _waits_until(rules: Rules, kind: PersonKind, hour: datetime) -> datetime | None:
     """Return their own time, or the end of the quiet hours around it. People who already sleep keep
     the time that they were given."""
     if kind.wakes_at:

@@ -54,7 +54,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Alike:
+class PersonKind:
     """What the rules need to know of a person. People with equal values are one kind."""
 
     zone: str = ""
@@ -69,14 +69,14 @@ class Alike:
 class People:
     """People in the order in which they are sent to: for each, the number of their kind."""
 
-    kinds: Sequence[Alike]
+    kinds: Sequence[PersonKind]
     of: array[int]
 
     def __len__(self) -> int:
         return len(self.of)
 
     @classmethod
-    def mixed(cls, groups: Iterable[tuple[Alike, int]]) -> People:
+    def mixed(cls, groups: Iterable[tuple[PersonKind, int]]) -> People:
         """Mix the groups evenly, as people are mixed in a project."""
         counts = list(groups)
         kinds = [kind for kind, _ in counts]

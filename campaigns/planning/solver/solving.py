@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from typing import Protocol
 
 from campaigns.planning.solver.capacity import Capacity, Pace
-from campaigns.planning.solver.eligibility import Answer, ask
+from campaigns.planning.solver.eligibility import Answer, check
 from campaigns.planning.solver.plan import NEVER, Plan
 from campaigns.planning.solver.rules import People, Rules
 
@@ -118,7 +118,7 @@ class Line:
         if known is not None and now < self._holds_until[kind]:
             return known
         moment = self._rules.start + timedelta(microseconds=int(now))
-        answer = ask(self._rules, self._people.kinds[kind], moment)
+        answer = check(self._rules, self._people.kinds[kind], moment)
         until = float(_since(self._rules.start, answer.holds_until))
         self._answers[kind], self._holds_until[kind] = answer, until
         self._may_until[kind] = -1.0 if answer.skip or answer.waits_until else until

@@ -178,7 +178,7 @@ def _statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
         bits=PERSON_BITS,
         variables=len(variables),
         **{name: part.sql for name, part in parts.items() if name not in ("out", "locales", "ids")},
-        out=eligibility.out("%s", "%s"),
+        out=eligibility.skip_reason_sql("%s", "%s"),
     )
     return Sql(sql, [param for part in parts.values() for param in part.params])
 

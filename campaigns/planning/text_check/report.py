@@ -67,7 +67,7 @@ CUTS = ((Code.TITLE_CUT, "title"), (Code.BODY_CUT, "body"))
 Finding = dict[str, Any]
 
 
-def made(check: TextCheck, sheets: Sheets, looked: dict[str, Any]) -> dict[str, Any]:
+def build_report(check: TextCheck, sheets: Sheets, looked: dict[str, Any]) -> dict[str, Any]:
     """Build the report of a check whose devices are all counted."""
     groups = list(tallies.groups(check.tally))
     texts = _texts(groups, sheets, looked["longest"])

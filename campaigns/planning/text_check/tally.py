@@ -41,7 +41,7 @@ class Oddity:
     people: list[int]
 
 
-def added(tally: Tally, part: Counted) -> Tally:
+def add_part(tally: Tally, part: Counted) -> Tally:
     """Return a new tally with this part added. The old one must not change before it is saved."""
     return {
         "seen": int(tally.get("seen", 0)) + sum(row[2] for row in part.sums),

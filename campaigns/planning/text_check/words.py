@@ -19,7 +19,7 @@ from notifications.webhooks.call import Call
 
 
 @dataclass(frozen=True)
-class Told:
+class FindingInWords:
     """One finding in words, ready for a page or the API."""
 
     code: str
@@ -47,13 +47,13 @@ LEVELS = {
 }
 
 
-def told(check: TextCheck) -> list[Told]:
+def describe_findings(check: TextCheck) -> list[FindingInWords]:
     """Return the findings in words; none if the check is not complete. People who were erased
     meanwhile are not named."""
     found: list[Finding] = (check.report or {}).get("findings", [])
     names = named(check)
     return [
-        Told(
+        FindingInWords(
             code=one["code"],
             level=one["level"],
             words=in_words(one),

@@ -23,7 +23,7 @@ from campaigns.audiences.selection import drawn
 from campaigns.planning.text_check import counting, links, longest, report, same_text
 from campaigns.planning.text_check.counting import Plan
 from campaigns.planning.text_check.sheets import Printer, Sheets
-from campaigns.planning.text_check.tally import added
+from campaigns.planning.text_check.tally import add_part
 from campaigns.planning.text_check.text_check import (
     LEASE,
     Fenced,
@@ -36,7 +36,7 @@ from campaigns.planning.text_check.text_check import (
 )
 from campaigns.runs.run import Run
 from notifications.postgres import clock
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.postgres.outage import DATABASE_TROUBLE
 
 FIRST, LEAST, MOST = 20_000, 500, 200_000  # devices per part
@@ -99,7 +99,7 @@ class Reading:
         check, now = self.check, clock.now()
         with transaction.atomic():
             self._refuse_lists_that_are_gone()
-            with within(seconds=MOST_SECONDS):
+            with statement_timeout(seconds=MOST_SECONDS):
                 rules = drawn(check.project_id, settled(check.project_id, check.rules))
                 begin, end = _devices_of(check.project_id)
                 locales = _locales_of(check.project_id)
@@ -142,7 +142,7 @@ class Reading:
         check, began = self.check, time.monotonic()
         ids = range(check.position, self._end_of_part())
         try:
-            with transaction.atomic(), within(seconds=MOST_SECONDS):
+            with transaction.atomic(), statement_timeout(seconds=MOST_SECONDS):
                 self._refuse_lists_that_are_gone()
                 found = counting.count(self._plan, self._sheets, ids)
         except TooSlow:
@@ -151,7 +151,7 @@ class Reading:
         took = max(time.monotonic() - began, 0.01)
         wanted = round(self._devices * PART_SECONDS / took)
         fits = max(LEAST, min(wanted, 4 * self._devices, MOST))
-        tally = {**added(check.tally, found), "part": fits}
+        tally = {**add_part(check.tally, found), "part": fits}
         keep(check, now=clock.now(), tally=tally, position=ids.stop)
 
     def _try_fewer(self) -> None:
@@ -198,7 +198,7 @@ class Reading:
     def _report(self) -> None:
         check = self.check
         looked = longest.rendered(check.project_id, self._sheets, check.tally)
-        finish(check, report.made(check, self._sheets, looked), now=clock.now())
+        finish(check, report.build_report(check, self._sheets, looked), now=clock.now())
 
 
 def _devices_of(project_id: int) -> tuple[int, int]:

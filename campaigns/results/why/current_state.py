@@ -26,7 +26,7 @@ from notifications.people.consent.change import ConsentChange
 from notifications.people.consent.suppression import suppression_of
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 ASKING_SECONDS = 1.0
 MOST_DEVICES = 50  # shown; a test phone may collect many
@@ -85,7 +85,7 @@ def _ruled(run: Run, contact: Contact) -> tuple[InOrOut | None, str]:
     if _ask_forgotten(run):
         return None, _("The rules ask for runs whose recipients were removed.")
     try:
-        with within(seconds=ASKING_SECONDS):
+        with statement_timeout(seconds=ASKING_SECONDS):
             return asking.verdict(contact, run.rules, frozen=run.planned is not None), ""
     except TooSlow:
         return None, _("The rules take too long to be asked.")
@@ -115,7 +115,10 @@ def _fate(device: Device, run: Run) -> Fate:
     return Fate.FREE
 
 
-OUT = f"SELECT {eligibility.out()} FROM notifications_contact c {eligibility.JOIN} WHERE c.id = %(contact)s"
+OUT = f"""
+SELECT {eligibility.skip_reason_sql()} FROM notifications_contact c {eligibility.JOIN}
+WHERE c.id = %(contact)s
+"""
 
 
 def _consent(contact: Contact, asks: dict[str, Any]) -> Consent:

@@ -123,7 +123,7 @@ def _messages(run: Run, contact: Contact) -> list[Message]:
 def _asks(run: Run, messages: list[Message]) -> dict[str, Any]:
     """The consent that is needed: for the newest message in a run of messages, else for the run."""
     if messages:
-        return eligibility.asked_of(messages[0].category_kind, messages[0].category)
+        return eligibility.skip_reason_params(messages[0].category_kind, messages[0].category)
     return run.asks
 
 

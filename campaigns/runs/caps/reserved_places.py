@@ -43,7 +43,7 @@ class Place(models.Model):
         return f"place of person {self.contact_id} in run {self.run_id}"
 
 
-def above(
+def higher_runs(
     project_id: int,
     precedence: str,
     caps: Caps | None,

@@ -21,7 +21,7 @@ class Accepted:
     again: bool = False  # an earlier call with its key made it
 
 
-class Nobody(Exception):
+class UnknownRecipient(Exception):
     """The person or the device is unknown; `field` is where the call named them."""
 
     def __init__(self, field: str) -> None:
@@ -43,7 +43,7 @@ ACCEPT = f"SELECT * FROM accept_messages(%(project)s, %(rows)s, EXISTS ({CONFIRM
 OURS = "SELECT * FROM accept_messages(%(project)s, %(rows)s, TRUE)"
 
 
-def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
+def accept(key: ApiKey, asked: list[dict[str, Any]]) -> list[Accepted | UnknownRecipient]:
     """Store messages, each by itself: an unknown person does not stop the others.
 
     Raises Revoked, even if the key was valid when the call came.
@@ -64,15 +64,15 @@ def accept_new(key: ApiKey, asked: dict[int, dict[str, Any]]) -> dict[int, str]:
     return {place: id_of(run_id or 0, number) for place, (number, kept) in numbers.items() if kept}
 
 
-def accept_ours(project_id: int, asked: list[dict[str, Any]]) -> list[Accepted | Nobody]:
+def accept_ours(project_id: int, asked: list[dict[str, Any]]) -> list[Accepted | UnknownRecipient]:
     """The same as `accept`, for our own messages, without an API key."""
     return _all(project_id, None, asked)
 
 
 def _all(
     project_id: int, key: ApiKey | None, asked: list[dict[str, Any]]
-) -> list[Accepted | Nobody]:
-    answers: dict[int, Accepted | Nobody] = {}
+) -> list[Accepted | UnknownRecipient]:
+    answers: dict[int, Accepted | UnknownRecipient] = {}
     while left := {place: one for place, one in enumerate(asked) if place not in answers}:
         answers |= _accepted(project_id, key, left)
     return [answers[place] for place in range(len(asked))]
@@ -88,7 +88,7 @@ def confirm(key: ApiKey) -> None:
 
 def _accepted(
     project_id: int, key: ApiKey | None, asked: dict[int, dict[str, Any]]
-) -> dict[int, Accepted | Nobody]:
+) -> dict[int, Accepted | UnknownRecipient]:
     """One pass of `accept`: the answers by place.
 
     It leaves out messages whose deduplication key was taken and is free again: the caller tries
@@ -101,10 +101,12 @@ def _accepted(
     keys = {place: asked[place]["deduplicate"]["key"]
             for place, (_, kept) in numbers.items() if not kept}  # fmt: skip
     earlier = known_by(project_id, list(keys.values())) if keys else {}
-    answers: dict[int, Accepted | Nobody] = {}
+    answers: dict[int, Accepted | UnknownRecipient] = {}
     for place, one in asked.items():
         if place not in numbers:
-            answers[place] = Nobody(f"to.{'contact' if 'contact' in one['to'] else 'device'}")
+            answers[place] = UnknownRecipient(
+                f"to.{'contact' if 'contact' in one['to'] else 'device'}"
+            )
         elif place not in keys:
             answers[place] = Accepted(id_of(run_id, numbers[place][0]))
         elif keys[place] in earlier:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from notifications.measures.measure import Spread
+from notifications.measures.measure import Histogram
 
-TAKEN = Spread(
+TAKEN = Histogram(
     "carillon_message_seconds",
     "From when a message could leave first until it was written that FCM accepted it, for each "
     "device.",

@@ -197,4 +197,4 @@ def _again(run: Run, bulk: bool) -> Claim | None:
 
 def _claim(run: Run, chunk: Chunk, kind: str, category: str) -> Claim:
     caps_of_it = caps.for_category(run.project, kind, category)
-    return Claim(run, chunk, eligibility.asked_of(kind, category), caps_of_it)
+    return Claim(run, chunk, eligibility.skip_reason_params(kind, category), caps_of_it)

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from campaigns.runs.claiming import Claim
 from campaigns.runs.reasons import Reason
 from campaigns.sending.inbox.item import item_of
-from campaigns.sending.left import Left
+from campaigns.sending.left import UnsettledRecipient
 from notifications.inbox.storing import store, withdraw
 
 ON_PURPOSE = (Reason.CONTROL, Reason.HOLDOUT)  # they get nothing, not even an inbox item
 
 
-def keep(claim: Claim, people: Iterable[Left]) -> None:
+def keep(claim: Claim, people: Iterable[UnsettledRecipient]) -> None:
     """Store the items of a run's people, in the transaction that settles them.
 
     A person's second device, a second try and another worker all come here again: the reference

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from campaigns.runs.reasons import Reason
-from campaigns.sending.left import Left
+from campaigns.sending.left import UnsettledRecipient
 from campaigns.sending.terms import UNSEEN
 from notifications.inbox.online import online_since
 from notifications.inbox.reading import unseen_together
 
 
-def look(people: Iterable[Left]) -> None:
+def look(people: Iterable[UnsettledRecipient]) -> None:
     """Skip people who are online, and set the number of unseen items, for messages that ask for it.
 
     It is read again at each try. Other messages cost nothing here.
@@ -21,7 +21,7 @@ def look(people: Iterable[Left]) -> None:
     _say_how_many([left for left in people if left.terms.says_how_many])
 
 
-def _spare_who_is_online(people: list[Left]) -> None:
+def _spare_who_is_online(people: list[UnsettledRecipient]) -> None:
     """Skip people who have their inbox on the screen. If the process dies here: the next try
     decides again, and people who have left by then get the push."""
     for seconds in {left.terms.quiet_if_online for left in people}:
@@ -32,7 +32,7 @@ def _spare_who_is_online(people: list[Left]) -> None:
                 left.out = Reason.ONLINE.value
 
 
-def _say_how_many(people: list[Left]) -> None:
+def _say_how_many(people: list[UnsettledRecipient]) -> None:
     """Set the number of unseen items. It includes this message's item, unless the person has
     already seen it."""
     if not people:

@@ -14,7 +14,7 @@ from campaigns.runs.variants.variant import RunVariant
 from campaigns.texts.template import Template
 from notifications.images.image import Image
 from notifications.postgres import clock
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 # A phone that was off gets a message after 28 days at most, and an inbox shows it for longer.
 FETCHED_FOR = timedelta(days=90)
@@ -26,7 +26,7 @@ NAMED = 5  # of each kind
 def find_users(image: Image) -> list[str]:
     """What needs the image, in words; empty if nothing does. It says so if it takes too long."""
     try:
-        with within(seconds=LOOKING_SECONDS):
+        with statement_timeout(seconds=LOOKING_SECONDS):
             return [*_templates(image), *_runs(image)]
     except TooSlow:
         return [_("perhaps a run: there are too many to look through now")]

@@ -10,7 +10,7 @@ from config.front.refusals import Refused
 
 
 @dataclass(frozen=True)
-class Said:
+class WholeAnswer:
     """A whole answer."""
 
     status: int
@@ -19,7 +19,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Way:
+class FastPath:
     """A fast path.
 
     `takes`: whether it takes a request; it must be quick. `answer`: answers one batch, in a thread;
@@ -27,4 +27,4 @@ class Way:
     """
 
     takes: Callable[[dict[str, Any]], bool]
-    answer: Callable[[list[dict[str, Any]]], list[Said | Refused | None]]
+    answer: Callable[[list[dict[str, Any]]], list[WholeAnswer | Refused | None]]

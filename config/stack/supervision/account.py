@@ -57,7 +57,7 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Quarters:
+class ServerLocation:
     """Where the embedded servers live: their account, their programs, their data."""
 
     account: Account
@@ -71,9 +71,9 @@ class Quarters:
         return path
 
 
-def quarters(state: Path, *, system_folder: Path = SYSTEM_FOLDER) -> Quarters:
+def quarters(state: Path, *, system_folder: Path = SYSTEM_FOLDER) -> ServerLocation:
     account = _account(state / "postgres") if os.geteuid() == 0 else Account()
-    return Quarters(
+    return ServerLocation(
         account, _packages(account, system_folder), _data(state, account, system_folder)
     )
 

@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldBooleanWidget
 from notifications.admin.ui.dialogs import Dialog
 from notifications.people.consent.category import Category
 from notifications.people.consent.change import SOURCES, ConsentChange
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.consent.suppression import Suppression, suppression_of
 from notifications.people.contact import Contact
 from notifications.staff.actors import who
@@ -200,8 +200,10 @@ class AnswersDialog(Dialog):
         if self.cleaned_data[ALL]:
             asked |= {name: category.slug for name, category in self.categories.items()}
         words = [
-            Word(self.contact.external_id, slug, self.cleaned_data[name])
+            ConsentAnswer(self.contact.external_id, slug, self.cleaned_data[name])
             for name, slug in asked.items()
             if self.cleaned_data[name] != (name in was)
         ]
-        return say(self.contact.project, words, source="page", by=actor, now=timezone.now())
+        return record_answers(
+            self.contact.project, words, source="page", by=actor, now=timezone.now()
+        )

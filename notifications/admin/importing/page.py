@@ -21,7 +21,7 @@ from notifications import imports, tasks
 from notifications.admin.importing import columns, picture, refusals, samples, upload
 from notifications.admin.importing.dialogs import ImportDialog, StartDialog, StopDialog
 from notifications.admin.importing.states import STATE_COLOURS, rail
-from notifications.admin.ui.current_project import chosen, several
+from notifications.admin.ui.current_project import current_project, several
 from notifications.admin.ui.dialogs import ask, refused
 from notifications.admin.ui.page import Page, actor, page_url
 from notifications.admin.ui.unfolded import action, display
@@ -122,7 +122,7 @@ class ImportPage(Page):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        project = chosen(request)
+        project = current_project(request)
         if project is None:
             return super().add_view(request, form_url, extra_context)
         begun = self.get_queryset(request).filter(state=Import.State.UPLOADING)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from django.http import HttpRequest, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
-from notifications.admin.ui.current_project import within
+from notifications.admin.ui.current_project import filter_by_project
 from notifications.people.importing import refused
 from notifications.people.importing.model import Import
 
 
 def csv_view(request: HttpRequest, import_id: int) -> StreamingHttpResponse:
-    one = get_object_or_404(within(request, Import.objects.all()), pk=import_id)
+    one = get_object_or_404(filter_by_project(request, Import.objects.all()), pk=import_id)
     return StreamingHttpResponse(
         refused.lines(one) if "head" in one.sniffed else (),
         content_type="text/csv; charset=utf-8",

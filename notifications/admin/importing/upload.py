@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from notifications import imports
-from notifications.admin.ui.current_project import named, within
+from notifications.admin.ui.current_project import filter_by_project, named
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import actor, page_url
 from notifications.people.importing import upload
@@ -109,7 +109,7 @@ def _cancelled(request: HttpRequest, import_id: int) -> dict[str, Any]:
 
 
 def _mine(request: HttpRequest, import_id: int) -> Import:
-    one: Import = get_object_or_404(within(request, Import.objects.all()), pk=import_id)
+    one: Import = get_object_or_404(filter_by_project(request, Import.objects.all()), pk=import_id)
     return one
 
 

@@ -27,7 +27,7 @@ def projects(request: HttpRequest) -> list[Project]:
     return found
 
 
-def chosen(request: HttpRequest) -> Project | None:
+def current_project(request: HttpRequest) -> Project | None:
     """The session's project; else the oldest one. None if there is no project at all."""
     found = projects(request)
     asked = request.session.get(SESSION) if hasattr(request, "session") else None
@@ -37,14 +37,14 @@ def chosen(request: HttpRequest) -> Project | None:
 
 def named(request: HttpRequest) -> Project | None:
     """The chosen project, if the form or the query names it. Never another project."""
-    mine, sent = chosen(request), request.POST if request.method == "POST" else request.GET
+    mine, sent = current_project(request), request.POST if request.method == "POST" else request.GET
     said = {sent.get("project"), sent.get("settled_project")}
     return mine if mine is not None and str(mine.pk) in said else None
 
 
 def seen(request: HttpRequest) -> Project | None:
     """The chosen project, if this request has looked it up already. Makes no database query."""
-    return chosen(request) if hasattr(request, ON_THE_REQUEST) else None
+    return current_project(request) if hasattr(request, ON_THE_REQUEST) else None
 
 
 def choose(request: HttpRequest, project: Project) -> None:
@@ -57,6 +57,6 @@ def several(request: HttpRequest) -> bool:
     return len(projects(request)) > 1
 
 
-def within(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+def filter_by_project(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
     """Rows of the chosen project. The filter names it, so indexes that start with it apply."""
-    return rows.filter(project=chosen(request))
+    return rows.filter(project=current_project(request))

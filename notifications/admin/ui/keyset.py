@@ -12,7 +12,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
 from notifications.admin.ui.unfolded import ChangeList, Paginator
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 COUNTED_EXACTLY = 10_000
 COUNTING_SECONDS = 0.15  # few rows among very many are counted only by reading them all
@@ -39,7 +39,7 @@ def size_in_words(queryset: QuerySet[Any], *, unfiltered: bool) -> str:
     if unfiltered and (rows := estimated_rows(queryset)) > COUNTED_EXACTLY:
         return about(rows)
     try:
-        with within(seconds=COUNTING_SECONDS):
+        with statement_timeout(seconds=COUNTING_SECONDS):
             found = capped_count(queryset)
     except TooSlow:
         return about(estimated_rows(queryset))

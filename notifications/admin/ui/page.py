@@ -23,7 +23,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from notifications.admin.ui.current_project import chosen, within
+from notifications.admin.ui.current_project import current_project, filter_by_project
 from notifications.admin.ui.dialogs import gone, is_page
 from notifications.admin.ui.keyset import CappedPaginator, KeysetChangeList, PlainChangeList
 from notifications.admin.ui.unfolded import (
@@ -35,7 +35,7 @@ from notifications.admin.ui.unfolded import (
 )
 from notifications.admin.ui.widgets import ZoneField, ZoneInput
 from notifications.people.project import Project
-from notifications.postgres.outage import patiently
+from notifications.postgres.outage import retry_during_outage
 from notifications.staff import audit, changes
 
 MOST_WORDS, LONGEST_SEARCH = 10, 200
@@ -102,7 +102,7 @@ class Page(ModelAdmin):
         return self.of_project(request, everything) if self.has_project else everything
 
     def of_project(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        return within(request, rows)
+        return filter_by_project(request, rows)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -132,7 +132,7 @@ class Page(ModelAdmin):
             kwargs["form"] = ModelForm
         form = super().get_form(request, obj, change=change, **kwargs)
         if field := form.base_fields.get("project"):
-            _settle(field, chosen(request), change)
+            _settle(field, current_project(request), change)
         return form
 
     def guarded(self, view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -153,7 +153,7 @@ class Page(ModelAdmin):
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse:
         keep_as_stored(context)
-        row, mine = context.get("original"), chosen(request)
+        row, mine = context.get("original"), current_project(request)
         if self.shown_only:
             context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
             if row is not None:
@@ -180,7 +180,7 @@ class Page(ModelAdmin):
     def changeform_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
         """Run the view in one transaction, and retry it if it collides with another one."""
         view = super().changeform_view
-        return patiently(lambda: view(*args, **kwargs), seconds=0)
+        return retry_during_outage(lambda: view(*args, **kwargs), seconds=0)
 
     # --- Verbs ---------------------------------------------------------------------------------
 
@@ -273,7 +273,7 @@ class Page(ModelAdmin):
             said = {"goes_along": self.goes_along, **(extra_context or {})}
             delete = super().delete_view
             try:
-                return patiently(lambda: delete(request, object_id, said), seconds=0)
+                return retry_during_outage(lambda: delete(request, object_id, said), seconds=0)
             except ProtectedError:  # something used it between the question and the answer
                 return self._kept(request, row, _("Something started using it a moment ago."))
         return super().delete_view(request, object_id, extra_context)

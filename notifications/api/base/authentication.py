@@ -36,7 +36,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         if key is None:
             raise no_such_key()
         note_use(key, now)
-        origin.is_program(f"key:{key.prefix}")
+        origin.set_program(f"key:{key.prefix}")
         return AnonymousUser(), key
 
     def authenticate_header(self, request: Request) -> str:

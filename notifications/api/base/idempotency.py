@@ -36,7 +36,7 @@ P = ParamSpec("P")
 Method = Callable[Concatenate[View, Request, P], Response]
 
 
-class SaidOnce(Response):
+class OneTimeResponse(Response):
     """An answer with values that are shown only once, such as a secret: they are not stored, and
     are null when the answer is repeated."""
 
@@ -64,7 +64,7 @@ def idempotent(method: Method[View, P]) -> Method[View, P]:
             view.sign(response)
             headers = {name: response[name] for name in SAID_AGAIN if name in response}
             kept = response.data
-            if isinstance(response, SaidOnce):
+            if isinstance(response, OneTimeResponse):
                 kept = response.kept
                 said_once.update(response.once)
             return Answer(response.status_code, as_json(kept).decode(), headers)

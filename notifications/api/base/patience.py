@@ -15,8 +15,8 @@ from rest_framework.response import Response
 
 from notifications.api.base.problems import Problem
 from notifications.api.base.view import ApiView
-from notifications.postgres.budget import Busy, one_of_few
-from notifications.postgres.outage import patiently
+from notifications.postgres.budget import Busy, slow_query_slot
+from notifications.postgres.outage import retry_during_outage
 
 P = ParamSpec("P")
 BUSY_SECONDS = 5  # the longest of them takes as long
@@ -28,7 +28,7 @@ def patient(method: Callable[P, Response]) -> Callable[P, Response]:
 
     @wraps(method)
     def again(*args: P.args, **kwargs: P.kwargs) -> Response:
-        return patiently(lambda: method(*args, **kwargs), seconds=0)
+        return retry_during_outage(lambda: method(*args, **kwargs), seconds=0)
 
     return again
 
@@ -39,7 +39,7 @@ def slow(method: Callable[..., Response]) -> Callable[..., Response]:
 
     @wraps(method)
     def in_turn(view: ApiView, *args: Any, **kwargs: Any) -> Response:
-        with refusing_when_busy(), one_of_few(view.project.pk):
+        with refusing_when_busy(), slow_query_slot(view.project.pk):
             return method(view, *args, **kwargs)
 
     return in_turn

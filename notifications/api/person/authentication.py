@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from notifications.api.base.authentication import shown
 from notifications.api.base.problems import Problem
 from notifications.keys import inbox_token
-from notifications.keys.inbox_token import Whose
+from notifications.keys.inbox_token import TokenOwner
 
 NOT_VALID = "This inbox token is not valid here. An API key does not open this door."
 EXPIRED = "This inbox token has expired; get another from your backend."
@@ -29,7 +29,7 @@ class NotTaken(Problem, AuthenticationFailed):
 class InboxTokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer inbox1.…`; whose it is becomes `request.auth`."""
 
-    def authenticate(self, request: Request) -> tuple[AnonymousUser, Whose] | None:
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, TokenOwner] | None:
         header = request.META.get("HTTP_AUTHORIZATION", "")
         if not header:
             return None

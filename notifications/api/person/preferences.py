@@ -18,7 +18,7 @@ from notifications.api.person.view import PersonsView
 from notifications.api.reading import read_answers
 from notifications.api.shapes import PreferencesField
 from notifications.people.consent.category import Category, slugs_of
-from notifications.people.consent.record import say
+from notifications.people.consent.record import record_answers
 from notifications.people.contact import Contact
 
 SOURCE = "app"
@@ -98,7 +98,7 @@ class PersonsAnswers(PersonsView):
         """Change the given answers; what you leave out stays as it is. The newest answer counts."""
         external_id, slugs = self.person().external_id, partial(slugs_of, self.project)
         said = read_answers(request.data, external_id, slugs, began=self.began)
-        say(self.project, said, source=SOURCE, by=SOURCE, now=timezone.now())
+        record_answers(self.project, said, source=SOURCE, by=SOURCE, now=timezone.now())
         return self._shown()
 
     def _shown(self) -> Response:

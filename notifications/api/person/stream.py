@@ -27,7 +27,7 @@ from notifications.api.person.authentication import InboxTokenAuthentication, No
 from notifications.api.person.view import PersonsView
 from notifications.inbox.position import FORM, Position
 from notifications.keys.inbox_secret import InboxSecret
-from notifications.keys.inbox_token import Whose
+from notifications.keys.inbox_token import TokenOwner
 from notifications.requests.origin import FEED, feed_beside
 
 SALT = "carillon.inbox.ticket"
@@ -81,7 +81,7 @@ class TicketMade(serializers.Serializer[Any]):
 class TicketAuthentication(BaseAuthentication):
     """`?ticket=…`, of whoever sends no header."""
 
-    def authenticate(self, request: Request) -> tuple[AnonymousUser, Whose] | None:
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, TokenOwner] | None:
         ticket = request.query_params.get("ticket")
         if ticket is None or "HTTP_AUTHORIZATION" in request.META:
             return None
@@ -138,7 +138,7 @@ class PersonsStream(PersonsView):
         return Response(opening)
 
 
-def _read(ticket: str) -> Whose:
+def _read(ticket: str) -> TokenOwner:
     """Nothing is kept of tickets: an emptied Redis forgets none."""
     try:
         if len(ticket) > LONGEST:
@@ -150,7 +150,7 @@ def _read(ticket: str) -> Whose:
     secret = InboxSecret.called(name, now=now)
     if secret is None or expires_at <= now:
         raise _not_good()
-    return Whose(secret.project, person, expires_at, secret.name)
+    return TokenOwner(secret.project, person, expires_at, secret.name)
 
 
 def _not_good() -> NotTaken:

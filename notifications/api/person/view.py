@@ -13,7 +13,7 @@ from notifications.api.base.problems import Problem
 from notifications.api.base.rendering import TooLarge
 from notifications.api.base.view import ApiView
 from notifications.api.person.authentication import InboxTokenAuthentication
-from notifications.keys.inbox_token import Whose
+from notifications.keys.inbox_token import TokenOwner
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.requests.origin import is_beside
@@ -55,8 +55,8 @@ class PersonsView(ApiView):
             raise Problem(HTTPStatus.FORBIDDEN, FOREIGN, kind="foreign-origin")
 
     @property
-    def whose(self) -> Whose:
-        assert isinstance(self.request.auth, Whose)  # the door let nobody else in
+    def whose(self) -> TokenOwner:
+        assert isinstance(self.request.auth, TokenOwner)  # the door let nobody else in
         return self.request.auth
 
     @property

@@ -15,7 +15,7 @@ from notifications.fcm import fcm
 Dialled = TypeVar("Dialled", bound=asyncio.Protocol)
 
 
-class Way:
+class EndpointDialer:
     """The addresses of one endpoint. Open sockets keep the address they were opened to."""
 
     def __init__(self, endpoint: str, tls: ssl.SSLContext) -> None:

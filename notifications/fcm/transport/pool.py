@@ -17,7 +17,7 @@ import orjson
 
 from notifications.fcm import fcm, payload
 from notifications.fcm.fcm import Destination, FcmGateway, Request, Response
-from notifications.fcm.transport.dialling import Way
+from notifications.fcm.transport.dialling import EndpointDialer
 from notifications.fcm.transport.wire import Socket
 from notifications.gateway import BadCredentials, Outcome
 from notifications.keys.minting import TokenUnavailable
@@ -32,7 +32,7 @@ class WireGateway(FcmGateway):
     def __init__(self, to: Destination) -> None:
         super().__init__(to)
         self._head = _Head(to.url)
-        self._way = Way(to.endpoint, to.tls())
+        self._way = EndpointDialer(to.endpoint, to.tls())
         self._most = to.connections
         self._sockets: set[Socket] = set()
         self._idle: list[Socket] = []  # the most recently used is last

@@ -15,7 +15,7 @@ GATEWAYS: dict[str, type[FcmGateway]] = {"wire": WireGateway, "aiohttp": Aiohttp
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TransportChoice:
     name: str  # a key of GATEWAYS
     by_setting: bool
     proxy: Proxy | None  # the proxy for this endpoint
@@ -42,6 +42,8 @@ class Chosen:
         return f"{self.name}, as TRANSPORT says" if self.by_setting else self.name
 
 
-def chosen(endpoint: str) -> Chosen:
+def choose_transport(endpoint: str) -> TransportChoice:
     proxy, asked = proxy_to(endpoint), settings.TRANSPORT
-    return Chosen(asked or ("aiohttp" if proxy else "wire"), by_setting=bool(asked), proxy=proxy)
+    return TransportChoice(
+        asked or ("aiohttp" if proxy else "wire"), by_setting=bool(asked), proxy=proxy
+    )

@@ -25,7 +25,7 @@ class Command(BaseCommand):
         accounts, lost = _seal_accounts()
         factors, lost_factors = second_factor.seal_anew()
         tokens, lost_tokens = inbox_secret.seal_anew()
-        endpoints, lost_endpoints = endpoint.seal_anew()
+        endpoints, lost_endpoints = endpoint.reseal_all()
         done = (
             f"{accounts} service accounts, {factors} second factors, {tokens} inbox secrets and "
             f"{endpoints} endpoints"

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection
 
 from notifications.people.consent.category import Category
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 COUNTING_SECONDS = 1.0
 REASONS = SUPPRESSED, UNSUBSCRIBED = "suppressed", "unsubscribed"
@@ -23,7 +23,7 @@ JOIN = """LEFT JOIN notifications_suppression suppressed
     ON suppressed.project_id = c.project_id AND suppressed.external_id = c.external_id"""
 
 
-def out(marketing: str = "%(marketing)s", category: str = "%(category)s") -> str:
+def skip_reason_sql(marketing: str = "%(marketing)s", category: str = "%(category)s") -> str:
     """An SQL expression: why the person must not get a message; empty if they may.
 
     It needs JOIN and the two params of `asked_of`.
@@ -46,13 +46,17 @@ SELECT count(*) FROM notifications_contact c WHERE c.project_id = %(project)s AN
 def out_of_marketing(category: Category) -> int | None:
     """How many people a marketing category does not reach; None: counting takes too long."""
     params: dict[str, Any] = {"project": category.project_id, "slug": category.slug}
-    with suppress(TooSlow), within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+    with (
+        suppress(TooSlow),
+        statement_timeout(seconds=COUNTING_SECONDS),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(OUT_OF_MARKETING, params)
         found: int = cursor.fetchone()[0]
         return found
     return None
 
 
-def asked_of(kind: str, slug: str) -> dict[str, Any]:
+def skip_reason_params(kind: str, slug: str) -> dict[str, Any]:
     """The params of `out` for a message's category. Without one, it is general marketing."""
     return {"marketing": kind in ("", Category.Kind.MARKETING), "category": slug}

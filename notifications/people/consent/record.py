@@ -21,7 +21,7 @@ EVERYTHING = ""  # the category of an answer about all marketing: subscribed or 
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ConsentAnswer:
     """A person's answer about a category.
 
     Without a time, a yes counts from the beginning of the call, and a no from now, so that no
@@ -35,7 +35,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class StoredAnswers:
     """Answers that are in PostgreSQL already: a SELECT of (external_id, category, wanted, at)."""
 
     sql: str
@@ -48,9 +48,9 @@ SELECT * FROM unnest(%(ids)s::text[], %(categories)s::text[], %(wanted)s::bool[]
 """
 
 
-def say(
+def record_answers(
     project: Project,
-    words: Sequence[Word],
+    words: Sequence[ConsentAnswer],
     *,
     source: str,
     by: str,
@@ -70,7 +70,9 @@ def say(
         "wanted": [word.wanted for word in words],
         "times": [word.at for word in words],
     }
-    return say_all(project, Words(GIVEN, params), source=source, by=by, now=now, careful=careful)
+    return record_stored_answers(
+        project, StoredAnswers(GIVEN, params), source=source, by=by, now=now, careful=careful
+    )
 
 
 HOLD = """
@@ -142,7 +144,7 @@ RETURNING category, wanted, at, source,
 
 
 @dataclass(frozen=True, slots=True)
-class No:
+class OptOut:
     """A changed answer. Listeners get only opt-outs, so `wanted` is False."""
 
     category: str
@@ -153,11 +155,17 @@ class No:
 
 
 # Called inside the transaction that writes the answers, if an endpoint wants opt-outs.
-on_opt_outs = Registry[Callable[[Project, list[No]], object]]()
+on_opt_outs = Registry[Callable[[Project, list[OptOut]], object]]()
 
 
-def say_all(
-    project: Project, given: Words, *, source: str, by: str, now: datetime, careful: bool = False
+def record_stored_answers(
+    project: Project,
+    given: StoredAnswers,
+    *,
+    source: str,
+    by: str,
+    now: datetime,
+    careful: bool = False,
 ) -> int:
     """Like `say`, for any number of answers in a table, such as an import's."""
     ours = {"project": project.pk, "source": source, "by": by, "now": now, "careful": careful}
@@ -168,7 +176,7 @@ def say_all(
         told = ANSWERED if WANTED in project.wanted_reports else ""
         cursor.execute(SAY.format(given=given.sql) + told, params)
         changed: int = cursor.rowcount
-        if told and (nos := [no for no in (No(*row) for row in cursor) if not no.wanted]):
+        if told and (nos := [no for no in (OptOut(*row) for row in cursor) if not no.wanted]):
             for listener in on_opt_outs:
                 listener(project, nos)
     return changed

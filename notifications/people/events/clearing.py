@@ -13,7 +13,7 @@ from notifications.people.events.months import Month, through, wholly_before
 from notifications.people.events.partitions import TABLE, name_of
 from notifications.people.retention import Kept, Kind, ends_of_life
 from notifications.postgres import clock
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.values.registry import Registry
 
 PAGES = 2_000  # pages of a table in one transaction: 16 MB, some 140,000 events, 0.1 to 0.5 s
@@ -63,7 +63,7 @@ def look(project_id: int, before: datetime | None) -> Kept:
 
 def _count(source: str, project_id: int, before: datetime | None, *, times: int = 1) -> Kept:
     moment = before or "-infinity"
-    with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+    with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
         cursor.execute(COUNT.format(source=source), [moment, moment, project_id])
         there, older, next_at = cursor.fetchone()
     return Kept(there * times, older * times, next_at, exact=times == 1)

@@ -13,7 +13,7 @@ from django.db import connection
 
 from notifications.people.contact import Contact
 from notifications.people.events.partitions import TABLE
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.values import exact
 
 NEWEST = 20
@@ -188,7 +188,11 @@ def values(
 
 def _looked_up(statement: str, params: Any) -> list[Any]:
     """The rows, or none if it takes too long: a value can be typed without suggestions."""
-    with suppress(TooSlow), within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
+    with (
+        suppress(TooSlow),
+        statement_timeout(seconds=LOOKING_SECONDS),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(statement, params)
         rows: list[Any] = cursor.fetchall()
         return rows

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 
 from notifications.people.figures.figure import KEPT, keep, newest, prune
 from notifications.people.project import Project
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 log = logging.getLogger(__name__)
 
@@ -121,7 +121,7 @@ def _keep_reachable(project: Project, today: datetime, now: datetime) -> None:
         # Only one tick a day counts the people.
         if not cache.add(f"reachable-tried-{project.pk}-{today:%Y-%m-%d}", True, TRIED_SECONDS):
             return
-        with within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+        with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
             cursor.execute(COUNT_REACHABLE, {"project": project.pk})
             (count,) = cursor.fetchone()
     except (TooSlow, redis.RedisError) as error:

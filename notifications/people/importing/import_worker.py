@@ -28,7 +28,7 @@ from notifications.people.importing.reading import (
     parse,
     too_long,
 )
-from notifications.people.importing.row_validation import Judge
+from notifications.people.importing.row_validation import RowValidator
 from notifications.people.importing.source import File, opened
 from notifications.postgres import clock
 from notifications.postgres.outage import DATABASE_TROUBLE
@@ -80,7 +80,7 @@ def _go_on(one: Import, *, until: float, ended: Ended) -> None:
             if one.staged_at is None:
                 reading.step()
             else:
-                parallel_merge.go_on(one, ended, until=until)
+                parallel_merge.merge_next_parts(one, ended, until=until)
             if time.monotonic() >= until:
                 return
 
@@ -105,7 +105,7 @@ class Reading:
     open_files: ExitStack
     _stream: IO[bytes] | None = None
     _rest: bytes = b""  # text that was read but not used yet
-    _judge: Judge | None = field(default=None)
+    _judge: RowValidator | None = field(default=None)
 
     def step(self) -> None:
         """Read one piece, or do one of the steps after the last piece."""
@@ -174,7 +174,7 @@ class Reading:
     def _keep(self, block: Block, position: dict[str, Any], file: dict[str, Any]) -> None:
         one, head = self.one, self.one.sniffed["head"]
         if self._judge is None:
-            self._judge = Judge(one, columns.columns_of(one))
+            self._judge = RowValidator(one, columns.columns_of(one))
         if self.one.position.get("head", True) and block.rows:
             del block.rows[0]
         rows = list(fitting(block, len(head)))

@@ -45,7 +45,7 @@ Problems = dict[int, list[tuple[str, Reason]]]  # by row: head and reason
 
 
 @dataclass
-class Judged:
+class ValidatedRows:
     """The result of checking rows. `lines`: valid rows for COPY, without their row number.
     `numbers`: the line of each in the file."""
 
@@ -54,7 +54,7 @@ class Judged:
     numbers: list[int]
 
 
-class Judge:
+class RowValidator:
     """Checks the rows of one import."""
 
     def __init__(self, one: Import, columns: Sequence[Column]) -> None:
@@ -70,10 +70,10 @@ class Judge:
             column.meaning for _, column in self._columns
         }
 
-    def judge(self, rows: Sequence[tuple[int, list[str]]], *, odd: bool) -> Judged:
+    def judge(self, rows: Sequence[tuple[int, list[str]]], *, odd: bool) -> ValidatedRows:
         """`odd`: some of these rows contain a NUL or half of a character."""
         if not rows:
-            return Judged([], [], [])
+            return ValidatedRows([], [], [])
         wrong: Problems = {}
         cells = list(zip(*[cells for _, cells in rows], strict=True))
         found: dict[str, list[str]] = {}
@@ -95,7 +95,7 @@ class Judge:
         if wrong:
             lines = [line for at, line in enumerate(lines) if at not in wrong]
             numbers = [number for at, number in enumerate(numbers) if at not in wrong]
-        return Judged(lines, refused, numbers)
+        return ValidatedRows(lines, refused, numbers)
 
     def _check_devices(self, found: dict[str, list[str]], wrong: Problems) -> None:
         (kind,) = self._device

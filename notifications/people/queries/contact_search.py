@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from notifications.people.contact import Contact
 from notifications.people.device import Device
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 NEWEST_SECONDS = 0.3
 LOOKING_SECONDS = 3.0
@@ -26,7 +26,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SearchFilters:
     """The filters of a search; None: any value."""
 
     q: str | None = None
@@ -37,7 +37,7 @@ class Wanted:
     updated_since: datetime | None = None
 
 
-def among(people: QuerySet[Contact], wanted: Wanted) -> QuerySet[Contact]:
+def apply_filters(people: QuerySet[Contact], wanted: SearchFilters) -> QuerySet[Contact]:
     """People who match all filters."""
     for start in (wanted.q, wanted.external_id_prefix):
         if start is not None:  # the index on starts ignores case
@@ -59,13 +59,13 @@ def _receiving(platform: str) -> QuerySet[Device]:
     return Device.objects.filter(contact=OuterRef("pk"), platform=platform, retired_at=None)
 
 
-def found(read: Callable[[], Answer]) -> Answer:
+def run_search(read: Callable[[], Answer]) -> Answer:
     """Run a search newest first; if that takes too long, by the indexes. Raises TooSlow."""
     try:
-        with within(seconds=NEWEST_SECONDS):
+        with statement_timeout(seconds=NEWEST_SECONDS):
             return read()
     except TooSlow:
-        with within(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
+        with statement_timeout(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_indexscan = off; SET LOCAL enable_seqscan = off")
             answer = read()
             cursor.execute("SET LOCAL enable_indexscan = on; SET LOCAL enable_seqscan = on")

@@ -15,7 +15,7 @@ from django.core.cache import cache
 from django.db import connection
 
 from notifications.people.device import Device, seen_at
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from notifications.values.shares import share
 
 KEPT_SECONDS = 60
@@ -103,12 +103,12 @@ def unseen_for(days: int, project_id: int, *, now: datetime) -> Unseen:
     values: dict[str, Any] = {"since": now - timedelta(days=days), "project": project_id}
     with connection.cursor() as cursor:
         try:
-            with within(seconds=COUNTING_SECONDS):
+            with statement_timeout(seconds=COUNTING_SECONDS):
                 cursor.execute(UNSEEN.format(part=""), values)
                 devices, of = cursor.fetchone()
                 return Unseen(devices, of, exact=True)
         except TooSlow:
-            with within(seconds=COUNTING_SECONDS):
+            with statement_timeout(seconds=COUNTING_SECONDS):
                 cursor.execute(UNSEEN.format(part=f"TABLESAMPLE SYSTEM ({SAMPLE})"), values)
                 devices, of = (count * 100 // SAMPLE for count in cursor.fetchone())
                 return Unseen(devices, of, exact=False)
@@ -137,7 +137,11 @@ def _counted(project_id: int | None, now: datetime) -> dict[str, list[Any]]:
 
 def _out(project_id: int | None) -> dict[str, int] | None:
     """Active devices of people who unsubscribed or are suppressed; None: counting is too slow."""
-    with suppress(TooSlow), within(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
+    with (
+        suppress(TooSlow),
+        statement_timeout(seconds=COUNTING_SECONDS),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(OUT, {"project": project_id})
         return dict(cursor.fetchall())
     return None

@@ -129,7 +129,7 @@ def test_while_others_ask_slow_questions_it_moves_and_reckons_nothing(
     assert "Takes about" in dialog(desk, run, day=there.date(), zone="Asia/Seoul")
     with ExitStack() as others:
         for _ in range(budget.AT_ONCE_OF_A_PROJECT):
-            others.enter_context(budget.one_of_few(project.pk))
+            others.enter_context(budget.slow_query_slot(project.pk))
         said = dialog(desk, run, day=there.date(), zone="Asia/Seoul")
         assert "Takes about" not in said and "Sent to" not in said
         move(desk, run, there)

@@ -15,7 +15,7 @@ from campaigns import control
 from campaigns.engine import engine
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota.sizes import Sizes
-from campaigns.planning.solver.rules import Alike
+from campaigns.planning.solver.rules import PersonKind
 from campaigns.runs import best_hour
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
@@ -119,8 +119,8 @@ def test_beside_another_campaign_it_is_planned_by_best_hours_too(seoul: Project)
         sizes = Sizes([asked.pk, by_the_clock.pk])
         found = [sizes.of(one, {"all": []}, NINE) for one in (asked, by_the_clock)]
         assert [one and one.kinds for one in found] == [
-            {Alike(SEOUL, best_hour=19): 1, Alike(SEOUL): 1},
-            {Alike(SEOUL): 2},
+            {PersonKind(SEOUL, best_hour=19): 1, PersonKind(SEOUL): 1},
+            {PersonKind(SEOUL): 2},
         ]
 
 

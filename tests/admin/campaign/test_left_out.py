@@ -18,7 +18,7 @@ from campaigns.runs.best_hour import Opens
 from campaigns.runs.caps.counted import Counted
 from campaigns.runs.ledger import Recipient
 from campaigns.runs.variants.group import HOLDOUT
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import TooSlow
@@ -55,7 +55,13 @@ def campaign(project: Project) -> Campaign:
     full = person(project, "full")
     make_contact(project, external_id="no-device", attributes={})
     now = timezone.now()
-    say(project, [Word("no-thanks", EVERYTHING, False)], source="api", by="key:abc", now=now)
+    record_answers(
+        project,
+        [ConsentAnswer("no-thanks", EVERYTHING, False)],
+        source="api",
+        by="key:abc",
+        now=now,
+    )
     Counted.objects.create(contact_id=full.pk, run_id=1, seq=1, message=0, at=now)
     return make_campaign(project)
 

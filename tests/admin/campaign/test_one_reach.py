@@ -12,7 +12,7 @@ from django.utils import timezone
 from campaigns import control
 from campaigns.planning.campaign import Campaign
 from notifications.keys.credentials import ServiceAccount
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.project import Project
 from tests.admin.desk import Desk, text_of
 from tests.api.caller import Caller
@@ -31,8 +31,8 @@ def crowd(project: Project) -> Project:
         known = {} if number in range(50, 70) else {"city": "Seoul"}
         named = {"external_id": f"p{number}", "attributes": known}
         make_device(make_contact(project, **named))
-    noes = [Word(f"p{number}", EVERYTHING, False) for number in range(50)]
-    say(project, noes, source="api", by="key:abc", now=timezone.now())
+    noes = [ConsentAnswer(f"p{number}", EVERYTHING, False) for number in range(50)]
+    record_answers(project, noes, source="api", by="key:abc", now=timezone.now())
     return project
 
 

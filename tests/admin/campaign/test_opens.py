@@ -13,7 +13,7 @@ from campaigns.runs.claiming import claim
 from campaigns.runs.run import Run
 from campaigns.runs.series import repeated
 from campaigns.sending.sending import Sending
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Gate
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
@@ -129,10 +129,10 @@ def test_review_run_and_api_say_what_makes_it_so_slow(
     assert said in desk.open("campaign_review", campaign.pk)
     run = make_run(project, opens_per_second=2)
     gate = Gate(project, reference=run.reference, rate=run.own_rate)
-    gate.take(100, Heard())
+    gate.take(100, AnswerCounts())
     said = "At most 8: so that no more than 2 a second are expected to open it."
     assert said in desk.open("campaigns_run_change", run.pk)
-    gate.take(100, Heard())  # on a slow machine the page took as long as a rest
+    gate.take(100, AnswerCounts())  # on a slow machine the page took as long as a rest
     shown = Caller(project).get(f"runs/{run.pk}").json()
     assert (shown["pace"]["text"], shown["opens_per_second"]) == (said, 2)
 

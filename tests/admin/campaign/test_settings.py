@@ -10,7 +10,7 @@ from django.utils import timezone, translation
 
 from campaigns import control
 from campaigns.admin.campaign.form import CampaignForm
-from campaigns.engagement.opening import Opening
+from campaigns.engagement.opening import OpenRate
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.variants import variant
 from campaigns.runs.policy import BY_CLOCK, POLICY, SETTINGS, Setting
@@ -33,8 +33,8 @@ def test_the_page_of_a_run_shows_what_was_frozen_of_each_setting(
     if name == "winner_by":  # there must be some to choose from
         variant.choose(campaign, [(make_template(project), 50)])
     if name == "opens_per_second":  # it must be known how many open a message
-        monkeypatch.setattr(Opening, "known", True)
-        monkeypatch.setattr(Opening, "rate", lambda *_: 7.0)
+        monkeypatch.setattr(OpenRate, "known", True)
+        monkeypatch.setattr(OpenRate, "rate", lambda *_: 7.0)
     run = control.launch(campaign, by="user:alice", now=timezone.now())
     page = desk.open("campaigns_run_change", run.pk)
     frozen = page.partition("What was frozen at the launch")[2]

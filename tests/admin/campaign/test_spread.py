@@ -11,7 +11,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.claiming import claim
 from campaigns.runs.series import repeated
 from campaigns.sending.sending import Sending
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Gate
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
@@ -83,10 +83,10 @@ def test_a_rate_that_a_person_sets_meanwhile_takes_the_place_of_the_spread(
 def test_its_page_and_the_api_say_what_makes_it_so_slow(desk: Desk, project: Project) -> None:
     run = make_run(project, spread_seconds=120)
     gate = Gate(project, reference=run.reference, rate=run.own_rate)
-    gate.take(100, Heard())
+    gate.take(100, AnswerCounts())
     said = "At most 2.5: so that all of it takes 2 min."
     assert said in desk.open("campaigns_run_change", run.pk)
-    gate.take(100, Heard())  # on a slow machine the page took as long as a rest
+    gate.take(100, AnswerCounts())  # on a slow machine the page took as long as a rest
     shown = Caller(project).get(f"runs/{run.pk}").json()
     assert (shown["pace"]["text"], shown["spread_seconds"]) == (said, 120)
 

@@ -167,7 +167,7 @@ def test_device_health_tells_active_devices_from_those_marketing_reaches(
         raise TooSlow
 
     cache.clear()
-    monkeypatch.setattr(device_health, "within", within)
+    monkeypatch.setattr(device_health, "statement_timeout", within)
     text = desk.open("overview_health")
     assert "Active devices" in text and "Android 4 4" in text and "reached" not in text
 

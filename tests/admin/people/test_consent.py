@@ -14,7 +14,7 @@ from campaigns.admin.category import category as category_page
 from campaigns.admin.category import kind as kind_dialog
 from notifications.people.consent.category import Category
 from notifications.people.consent.change import ConsentChange
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.consent.suppression import Suppression, suppress
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -33,8 +33,8 @@ def offers(project: Project) -> Category:
 
 
 def decline(contact: Contact, *categories: str) -> None:
-    words = [Word(contact.external_id, category, False) for category in categories]
-    say(contact.project, words, source="api", by="key:abc", now=timezone.now())
+    words = [ConsentAnswer(contact.external_id, category, False) for category in categories]
+    record_answers(contact.project, words, source="api", by="key:abc", now=timezone.now())
 
 
 # --- A person ---------------------------------------------------------------------------------
@@ -116,8 +116,10 @@ def test_an_answer_that_has_no_effect_now_is_shown_as_kept(
 ) -> None:
     contact = make_contact(project)
     decline(contact, "offers")
-    yes = [Word(contact.external_id, "offers", True)]
-    say(contact.project, yes, source="api", by="key:abc", now=timezone.now() + timedelta(seconds=9))
+    yes = [ConsentAnswer(contact.external_id, "offers", True)]
+    record_answers(
+        contact.project, yes, source="api", by="key:abc", now=timezone.now() + timedelta(seconds=9)
+    )
     decline(contact, EVERYTHING)
     said = desk.open(f"{PEOPLE}_change", contact.pk).partition("What they want")[2]
     assert "Offers Not received All marketing is off. Their yes is kept: since" in said
@@ -263,7 +265,7 @@ def test_counting_who_declined_ends_in_time(
     def too_slow(**_seconds: Any) -> Any:
         raise TooSlow
 
-    monkeypatch.setattr(category_page, "within", too_slow)
+    monkeypatch.setattr(category_page, "statement_timeout", too_slow)
     assert "too many to count" in desk.open("notifications_category_changelist")
 
 

@@ -122,7 +122,7 @@ def slow(monkeypatch: pytest.MonkeyPatch, enqueued: list[int]) -> list[int]:
     """A web request has time for one part of two people; the lists it enqueues are kept here."""
     monkeypatch.setattr(filling, "PEOPLE_AT_ONCE", 2)
     monkeypatch.setattr(filling, "AT_ONCE_SECONDS", 0.0)
-    monkeypatch.setattr(filling, "within", lambda **_budget: nullcontext())
+    monkeypatch.setattr(filling, "statement_timeout", lambda **_budget: nullcontext())
     return enqueued
 
 

@@ -14,7 +14,7 @@ from campaigns.planning.course import forecast
 from campaigns.results import why_this_rate
 from campaigns.runs.reasons import Cause
 from campaigns.runs.run import Run
-from notifications.pacing.fcm_signals import Heard
+from notifications.pacing.fcm_signals import AnswerCounts
 from notifications.pacing.gate import Gate, Limit, cold_rate, full_rate
 from notifications.pacing.load import Load
 from notifications.people.project import Project
@@ -31,10 +31,10 @@ def run(project: Project) -> Run:
     return make_run(project)
 
 
-def ask(run: Run, heard: Heard | None = None) -> None:
+def ask(run: Run, heard: AnswerCounts | None = None) -> None:
     """What its workers do all the time."""
     gate = Gate(run.project, reference=run.reference, rate=run.rate_per_second)
-    gate.take(100, heard or Heard())
+    gate.take(100, heard or AnswerCounts())
 
 
 def test_the_page_says_that_the_quota_is_the_limit(desk: Desk, run: Run) -> None:
@@ -60,13 +60,13 @@ def test_the_page_says_that_it_starts_gently_and_until_when(desk: Desk, run: Run
 
 
 def test_the_page_says_until_when_fcm_asked_us_to_wait(desk: Desk, run: Run) -> None:
-    ask(run, Heard(pushed_back=1, retry_after=300))
+    ask(run, AnswerCounts(pushed_back=1, retry_after=300))
     text = desk.open("campaigns_run_change", run.pk)
     assert "Nothing leaves before " in text and ": FCM asked us to wait." in text
 
 
 def test_the_page_says_that_failures_slowed_it(desk: Desk, run: Run) -> None:
-    ask(run, Heard(answered=5, failing=5))
+    ask(run, AnswerCounts(answered=5, failing=5))
     text = desk.open("campaigns_run_change", run.pk)
     assert "for now: slowed down, because FCM refused or failed too often." in text
 
@@ -74,7 +74,7 @@ def test_the_page_says_that_failures_slowed_it(desk: Desk, run: Run) -> None:
 def test_the_page_says_that_fcm_cannot_be_reached_and_when_it_is_tried(
     desk: Desk, run: Run
 ) -> None:
-    ask(run, Heard(failing=5))
+    ask(run, AnswerCounts(failing=5))
     text = desk.open("campaigns_run_change", run.pk)
     assert "Waiting for FCM. FCM fails or cannot be reached, so one message" in text
     assert re.search(r"the next at \d\d:\d\d:\d\d\. Then sending continues by itself\.", text)

@@ -173,7 +173,7 @@ def test_the_dialog_says_when_the_reachable_take_too_long_to_count(
     def within(*, seconds: float) -> Any:
         raise TooSlow
 
-    monkeypatch.setattr(outcomes, "within", within)
+    monkeypatch.setattr(outcomes, "statement_timeout", within)
     said = desk.open("campaigns_run_rest", run.pk)
     assert "takes too long to count" in said and "None of them" not in said
 

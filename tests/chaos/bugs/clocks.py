@@ -74,7 +74,7 @@ def _by_the_hour_they_are_told() -> None:
     from campaigns.engine import engine
     from campaigns.runs import absence
 
-    patch(absence, "ask", lambda run, now: False)  # beat does not tick by that hour
+    patch(absence, "pause_after_absence", lambda run, now: False)  # beat does not tick by that hour
     sweep = engine.sweep
     told = redis.Redis.from_url(settings.BROKER_URL)
 

@@ -20,10 +20,10 @@ def _each_its_own() -> None:
 def _deaf_to_retry_after() -> None:
     """Whatever FCM says, the next request leaves at once."""
     from notifications.fcm import verdicts
-    from notifications.pacing.fcm_signals import Heard
+    from notifications.pacing.fcm_signals import AnswerCounts
 
     patch(verdicts, "retry_after", lambda *args, **more: 0.0)
-    patch(Heard, "closes_for", property(lambda heard: 0.0))
+    patch(AnswerCounts, "closes_for", property(lambda heard: 0.0))
 
 
 @bug("tries again at once", fault="F38")

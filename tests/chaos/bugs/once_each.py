@@ -18,4 +18,4 @@ def _to_everybody() -> None:
     from campaigns.audiences.behavior.kind import Sql
     from campaigns.engine import freezing
 
-    patch(freezing, "_have_not_had_it", lambda _run: Sql("TRUE"))
+    patch(freezing, "_not_yet_received", lambda _run: Sql("TRUE"))

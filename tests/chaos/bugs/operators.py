@@ -61,10 +61,10 @@ def _old_text_under_a_new_number() -> None:
     number."""
     from dataclasses import replace
 
-    from campaigns.sending.left import Left
+    from campaigns.sending.left import UnsettledRecipient
     from campaigns.sending.sending import Sending
 
-    def keep_the_words(sending: Sending, revision: int, people: list[Left]) -> None:
+    def keep_the_words(sending: Sending, revision: int, people: list[UnsettledRecipient]) -> None:
         sending.left.extendleft(reversed(people))
         sending.run.revision = revision
         for left in sending.left:
@@ -137,7 +137,7 @@ def _believes_in_chords() -> None:
     """What was rung once is never rung again."""
     from campaigns.engine import engine
 
-    patch(engine, "_free_unheard", lambda run, now: None)
+    patch(engine, "_free_lost_chunks", lambda run, now: None)
 
 
 @bug("what is in use is a surprise", fault="F51")

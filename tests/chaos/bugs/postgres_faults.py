@@ -20,7 +20,7 @@ def _no_patience() -> None:
         except Error:
             connection.close()
 
-    patch(settling, "patiently", give_up)
+    patch(settling, "retry_during_outage", give_up)
 
 
 @bug("a lease is over at the first look", fault="F27l")

@@ -9,7 +9,11 @@ from tests.chaos.bug import bug, patch
 def _woken_too_soon() -> None:
     from datetime import timedelta
 
-    from campaigns.sending.left import Left
+    from campaigns.sending.left import UnsettledRecipient
 
-    waits_until = Left.waits_until
-    patch(Left, "waits_until", lambda self, now: waits_until(self, now + timedelta(hours=1)))
+    waits_until = UnsettledRecipient.waits_until
+    patch(
+        UnsettledRecipient,
+        "waits_until",
+        lambda self, now: waits_until(self, now + timedelta(hours=1)),
+    )

@@ -12,7 +12,7 @@ def _ring_without_sweep() -> None:
     """Queued chunks whose doorbell was lost are never rung again."""
     from campaigns.engine import engine
 
-    patch(engine, "_free_unheard", lambda run, now: None)
+    patch(engine, "_free_lost_chunks", lambda run, now: None)
 
 
 @bug("leaves when Redis does", fault="F20")

@@ -42,8 +42,8 @@ def _taken_up_for_all() -> None:
 
     from campaigns.sending import terms, worker_database
 
-    def of_all(self: worker_database.Rows) -> object:
+    def of_all(self: worker_database.WorkerDatabase) -> object:
         changed = terms.of_run(self._run)[1]
         return defaultdict(lambda: changed)
 
-    patch(worker_database.Rows, "terms", of_all)
+    patch(worker_database.WorkerDatabase, "terms", of_all)

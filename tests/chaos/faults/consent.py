@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
-from notifications.people.consent.record import EVERYTHING, Word, say
+from notifications.people.consent.record import EVERYTHING, ConsentAnswer, record_answers
 from notifications.people.consent.suppression import suppress
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene, query
@@ -23,8 +23,8 @@ def said_no(scene: Scene) -> None:
     people = {device.pk: device.contact.external_id for device in chosen}
     unsubscribed, suppressed = [*people][: LEAVERS // 2], [*people][LEAVERS // 2 :]
     now = timezone.now()
-    noes = [Word(people[pk], EVERYTHING, False) for pk in unsubscribed]
-    say(scene.project, noes, source="api", by="key:chaos", now=now)
+    noes = [ConsentAnswer(people[pk], EVERYTHING, False) for pk in unsubscribed]
+    record_answers(scene.project, noes, source="api", by="key:chaos", now=now)
     never = [people[pk] for pk in suppressed]
     suppress(scene.project, never, reason="", by="key:chaos", now=now)
     in_window = _in_window(run, [*people])  # read after both were committed

@@ -11,7 +11,7 @@ from django.utils import timezone
 from notifications.people.contact import Contact
 from notifications.webhooks import outbox
 from notifications.webhooks.call import Call
-from notifications.webhooks.event_types import Kind
+from notifications.webhooks.event_types import EventType
 from notifications.webhooks.outbox import Event, Outgoing
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
@@ -38,9 +38,13 @@ def killed(scene: Scene) -> None:
             "OUTGOING_CA_FILE": receiver.ca_file,
             **scene.fault.different.get("outgoing", {}),
         }
-        make_endpoint(scene.project, f"{receiver.url}&each", kinds=[Kind.OPT_OUT])
+        make_endpoint(scene.project, f"{receiver.url}&each", kinds=[EventType.OPT_OUT])
         make_endpoint(
-            scene.project, f"{receiver.url}&many", name="Many", kinds=[Kind.OPT_OUT], batched=True
+            scene.project,
+            f"{receiver.url}&many",
+            name="Many",
+            kinds=[EventType.OPT_OUT],
+            batched=True,
         )
         scene.stage.start_worker("outgoing", worker)
         _happen(scene)
@@ -63,7 +67,7 @@ def _happen(scene: Scene) -> None:
         names = [f"u{number}" for number in numbers]
         people = [Contact(project=scene.project, external_id=name) for name in names]
         Contact.objects.bulk_create(people, ignore_conflicts=True)
-        events = [Event(Kind.OPT_OUT, now, {"contact": name}) for name in names]
+        events = [Event(EventType.OPT_OUT, now, {"contact": name}) for name in names]
         with transaction.atomic():
             outbox.put(scene.project.pk, events)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from campaigns.planning.course import course
 from campaigns.planning.course.course import foresee
 from campaigns.planning.solver.capacity import Capacity
-from campaigns.planning.solver.rules import Alike, Rules
+from campaigns.planning.solver.rules import PersonKind, Rules
 from notifications.people.consent.hours import QuietHours
 
 START = datetime(2026, 12, 1, 12, tzinfo=UTC)  # 21:00 in Seoul
@@ -25,7 +25,7 @@ NIGHT = QuietHours(time(21), time(8), "UTC")
 )  # fmt: skip
 def test_as_many_leave_or_are_skipped_as_get_it(zones: dict[str, int], share: float) -> None:
     gets_it = int(sum(zones.values()) * share)
-    kinds = {Alike(zone): count for zone, count in zones.items()}
+    kinds = {PersonKind(zone): count for zone, count in zones.items()}
     found = foresee(kinds, gets_it, Rules(START, 2 * DAY, quiet=NIGHT), Capacity(0.005), exact=True)
     assert found.sent + sum(found.skipped.values()) == gets_it
     assert sum(found.counts) == found.sent
@@ -34,7 +34,7 @@ def test_as_many_leave_or_are_skipped_as_get_it(zones: dict[str, int], share: fl
 
 
 def test_who_sleeps_gets_it_in_the_morning_and_the_curve_shows_it() -> None:
-    halves = {Alike("UTC"): 600, Alike("Asia/Seoul"): 600}
+    halves = {PersonKind("UTC"): 600, PersonKind("Asia/Seoul"): 600}
     found = foresee(halves, 1_200, Rules(START, DAY, quiet=NIGHT), Capacity(1.0), exact=True)
     assert (found.step, found.sent, found.skipped) == (600, 1_200, {})
     assert (found.counts[0], found.counts[-1]) == (600, 600)
@@ -44,7 +44,7 @@ def test_who_sleeps_gets_it_in_the_morning_and_the_curve_shows_it() -> None:
 
 def test_of_a_large_audience_each_stands_for_several_in_the_same_time() -> None:
     many = foresee(
-        {Alike("UTC"): 1_000_000}, 1_000_000, Rules(START, DAY), Capacity(5_000), exact=True
+        {PersonKind("UTC"): 1_000_000}, 1_000_000, Rules(START, DAY), Capacity(5_000), exact=True
     )
     assert (many.sent, many.exact) == (1_000_000, False)
     assert many.ends_at is not None
@@ -59,6 +59,6 @@ def test_nobody_who_gets_it_has_no_course() -> None:
 @settings(max_examples=10, deadline=None)  # each solves for 200,000
 @given(st.integers(course.MOST + 1, 5 * course.MOST))
 def test_of_a_large_audience_the_numbers_are_those_of_everybody(people: int) -> None:
-    kinds = {Alike("UTC"): people}
+    kinds = {PersonKind("UTC"): people}
     many = foresee(kinds, people, Rules(START, DAY), Capacity(5_000), exact=True)
     assert many.sent == sum(many.counts) == people

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.planning.course.course import foresee
-from campaigns.planning.quota.shared_gate import QUARTER, Asks, Gate, Goes, together
+from campaigns.planning.quota.shared_gate import QUARTER, Gate, RunRequest, RunResult, simulate
 from campaigns.planning.solver import solving
 from campaigns.planning.solver.capacity import Capacity
-from campaigns.planning.solver.eligibility import Answer, ask
-from campaigns.planning.solver.rules import Alike, Rules
+from campaigns.planning.solver.eligibility import Answer, check
+from campaigns.planning.solver.rules import PersonKind, Rules
 from notifications.people.consent.hours import QuietHours
 
 START = datetime(2026, 12, 1, 9, tzinfo=UTC)
@@ -25,12 +25,12 @@ GATE = Gate(100.0, cold=100.0)
 
 def asks(
     count: int, *, after: timedelta = timedelta(), rate: float = 100.0, **rules: object
-) -> Asks:
+) -> RunRequest:
     by = Rules(start=START + after, **{"ttl": DAY, **rules})  # type: ignore[arg-type]
-    return Asks({Alike("UTC"): count}, count, by, rate)
+    return RunRequest({PersonKind("UTC"): count}, count, by, rate)
 
 
-def takes(run: Goes) -> float:
+def takes(run: RunResult) -> float:
     """In seconds, from its own start."""
     assert run.ends_at
     return (run.ends_at - run.asks.rules.start).total_seconds()
@@ -46,8 +46,8 @@ runs = st.builds(
 
 
 @given(runs)
-def test_alone_a_run_goes_as_the_launch_check_foretells_it(run: Asks) -> None:
-    [found] = together([run], GATE)
+def test_alone_a_run_goes_as_the_launch_check_foretells_it(run: RunRequest) -> None:
+    [found] = simulate([run], GATE)
     capacity = Capacity(100.0, most=run.rate)
     foretold = foresee(run.kinds, run.gets_it, run.rules, capacity, exact=True)
     few = run.gets_it / 100  # each of its people stands for others
@@ -58,15 +58,19 @@ def test_alone_a_run_goes_as_the_launch_check_foretells_it(run: Asks) -> None:
 
 
 @given(st.lists(runs, max_size=5))
-def test_everybody_is_sent_to_or_too_late_and_stands_in_one_quarter(several: list[Asks]) -> None:
-    for run in together(several, GATE):
+def test_everybody_is_sent_to_or_too_late_and_stands_in_one_quarter(
+    several: list[RunRequest],
+) -> None:
+    for run in simulate(several, GATE):
         assert run.sent + run.too_late == run.asks.gets_it
         assert sum(run.quarters.values()) == run.sent
 
 
 @given(st.lists(runs, max_size=5))
-def test_no_quarter_of_an_hour_holds_more_than_the_gate_lets_through(several: list[Asks]) -> None:
-    found, used = together(several, GATE), dict[datetime, int]()
+def test_no_quarter_of_an_hour_holds_more_than_the_gate_lets_through(
+    several: list[RunRequest],
+) -> None:
+    found, used = simulate(several, GATE), dict[datetime, int]()
     for run in found:
         for at, count in run.quarters.items():
             used[at] = used.get(at, 0) + count
@@ -75,32 +79,32 @@ def test_no_quarter_of_an_hour_holds_more_than_the_gate_lets_through(several: li
 
 
 @given(st.lists(runs, min_size=1, max_size=4))
-def test_the_same_runs_go_the_same_way(several: list[Asks]) -> None:
-    one, other = ([run.ends_at for run in together(several, GATE)] for _ in range(2))
+def test_the_same_runs_go_the_same_way(several: list[RunRequest]) -> None:
+    one, other = ([run.ends_at for run in simulate(several, GATE)] for _ in range(2))
     assert one == other
 
 
 def test_two_that_want_everything_get_half_each() -> None:
-    first, second = together([asks(6_000), asks(6_000)], GATE)
+    first, second = simulate([asks(6_000), asks(6_000)], GATE)
     assert takes(first) == pytest.approx(120, abs=1)
     assert takes(second) == pytest.approx(120, abs=1)
 
 
 def test_who_comes_later_slows_down_who_is_there_and_waits_itself() -> None:
-    first, second = together([asks(6_000), asks(6_000, after=30 * SECOND)], GATE)
+    first, second = simulate([asks(6_000), asks(6_000, after=30 * SECOND)], GATE)
     assert takes(first) == pytest.approx(90, abs=1)
     assert takes(second) == pytest.approx(90, abs=1)
 
 
 def test_one_with_a_low_rate_takes_only_that() -> None:
-    slow, fast = together([asks(6_000, rate=10.0), asks(6_000)], GATE)
+    slow, fast = simulate([asks(6_000, rate=10.0), asks(6_000)], GATE)
     assert takes(slow) == pytest.approx(600, abs=1)
     assert takes(fast) == pytest.approx(6_000 / 90, abs=1)
 
 
 def test_runs_that_never_meet_do_not_know_of_each_other() -> None:
-    alone = takes(together([asks(6_000)], GATE)[0])
-    assert [takes(run) for run in together([asks(6_000), asks(6_000, after=HOUR)], GATE)] == [
+    alone = takes(simulate([asks(6_000)], GATE)[0])
+    assert [takes(run) for run in simulate([asks(6_000), asks(6_000, after=HOUR)], GATE)] == [
         alone,
         alone,
     ]
@@ -108,9 +112,11 @@ def test_runs_that_never_meet_do_not_know_of_each_other() -> None:
 
 def test_while_its_people_sleep_a_run_leaves_the_gate_to_others() -> None:
     """Of Seoul and London, Seoul has its night: the stretches say when it is there."""
-    halves = {Alike("UTC"): 6_000, Alike("Asia/Seoul"): 6_000}
-    night = Asks(halves, 12_000, Rules(START + 4 * HOUR, DAY, quiet=NIGHT), 100.0)  # 22:00 in Seoul
-    late, other = together([night, asks(6_000, after=6 * HOUR)], GATE)
+    halves = {PersonKind("UTC"): 6_000, PersonKind("Asia/Seoul"): 6_000}
+    night = RunRequest(
+        halves, 12_000, Rules(START + 4 * HOUR, DAY, quiet=NIGHT), 100.0
+    )  # 22:00 in Seoul
+    late, other = simulate([night, asks(6_000, after=6 * HOUR)], GATE)
     assert takes(other) == pytest.approx(60, abs=1)
     assert [one.begins for one in late.stretches] == [
         START + 4 * HOUR,
@@ -120,8 +126,8 @@ def test_while_its_people_sleep_a_run_leaves_the_gate_to_others() -> None:
 
 def test_a_gate_climbs_once_for_all_who_come_one_after_another() -> None:
     cold = Gate(100.0, cold=10.0, climb=1.0)
-    alone = takes(together([asks(12_000)], cold)[0])
-    _first, second = together([asks(24_000), asks(12_000, after=200 * SECOND)], cold)
+    alone = takes(simulate([asks(12_000)], cold)[0])
+    _first, second = simulate([asks(24_000), asks(12_000, after=200 * SECOND)], cold)
     assert alone > 120 + 35
     assert takes(second) == pytest.approx(161 + 39.5, abs=2)
 
@@ -130,7 +136,7 @@ def test_a_gate_climbs_once_for_all_who_come_one_after_another() -> None:
     ("many", "people"), [(1, 1_000), (10, 10_000), (40, 10_000), (200, 10_000)]
 )
 def test_many_runs_are_reckoned_with_no_more_people_than_ten(many: int, people: int) -> None:
-    found = together([asks(100_000, after=n * HOUR) for n in range(many)], GATE)
+    found = simulate([asks(100_000, after=n * HOUR) for n in range(many)], GATE)
     assert sum(len(run.plan.at) for run in found) == people
     assert all(takes(run) == pytest.approx(1_000, rel=0.02) for run in found)
 
@@ -138,14 +144,16 @@ def test_many_runs_are_reckoned_with_no_more_people_than_ten(many: int, people: 
 def test_a_slow_run_asks_who_is_awake_a_few_times_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Counter[str]()
 
-    def counted(rules: Rules, kind: Alike, now: datetime) -> Answer:
+    def counted(rules: Rules, kind: PersonKind, now: datetime) -> Answer:
         asked[kind.zone] += 1
-        return ask(rules, kind, now)
+        return check(rules, kind, now)
 
-    monkeypatch.setattr(solving, "ask", counted)
+    monkeypatch.setattr(solving, "check", counted)
     zones = ("Asia/Seoul", "Europe/Berlin", "America/New_York")
     rules = Rules(START, 10 * DAY, quiet=NIGHT)
-    [found] = together([Asks(dict.fromkeys(map(Alike, zones), 300), 900, rules, 0.002)], GATE)
+    [found] = simulate(
+        [RunRequest(dict.fromkeys(map(PersonKind, zones), 300), 900, rules, 0.002)], GATE
+    )
     assert found.sent == 900 and takes(found) > 5 * DAY.total_seconds()
     days = takes(found) / DAY.total_seconds()
     assert all(count <= 4 * days for count in asked.values())

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.planning.solver.capacity import Capacity, Other
-from campaigns.planning.solver.eligibility import ask
+from campaigns.planning.solver.eligibility import check
 from campaigns.planning.solver.plan import Plan
-from campaigns.planning.solver.rules import Alike, Caps, People, Rules, Skip
+from campaigns.planning.solver.rules import Caps, People, PersonKind, Rules, Skip
 from campaigns.planning.solver.solving import solve
 from campaigns.runs.hours import local_time
 from campaigns.runs.hours.local_time import AT_ONCE, NEVER, NEXT_DAY, LocalTime
@@ -29,7 +29,7 @@ NIGHT = QuietHours(time(21), time(8), "Asia/Seoul")
 
 moments = st.integers(-10 * 24 * 60, 3 * 24 * 60).map(lambda minutes: START + minutes * MINUTE)
 kinds = st.builds(
-    Alike,
+    PersonKind,
     zone=st.sampled_from(ZONES),
     counted=st.lists(moments, max_size=4).map(tuple),
     out=st.sampled_from(["", "", "", "unsubscribed"]),
@@ -81,7 +81,7 @@ def people(draw: st.DrawFn) -> People:
     return People.mixed(draw(st.lists(st.tuples(kinds, counts), min_size=1, max_size=5)))
 
 
-def kind_of(everybody: People, person: int) -> Alike:
+def kind_of(everybody: People, person: int) -> PersonKind:
     return everybody.kinds[everybody.of[person]]
 
 
@@ -209,13 +209,13 @@ def sent(everybody: People, by: Rules, capacity: Capacity) -> int:
 
 @given(kinds, rules, moments, st.floats(0, 1))
 def test_an_answer_is_the_same_for_as_long_as_it_says(
-    kind: Alike, by: Rules, now: datetime, share: float
+    kind: PersonKind, by: Rules, now: datetime, share: float
 ) -> None:
     now = max(now, START)
-    answer = ask(by, kind, now)
+    answer = check(by, kind, now)
     assert answer.holds_until > now
     last = min(answer.holds_until, now + 400 * DAY) - timedelta(microseconds=1)
-    later = ask(by, kind, max(now, now + (last - now) * share))
+    later = check(by, kind, max(now, now + (last - now) * share))
     assert (later.skip, later.waits_until) == (answer.skip, answer.waits_until)
 
 
@@ -225,14 +225,14 @@ def test_a_skip_has_the_name_of_a_reason() -> None:
 
 def test_a_first_part_leaves_first_and_the_rest_waits_from_its_last() -> None:
     by = Rules(START, DAY, first=3, wait=HOUR)
-    plan = solve(People.mixed([(Alike(), 5)]), by, Capacity(1.0))
+    plan = solve(People.mixed([(PersonKind(), 5)]), by, Capacity(1.0))
     waits = [plan.departure(n) for n in range(5)]
     rest = START + 2 * SECOND + HOUR
     assert waits == [START, START + SECOND, START + 2 * SECOND, rest, rest + SECOND]
 
 
 def test_beside_another_run_it_has_half_or_what_that_one_leaves() -> None:
-    everybody = People.mixed([(Alike(), 100)])
+    everybody = People.mixed([(PersonKind(), 100)])
 
     def lasts(asked: float) -> float:
         beside = Capacity(10.0, others=(Other(START, START + DAY, asked),))
@@ -246,12 +246,12 @@ def test_beside_another_run_it_has_half_or_what_that_one_leaves() -> None:
 
 def test_a_cold_start_climbs_and_cools_while_nobody_is_sent_to() -> None:
     cold = Capacity(10.0, cold=1.0, climb=1.0)
-    plan = solve(People.mixed([(Alike(), 200)]), Rules(START, DAY), cold)
+    plan = solve(People.mixed([(PersonKind(), 200)]), Rules(START, DAY), cold)
     by_second = plan.curve(SECOND)
     assert by_second[0] < 3 < by_second[5] < by_second[15] == 10
 
     # Half of them sleep until eight in Seoul: by then it is cold again.
-    halves = [(Alike("Europe/Berlin"), 100), (Alike("Asia/Seoul"), 100)]
+    halves = [(PersonKind("Europe/Berlin"), 100), (PersonKind("Asia/Seoul"), 100)]
     night = Rules(START - HOUR, DAY, quiet=NIGHT)
     slept = solve(People.mixed(halves), night, cold).curve(SECOND)
     morning = round(5 * HOUR / SECOND)
@@ -259,14 +259,16 @@ def test_a_cold_start_climbs_and_cools_while_nobody_is_sent_to() -> None:
 
 
 def test_whoever_would_wake_too_late_is_skipped_at_once_and_takes_no_place() -> None:
-    halves = [(Alike("Asia/Seoul"), 10), (Alike("America/New_York"), 10)]
+    halves = [(PersonKind("Asia/Seoul"), 10), (PersonKind("America/New_York"), 10)]
     plan = solve(People.mixed(halves), Rules(START, HOUR, quiet=NIGHT), Capacity(1.0))
     assert plan.skipped == {Skip.QUIET_HOURS: 10}
     assert plan.last == START + 9 * SECOND
 
 
 def test_kinds_are_mixed_evenly() -> None:
-    everybody = People.mixed([(Alike("A"), 5_000), (Alike("B"), 1_000), (Alike("C"), 0)])
+    everybody = People.mixed(
+        [(PersonKind("A"), 5_000), (PersonKind("B"), 1_000), (PersonKind("C"), 0)]
+    )
     assert [everybody.of.count(n) for n in range(3)] == [5_000, 1_000, 0]
     assert 80 < sum(everybody.of[:600]) < 120
 
@@ -280,7 +282,7 @@ def test_a_capacity_of_nothing_is_refused(wrong: dict[str, float]) -> None:
 def test_a_clock_s_rules_are_those_of_a_run() -> None:
     wall = datetime(2026, 12, 1, 9)  # noqa: DTZ001
     by = LocalTime(wall, local_time.first(wall), "", NEXT_DAY, 15 * MINUTE)
-    groups = [(Alike("Asia/Seoul"), 1), (Alike("Europe/Berlin"), 1), (Alike(""), 1)]
+    groups = [(PersonKind("Asia/Seoul"), 1), (PersonKind("Europe/Berlin"), 1), (PersonKind(""), 1)]
     plan = solve(People.mixed(groups), Rules(by.begins, DAY, by), Capacity(100.0))
     assert departures(plan) == [datetime(2026, 12, 1, hour, tzinfo=UTC) for hour in (0, 8)]
     assert plan.skipped == {Skip.NO_ZONE: 1}

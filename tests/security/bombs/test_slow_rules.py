@@ -18,7 +18,7 @@ from campaigns.planning.launch_check import samples
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 from tests.admin.desk import Desk
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_audience, make_campaign, make_people
@@ -107,10 +107,10 @@ def test_what_is_only_suggested_is_left_out(
 
 @pytest.mark.django_db
 def test_a_budget_inside_another_leaves_it_as_it_was() -> None:
-    with within(seconds=30):
-        with pytest.raises(TooSlow), within(seconds=0.05), connection.cursor() as cursor:
+    with statement_timeout(seconds=30):
+        with pytest.raises(TooSlow), statement_timeout(seconds=0.05), connection.cursor() as cursor:
             cursor.execute("SELECT pg_sleep(60)")
-        with within(seconds=1):
+        with statement_timeout(seconds=1):
             assert _timeout() == "1s"
         assert _timeout() == "30s"
     assert _timeout() == "0"

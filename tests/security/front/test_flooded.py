@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from config.front.dispatch.batched_route import Said, Way
+from config.front.dispatch.batched_route import FastPath, WholeAnswer
 from config.front.front import Front
 from config.front.refusals import Refused
 from config.front.worker_limits import Limits
@@ -23,13 +23,13 @@ class Web:
 
     def __init__(self, *, short: bool = False, **limits: Any) -> None:
         self.go, self.asked = threading.Event(), 0
-        way = Way(lambda environ: environ["REQUEST_METHOD"] == "POST", self._turn)
+        way = FastPath(lambda environ: environ["REQUEST_METHOD"] == "POST", self._turn)
         self.front = Front(self._product, Limits(threads=1, **limits), short=way if short else None)
 
-    def _turn(self, environs: list[dict[str, Any]]) -> list[Said | Refused | None]:
+    def _turn(self, environs: list[dict[str, Any]]) -> list[WholeAnswer | Refused | None]:
         self.asked += len(environs)
         self.go.wait(20)
-        return [Said(202, [], b"")] * len(environs)
+        return [WholeAnswer(202, [], b"")] * len(environs)
 
     def _product(self, environ: dict[str, Any], start: Any) -> list[bytes]:
         self.asked += 1

@@ -25,7 +25,7 @@ def test_beyond_two_at_once_a_log_in_is_told_to_come_back_and_is_no_guess(
 ) -> None:
     somebody(Role.OWNER, "ada")
     monkeypatch.setattr(password_slots, "ROOM_SECONDS", 0.01)
-    with password_slots.enter(), password_slots.enter():
+    with password_slots.hold_slot(), password_slots.hold_slot():
         reply = Client().post("/admin/login/", RIGHT)
         assert reply.status_code == 200 and "Try again in a few seconds" in text_of(reply)
         assert not Guesses.objects.exists()
@@ -37,7 +37,7 @@ def test_a_log_in_makes_room_again_however_it_ended(db: None, password: str) -> 
     somebody(Role.OWNER, "ada")
     for _ in range(4):
         Client().post("/admin/login/", {**RIGHT, "password": password})
-    with password_slots.enter(), password_slots.enter():
+    with password_slots.hold_slot(), password_slots.hold_slot():
         pass
 
 
@@ -79,7 +79,7 @@ def test_pages_that_ask_for_the_password_wait_with_the_log_ins(
     monkeypatch.setattr(password_slots, "ROOM_SECONDS", 0.01)
     asked = {"old_password": RIGHT["password"], "password": RIGHT["password"], "step": "begin"}
     spent = CountingHasher.runs
-    with password_slots.enter(), password_slots.enter():
+    with password_slots.hold_slot(), password_slots.hold_slot():
         reply = own.post(reverse(page), asked)
     assert "Try again in a few seconds" in text_of(reply)
     assert CountingHasher.runs == spent

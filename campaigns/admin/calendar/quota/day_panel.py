@@ -16,17 +16,17 @@ from campaigns.admin.calendar.span import Span
 from campaigns.figures.hours import hours_of, of_day
 from campaigns.planning.calendar import Entry
 from campaigns.planning.campaign import Campaign
-from campaigns.planning.collisions.collisions import Collision, OfDay, collisions
+from campaigns.planning.collisions.collisions import Collision, DayCollisions, collisions
 from campaigns.planning.quota import firebase
 from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.planned import Planned, everything, reckoned_of
+from campaigns.planning.quota.planned import Planned, list_all_planned, reckoned_of
 from notifications.people.project import Project
 
 A_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Beside:
+class DayQuota:
     date: date
     heat: Heat | None  # None: nothing is used
     pairs: list[str]
@@ -34,14 +34,14 @@ class Beside:
 
 def days(
     project: Project, campaigns: QuerySet[Campaign], span: Span, now: datetime
-) -> tuple[list[Beside], int]:
+) -> tuple[list[DayQuota], int]:
     """Days with something to show, and how many runs their lines leave out."""
     there = firebase.for_project(project)
-    found = everything(there, span.since, span.until, now)
+    found = list_all_planned(there, span.since, span.until, now)
     pairs = collisions(_planned(found, campaigns, span))
     coming = reckoned_of(there, found, span.since)
     told = [
-        Beside(day, line if line.any else None, _said(pairs[day], span) if day in pairs else [])
+        DayQuota(day, line if line.any else None, _said(pairs[day], span) if day in pairs else [])
         for day, line in _lines(there, coming.runs, span, now)
     ]
     return [one for one in told if one.heat or one.pairs], coming.more
@@ -70,7 +70,7 @@ def _lines(
         yield day, heat([next(hours) for _at in each], span.zone)
 
 
-def _said(found: OfDay, span: Span) -> list[str]:
+def _said(found: DayCollisions, span: Span) -> list[str]:
     """The pairs as texts, most people first. A month's cell has room for one."""
     most_first = sorted(found.pairs, key=lambda pair: -(pair.both.people if pair.both else 0))
     shown = most_first[:1] if span.view == "month" else most_first

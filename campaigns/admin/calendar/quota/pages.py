@@ -17,18 +17,18 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from campaigns.admin.calendar.quota.heat import Heat, heat, levels
-from campaigns.admin.calendar.quota.planner_form import Another
+from campaigns.admin.calendar.quota.planner_form import PlannerForm
 from campaigns.admin.calendar.span import Span, day_of, spoken, zone_of
 from campaigns.figures.hours import hours_of, of_day
 from campaigns.planning.course.forecast import number
 from campaigns.planning.quota import delays, firebase, sizes
 from campaigns.planning.quota.delays import Outcome
 from campaigns.planning.quota.firebase import Firebase
-from campaigns.planning.quota.planned import Planned, reckoned
-from notifications.admin.ui.current_project import chosen, projects
+from campaigns.planning.quota.planned import Planned, compute_planned
+from notifications.admin.ui.current_project import current_project, projects
 from notifications.admin.ui.page import page_url
 from notifications.people.project import Project
-from notifications.postgres.budget import Busy, clock, one_of_few, until
+from notifications.postgres.budget import Busy, clock, slow_query_slot, until
 from notifications.values.moments import CLOCK, SHORT_DAY_AND_CLOCK, in_words, local
 
 DAYS = 2
@@ -66,11 +66,11 @@ class Row:
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    project, now = chosen(request), timezone.now()
+    project, now = current_project(request), timezone.now()
     context = {**site.each_context(request), "title": _("Quota"), "project": project}
     if project is not None:
         try:
-            with one_of_few(project.pk), until(clock() + sizes.COUNTING_SECONDS):
+            with slow_query_slot(project.pk), until(clock() + sizes.COUNTING_SECONDS):
                 context |= _shown(request, project, now)
         except Busy:
             context["busy"] = True
@@ -84,7 +84,7 @@ def _shown(request: HttpRequest, project: Project, now: datetime) -> dict[str, A
     mine = firebase.for_project(project)
     known = [one for one in firebase.among(projects(request)) if project not in one.projects]
     given = request.GET if _is_asked(request) else None
-    form = Another(given, project=project, zone=zone, now=now)
+    form = PlannerForm(given, project=project, zone=zone, now=now)
     # First, as counting all rows may use up all of the time.
     outcome = _outcome(form, mine, zone) if form.is_valid() else None
     rows = [_row(there, project, span, now) for there in [mine, *known[: ROWS - 1]]]
@@ -100,7 +100,9 @@ def _is_asked(request: HttpRequest) -> bool:
 
 
 def _row(there: Firebase, project: Project, span: Span, now: datetime) -> Row:
-    coming = reckoned(there, span.midnight(span.day), span.midnight(span.day + DAYS * A_DAY), now)
+    coming = compute_planned(
+        there, span.midnight(span.day), span.midnight(span.day + DAYS * A_DAY), now
+    )
     days = [span.day + n * A_DAY for n in range(DAYS)]
     begins = [of_day(span.midnight(day), span.midnight(day + A_DAY)) for day in days]
     found = hours_of(there, coming.runs, [at for each in begins for at in each], now)
@@ -139,7 +141,7 @@ def _planned(one: Planned, project: Project, zone: str) -> dict[str, Any]:
     }
 
 
-def _outcome(form: Another, mine: Firebase, zone: str) -> dict[str, Any]:
+def _outcome(form: PlannerForm, mine: Firebase, zone: str) -> dict[str, Any]:
     asks = form.asks(mine)
     if asks is None:
         return {"uncounted": True}

@@ -13,7 +13,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.planning.quota import delays
 from campaigns.planning.quota.firebase import Firebase
 from campaigns.planning.quota.planned import of_campaign
-from campaigns.planning.quota.shared_gate import Asks
+from campaigns.planning.quota.shared_gate import RunRequest
 from notifications.admin.ui.wall_clock import WallClock
 from notifications.people.project import Project
 from notifications.values.moments import NoSuchTime, on_the_clock
@@ -21,7 +21,7 @@ from notifications.values.moments import NoSuchTime, on_the_clock
 NAMED = 200  # campaigns to choose from, newest first
 
 
-class Another(forms.Form):
+class PlannerForm(forms.Form):
     campaign: Any = forms.ModelChoiceField(
         Campaign.objects.none(), required=False, label=gettext_lazy("A campaign"),
         empty_label=gettext_lazy("None: so many messages"),
@@ -65,7 +65,7 @@ class Another(forms.Form):
             self.add_error("at", _("Choose the time at which they are sent."))
         return cleaned
 
-    def asks(self, there: Firebase) -> Asks | None:
+    def asks(self, there: Firebase) -> RunRequest | None:
         """The messages that it needs to send. None: counting people takes too long."""
         campaign, at = self.cleaned_data.get("campaign"), self.cleaned_data.get("moment")
         if campaign:

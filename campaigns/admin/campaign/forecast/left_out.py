@@ -16,7 +16,7 @@ from campaigns.audiences.selection import MAX_ID
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check.launch_report import LaunchReport
 from campaigns.planning.left_out import left_out
-from notifications.postgres.budget import Busy, TooSlow, one_of_few
+from notifications.postgres.budget import Busy, TooSlow, slow_query_slot
 
 
 def page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
@@ -35,7 +35,7 @@ def _found(campaign: Campaign, asked: QueryDict) -> dict[str, Any]:
     reason, variable = asked.get("reason", ""), asked.get("variable", "")
     report = LaunchReport(campaign, timezone.now())
     try:
-        with one_of_few(campaign.project_id):
+        with slow_query_slot(campaign.project_id):
             found = left_out.find_left_out(report, reason, variable, start=_start(asked))
     except (Busy, TooSlow):
         return {"too_slow": True}

@@ -26,7 +26,7 @@ from campaigns.texts import preview
 from campaigns.texts.content import in_language
 from campaigns.texts.preview import Card
 from notifications.people.contact import Contact
-from notifications.postgres.budget import TooSlow, within
+from notifications.postgres.budget import TooSlow, statement_timeout
 
 LOOKING_SECONDS = 0.2
 LOOKED_AT = 5_000  # recipients checked, the first ones: a language not among them is not shown
@@ -79,7 +79,7 @@ def snippets(run: Run) -> list[tuple[str, int]]:
 
 def readings(run: Run) -> list[Reading]:
     """Readings of accepted recipients first. Empty if the text can no longer be rendered."""
-    if broken.text_of(run):
+    if broken.find_text_problem(run):
         return []
     try:
         found = _of_recipients(run)
@@ -136,7 +136,7 @@ def _of_somebody(run: Run) -> list[Reading]:
 
 def _first_to_be(run: Run) -> Contact | None:
     only = skipped.wants(run.campaign.asks)
-    with suppress(TooSlow, ValidationError), within(seconds=LOOKING_SECONDS):
+    with suppress(TooSlow, ValidationError), statement_timeout(seconds=LOOKING_SECONDS):
         return next(iter(sample(run.project_id, run.rules, size=1, only=only)), None)
     return None
 

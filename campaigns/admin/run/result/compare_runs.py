@@ -20,7 +20,7 @@ from campaigns.results import compare
 from campaigns.results.compare import Counts, Who
 from campaigns.runs.run import Run
 from notifications.admin.ui.keyset import row_id
-from notifications.postgres.budget import Busy, TooSlow, one_of_few
+from notifications.postgres.budget import Busy, TooSlow, slow_query_slot
 
 PAGE = 100
 OFFERED = 50  # runs to choose from
@@ -57,7 +57,7 @@ def _picture(run: Run, request: HttpRequest) -> dict[str, Any]:
     newer, older = (run, other) if run.pk > other.pk else (other, run)
     context |= {"newer": newer, "older": older}
     try:
-        with one_of_few(run.project_id):
+        with slow_query_slot(run.project_id):
             return context | _answer(newer, older, other, request)
     except (TooSlow, Busy):
         return context | {"too_slow": True}

@@ -21,7 +21,7 @@ from campaigns.engagement.funnel import (
     SLOT_MINUTES,
     Funnel,
     Goal,
-    Told,
+    StepCount,
     funnel,
     goal_over_time,
     over_time,
@@ -61,7 +61,7 @@ class Row:
     label: str
     count: int
     width: str
-    told: Told | None = None  # None: a number that we know ourselves
+    told: StepCount | None = None  # None: a number that we know ourselves
     coverage: str = ""
     total: str = ""  # name of a total: totals refresh more often, with this number
 
@@ -170,7 +170,7 @@ def _goal_lines(found: Funnel, by: str) -> list[tuple[str, Goal, str]]:
     whole, shown = found.goal, found.goal_groups[by][:SHOWN]
     if whole is None:
         return []
-    told = Told(
+    told = StepCount(
         whole.told.event,
         whole.told.count - sum(group.goal.told.count for group in shown),
         (whole.told.able or 0) - sum(group.goal.told.able or 0 for group in shown),
@@ -185,13 +185,13 @@ def _goal_lines(found: Funnel, by: str) -> list[tuple[str, Goal, str]]:
     return [(words, goal, amount(goal.amount)) for words, goal in lines]
 
 
-def _lines(found: Funnel, by: str) -> list[tuple[str, Told]]:
+def _lines(found: Funnel, by: str) -> list[tuple[str, StepCount]]:
     """The largest groups, and all others as one: the lines add up to the funnel's step."""
     shown = found.groups[by][:SHOWN]
     (whole,) = (step for step in found.steps if step.event == found.last)
     count = whole.count - sum(group.told.count for group in shown)
     able = (whole.able or 0) - sum(group.told.able or 0 for group in shown)
-    others = [(_("All others"), Told(whole.event, count, able))] if able else []
+    others = [(_("All others"), StepCount(whole.event, count, able))] if able else []
     return [*((in_words(by, group.value), group.told) for group in shown), *others]
 
 

@@ -16,11 +16,11 @@ STOP_HERE = _("Stop here")
 
 
 def picture(run: Run, now: datetime) -> dict[str, Any]:
-    first = progress.shown(run)
-    return {"first": first, "first_left": progress.left(first.part, now) if first else None}
+    first = progress.load_progress(run)
+    return {"first": first, "first_left": progress.wait_left(first.part, now) if first else None}
 
 
-def steered_by(first: progress.Shown | None) -> list[tuple[Verb, Any]]:
+def steered_by(first: progress.CanaryProgress | None) -> list[tuple[Verb, Any]]:
     """The actions for the canary now, with their labels. It is resumed here only if it asks for a
     decision; a pause for another cause is resumed above."""
     if first is None or first.phase in (Phase.WENT_ON, Phase.STOPPED):

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin.run.result.engagement import amount
 from campaigns.engagement import goal_in_words
-from campaigns.engagement.funnel import Funnel, Told, funnel
+from campaigns.engagement.funnel import Funnel, StepCount, funnel
 from campaigns.results import breakdown
 from campaigns.runs import sums
 from campaigns.runs.run import Run
@@ -73,7 +73,7 @@ def _accepted(one: _Told) -> Cell:
     return Cell(f"{one.totals.accepted:,}", part, width(one.totals.accepted, of) if of else "0")
 
 
-def _step(told: Told) -> Cell:
+def _step(told: StepCount) -> Cell:
     return Cell(f"{told.count:,}", told.share, width(told.count, told.able) if told.able else "0")
 
 

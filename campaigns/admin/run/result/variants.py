@@ -11,10 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from campaigns.engagement.certainty import wilson
-from campaigns.engagement.funnel import Told
+from campaigns.engagement.funnel import StepCount
 from campaigns.results.variants import Comparison, Line, compared
 from campaigns.runs.run import Run
-from notifications.postgres.budget import Busy, one_of_few
+from notifications.postgres.budget import Busy, slow_query_slot
 from notifications.values.shares import share
 
 FOLDER = "admin/campaigns/run"
@@ -35,7 +35,7 @@ class Shown:
     """A result line with its intervals."""
 
     line: Line
-    received: Told
+    received: StepCount
     opened_share: str
     opened_bar: Bar | None
     goal_bar: Bar | None
@@ -44,7 +44,7 @@ class Shown:
 def variants_view(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
     try:
-        with one_of_few(run.project_id):
+        with slow_query_slot(run.project_id):
             return render(request, f"{FOLDER}/variants.html", _picture(run))
     except Busy:
         return render(request, f"{FOLDER}/variants.html", {"run": run, "busy": True})

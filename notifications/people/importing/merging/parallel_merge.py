@@ -21,7 +21,7 @@ from notifications.people.importing.merging.part import Collided, Part
 from notifications.people.importing.merging.parts import Parts, Span, progress
 from notifications.people.importing.model import Import, keep
 from notifications.postgres import clock
-from notifications.postgres.outage import patiently
+from notifications.postgres.outage import retry_during_outage
 from notifications.values.registry import Registry
 
 PEOPLE_AT_ONCE = 20_000  # rows; about a second
@@ -33,7 +33,7 @@ Ended = Callable[[Import], None]
 urgent_work = Registry[Callable[[], bool]]()
 
 
-def go_on(one: Import, ended: Ended, *, until: float) -> None:
+def merge_next_parts(one: Import, ended: Ended, *, until: float) -> None:
     """Do one part, or with two backends all parts until `until`; finish if none is left."""
     first = not one.handled
     if first:
@@ -42,7 +42,7 @@ def go_on(one: Import, ended: Ended, *, until: float) -> None:
     if not first and _may_be_two(one):
         _two_at_once(one, parts, until)
     elif not _next(one, parts):
-        patiently(lambda: _end(one, ended), seconds=0)
+        retry_during_outage(lambda: _end(one, ended), seconds=0)
     if first and one.under_way:
         _count_rows()
 
@@ -53,7 +53,7 @@ def _next(one: Import, parts: Parts, *, in_two: bool = False) -> bool:
     If a person in it was created or erased meanwhile, the part is repeated. If that fails, too, a
     later `Parts` hands it out again.
     """
-    span = patiently(lambda: parts.take(_rows(one)), seconds=0)
+    span = retry_during_outage(lambda: parts.take(_rows(one)), seconds=0)
     if span is None:
         return False
     do = partial(_do, one, span, parts, in_two=in_two)
@@ -64,7 +64,7 @@ def _next(one: Import, parts: Parts, *, in_two: bool = False) -> bool:
 
 def _without_collision(do: Callable[[], None]) -> bool:
     try:
-        patiently(do, seconds=0)
+        retry_during_outage(do, seconds=0)
     except Collided:
         return False
     return True

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import IntegrityError, connection
 
-from notifications.people.consent.record import Words, say_all
+from notifications.people.consent.record import StoredAnswers, record_stored_answers
 from notifications.people.contact import Contact
 from notifications.people.device import Device, remove
 from notifications.people.erased import forget_people
@@ -49,7 +49,7 @@ from notifications.people.importing.merging.people import (
 from notifications.people.importing.model import Import
 from notifications.people.importing.staging import table_of
 from notifications.people.installations import retire_older, take_turns
-from notifications.people.locking import hold
+from notifications.people.locking import lock_devices
 
 # Numbers of people whose answer the file changes, about everything and about a category.
 ANSWERED = ("unsubscribed", "resubscribed", "left_category", "back_in_category")
@@ -149,10 +149,10 @@ class Part:
         if self._devices:
             self._register()
         if self._words:
-            words = Words(
+            words = StoredAnswers(
                 self._filled(WORDS), {name: self._params[name] for name in ("low", "high")}
             )
-            say_all(
+            record_stored_answers(
                 self._one.project, words, source="import", by=self._one.by, now=self._now,
                 careful=not self._one.resubscribe,
             )  # fmt: skip
@@ -163,7 +163,7 @@ class Part:
         take_turns(self._one.project_id, SHOWN, self._params, shared=self._in_two)
         gone = [row[0] for row in self._ask(self._filled(GONE))] if self._replaces else []
         if gone:
-            hold(Device.objects.filter(pk__in=gone))
+            lock_devices(Device.objects.filter(pk__in=gone))
         remove(gone, now=self._now)
         not_alone = [row[0] for row in self._ask(NOT_ALONE)]
         self._create(REGISTER if self._alone and not self._changing else REGISTER_KNOWN)
@@ -176,7 +176,7 @@ class Part:
     def _erase(self) -> None:
         """Erase the people with everything that belongs to them, as the API does."""
         ids = [row[0] for row in self._ask("SELECT id FROM import_known")]
-        hold(Device.objects.filter(contact__in=ids))
+        lock_devices(Device.objects.filter(contact__in=ids))
         forget_people(ids)
         Contact.objects.filter(pk__in=ids).delete()
         self._do("TRUNCATE import_known")
