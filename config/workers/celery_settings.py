@@ -53,7 +53,7 @@ redis_socket_keepalive = True
 redis_backend_health_check_interval = 25
 
 # --- The worker
-worker_consumer = "config.workers.consumer:Careful"
+worker_consumer = "config.workers.consumer:TolerantConsumer"
 worker_prefetch_multiplier = 1
 worker_max_tasks_per_child = 1000
 worker_max_memory_per_child = 500_000  # KiB
