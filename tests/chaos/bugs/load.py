@@ -42,13 +42,13 @@ def _alone_without_load() -> None:
 def _silence_is_idle() -> None:
     from notifications.pacing import level
 
-    read = level.parse
+    parse = level.parse
 
     def hopeful(status: int, text: str, name: str) -> level.Read:
-        said = read(status, text, name)
+        said = parse(status, text, name)
         return level.Read(0.0) if said.level is None else said
 
-    patch(level, "read", hopeful)
+    patch(level, "parse", hopeful)
 
 
 @bug("who died is waited for when the project's servers are to be asked", fault="F103")

@@ -28,13 +28,13 @@ def _at_the_first_look() -> None:
     """Whoever could not prolong it, because nobody could write, is taken for dead."""
     from django.db.models.functions import Now
 
-    from campaigns.runs import chunk
+    from campaigns.runs import chunk, lapsing
 
     def doubt_at_once(run: Any) -> None:
         leased = run.chunks.filter(state="leased", lease_until__lt=Now())
         leased.update(doubted_at=Now() - 2 * chunk.HEARD_WITHIN)
 
-    patch(chunk, "_doubt", doubt_at_once)
+    patch(lapsing, "_doubt", doubt_at_once)
 
 
 @bug("sends what cannot be recorded", fault="F27 F28 F29 F32")
