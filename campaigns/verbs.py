@@ -24,7 +24,7 @@ from campaigns.runs.reasons import Cause
 from campaigns.runs.run import MOVES, Run
 from notifications.pacing import load
 from notifications.people import device
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 from notifications.staff.team import ROLE_OF_SCOPE, Role
 
 Words = str | Promise

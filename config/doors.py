@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from campaigns.verbs import VERBS
 from notifications.inbox.marking import MARKS
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 from notifications.staff.team import Role
 
 VIEWER, EDITOR, SENDER, OPERATOR, OWNER = Role

@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from config import doors
 from notifications.admin.ui import safe_redirect
 from notifications.keys.inbox_token import TokenOwner
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.second_factor import device_of
 from notifications.staff.team import Role, owners, role_of
 

@@ -11,7 +11,7 @@ from flower import urls
 from flower.views import BaseHandler
 from flower.views.monitor import Metrics
 
-MOST_WRONG, SECONDS = 10, 60.0  # per address; then it refuses all until the time ends
+MAX_WRONG, SECONDS = 10, 60.0  # per address; then it refuses all until the time ends
 REMEMBERED = 1_000  # addresses
 
 _look_at = BaseHandler.get_current_user
@@ -29,7 +29,7 @@ def get_current_user(handler: Any) -> Any:
     wrong, ends_at = _wrong.get(address, (0, 0.0))
     if now >= ends_at:
         wrong, ends_at = 0, now + SECONDS
-    if wrong >= MOST_WRONG:
+    if wrong >= MAX_WRONG:
         handler.set_header("Retry-After", str(int(ends_at - now) + 1))
         raise tornado.web.HTTPError(429, "Too many wrong passwords. Try again in a minute.")
     try:

@@ -34,7 +34,7 @@ from config.cache import in_redis
 
 # Tasks find their Celery application through this import, in web processes and in workers.
 from config.celery import app as celery_app  # noqa: F401
-from config.pages.unfold import UNFOLD as UNFOLD
+from config.pages.unfold_settings import UNFOLD as UNFOLD
 from notifications.requests.lines import FORMATS
 
 look_up_known_names_only()

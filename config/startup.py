@@ -15,9 +15,9 @@ from config.workers import celery_settings
 
 Checks = tuple[Callable[[], str], ...]
 
-MOST_SECONDS_APART = 5
+MAX_SECONDS_APART = 5
 LIMITS_WITHIN_VISIBILITY = 3
-MOST_TRIED = 20  # service accounts that `wrong_key` tries
+MAX_TRIED = 20  # service accounts that `wrong_key` tries
 
 
 def find_problems(checks: Checks | None = None) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _clock() -> str:
         (theirs,) = cursor.fetchone()
     answered = time.time()
     ahead = (asked + answered) / 2 - float(theirs)
-    if abs(ahead) <= MOST_SECONDS_APART + (answered - asked):
+    if abs(ahead) <= MAX_SECONDS_APART + (answered - asked):
         return ""
     word = "ahead of" if ahead > 0 else "behind"
     return (
@@ -136,7 +136,7 @@ def wrong_key() -> str:
 
     if settings.WITHOUT_KEYS:
         return ""
-    accounts = list(ServiceAccount.objects.order_by("-stored_at")[:MOST_TRIED])
+    accounts = list(ServiceAccount.objects.order_by("-stored_at")[:MAX_TRIED])
     if not accounts or any(account.opens() for account in accounts):
         return ""
     others = ", ".join(sorted({account.sealed_with for account in accounts}))

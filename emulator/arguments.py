@@ -12,7 +12,7 @@ from emulator.faults.fault import KINDS
 from emulator.google.catalogue import CATALOGUE
 from emulator.settings import Settings
 
-MOST_PROCESSES = 64
+MAX_PROCESSES = 64
 
 DESCRIPTION = """\
 A stand-in for Firebase Cloud Messaging (HTTP v1), over HTTPS on this machine only.
@@ -120,6 +120,6 @@ def port(text: str) -> int:
 
 def processes(text: str) -> int:
     number = int(text)
-    if not 1 <= number <= MOST_PROCESSES:
-        raise argparse.ArgumentTypeError(f"from 1 to {MOST_PROCESSES}")
+    if not 1 <= number <= MAX_PROCESSES:
+        raise argparse.ArgumentTypeError(f"from 1 to {MAX_PROCESSES}")
     return number

@@ -11,7 +11,7 @@ from bench.processes import holdings
 from bench.stack import Stack
 
 STREAMS = 2_000
-MOST_MB, MOST_SECONDS = 200, 1.0
+MAX_MB, MAX_SECONDS = 200, 1.0
 
 
 def measure(folder: Path) -> dict[str, Any]:
@@ -38,13 +38,13 @@ def text(found: dict[str, Any]) -> str:
     lines = [
         f"{found['streams']:,} streams opened in {found['opening_seconds']:.1f} s; the feed holds"
         f" {found['open_mb']:.0f} MB with them, {found['after_mb']:.0f} MB after"
-        f" ({found['idle_mb']:.0f} MB without; {MOST_MB} MB at most)"
+        f" ({found['idle_mb']:.0f} MB without; {MAX_MB} MB at most)"
     ]
     for name, what in (("one", "one person at a time"), ("all", "all of them at once")):
         seen = found[name]
         lines.append(
             f"{what}: {seen['heard']:,} of {seen['sent']:,} heard, after the commit"
             f" p50 {seen['p50_ms']:.0f} ms, p99 {seen['p99_ms']:.0f} ms, the last"
-            f" {seen['most_ms']:.0f} ms ({MOST_SECONDS:.0f} s at most)"
+            f" {seen['most_ms']:.0f} ms ({MAX_SECONDS:.0f} s at most)"
         )
     return "\n".join(lines)

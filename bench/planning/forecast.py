@@ -19,7 +19,7 @@ from bench.stack import Stack
 PEOPLE = 1_000_000
 PEER = "a bare loop"
 # Seconds; the others are held to none.
-MOST_SECONDS = {
+MAX_SECONDS = {
     "the forecast, from a sample": 1.0,
     "the forecast, from counts of all": 8.0,
     "its plan, of 200,000": 1.0,
@@ -44,7 +44,7 @@ def text(count: int, found: dict[str, list[float]]) -> str:
     lines = [f"Of {count:,} people, the median of {len(found[PEER])} rounds (and all of them):"]
     for name, times in found.items():
         ratios = (one / bare for one, bare in zip(times, found[PEER], strict=True))
-        aim = f"at most {MOST_SECONDS[name]:.0f} s" if name in MOST_SECONDS else ""
+        aim = f"at most {MAX_SECONDS[name]:.0f} s" if name in MAX_SECONDS else ""
         lines.append(
             f"{name:<36}{statistics.median(times):>6.2f} s ({min(times):.2f}–{max(times):.2f}),"
             f"{statistics.median(ratios):>6.1f} times {PEER}   {aim}"

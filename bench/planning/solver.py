@@ -25,7 +25,7 @@ from notifications.people.consent.hours import QuietHours
 from notifications.values.zones import places
 
 PEOPLE = 1_000_000
-MOST_SECONDS, MOST_MB = 5.0, 300.0
+MAX_SECONDS, MAX_MB = 5.0, 300.0
 WALL = datetime.fromisoformat("2026-12-01T07:00")
 START = local_time.first(WALL)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -78,7 +78,7 @@ def text(found: dict[str, Any]) -> str:
         skipped = ", ".join(f"{count:,} {why}" for why, count in run["skipped"].items()) or "nobody"
         lines.append(
             f"Plan of {run['people']:,} {name:<24}{run['seconds']:>6.2f} s (at most"
-            f" {MOST_SECONDS:.0f}), {run['peak_mb']:>4.0f} MB (at most {MOST_MB:.0f}):"
+            f" {MAX_SECONDS:.0f}), {run['peak_mb']:>4.0f} MB (at most {MAX_MB:.0f}):"
             f" {run['sent']:,} sent in {run['minutes']:,} min; skipped: {skipped}"
         )
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from bench.stack import Stack
 PEOPLE = 1_000_000
 ALONE, BESIDE = 30, 90  # seconds, of a million
 LOOK_EVERY = 0.5
-MOST_SECONDS = 1_800
+MAX_SECONDS = 1_800
 
 
 def measure(folder: Path, most: int) -> dict[str, Any]:

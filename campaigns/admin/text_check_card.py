@@ -16,7 +16,7 @@ from campaigns import control, tasks
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.launch_check import texts_checked
 from campaigns.planning.text_check.asking import DAYS, Refused
-from campaigns.planning.text_check.text_check import MOST_DAYS, TextCheck, newest
+from campaigns.planning.text_check.text_check import MAX_DAYS, TextCheck, newest
 from campaigns.planning.variants import launching
 from campaigns.runs.variants.group import MAIN
 from notifications.admin.ui.page import Page, actor
@@ -84,7 +84,7 @@ class Card:
         typed = request.POST.get("days", "").strip()
         if not (typed.isascii() and typed.isdecimal() and len(typed) < 5):
             return _days_wrong()
-        if int(typed) > MOST_DAYS:
+        if int(typed) > MAX_DAYS:
             return _days_wrong()
         try:
             checks = control.begin_text_check(
@@ -118,7 +118,7 @@ class Card:
             "going": Going(list(last.values())) if going else None,
             "problem": problem,
             "days": request.POST.get("days", main.days if main else DAYS),
-            "most_days": MOST_DAYS,
+            "most_days": MAX_DAYS,
             "tries_links": main is not None and main.tries_links,
             "may_check": self.page.has_change_permission(request),
         }
@@ -126,4 +126,4 @@ class Card:
 
 
 def _days_wrong() -> str:
-    return _("Days: write a whole number from 0 to %(most)s.") % {"most": MOST_DAYS}
+    return _("Days: write a whole number from 0 to %(most)s.") % {"most": MAX_DAYS}

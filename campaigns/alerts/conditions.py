@@ -142,17 +142,17 @@ def _requests(run: Run, since: datetime) -> int:
 
 # --- Unusually many rejected ----------------------------------------------------------------------
 
-LEAST_ANSWERS = 1_000  # fewer prove nothing
+MIN_ANSWERS = 1_000  # fewer prove nothing
 TIMES, POINTS = 2, 5  # over this many times the usual share, and this many points above it
-EARLIER_RUNS, LEAST_EARLIER_RUNS = 10, 3  # their median is the usual share
+EARLIER_RUNS, MIN_EARLIER_RUNS = 10, 3  # their median is the usual share
 
 
 def find_rejected(now: datetime) -> Iterator[Problem]:
     """A run with a larger rejected share than the median of the project's ten runs before it."""
-    for run in recent_runs(now).filter(planned__gte=LEAST_ANSWERS).order_by("pk"):
+    for run in recent_runs(now).filter(planned__gte=MIN_ANSWERS).order_by("pk"):
         answers = run.accepted + run.rejected
         percent = 100 * run.rejected / max(answers, 1)
-        if answers < LEAST_ANSWERS or percent <= POINTS:
+        if answers < MIN_ANSWERS or percent <= POINTS:
             continue
         usual = _usual_share(run)
         if usual is not None and percent > TIMES * usual and percent > usual + POINTS:
@@ -175,7 +175,7 @@ def _usual_share(run: Run) -> float | None:
     counts = before.alias(answers=answers).filter(answers__gte=FEW).order_by("-pk")
     last = counts.values_list("accepted", "rejected")[:EARLIER_RUNS]
     shares = [100 * no / (yes + no) for yes, no in last]
-    return median(shares) if len(shares) >= LEAST_EARLIER_RUNS else None
+    return median(shares) if len(shares) >= MIN_EARLIER_RUNS else None
 
 
 # --- Dead addresses -------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def _usual_share(run: Run) -> float | None:
 DEAD_LEAST = 100  # a day
 DEAD_TIMES = 2  # over this many times a usual day
 COMPARED = timedelta(days=29)
-LEAST_DAYS = 3  # with dead addresses; fewer days make no usual day
+MIN_DAYS = 3  # with dead addresses; fewer days make no usual day
 
 
 def find_dead_addresses(now: datetime) -> Iterator[Problem]:
@@ -196,7 +196,7 @@ def find_dead_addresses(now: datetime) -> Iterator[Problem]:
         *before, last = days[project.pk]
         found = [day.count for day in before if day.count]
         is_today = last.at >= midnight(project.timezone, now)
-        if not is_today or last.count < DEAD_LEAST or len(found) < LEAST_DAYS:
+        if not is_today or last.count < DEAD_LEAST or len(found) < MIN_DAYS:
             continue
         usual = round(median(found))
         if last.count > DEAD_TIMES * usual:

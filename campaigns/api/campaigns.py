@@ -29,7 +29,7 @@ from campaigns.planning.variants.variant import EVEN, LEAST, MOST
 from campaigns.runs import policy
 from campaigns.runs.policy import POLICY, SETTINGS, Setting
 from campaigns.runs.run import Run
-from campaigns.runs.variants.group import MOST_MORE
+from campaigns.runs.variants.group import MAX_MORE
 from campaigns.texts.template import Template
 from notifications.api.base import pages
 from notifications.api.base.fields import Nothing, StrictSerializer
@@ -137,8 +137,8 @@ class CampaignSerializer(StrictSerializer):
         return self._mine(Template, pk)
 
     def validate_variants(self, chosen: list[dict[str, Any]]) -> list[tuple[Template, int]]:
-        if len(chosen) > MOST_MORE:
-            raise serializers.ValidationError(f"At most {MOST_MORE} beside the main text.")
+        if len(chosen) > MAX_MORE:
+            raise serializers.ValidationError(f"At most {MAX_MORE} beside the main text.")
         return [(self._mine(Template, one["template"]), one["weight"]) for one in chosen]
 
     def validate_category(self, pk: int | None) -> Category | None:

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from campaigns.planning import local
-from campaigns.planning.campaign import MOST_EVERY, Campaign
+from campaigns.planning.campaign import MAX_EVERY, Campaign
 from campaigns.planning.repeats import cron, days_off, holidays, public_holidays, weekdays
 from campaigns.runs.policy import BY_CLOCK, NEVER, TIMES_OF
 from notifications.api.base import query
@@ -63,7 +63,7 @@ class ScheduleSerializer(StrictSerializer):
     )
     every = serializers.IntegerField(
         min_value=1,
-        max_value=MOST_EVERY,
+        max_value=MAX_EVERY,
         required=False,
         help_text="For recurring: every so many days, weeks or months. Left out: 1.",
     )

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from campaigns.planning import snippet_users
 from campaigns.texts import revision
 from campaigns.texts.snippets.snippet import Snippet
-from campaigns.texts.snippets.validation import MOST_LETTERS
+from campaigns.texts.snippets.validation import MAX_LETTERS
 from notifications.api.base import pages
 from notifications.api.base.fields import JsonObject, StrictSerializer
 from notifications.api.base.idempotency import idempotent
@@ -55,7 +55,7 @@ class SnippetSerializer(StrictSerializer):
         max_length=40, help_text="Small letters, digits and “_”, beginning with a letter."
     )
     text = serializers.CharField(
-        max_length=MOST_LETTERS,
+        max_length=MAX_LETTERS,
         trim_whitespace=False,
         help_text="Words and values such as {{ first_name }}; no conditions, no other snippet.",
     )

@@ -27,7 +27,7 @@ from notifications.api.named import contact_named
 from notifications.fcm import payload
 from notifications.gateway import Push
 from notifications.people.contact import Contact
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 
 A_DAY = 86_400
 EXAMPLE = OpenApiExample(

@@ -20,7 +20,7 @@ from campaigns.planning.launch_check.texts_checked import TextsChecked
 from campaigns.planning.text_check.asking import DAYS, Refused
 from campaigns.planning.text_check.report import Code, Level
 from campaigns.planning.text_check.stale import Why
-from campaigns.planning.text_check.text_check import MOST_DAYS, TextCheck, newest
+from campaigns.planning.text_check.text_check import MAX_DAYS, TextCheck, newest
 from campaigns.planning.text_check.words import FindingInWords
 from campaigns.runs.variants.group import MAIN, name_of
 from notifications.api.base.fields import Nothing, StrictSerializer
@@ -29,7 +29,7 @@ from notifications.api.base.problems import Problem, refuses
 from notifications.api.base.view import ApiView
 from notifications.fcm.visible_length import ROOMS
 from notifications.people.device import Device
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 from notifications.task_queue import enqueue_on_commit
 
 EXAMPLE = OpenApiExample(
@@ -47,7 +47,7 @@ class TextCheckAskedSerializer(StrictSerializer):
     same_text_within_days = serializers.IntegerField(
         default=DAYS,
         min_value=0,
-        max_value=MOST_DAYS,
+        max_value=MAX_DAYS,
         help_text="Look for runs that sent the same text to the same people. 0: do not.",
     )
 

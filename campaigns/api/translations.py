@@ -18,7 +18,7 @@ from campaigns.texts import revision
 from campaigns.texts.comparison import Change
 from campaigns.texts.template import Template
 from campaigns.texts.translating import as_csv, as_xliff, upload_changes
-from campaigns.texts.translating.units import MOST_ASKED, MOST_BYTES, Unreadable
+from campaigns.texts.translating.units import MAX_ASKED, MOST_BYTES, Unreadable
 from campaigns.texts.translating.upload_changes import Proposal
 from notifications.api.base import query
 from notifications.api.base.fields import StrictSerializer
@@ -31,8 +31,8 @@ from notifications.values.languages import canonical, validate_locale
 LANGUAGES = query.text(
     "languages",
     "More languages to have a place for, as ko,pt-BR.",
-    f"^{query.LANGUAGE}(,{query.LANGUAGE}){{0,{MOST_ASKED - 1}}}$",
-    longest=36 * MOST_ASKED,
+    f"^{query.LANGUAGE}(,{query.LANGUAGE}){{0,{MAX_ASKED - 1}}}$",
+    longest=36 * MAX_ASKED,
 )
 SOURCE = query.text(
     "source",
@@ -193,8 +193,8 @@ def _tags(request: Request, name: str) -> list[str]:
             validate_locale(tag)
         except ValidationError as error:
             raise serializers.ValidationError({name: error.messages}) from error
-    if len(given) > MOST_ASKED:
-        raise serializers.ValidationError({name: f"At most {MOST_ASKED} languages."})
+    if len(given) > MAX_ASKED:
+        raise serializers.ValidationError({name: f"At most {MAX_ASKED} languages."})
     return [canonical(tag) for tag in given]
 
 

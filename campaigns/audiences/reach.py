@@ -203,7 +203,7 @@ CROSS JOIN LATERAL (SELECT ARRAY[{conditions}] AS holds OFFSET 0) judged
 WHERE c.project_id = %s AND d.id IS NOT NULL AND {where} AND TRUE = ANY(holds)
 GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT %s
 """
-MOST_GROUPS = 10_000  # limits the cost even if each person has a language of their own
+MAX_GROUPS = 10_000  # limits the cost even if each person has a language of their own
 
 
 def judged(
@@ -246,13 +246,13 @@ def _judged(
     params = [asks["marketing"], asks["category"]]
     params += [param for condition in conditions for param in condition.params]
     with connection.cursor() as cursor:
-        cursor.execute(statement, [*params, project_id, *where.params, MOST_GROUPS])
+        cursor.execute(statement, [*params, project_id, *where.params, MAX_GROUPS])
         rows = cursor.fetchall()
     groups = [
         Alike(locale, platform, holds, part.all(devices) if part else devices, example)
         for locale, platform, holds, devices, example in rows
     ]
-    return Judged(groups, exact=part is None and len(rows) < MOST_GROUPS)
+    return Judged(groups, exact=part is None and len(rows) < MAX_GROUPS)
 
 
 @dataclass(frozen=True)

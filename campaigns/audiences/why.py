@@ -280,7 +280,7 @@ def _seen(leaf: dict[str, Any], contact: Contact) -> str | None:
 
 # --- Empty audiences ------------------------------------------------------------------------------
 
-MOST_JUDGED = 10  # rules; with more, nobody would read the answer
+MAX_JUDGED = 10  # rules; with more, nobody would read the answer
 
 
 @dataclass(frozen=True)
@@ -298,7 +298,7 @@ def emptied(project_id: int, tree: dict[str, Any]) -> list[Emptied]:
     excludes everybody whom the rules before it left. People are read once for all rules.
     """
     rules = _together(tree)
-    if not 1 < len(rules) <= MOST_JUDGED:
+    if not 1 < len(rules) <= MAX_JUDGED:
         return []
     alone, left = _somebody(project_id, rules)
     found = [(rule, True) for rule, fits in zip(rules, alone, strict=True) if not fits]

@@ -23,7 +23,7 @@ from campaigns.runs.run import Run
 
 LAST_RUNS, LOOKED_AT = 10, 30
 RIPE = timedelta(days=1)  # after the end: most people who ever open it have done so
-LEAST_TOLD, LEAST_OPENED = 1_000, 20
+MIN_TOLD, MIN_OPENED = 1_000, 20
 # Delays are read from at most this many recipients of a run, spread over the whole run.
 PARTS, IN_A_PART = 10, 1_000
 KEPT = 1_000  # delays kept; more would not be more precise
@@ -41,7 +41,7 @@ class OpenRate:
 
     @property
     def known(self) -> bool:
-        return self.able >= LEAST_TOLD and self.opened >= LEAST_OPENED
+        return self.able >= MIN_TOLD and self.opened >= MIN_OPENED
 
     def rate(self, opens_per_second: float) -> float:
         """The messages per second that lead to this many opens per second."""
@@ -114,7 +114,7 @@ def load_open_delays(opening: OpenRate) -> OpenDelays:
     """The delays of openers in the same runs, as far as the recipients still exist."""
     planned = dict(Run.objects.filter(pk__in=opening.runs).values_list("pk", "planned"))
     took = sorted(chain.from_iterable(_took(run, planned[run] or 0) for run in opening.runs))
-    if len(took) < LEAST_OPENED:
+    if len(took) < MIN_OPENED:
         return OpenDelays()
     kept = min(KEPT, len(took))
     return OpenDelays([took[(2 * n + 1) * len(took) // (2 * kept)] for n in range(kept)])

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 RECIPIENTS_AT_ONCE = 50_000  # half a second
 TOUCHES_AT_ONCE = 2_000  # locks the project's goals for some ten milliseconds
-MOST_SECONDS = 100.0  # for one run: PostgreSQL keeps rows that are deleted meanwhile
+MAX_SECONDS = 100.0  # for one run: PostgreSQL keeps rows that are deleted meanwhile
 LATELY = timedelta(days=8)
 EVERY = timedelta(hours=20)
 SHOWN = 20
@@ -159,7 +159,7 @@ def _give_way() -> None:
 
 def _wrong(run: Run) -> Sums | None:
     """What must be added to each wrong sum. None: counting takes too long."""
-    ends_at = time.monotonic() + MOST_SECONDS
+    ends_at = time.monotonic() + MAX_SECONDS
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         counted = _Tally()

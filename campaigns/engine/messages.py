@@ -28,9 +28,9 @@ from campaigns.runs.run import Run
 from campaigns.sending.inbox import of_messages
 from notifications.postgres import clock
 from notifications.postgres.outage import retry_during_outage, skip_if_locked
-from notifications.postgres.row_lock import wait_for_locks
+from notifications.postgres.row_lock import set_lock_timeout
 
-MOST_TIMERS = 20
+MAX_TIMERS = 20
 LOOK_EVERY = 0.5  # seconds between two reads of the projects: their settings may change
 
 
@@ -104,7 +104,7 @@ def due_soon() -> list[float]:
     waiting = Message.objects.filter(
         state=Message.State.WAITING, bulk=False, at__lt=Now() + NEXT_SWEEP
     )
-    soon = waiting.order_by("at").values_list(waits, flat=True)[:MOST_TIMERS]
+    soon = waiting.order_by("at").values_list(waits, flat=True)[:MAX_TIMERS]
     return sorted({max(0.0, round(left.total_seconds(), 2)) for left in soon}) or (
         [0.0] if _open_chunks(bulk=False).exists() else []
     )
@@ -150,7 +150,7 @@ def cancel(head: Message) -> bool:
     )
     while True:
         with transaction.atomic():
-            wait_for_locks(many.CANCEL_SECONDS)
+            set_lock_timeout(many.CANCEL_SECONDS)
             behind = open_ones.filter(number__gt=number).order_by("number")
             chunk = behind.select_for_update(no_key=True).first()
             if chunk is None:

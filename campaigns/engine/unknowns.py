@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 
 from campaigns.runs import prior_recipients
 from campaigns.runs.chunk import Chunk
-from campaigns.runs.ledger import MOST_COPIES, Delivery
+from campaigns.runs.ledger import MAX_COPIES, Delivery
 from campaigns.runs.reasons import OF_THE_MOMENT, Reason
 from campaigns.runs.revisions.shares import key_of
 from campaigns.runs.run import Run
@@ -119,7 +119,7 @@ FROM taken GROUP BY 1, 2, 3
 def _take_back(chunk: Chunk, refused: Sequence[Reason]) -> int:
     values: dict[str, Any] = {"run": chunk.run_id, "chunk": chunk.pk, "attempt": chunk.attempt}
     values |= {"first": chunk.first_seq, "last": chunk.last_seq}
-    values |= {"one_left": MOST_COPIES - 1, "of_the_moment": [*map(str, refused)]}
+    values |= {"one_left": MAX_COPIES - 1, "of_the_moment": [*map(str, refused)]}
     statuses, reasons, revisions, released = Counter[str](), Counter[str](), Counter[str](), 0
     with connection.cursor() as cursor:
         cursor.execute(TAKE_BACK, values)

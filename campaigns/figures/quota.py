@@ -23,7 +23,7 @@ BUSIEST = "busiest_minute"
 LOOKED_BACK = timedelta(minutes=30)  # three ticks: one may come late
 # Windows read per minute, the newest first: three times the largest quota, in windows of one
 # message. With this limit, a table of a year's windows costs no more than a table of these.
-MOST_A_MINUTE = 20_000
+MAX_A_MINUTE = 20_000
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def keep_busiest(now: datetime) -> None:
 
 
 def _requests(minute: str, now: datetime, past: timedelta) -> list[tuple[int, datetime, int]]:
-    most = MOST_A_MINUTE * (past // MINUTE)
+    most = MAX_A_MINUTE * (past // MINUTE)
     params: dict[str, Any] = {"since": now - past, "until": now, "most": most}
     with connection.cursor() as cursor:
         cursor.execute(REQUESTS.format(minute=minute), params)

@@ -19,9 +19,9 @@ from campaigns.runs.run import WAITS, Run
 from campaigns.runs.series import ONCE, instant_of
 
 MOST = 500  # series or drafts in one view; nobody could read a page of more
-MOST_RUNS = 2_000  # in one view
-MOST_EXPECTED = 20_000  # expected runs of all series together, the earliest first
-MOST_SHOWN = 5_000  # of those, in one view: computing 1,000 takes 50 ms
+MAX_RUNS = 2_000  # in one view
+MAX_EXPECTED = 20_000  # expected runs of all series together, the earliest first
+MAX_SHOWN = 5_000  # of those, in one view: computing 1,000 takes 50 ms
 EXPECTED = "expected"
 DRAFT = "draft"
 RESTING = "resting"  # a scheduled run of a paused series: it will be left out
@@ -82,11 +82,11 @@ def entries(
 ) -> Entries:
     """Return the entries of these campaigns from `since` to before `until`; `only` filters them."""
     runs = [*filter(only, _runs(campaigns, since, until))]
-    others = [*runs[:MOST_RUNS], *filter(only, _drafts(campaigns, since, until))]
+    others = [*runs[:MAX_RUNS], *filter(only, _drafts(campaigns, since, until))]
     expected = _expected(campaigns, max(since, now), until)
-    found = _with(others, filter(only, expected), most or MOST_SHOWN)
-    if len(runs) > MOST_RUNS:
-        found.runs_end = runs[MOST_RUNS].at
+    found = _with(others, filter(only, expected), most or MAX_SHOWN)
+    if len(runs) > MAX_RUNS:
+        found.runs_end = runs[MAX_RUNS].at
     return found
 
 
@@ -111,7 +111,7 @@ def coming(
         if _state_of(run) != RESTING
     ]
     expected = _expected(campaigns, max(since, now), until, series_since)
-    return _with(found, expected, MOST_EXPECTED)
+    return _with(found, expected, MAX_EXPECTED)
 
 
 def _with(others: list[Entry], coming: Iterator[Entry], most: int) -> Entries:
@@ -132,7 +132,7 @@ def _runs(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> It
     runs = Run.objects.filter(campaign__in=campaigns.values("pk")).alias(when=when)
     within = runs.filter(when__gte=since, when__lt=until).order_by("when")
     told = within.select_related("campaign__project").defer("content", "rules")
-    for run in told[: 2 * MOST_RUNS]:
+    for run in told[: 2 * MAX_RUNS]:
         yield Entry(run.campaign, run.started_at or run.scheduled_at, _state_of(run), run)
 
 

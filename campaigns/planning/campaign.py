@@ -39,13 +39,13 @@ from notifications.people.project import OfProject
 from notifications.values.copies import name_of_copy
 from notifications.values.zones import validate_zone
 
-MOST_EVERY = 365
-MOST_WITHIN = 30 * 86_400
-MOST_FIRST = 50  # percent: a larger first part is no trial
+MAX_EVERY = 365
+MAX_WITHIN = 30 * 86_400
+MAX_FIRST = 50  # percent: a larger first part is no trial
 MAX_LEAST = 1_000_000
 PERCENT = [MinValueValidator(0), MaxValueValidator(100)]
-MOST_CONTROL = 90
-LEAST_SPREAD, MOST_SPREAD = 60, 7 * 86_400
+MAX_CONTROL = 90
+MIN_SPREAD, MAX_SPREAD = 60, 7 * 86_400
 
 
 class Campaign(OfProject):
@@ -79,7 +79,7 @@ class Campaign(OfProject):
     repeat = models.CharField(max_length=7, choices=Repeat, blank=True)
     cron = models.CharField(max_length=cron.LONGEST, default="", db_default="", blank=True)
     every = models.PositiveSmallIntegerField(
-        default=1, db_default=1, validators=[MinValueValidator(1), MaxValueValidator(MOST_EVERY)]
+        default=1, db_default=1, validators=[MinValueValidator(1), MaxValueValidator(MAX_EVERY)]
     )
     on_days = models.CharField(max_length=8, choices=OnDays, default="", db_default="", blank=True)
     weekdays = models.CharField(max_length=weekdays.LONGEST, default="", db_default="", blank=True)
@@ -117,7 +117,7 @@ class Campaign(OfProject):
     spread_seconds = models.PositiveIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(LEAST_SPREAD), MaxValueValidator(MOST_SPREAD)],
+        validators=[MinValueValidator(MIN_SPREAD), MaxValueValidator(MAX_SPREAD)],
     )
     opens_per_second = models.PositiveIntegerField(
         null=True,
@@ -148,7 +148,7 @@ class Campaign(OfProject):
         default=variant.EVEN, db_default=variant.EVEN, validators=variant.IN_RANGE
     )
     control_percent = models.PositiveSmallIntegerField(
-        blank=True, default=0, db_default=0, validators=[MaxValueValidator(MOST_CONTROL)]
+        blank=True, default=0, db_default=0, validators=[MaxValueValidator(MAX_CONTROL)]
     )
     past_holdout = models.BooleanField(default=False, db_default=False)
     past_caps = models.BooleanField(default=False, db_default=False)
@@ -169,7 +169,7 @@ class Campaign(OfProject):
     goal_within_seconds = models.PositiveIntegerField(
         default=86_400,
         db_default=86_400,
-        validators=[MinValueValidator(60), MaxValueValidator(MOST_WITHIN)],
+        validators=[MinValueValidator(60), MaxValueValidator(MAX_WITHIN)],
     )
     goal_after = models.CharField(
         max_length=8, choices=Run.GoalAfter, default=Run.GoalAfter.OPENED, db_default="opened"
@@ -180,7 +180,7 @@ class Campaign(OfProject):
     first_percent = models.PositiveSmallIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(MOST_FIRST)],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_FIRST)],
     )
     first_least = models.PositiveIntegerField(
         default=500,
@@ -235,7 +235,7 @@ class Campaign(OfProject):
             ),
             models.CheckConstraint(
                 condition=Q(spread_seconds__isnull=True)
-                | Q(spread_seconds__gte=LEAST_SPREAD, spread_seconds__lte=MOST_SPREAD),
+                | Q(spread_seconds__gte=MIN_SPREAD, spread_seconds__lte=MAX_SPREAD),
                 name="a_spread_in_range",
             ),
             models.CheckConstraint(

@@ -11,7 +11,7 @@ from django.db.models import Max
 from campaigns.runs.ledger import Window
 from campaigns.runs.run import Run
 
-MOST_POINTS = 120  # more points add nothing to a line, on a screen of any width
+MAX_POINTS = 120  # more points add nothing to a line, on a screen of any width
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
 
 
@@ -45,7 +45,7 @@ def timeline(run: Run, *, now: datetime, within: timedelta = timedelta()) -> Tim
     ended = run.finished_at or _paused_after(run)
     seconds = ((ended or now) - run.started_at).total_seconds()
     drawn = max(seconds, within.total_seconds())
-    step = next((step for step in STEPS if drawn / step <= MOST_POINTS), STEPS[-1])
+    step = next((step for step in STEPS if drawn / step <= MAX_POINTS), STEPS[-1])
     with connection.cursor() as cursor:
         cursor.execute(ANSWERED, {"run": run.pk, "start": run.started_at, "step": step})
         found = {max(0, slot): int(count) for slot, count in cursor.fetchall()}

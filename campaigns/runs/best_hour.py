@@ -24,7 +24,7 @@ from notifications.values.zones import known_zones
 DAYS = 90  # habits change with the season; a weekly campaign is opened a dozen times in one
 MOST = 100  # the newest opens: a person who opens messages all day has no longer row
 # Fewer opens are chance: two opens tie, and of three in three different hours none stands out.
-LEAST, LEAST_IN_IT = 3, 2
+LEAST, MIN_IN_IT = 3, 2
 AT_ONCE = 50_000
 HOUR = timedelta(hours=1)
 MIDNIGHT = datetime(1970, 1, 1)  # noqa: DTZ001  # local time, without a zone
@@ -89,7 +89,7 @@ FROM (
 ) newest LEFT JOIN LATERAL (
     SELECT mod(at, 24) AS hour, count(*) AS opened_then, sum(count(*)) OVER () AS opened
     FROM unnest(newest.hours) AS at GROUP BY 1 ORDER BY 2 DESC, max(at) DESC LIMIT 1
-) best ON best.opened >= {LEAST} AND best.opened_then >= {LEAST_IN_IT}
+) best ON best.opened >= {LEAST} AND best.opened_then >= {MIN_IN_IT}
 """
 COLUMNS = "hours, best_hour, opened_then, opened, oldest_day"
 

@@ -146,7 +146,7 @@ class Retry(models.Model):
         return f"retry {self.tries} of {self.seq} of run {self.run_id}"
 
 
-MOST_ANSWERS = 20  # kept for each recipient: an outage of days must not fill the disk
+MAX_ANSWERS = 20  # kept for each recipient: an outage of days must not fill the disk
 
 
 class Answer(models.Model):
@@ -154,7 +154,7 @@ class Answer(models.Model):
 
     An acceptance is the delivery itself. Each recipient gets at most one request under one fence,
     so this is one row for each request. Rows are added and never changed. For each recipient, the
-    first MOST_ANSWERS are kept. The delivery or the retry has the last answer.
+    first MAX_ANSWERS are kept. The delivery or the retry has the last answer.
     """
 
     pk = models.CompositePrimaryKey("run_id", "seq", "attempt")
@@ -179,7 +179,7 @@ class Answer(models.Model):
         return f"{self.http} {self.reason} ({self.seq} of run {self.run_id})"
 
 
-MOST_COPIES = 3  # requests that may have arrived, for one recipient, ever
+MAX_COPIES = 3  # requests that may have arrived, for one recipient, ever
 
 
 def copies(of: str = "") -> str:

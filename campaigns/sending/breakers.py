@@ -34,7 +34,7 @@ ALL_REFUSED = 100  # as many refusals before the first acceptance are no coincid
 FOREIGN_SHARE, FOREIGN_AT_LEAST = 0.01, 10
 RETIRED_SHARE, RETIRED_AT_LEAST = 0.05, 20  # of a chunk; a healthy list loses 1 to 2 % a month
 # Share of answers. The first campaign to an old list finds 10 to 20 % dead; more may be our fault.
-DEAD_SHARE, DEAD_TIMES_USUAL, MOST_DEAD_SHARE = 0.3, 10, 0.6
+DEAD_SHARE, DEAD_TIMES_USUAL, MAX_DEAD_SHARE = 0.3, 10, 0.6
 FIRST_ANSWERS, FEW_ANSWERS = 1_000, 20
 ALL_UNKNOWN, FEW_UNKNOWN = 10, 3  # in a smaller run, all its recipients, but at least FEW_UNKNOWN
 STORM_SHARE, STORM_AT_LEAST = 1.2, 100
@@ -285,13 +285,13 @@ def _dead_of_chunk(claim: Claim, answers: Mapping[str, int]) -> int:
 
 def _share_allowed(run: Run) -> float:
     """The share of dead addresses that is allowed: ten times what is usual in this project, at
-    least DEAD_SHARE and at most MOST_DEAD_SHARE."""
+    least DEAD_SHARE and at most MAX_DEAD_SHARE."""
     earlier = Run.objects.filter(project=run.project_id, state=Run.State.FINISHED)
     usual = _evidence(list(earlier.order_by("-pk").values_list("pk", flat=True)[:10]), {})
     if usual.answered < FIRST_ANSWERS:
         return DEAD_SHARE
     share = DEAD_TIMES_USUAL * usual.dead / usual.answered
-    return max(DEAD_SHARE, min(share, MOST_DEAD_SHARE))
+    return max(DEAD_SHARE, min(share, MAX_DEAD_SHARE))
 
 
 def _storm(run: Run) -> Trip | None:

@@ -12,7 +12,7 @@ import random
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from campaigns.runs.ledger import MOST_COPIES, Delivery, Retry
+from campaigns.runs.ledger import MAX_COPIES, Delivery, Retry
 from campaigns.runs.reasons import NOBODY_KNOWS, Reason
 from campaigns.runs.run import Run
 from campaigns.sending.left import UnsettledRecipient
@@ -29,7 +29,7 @@ REFUSED = {
 }
 AGAIN = {Verdict.THROTTLED, Verdict.TRANSIENT, Verdict.UNANSWERED}
 
-MOST_BROKEN = 2  # requests, if the connection breaks after one was written: it likely arrived
+MAX_BROKEN = 2  # requests, if the connection breaks after one was written: it likely arrived
 GIVE_UP_AFTER = timedelta(minutes=60)
 FIRST_WAIT = 10.0
 A_MINUTE = 60.0
@@ -119,7 +119,7 @@ def may_be_sent_to(left: UnsettledRecipient) -> bool:
     """Whether another request may leave. Under `hold`, not if one may have arrived; a person's
     “send again” allows one more."""
     holds = left.terms.on_unknown == Run.OnUnknown.HOLD and not left.released
-    return left.copies < (1 if holds else MOST_COPIES)
+    return left.copies < (1 if holds else MAX_COPIES)
 
 
 def interrupted(left: UnsettledRecipient) -> Final:
@@ -187,7 +187,7 @@ def _is_hopeless(
     left: UnsettledRecipient, outcome: Outcome, copies: int, tried_for: timedelta
 ) -> bool:
     if outcome.arrived is Arrived.MAYBE:
-        return copies >= (MOST_BROKEN if outcome.verdict is Verdict.UNANSWERED else MOST_COPIES)
+        return copies >= (MAX_BROKEN if outcome.verdict is Verdict.UNANSWERED else MAX_COPIES)
     if outcome.reason == Reason.UNKNOWN_ANSWER:  # tried once more, late, and then believed
         return left.tries >= 1
     limited = outcome.reason == Reason.DEVICE_THROTTLED and (outcome.retry_after or 0.0) <= A_MINUTE

@@ -39,7 +39,7 @@ class UnsettledRecipient:
     terms: Terms
     tries: int
     first_tried_at: datetime | None
-    # Requests that may have arrived. After a person's “send again” it starts at MOST_COPIES - 1, so
+    # Requests that may have arrived. After a person's “send again” it starts at MAX_COPIES - 1, so
     # that one request is left.
     copies: int
     out: str  # the reason why nothing may be sent to them just now; empty: it may

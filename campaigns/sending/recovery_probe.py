@@ -28,7 +28,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from campaigns.runs.chunk import SETTLED, Chunk
-from campaigns.runs.ledger import MOST_COPIES, Retry, Window, copies
+from campaigns.runs.ledger import MAX_COPIES, Retry, Window, copies
 from campaigns.runs.run import Run
 from campaigns.sending.left import UnsettledRecipient
 
@@ -51,13 +51,13 @@ def freshest_first(chunks: QuerySet[Chunk], due_by: datetime) -> QuerySet[Any]:
     never_tried = F("last_seq") - F("first_seq") + 1 - SETTLED - Coalesce(tried, 0)
     return chunks.annotate(
         never_tried=never_tried,
-        spent=Case(When(never_tried__gt=0, then=0), default=Coalesce(fewest, MOST_COPIES)),
+        spent=Case(When(never_tried__gt=0, then=0), default=Coalesce(fewest, MAX_COPIES)),
     ).order_by("spent", "number")
 
 
 def is_last_request(chosen: UnsettledRecipient, run: Run) -> bool:
     """Whether this is the person's last request while others may try instead, or just tried."""
-    if chosen.copies < MOST_COPIES - 1:
+    if chosen.copies < MAX_COPIES - 1:
         return False
     just_now = timezone.now() - RARELY
     return _others_may(run) or Window.objects.filter(run=run, opened_at__gt=just_now).exists()
@@ -74,4 +74,4 @@ def _others_may(run: Run) -> bool:
         run__held_platforms=[],
         state__in=OPEN,
     )
-    return freshest_first(chunks, soon).filter(spent__lt=MOST_COPIES - 1).exists()
+    return freshest_first(chunks, soon).filter(spent__lt=MAX_COPIES - 1).exists()

@@ -48,7 +48,7 @@ TRIAL = 100  # window size until FCM accepts one: a wrong key or text must not c
 START_SECONDS = 0.4 * settings.LEASE_SECONDS
 BUDGET_SECONDS = 90.0  # then the chunk goes back to the queue, well before Celery's own limit
 LOOK_EVERY = 0.5  # checks of the run's state and our lease, so that a pause takes effect in 2 s
-MOST_REST = 5.0  # the longest wait at the gate for one chunk; then this worker takes other work
+MAX_REST = 5.0  # the longest wait at the gate for one chunk; then this worker takes other work
 URGENT_REST = 0.5  # the same for single messages: those of other projects wait for this worker
 BLOCKED_SECONDS = 30.0  # until messages are tried again whose project FCM refuses
 WORTH_WAITING = 5.0  # a gate closed for longer: the worker takes other work meanwhile
@@ -237,7 +237,7 @@ class Sending:
         time.sleep(seconds)
         self.measured.gate(grant, seconds)
         self.rested += seconds
-        if self.rested >= (URGENT_REST if self.lane == "urgent" else MOST_REST):
+        if self.rested >= (URGENT_REST if self.lane == "urgent" else MAX_REST):
             self.permit.withdraw()
 
     def _gate_is_open(self) -> bool:

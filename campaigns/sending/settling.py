@@ -20,7 +20,7 @@ from psycopg.types.json import Jsonb
 from campaigns.runs import endings
 from campaigns.runs.caps import counted, reserved_places
 from campaigns.runs.claiming import Claim, Fenced
-from campaigns.runs.ledger import MOST_ANSWERS, Delivery, Retry, Window
+from campaigns.runs.ledger import MAX_ANSWERS, Delivery, Retry, Window
 from campaigns.runs.reasons import DEAD
 from campaigns.runs.revisions.revision import FIRST
 from campaigns.runs.revisions.shares import key_of
@@ -298,7 +298,7 @@ def _keep_answers(
         "run": claim.run.pk,
         "attempt": claim.chunk.attempt,
         "at": now,
-        "most": MOST_ANSWERS,
+        "most": MAX_ANSWERS,
         "seqs": [left.seq for left, _ in said],
         "contacts": [left.contact_id for left, _ in said],
         "http": [outcome.http for outcome in outcomes],

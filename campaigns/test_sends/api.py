@@ -19,8 +19,8 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.variants.group import LETTERS, MAIN, NUMBERS
 from campaigns.test_sends import recipients
 from campaigns.test_sends.create import (
-    MOST_OF_ONE,
-    MOST_OF_PROJECT,
+    MAX_OF_ONE,
+    MAX_OF_PROJECT,
     Refused,
     TextToTest,
     TooManyTests,
@@ -39,7 +39,7 @@ from notifications.api.base.problems import Problem, refuses
 from notifications.api.base.view import ApiView
 from notifications.api.named import ExternalId
 from notifications.people.contact import Contact
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 from notifications.task_queue import enqueue_on_commit
 from notifications.values.languages import canonical, validate_locale
 
@@ -55,7 +55,7 @@ EXAMPLES = [
 ]
 REFUSALS = {
     HTTPStatus.TOO_MANY_REQUESTS: (
-        f"Too many calls; or {MOST_OF_ONE} tests by this key, or {MOST_OF_PROJECT} of the project, "
+        f"Too many calls; or {MAX_OF_ONE} tests by this key, or {MAX_OF_PROJECT} of the project, "
         "within five minutes. Nothing was sent."
     )
 }

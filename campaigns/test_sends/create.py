@@ -29,7 +29,7 @@ from notifications.staff import audit
 from notifications.staff.subjects import Subject
 
 WITHIN = timedelta(minutes=5)
-MOST_OF_ONE, MOST_OF_PROJECT = 10, 30  # tests within that time
+MAX_OF_ONE, MAX_OF_PROJECT = 10, 30  # tests within that time
 TTL_SECONDS = Campaign._meta.get_field("ttl_seconds").get_default()
 
 
@@ -143,14 +143,14 @@ def _check_limits(project: Project, by: str, now: datetime) -> None:
     limits = (
         (
             recent.filter(by=by),
-            MOST_OF_ONE,
+            MAX_OF_ONE,
             gettext(
                 "You have sent %(count)s tests within %(minutes)s minutes, the most for one person."
             ),
         ),
         (
             recent,
-            MOST_OF_PROJECT,
+            MAX_OF_PROJECT,
             gettext(
                 "This project has sent %(count)s tests within %(minutes)s minutes, the most for "
                 "all."

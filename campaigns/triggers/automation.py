@@ -25,7 +25,7 @@ LONGEST_WINDOW = 365 * A_DAY
 # How late after its due time an event is still answered. An import of last year's events must send
 # nothing; a phone that was offline for a while may still cause a message.
 TOO_OLD_SECONDS = 3_600
-MOST_LISTENING = 50  # per project: each adds to the cost of an event
+MAX_LISTENING = 50  # per project: each adds to the cost of an event
 # The fields that define what it does, unlike its name and state.
 MEANT = ("event_name", "where", "template_id", "category_id", "delay_seconds", "once_in_seconds",
          "unless_name", "unless_where")  # fmt: skip
@@ -217,12 +217,12 @@ class Automation(OfProject):
         listening = Automation.objects.filter(project=self.project_id, state__in=LISTENING).exclude(
             pk=self.pk
         )
-        if listening.count() >= MOST_LISTENING:
+        if listening.count() >= MAX_LISTENING:
             said = _(
                 "A project has at most %(most)s automations that are on or paused. Archive one "
                 "first."
             )
-            problems["state"] = said % {"most": MOST_LISTENING}
+            problems["state"] = said % {"most": MAX_LISTENING}
         return problems
 
 

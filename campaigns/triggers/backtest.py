@@ -15,7 +15,7 @@ from campaigns.triggers.unless_event import since
 from notifications.postgres.budget import TooSlow, statement_timeout
 
 SPAN = timedelta(days=7)
-MOST_EVENTS = 20_000
+MAX_EVENTS = 20_000
 LOOKING_SECONDS = 2.0
 
 DID = """
@@ -55,7 +55,7 @@ def look(automation: Automation, *, now: datetime) -> Backtest | None:
     """Run the backtest. None: there are too many events to read in time."""
     with suppress(TooSlow):
         rows = _rows(automation, now)
-        return _judged(automation, rows[-MOST_EVENTS:], more=len(rows) > MOST_EVENTS)
+        return _judged(automation, rows[-MAX_EVENTS:], more=len(rows) > MAX_EVENTS)
     return None
 
 
@@ -65,7 +65,7 @@ def _rows(automation: Automation, now: datetime) -> list[tuple[int, datetime, bo
     params = [automation.project_id, automation.event_name, begins, now, *matches.params]
     with statement_timeout(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
         cursor.execute(
-            DID.format(matches=matches.sql, came=came), [*params, MOST_EVENTS + 1, *unless]
+            DID.format(matches=matches.sql, came=came), [*params, MAX_EVENTS + 1, *unless]
         )
         rows: list[tuple[int, datetime, bool]] = cursor.fetchall()
     return rows

@@ -30,7 +30,7 @@ from notifications.values import exact
 
 AT_ONCE = 500
 TTL_SECONDS = A_DAY  # a message that could not be sent for a day is skipped as expired
-MOST_TIMERS = 20
+MAX_TIMERS = 20
 Place = tuple[int, int]  # an automation and a person
 
 
@@ -121,7 +121,7 @@ def due_soon() -> list[float]:
     """The seconds until triggers come due before the next sweep; 0 for those already due."""
     waits = ExpressionWrapper(F("due_at") - Now(), output_field=fields.DurationField())
     waiting = Trigger.objects.filter(state=Trigger.State.WAITING, due_at__lt=Now() + NEXT_SWEEP)
-    soon = waiting.order_by("due_at").values_list(waits, flat=True)[:MOST_TIMERS]
+    soon = waiting.order_by("due_at").values_list(waits, flat=True)[:MAX_TIMERS]
     return sorted({max(0.0, round(left.total_seconds(), 2)) for left in soon})
 
 

@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
-from notifications.webhooks.endpoint import MOST_ENDPOINTS, Endpoint
+from notifications.webhooks.endpoint import MAX_ENDPOINTS, Endpoint
 from notifications.webhooks.event_types import FOR_PEOPLE, EventType
-from notifications.webhooks.transports import addresses
+from notifications.webhooks.transports import url_guard
 
-MOST_ADDRESSES = 20
+MAX_ADDRESSES = 20
 
 
 def take_place(endpoint: Endpoint, where: str) -> str:
@@ -28,7 +28,7 @@ def take_place(endpoint: Endpoint, where: str) -> str:
     if endpoint.via == Endpoint.Via.EMAIL:
         endpoint.target = _emails(where)
         return ""
-    addresses.validate(where)
+    url_guard.validate(where)
     if endpoint.via == Endpoint.Via.SLACK:
         endpoint.seal(where)
         endpoint.target = f"{urlsplit(where).hostname}/…{where[-4:]}"
@@ -43,8 +43,8 @@ def _emails(text: str) -> str:
             _("This installation sends no e-mail: an operator has to set EMAIL_URL first.")
         )
     found = [part.strip() for part in text.replace("\n", ",").split(",") if part.strip()]
-    if not 1 <= len(found) <= MOST_ADDRESSES:
-        raise ValidationError(_("Give 1 to %(most)s addresses.") % {"most": MOST_ADDRESSES})
+    if not 1 <= len(found) <= MAX_ADDRESSES:
+        raise ValidationError(_("Give 1 to %(most)s addresses.") % {"most": MAX_ADDRESSES})
     for one in found:
         try:
             validate_email(one)
@@ -80,6 +80,6 @@ def judge_only(project: Project, ids: Collection[int]) -> None:
 
 
 def judge_room(project: Project) -> None:
-    if Endpoint.objects.filter(project=project).count() >= MOST_ENDPOINTS:
+    if Endpoint.objects.filter(project=project).count() >= MAX_ENDPOINTS:
         text = _("A project has at most %(most)s endpoints. Delete one first.")
-        raise ValidationError(text % {"most": MOST_ENDPOINTS})
+        raise ValidationError(text % {"most": MAX_ENDPOINTS})

@@ -129,7 +129,7 @@ def _outcome(run: Run, one: Ended) -> dict[str, Any]:
 # --- Devices and people ---------------------------------------------------------------------------
 
 
-MOST_AT_ONCE = 1_000  # per outbox row: an import may bring a million
+MAX_AT_ONCE = 1_000  # per outbox row: an import may bring a million
 
 
 def report_retired_devices(device_ids: list[int]) -> None:
@@ -157,8 +157,8 @@ def report_opt_outs(project: Project, nos: list[OptOut]) -> None:
 
 
 def _put(project_id: int, events: list[Event]) -> None:
-    for at in range(0, len(events), MOST_AT_ONCE):
-        outbox.put(project_id, events[at : at + MOST_AT_ONCE])
+    for at in range(0, len(events), MAX_AT_ONCE):
+        outbox.put(project_id, events[at : at + MAX_AT_ONCE])
 
 
 def _no(no: OptOut) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 RECIPE = 'python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
 LEAST = {"SECRET_KEY": 50, "CREDENTIALS_KEY": 32}
-LEAST_DIFFERENT = 9  # characters; 32 random hexadecimal digits never have fewer
+MIN_DIFFERENT = 9  # characters; 32 random hexadecimal digits never have fewer
 WORDS = ("insecure", "change", "example", "secret", "password")  # of examples, not of random keys
 
 
@@ -61,7 +61,7 @@ def _weakness(name: str, value: str, then: str = "") -> Iterator[str]:
 
 def _can_be_guessed(value: str) -> bool:
     repeats = value in (value + value)[1:-1]
-    few = len(set(value)) < LEAST_DIFFERENT
+    few = len(set(value)) < MIN_DIFFERENT
     return repeats or few or any(word in value.lower() for word in WORDS)
 
 

@@ -10,17 +10,17 @@ from urllib.parse import urlsplit
 
 import redis
 
-LEAST_POSTGRESQL = 16
+MIN_POSTGRESQL = 16
 NO_SUCH_DATABASE = ("DB index", "SELECT is not allowed")  # the second one from a cluster
 
 
 def old_postgresql(version: int) -> str:
     """The error text for a server's version, such as 150004; empty if it is recent enough."""
-    if version >= LEAST_POSTGRESQL * 10_000:
+    if version >= MIN_POSTGRESQL * 10_000:
         return ""
     return (
         f"PostgreSQL {version // 10_000} is too old: launches and audiences would fail. "
-        f"Use PostgreSQL {LEAST_POSTGRESQL} or later."
+        f"Use PostgreSQL {MIN_POSTGRESQL} or later."
     )
 
 

@@ -16,7 +16,7 @@ from campaigns.api.messages.request import MessageSerializer
 from config.doors import API, scope_of
 from config.middleware import rate_limits
 from notifications.api.base import authentication, rendering
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 
 ADDRESS = f"/{API}messages"
 MOST_BYTES = 64 * 1024  # a long text must not keep other calls waiting

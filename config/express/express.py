@@ -27,7 +27,7 @@ from config.front.refusals import Away, Refused
 from notifications.api.base import authentication
 from notifications.postgres.outage import DATABASE_TROUBLE, is_collision
 from notifications.requests import request_id
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.tracing import tracing
 
 log = logging.getLogger(__name__)

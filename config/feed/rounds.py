@@ -33,7 +33,7 @@ from notifications.postgres.outage import DATABASE_TROUBLE
 
 TOGETHER = 0.05  # seconds: rings of the same moment are one round
 PEOPLE = 100  # of one part of a round
-MOST_SENT = 200  # items at once; an app that missed more reads the list
+MAX_SENT = 200  # items at once; an app that missed more reads the list
 ALL_EVERY = 10.0  # seconds: then everybody is looked at, without a ring
 BEAT_EVERY = 20.0
 AGAIN = 1.0  # seconds after PostgreSQL was away
@@ -102,7 +102,7 @@ class Rounds:
             for one, streams in theirs.items()
             for stream in streams
             if not stream.is_new
-            for number in stream.position.unseen(found[one].numbers)[-MOST_SENT:]
+            for number in stream.position.unseen(found[one].numbers)[-MAX_SENT:]
         }
         texts = await self._read(lambda: _shown(wanted)) if wanted else {}
         for one, news in found.items():
@@ -122,10 +122,10 @@ class Rounds:
             begin_at(stream, news, now=now)
         position = stream.position
         new = position.unseen(news.numbers)
-        if len(new) > MOST_SENT or position.may_have_passed_one(now=now):
-            position.see(new[:-MOST_SENT], now=now)
+        if len(new) > MAX_SENT or position.take_missed_check(now=now):
+            position.see(new[:-MAX_SENT], now=now)
             stream.put(event("gap", b"{}", str(position)))
-        for number in new[-MOST_SENT:]:
+        for number in new[-MAX_SENT:]:
             position.see([number], now=now)
             if number in texts:  # else it was erased meanwhile
                 stream.put(event("item", texts[number], str(position)))

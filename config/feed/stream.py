@@ -9,7 +9,7 @@ from datetime import datetime
 
 from notifications.inbox.position import Position
 
-MOST_WAITING = 256 * 1024  # bytes, when more comes; a slower reader is cut off, and comes back
+MAX_WAITING = 256 * 1024  # bytes, when more comes; a slower reader is cut off, and comes back
 HEARTBEAT = b": still here\n\n"
 RETRY_MS = (1_000, 5_000)  # after a restart they come back one after the other
 
@@ -39,7 +39,7 @@ class Stream:
     @property
     def is_late(self) -> bool:
         """Whether its reader is too far behind."""
-        return self.size > MOST_WAITING
+        return self.size > MAX_WAITING
 
     def put(self, event: bytes) -> None:
         if self.ended:

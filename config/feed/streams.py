@@ -10,7 +10,7 @@ from itertools import islice
 from config.feed.stream import Stream
 from config.front.refusals import Refused
 
-MOST_OF_A_PERSON = 10
+MAX_OF_A_PERSON = 10
 
 
 class TooMany(Refused):
@@ -20,7 +20,7 @@ class TooMany(Refused):
     retry_after = 30
 
     def said(self) -> str:
-        return f"This person has {MOST_OF_A_PERSON} streams open already. Close one of them first."
+        return f"This person has {MAX_OF_A_PERSON} streams open already. Close one of them first."
 
 
 class Full(Refused):
@@ -47,7 +47,7 @@ class Streams:
 
     def add(self, stream: Stream) -> None:
         """Add a stream to its person's streams. Raises TooMany."""
-        if len(self.of.get(stream.contact, ())) >= MOST_OF_A_PERSON:
+        if len(self.of.get(stream.contact, ())) >= MAX_OF_A_PERSON:
             raise TooMany
         self.of[stream.contact].add(stream)
         self.count += 1

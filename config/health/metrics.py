@@ -30,7 +30,7 @@ from config.workers.process_reports import Process, processes
 from notifications.inbox.online import feeds
 
 RECENT = timedelta(days=1)
-MOST_WORKERS = 100  # that have labels of their own; the others share one
+MAX_WORKERS = 100  # that have labels of their own; the others share one
 REASONS = """
 SELECT reason, sum(n::bigint) FROM campaigns_chunk c JOIN campaigns_run r ON r.id = c.run_id,
     jsonb_each_text(c.reasons) AS counted(reason, n)
@@ -194,7 +194,7 @@ def _workers() -> Iterator[Metric]:
 
 
 def _by_worker(found: list[Process]) -> dict[tuple[str, str], list[Process]]:
-    named = sorted({each.worker for each in found})[:MOST_WORKERS]
+    named = sorted({each.worker for each in found})[:MAX_WORKERS]
     of_each = defaultdict(list)
     for process in found:
         worker = process.worker if process.worker in named else "other"

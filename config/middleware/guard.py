@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 from notifications.admin import locked_out
 from notifications.staff import known_browser
-from notifications.staff.guessing import LockedOut
+from notifications.staff.login_throttle import LockedOut
 
 
 class Guard:

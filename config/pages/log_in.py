@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from unfold.forms import AuthenticationForm
 
 from notifications.staff import password_slots
-from notifications.staff.guessing import Kind, Try
+from notifications.staff.login_throttle import Attempt, Kind
 
 # The longest possible user name: nothing longer is looked up, or stored.
 LONGEST = User._meta.get_field("username").max_length or 0
@@ -37,11 +37,13 @@ class LogIn(AuthenticationForm):  # type: ignore[misc]
             return self._judged(name)
 
     def _judged(self, name: str) -> Any:
-        tried = Try(self.request, Kind.PASSWORD, User.objects.filter(username=name).first(), name)
+        tried = Attempt(
+            self.request, Kind.PASSWORD, User.objects.filter(username=name).first(), name
+        )
         try:
             cleaned = super().clean()
         except ValidationError:
-            tried.was_wrong()
+            tried.record_failure()
             raise
-        self.request.wrong_guesses = tried.was_right()  # for the code that notes the log-in
+        self.request.wrong_guesses = tried.record_success()  # for the code that notes the log-in
         return cleaned

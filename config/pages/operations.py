@@ -33,7 +33,7 @@ from notifications.admin.ui.page import actor
 from notifications.fcm.transport.selection import TransportChoice, choose_transport
 from notifications.people.project import Project
 from notifications.staff import audit
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.subjects import Subject
 from notifications.task_queue import NotEnqueued
 

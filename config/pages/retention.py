@@ -33,7 +33,7 @@ from campaigns.triggers.automation import Automation, one_at_a_time
 from notifications.admin.ui.page import actor, page_url
 from notifications.people import retention
 from notifications.people.project import Project
-from notifications.people.retention import MOST_DAYS, Kept, Kind, before, days_of
+from notifications.people.retention import MAX_DAYS, Kept, Kind, before, days_of
 from notifications.postgres.budget import TooSlow, clock, total_timeout, until
 from notifications.staff import audit
 from notifications.values.moments import DAY, in_words, local
@@ -189,7 +189,7 @@ def page(request: HttpRequest, object_id: int) -> HttpResponse:
         "project": project,
         "rows": rows.values(),
         "minutes": EVERY_MINUTES,
-        "most": MOST_DAYS,
+        "most": MAX_DAYS,
     }
     return TemplateResponse(request, "admin/retention.html", context)
 
@@ -293,9 +293,9 @@ def _read(typed: str) -> int | None:
         return None
     if not typed.strip().isascii() or not typed.strip().isdecimal():
         raise ValidationError(_("Type a whole number of days, or nothing to keep it for ever."))
-    if not 1 <= (days := int(typed.strip()[:10])) <= MOST_DAYS:
+    if not 1 <= (days := int(typed.strip()[:10])) <= MAX_DAYS:
         text = _("From 1 to %(most)s days, or nothing to keep it for ever.")
-        raise ValidationError(text % {"most": f"{MOST_DAYS:,}"})
+        raise ValidationError(text % {"most": f"{MAX_DAYS:,}"})
     return days
 
 

@@ -26,7 +26,7 @@ from campaigns.texts.snippets.snippet import Snippet
 from campaigns.texts.template import Template
 from campaigns.triggers.automation import Automation
 from config.pages.navigation import navigation
-from notifications.admin.device import LEAST_TAIL
+from notifications.admin.device import MIN_TAIL
 from notifications.admin.ui.keyset import row_id
 from notifications.admin.ui.page import Page, page_url
 from notifications.people.address_suffix import ending_in
@@ -116,7 +116,7 @@ def _people(request: HttpRequest, term: str) -> Kind:
 
 
 def _devices(request: HttpRequest, term: str) -> Kind | None:
-    if len(term) < LEAST_TAIL:
+    if len(term) < MIN_TAIL:
         return None
     rows = ending_in(_rows(request, Device), term).order_by()[:SHOWN_OF_A_KIND]
     of = _("of %(person)s")

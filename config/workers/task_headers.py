@@ -24,7 +24,7 @@ from notifications.tracing import tracing
 
 REQUEST = "carillon_request"  # the header
 NAMES = {"run_id": "run", "number": "chunk", "wave": "wave", "audience_id": "list"}
-GO_ON = {"campaigns.tasks.wave_done"}
+NEW_TRACE_TASKS = {"campaigns.tasks.wave_done"}
 
 _spans: dict[str, tracing.Span] = {}  # of tasks at work, by their id
 
@@ -35,7 +35,7 @@ def prepare(**signal: Any) -> None:
 
 
 @before_task_publish.connect
-def say_whose(headers: dict[str, Any], **signal: Any) -> None:
+def add_headers(headers: dict[str, Any], **signal: Any) -> None:
     if name := request_id.current():
         headers[REQUEST] = name
     headers.update(tracing.carried(anew=_begins_a_trace(headers["task"])))
@@ -75,7 +75,7 @@ def flush(**signal: Any) -> None:
 
 def _begins_a_trace(task: str) -> bool:
     doing = log_context.current_context().get("task")
-    return task == doing or task in GO_ON or doing in _by_the_clock()
+    return task == doing or task in NEW_TRACE_TASKS or doing in _by_the_clock()
 
 
 def _by_the_clock() -> set[str]:

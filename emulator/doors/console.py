@@ -13,7 +13,7 @@ import orjson
 from emulator.doors.parts import FAULTS, REPORT, RESET, REVOKE, SETTINGS, Parts
 from emulator.faults import fault
 from emulator.faults.fault import Fault
-from emulator.faults.faults import MOST_FAULTS
+from emulator.faults.faults import MAX_FAULTS
 from emulator.google.catalogue import CATALOGUE
 from emulator.http.replies import Reply, html_reply, json_reply
 from emulator.witness.counts import together
@@ -158,8 +158,8 @@ class Console:
         """One fault, or a list of them, all or none."""
         document, now = orjson.loads(body), time.time()
         scripts = document if isinstance(document, list) else [document]
-        if len(self._faults) + len(scripts) > MOST_FAULTS:
-            raise ValueError(f"there can be {MOST_FAULTS} faults at a time; remove some")
+        if len(self._faults) + len(scripts) > MAX_FAULTS:
+            raise ValueError(f"there can be {MAX_FAULTS} faults at a time; remove some")
         faults = list(self._faults)
         for script in scripts:
             faults.append(fault.read(script, number=self._free_number(faults), now=now))
@@ -174,9 +174,9 @@ class Console:
 
     def _free_number(self, faults: list[Fault]) -> int:
         """The next number. Hits are counted in a place each, so no two may share theirs."""
-        taken = {each.id % MOST_FAULTS for each in faults}
+        taken = {each.id % MAX_FAULTS for each in faults}
         self._scripted += 1
-        while self._scripted % MOST_FAULTS in taken:
+        while self._scripted % MAX_FAULTS in taken:
             self._scripted += 1
         return self._scripted
 

@@ -39,7 +39,7 @@ KINDS = {
 WEATHER = ("idle", "stall")  # about connections, not about requests
 ALWAYS_ACCEPTED = ("slow", "trickle", "close")
 USUALLY_ACCEPTED = ("cut", "cut_body", "truncated", "empty")
-MOST_SECONDS = 86_400.0
+MAX_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +164,11 @@ CHECKS: dict[str, Check] = {
     "times": or_none(whole(1, 1_000_000_000)),
     "first_only": yes_or_no,
     "accepted": yes_or_no,
-    "seconds": number(0, MOST_SECONDS),
+    "seconds": number(0, MAX_SECONDS),
     "answer": _answer_of,
     "retry_after": or_none(_retry_after),
-    "after": number(0, MOST_SECONDS),
-    "for": or_none(number(0, MOST_SECONDS)),
+    "after": number(0, MAX_SECONDS),
+    "for": or_none(number(0, MAX_SECONDS)),
     "seed": whole(0, 1_000_000_000),
 }
 assert CHECKS.keys() - {"after", "for"} <= {field.name for field in fields(Fault)}

@@ -13,7 +13,7 @@ from emulator.shared import Cells, Table
 
 __all__ = ["FIGURES", "SEND", "TOKEN", "Faults", "Weather"]
 
-MOST_FAULTS = 64
+MAX_FAULTS = 64
 REMEMBERED = 1 << 18
 
 
@@ -37,7 +37,7 @@ class Faults:
     def __init__(self, *, processes: int) -> None:
         self.scripted = False
         self.weather = Weather()
-        self.hits = Cells(MOST_FAULTS, processes=processes)
+        self.hits = Cells(MAX_FAULTS, processes=processes)
         self.process = 0
         self._rules: list[Rule] = []
         self._met = Table(REMEMBERED, "")
@@ -55,7 +55,7 @@ class Faults:
         for rule in self._rules:
             fault = rule.fault
             if fault.is_at(door) and fault.is_on(now) and self._hits(rule, address, message_id):
-                self.hits.add(fault.id % MOST_FAULTS)
+                self.hits.add(fault.id % MAX_FAULTS)
                 return rule.behaviour
         return None
 
@@ -70,12 +70,12 @@ class Faults:
     def show(self, now: float) -> list[dict[str, Any]]:
         return [
             rule.fault.script
-            | {"hits": self.hits.total(rule.fault.id % MOST_FAULTS), "state": _state(rule, now)}
+            | {"hits": self.hits.total(rule.fault.id % MAX_FAULTS), "state": _state(rule, now)}
             for rule in self._rules
         ]
 
     def _new(self, fault: Fault) -> Rule:
-        self.hits.put(fault.id % MOST_FAULTS, 0)
+        self.hits.put(fault.id % MAX_FAULTS, 0)
         dice = random.Random(fault.seed * 1_000 + self.process)
         return Rule(fault, fault.behaviour(), dice)
 
@@ -85,7 +85,7 @@ class Faults:
             return False
         if fault.address is not None and address != fault.address:
             return False
-        if fault.times is not None and self.hits.total(fault.id % MOST_FAULTS) >= fault.times:
+        if fault.times is not None and self.hits.total(fault.id % MAX_FAULTS) >= fault.times:
             return False
         if fault.first_only and self._has_met(fault.id, address, message_id):
             return False

@@ -19,7 +19,7 @@ TARGETS = (*DEVICE_TARGETS, "topic", "condition")
 TOPIC = re.compile(r"[a-zA-Z0-9\-_.~%]{1,900}")
 TOPIC_IN_CONDITION = re.compile(r"!?\s*'[a-zA-Z0-9\-_.~%]{1,900}' in topics")
 CONDITION_SHAPE = re.compile(r"T(?:(?:&&|\|\|)T)*")
-MOST_TOPICS_IN_CONDITION = 5
+MAX_TOPICS_IN_CONDITION = 5
 RESERVED_KEYS = frozenset({"from", "message_type"})
 RESERVED_PREFIXES = ("google.", "gcm.")
 LONGEST_TTL_SECONDS = 28 * 24 * 3600
@@ -189,7 +189,7 @@ def _is_condition(condition: str) -> bool:
     """Up to five topics joined by && and ||, in balanced parentheses."""
     shape, topics = TOPIC_IN_CONDITION.subn("T", condition)
     shape = re.sub(r"\s", "", shape)
-    if not topics == shape.count("T") <= MOST_TOPICS_IN_CONDITION:
+    if not topics == shape.count("T") <= MAX_TOPICS_IN_CONDITION:
         return False
     # Fold the innermost parentheses until none is left: what remains must be one plain chain.
     folded = ""

@@ -31,7 +31,7 @@ from emulator.speakers.speaker import Speaker
 # A request may carry 64 kB of body under 16 kB of headers; FCM itself takes 4 kB.
 MOST_BYTES = 80 * 1024
 # Beyond this many unanswered pipelined requests the socket is not read until some are answered.
-MOST_TURNS = 64
+MAX_TURNS = 64
 CUT_SECONDS = 0.02
 CUTS = (CUT, CUT_BODY)
 
@@ -89,7 +89,7 @@ class Connection(Speaker):
             self._take_turn(Reaction(BAD_REQUEST.dated(time.time())), keep_alive=False)
         if self._unfinished_bytes > MOST_BYTES and not self._last_turn:
             self._take_turn(Reaction(TOO_LARGE.dated(time.time())), keep_alive=False)
-        if len(self._turns) > MOST_TURNS:
+        if len(self._turns) > MAX_TURNS:
             self._crowded = True
             self._transport.pause_reading()
 
@@ -175,7 +175,7 @@ class Connection(Speaker):
             return
         while self._turns and self._turns[0].due:
             self._finish(self._turns.popleft())
-        if self._crowded and len(self._turns) <= MOST_TURNS:
+        if self._crowded and len(self._turns) <= MAX_TURNS:
             self._crowded = False
             self._transport.resume_reading()
 

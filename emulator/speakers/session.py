@@ -36,11 +36,11 @@ CONFIGURATION = H2Configuration(
     validate_outbound_headers=False,
     normalize_outbound_headers=False,
 )
-MOST_BODY_BYTES = 64 * 1024
+MAX_BODY_BYTES = 64 * 1024
 # Of all uploads together: with HTTP/2's own 64 kB they would wait for each other.
 WINDOW_BYTES = 1 << 20
 # A hundred streams may time out at once, and another hundred in the same second.
-MOST_RESETS_A_SECOND = 200
+MAX_RESETS_A_SECOND = 200
 
 
 class Http2(H2Connection):
@@ -140,7 +140,7 @@ class Session(Speaker):
         stream = self._streams.get(event.stream_id)
         if stream and not stream.reaction.payload:
             stream.request.body += event.data
-            if len(stream.request.body) > MOST_BODY_BYTES:
+            if len(stream.request.body) > MAX_BODY_BYTES:
                 self._react(stream, Reaction(TOO_LARGE.dated(time.time())))
 
     def _ask(self, number: int) -> None:
@@ -165,7 +165,7 @@ class Session(Speaker):
         if second != self._second:
             self._second, self._resets = second, 0
         self._resets += 1
-        if self._resets > MOST_RESETS_A_SECOND:
+        if self._resets > MAX_RESETS_A_SECOND:
             self._http2.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
             self._close()
 

@@ -15,9 +15,9 @@ import orjson
 
 from emulator.settings import Settings
 
-MOST_WAITING = 100_000  # for each connection
+MAX_WAITING = 100_000  # for each connection
 CONNECTIONS = 8
-MOST_ATTEMPTS = 4
+MAX_ATTEMPTS = 4
 RETRY_SECONDS = 1.0
 ANSWER_SECONDS = 10.0
 
@@ -80,7 +80,7 @@ class Beacon:
     def __init__(self, settings: Settings) -> None:
         self.did: Counter[str] = Counter()
         self._settings = settings
-        self._queues: list[Queue] = [deque(maxlen=MOST_WAITING) for _ in range(CONNECTIONS)]
+        self._queues: list[Queue] = [deque(maxlen=MAX_WAITING) for _ in range(CONNECTIONS)]
         self._callers: dict[int, asyncio.Task[None]] = {}
 
     def __len__(self) -> int:
@@ -125,7 +125,7 @@ class Beacon:
             status = 0  # nobody there, or not one who speaks HTTP
         if 200 <= status < 300:
             self.did["told"] += 1
-        elif attempts + 1 < MOST_ATTEMPTS and (status == 429 or not 400 <= status < 500):
+        elif attempts + 1 < MAX_ATTEMPTS and (status == 429 or not 400 <= status < 500):
             await asyncio.sleep(RETRY_SECONDS)
             queue.append((receipt, event, attempts + 1))
         else:

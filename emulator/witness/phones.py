@@ -21,8 +21,8 @@ from emulator.witness.beacon import Beacon
 from emulator.witness.figures import Figures, Group
 
 LONGEST_TTL_SECONDS = 28 * 24 * 3600
-MOST_COLLAPSE_KEYS = 4
-MOST_OTHERS = 100
+MAX_COLLAPSE_KEYS = 4
+MAX_OTHERS = 100
 SPREAD = 0.5  # of the log-normal delays: half of all within 0.7 to 1.4 times the median
 
 
@@ -90,7 +90,7 @@ class Phones:
         """What FCM keeps for an offline phone when one more message comes."""
         if push.collapse is None:
             others = sum(each.collapse is None for each in stored)
-            if others >= MOST_OTHERS:
+            if others >= MAX_OTHERS:
                 self.did["discarded"] += others + 1
                 lost = [push, *(each for each in stored if each.collapse is None)]
                 self._end(lost, figures.TOO_MANY)
@@ -101,7 +101,7 @@ class Phones:
         latest = max([*rivals, push], key=lambda each: each.accepted_at)
         kept = [each for each in stored if each.collapse != push.collapse]
         keys = [each for each in kept if each.collapse is not None]
-        if len(keys) >= MOST_COLLAPSE_KEYS:
+        if len(keys) >= MAX_COLLAPSE_KEYS:
             kept.remove(keys[0])
         self.did["collapsed"] += len(stored) - len(kept)
         stays = {id(each) for each in (*kept, latest)}

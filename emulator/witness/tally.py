@@ -8,7 +8,7 @@ from __future__ import annotations
 
 # A larger sequence number is kept in the dictionary, where it costs its own size only.
 LARGEST_SEQUENCE = 20_000_000
-MOST_TIMES = 255
+MAX_TIMES = 255
 
 
 class Tally:
@@ -20,7 +20,7 @@ class Tally:
 
     def add(self, message_id: str) -> int:
         """Count one more acceptance of this id; which one it is."""
-        times = min(self.times(message_id) + 1, MOST_TIMES)
+        times = min(self.times(message_id) + 1, MAX_TIMES)
         self._put(message_id, times)
         self.ids += times == 1
         self.repeated_ids += times == 2

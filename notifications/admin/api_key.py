@@ -19,7 +19,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done, refused
 from notifications.admin.ui.page import Page, page_url
 from notifications.admin.ui.unfolded import ModelForm, action, display
-from notifications.staff.access import ApiKey, Scope
+from notifications.staff.api_key import ApiKey, Scope
 from notifications.values.moments import in_zone, validate_year
 
 

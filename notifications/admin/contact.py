@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET
 
 from notifications.admin import testers
 from notifications.admin.consent import answers
-from notifications.admin.device import LEAST_TAIL, addressed, why
+from notifications.admin.device import MIN_TAIL, addressed, why
 from notifications.admin.person_attributes import AttributeRows, with_empty_ones
 from notifications.admin.ui.current_project import current_project, filter_by_project
 from notifications.admin.ui.dialogs import ask, done
@@ -46,7 +46,7 @@ from notifications.values.plain import NOTHING, briefly, plainly, spaced
 
 SHOWN_ATTRIBUTES = 4
 SHOWN_LETTERS = 30
-MOST_OWNERS = 50
+MAX_OWNERS = 50
 SEARCHING_SECONDS = 2.0
 
 
@@ -148,7 +148,7 @@ class ContactPage(Page):
         term = search_term.strip()[:LONGEST_SEARCH].replace("\x00", "")
         if not term or found.exists():
             return found, duplicates
-        owners = owners_of(term, request) if len(term) >= LEAST_TAIL else []
+        owners = owners_of(term, request) if len(term) >= MIN_TAIL else []
         return queryset.filter(pk__in=owners or self._with_the_value(request, term)), False
 
     def _with_the_value(self, request: HttpRequest, term: str) -> list[int]:
@@ -160,16 +160,16 @@ class ContactPage(Page):
         people = filter_by_project(request, Contact.objects.order_by("-pk")).values_list(
             "pk", flat=True
         )
-        each = [people.filter(attributes__contains=one)[:MOST_OWNERS] for one in held]
+        each = [people.filter(attributes__contains=one)[:MAX_OWNERS] for one in held]
         try:
             with budget.statement_timeout(seconds=SEARCHING_SECONDS):
-                found = sorted({pk for ids in each for pk in ids}, reverse=True)[:MOST_OWNERS]
+                found = sorted({pk for ids in each for pk in ids}, reverse=True)[:MAX_OWNERS]
         except budget.TooSlow:
             messages.warning(request, gettext("Too many people have this value to be listed."))
             return []
-        if len(found) == MOST_OWNERS:
+        if len(found) == MAX_OWNERS:
             text = gettext("More people have this value; these are the newest %(count)s.")
-            messages.info(request, text % {"count": MOST_OWNERS})
+            messages.info(request, text % {"count": MAX_OWNERS})
         return found
 
     def render_change_form(
@@ -292,7 +292,7 @@ def nameless(contact: Contact) -> Contact:
 def owners_of(tail: str, request: HttpRequest) -> list[int]:
     """Ids of the contacts with a device whose address is `tail` or ends in it."""
     found = addressed(filter_by_project(request, Device.objects.order_by()), tail)
-    return list(found.values_list("contact_id", flat=True)[:MOST_OWNERS])
+    return list(found.values_list("contact_id", flat=True)[:MAX_OWNERS])
 
 
 def profile(contact: Contact) -> dict[str, Any]:

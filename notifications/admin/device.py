@@ -35,7 +35,7 @@ WHY = {
     "malformed_address": gettext_lazy("not a valid FCM address"),
     REPLACED: gettext_lazy("the same app on the same phone has a newer address"),
 }
-LEAST_TAIL = 6  # characters; a shorter ending matches too many devices to be useful
+MIN_TAIL = 6  # characters; a shorter ending matches too many devices to be useful
 
 
 def why(device: Device) -> str:
@@ -47,7 +47,7 @@ def why(device: Device) -> str:
 def addressed(devices: QuerySet[Any], text: str) -> QuerySet[Any]:
     """Devices with exactly this address, by its unique index; if none, those ending in it."""
     whole = devices.filter(kind__in=Device.Kind.values, address=text)
-    if len(text) < LEAST_TAIL or whole.exists():
+    if len(text) < MIN_TAIL or whole.exists():
         return whole
     return ending_in(devices, text)
 

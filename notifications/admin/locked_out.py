@@ -8,7 +8,7 @@ from django.contrib.admin import site
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from notifications.staff.guessing import Kind, LockedOut
+from notifications.staff.login_throttle import Kind, LockedOut
 
 
 def page(request: HttpRequest, lock: LockedOut) -> HttpResponse:

@@ -28,8 +28,8 @@ from notifications.people.contact import MAX_ATTRIBUTES
 from notifications.values import exact
 
 BLANK = 2  # rows for new attributes
-MOST_UNUSED = 30  # declared attributes that this person lacks, each with a row
-MOST_ROWS = MAX_ATTRIBUTES + MOST_UNUSED + 20
+MAX_UNUSED = 30  # declared attributes that this person lacks, each with a row
+MAX_ROWS = MAX_ATTRIBUTES + MAX_UNUSED + 20
 PARTS = ("name", "kind", "value")
 NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 YES, NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
@@ -63,7 +63,7 @@ class Row:
 def rows_of(attributes: Mapping[str, Any], types: Mapping[str, str]) -> list[Row]:
     """Rows for the person's attributes, then for declared ones they lack, then empty rows."""
     there = [_row(name, value, types.get(name, "")) for name, value in attributes.items()]
-    unused = sorted(types.keys() - attributes.keys())[:MOST_UNUSED]
+    unused = sorted(types.keys() - attributes.keys())[:MAX_UNUSED]
     lacking = [Row(name, types[name], "", declared=True) for name in unused]
     return [*there, *lacking, *_blank()]
 
@@ -158,8 +158,8 @@ class AttributeRows(ExactJSONText):
     def to_python(self, value: Any) -> Any:
         if not isinstance(value, list):
             return super().to_python(value)
-        if len(value) > MOST_ROWS:
-            raise ValidationError(_("Too many rows; at most %(most)s.") % {"most": MOST_ROWS})
+        if len(value) > MAX_ROWS:
+            raise ValidationError(_("Too many rows; at most %(most)s.") % {"most": MAX_ROWS})
         types: Mapping[str, str] = getattr(self.widget, "types", {})
         rows = [one for one in value if one.value.strip()]
         _refuse_nameless_and_twice(rows)

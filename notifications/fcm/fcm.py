@@ -34,7 +34,7 @@ CONNECT_WITHIN = 10.0
 ADDRESS_WITHIN = 5.0  # for each address of the host
 NAMED_FOR = 30  # seconds that resolved addresses are cached
 IDLE_FOR = 60.0  # then an idle socket is closed
-MOST_HEAD = MOST_BODY = 65_536  # bytes of an answer; FCM's have some hundreds, a page thousands
+MAX_HEAD = MAX_BODY = 65_536  # bytes of an answer; FCM's have some hundreds, a page thousands
 
 
 class Batch:

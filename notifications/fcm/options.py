@@ -21,7 +21,7 @@ REFERENCE_KEY = "carillon_id"  # the id of this push for the app
 BUTTONS_KEY = "carillon_buttons"  # for an app that draws the buttons; it has their links
 TEST_KEY = "carillon_test"  # marks a test send, whose results are not counted
 RECEIPT_KEY = "carillon_receipt"  # the id that the app sends back with its receipts
-MOST_ACTIONS = 3  # browsers show two, some three
+MAX_ACTIONS = 3  # browsers show two, some three
 
 
 class Unreadable(ValueError):
@@ -133,9 +133,9 @@ def _custom_keys(value: Any) -> dict[str, str]:
 def _actions(value: Any) -> list[dict[str, str]]:
     if type(value) is not list or not all(type(item) is dict for item in value):
         raise Unreadable(gettext('must be a list, e.g. [{"action": "open", "title": "Open"}].'))
-    if len(value) > MOST_ACTIONS:
+    if len(value) > MAX_ACTIONS:
         text = gettext("has %(count)s actions; browsers show at most %(most)s.")
-        raise Unreadable(text % {"count": len(value), "most": MOST_ACTIONS})
+        raise Unreadable(text % {"count": len(value), "most": MAX_ACTIONS})
     for number, item in enumerate(value):
         if missing := {"action", "title"} - item.keys():
             text = gettext("needs %(name)s as well.") % {"name": sorted(missing)[0]}

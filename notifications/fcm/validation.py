@@ -18,7 +18,7 @@ from notifications.fcm.schema_check import FieldProblem, compile_schema
 
 DEVICE_TARGETS = ("token", "fid")
 TARGETS = (*DEVICE_TARGETS, "topic", "condition")
-MOST_TOPICS_IN_A_CONDITION = 5
+MAX_TOPICS_IN_A_CONDITION = 5
 SHOWN_BY_APPLE = ("alert", "badge", "sound")
 
 LABELLED = {"analyticsLabel": rules.label}
@@ -122,7 +122,7 @@ def _target(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
         yield FieldProblem("message", text)
     elif given == ["condition"]:
         topics = re.findall(r"'[^']*'\s+in\s+topics", message["condition"])
-        if not 1 <= len(topics) <= MOST_TOPICS_IN_A_CONDITION:
+        if not 1 <= len(topics) <= MAX_TOPICS_IN_A_CONDITION:
             words = gettext(
                 "names 1 to 5 topics: 'a' in topics && ('b' in topics || 'c' in topics)."
             )

@@ -20,7 +20,7 @@ from notifications.proxy import Proxy, on_the_way, proxy_to
 from notifications.trust import trusting
 
 SECONDS = 20.0
-PAGE, MOST_PAGES = 1_000, 20
+PAGE, MAX_PAGES = 1_000, 20
 MOST_BYTES = 4 * 1024 * 1024
 LONGEST_LABEL = 50
 HIGHEST = 2**53
@@ -46,7 +46,7 @@ def list_figures(project: Project, token: str) -> list[Found]:
     """Return all figures that FCM has, of the last days. Raises Unavailable."""
     found: list[Found] = []
     page_token = ""
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         page = _page(project, token, page_token)
         rows = page.get("androidDeliveryData", [])
         found += filter(None, map(_found, rows if isinstance(rows, list) else []))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 PNG, GIF = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a")
 PNG_END, JPEG_END = b"IEND\xaeB`\x82", b"\xff\xd9"
-MOST_SEGMENTS = 1_000  # of a JPEG, before its dimensions
+MAX_SEGMENTS = 1_000  # of a JPEG, before its dimensions
 # JPEG markers that begin a picture; the three that are left out hold tables.
 FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 WITHOUT_LENGTH = frozenset((0x01, *range(0xD0, 0xD9)))
@@ -52,7 +52,7 @@ def _jpeg(content: bytes) -> Header | None:
     if not content.startswith(b"\xff\xd8\xff"):
         return None
     at = 2
-    for _ in range(MOST_SEGMENTS):
+    for _ in range(MAX_SEGMENTS):
         if content[at] != 0xFF:
             return None
         marker = content[at + 1]

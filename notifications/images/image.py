@@ -26,9 +26,9 @@ from notifications.people.project import OfProject, Project
 log = logging.getLogger(__name__)
 
 MOST_BYTES = 1_000_000  # Android shows nothing larger
-LEAST_SIDE, MOST_SIDE = 16, 4_096  # pixels; a phone has to decode it
-MOST_OF_A_PROJECT = 1_000
-MOST_BYTES_OF_A_PROJECT = 250_000_000
+MIN_SIDE, MAX_SIDE = 16, 4_096  # pixels; a phone has to decode it
+MAX_OF_A_PROJECT = 1_000
+MAX_BYTES_OF_A_PROJECT = 250_000_000
 LETTERS_OF_A_NAME = 40  # of 64: the address counts in a push's 4,096 bytes, on iOS twice
 KINDS = {"png": "image/png", "jpg": "image/jpeg", "webp": "image/webp"}
 
@@ -118,24 +118,24 @@ def _judged(content: bytes) -> Header:
     if not header.whole:
         raise ValidationError(_("The image ends in the middle. Save or copy it again."))
     least, most = sorted((header.width, header.height))
-    if least < LEAST_SIDE or most > MOST_SIDE:
+    if least < MIN_SIDE or most > MAX_SIDE:
         text = _(
             "The image has %(width)s × %(height)s pixels; each side must have %(least)s to "
             "%(most)s. Phones show it best at about 1,024 × 512."
         )
         shown = {"width": f"{header.width:,}", "height": f"{header.height:,}"}
-        raise ValidationError(text % {**shown, "least": LEAST_SIDE, "most": f"{MOST_SIDE:,}"})
+        raise ValidationError(text % {**shown, "least": MIN_SIDE, "most": f"{MAX_SIDE:,}"})
     return header
 
 
 def _check_room(project: Project, size: int) -> None:
     held = Image.objects.filter(project=project)
-    if held.count() >= MOST_OF_A_PROJECT:
+    if held.count() >= MAX_OF_A_PROJECT:
         text = _("This project has %(most)s images already. Delete some that are not used.")
-        raise ValidationError(text % {"most": f"{MOST_OF_A_PROJECT:,}"})
-    if (held.aggregate(sum=Sum("size"))["sum"] or 0) + size > MOST_BYTES_OF_A_PROJECT:
+        raise ValidationError(text % {"most": f"{MAX_OF_A_PROJECT:,}"})
+    if (held.aggregate(sum=Sum("size"))["sum"] or 0) + size > MAX_BYTES_OF_A_PROJECT:
         text = _("The images of this project would have over %(most)s MB. Delete some first.")
-        raise ValidationError(text % {"most": f"{MOST_BYTES_OF_A_PROJECT // 1_000_000:,}"})
+        raise ValidationError(text % {"most": f"{MAX_BYTES_OF_A_PROJECT // 1_000_000:,}"})
 
 
 def _store(name: str, content: bytes) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-MOST_LOOKED_AT = 1_000  # items of one person
+MAX_LOOKED_AT = 1_000  # items of one person
 NEWEST = "SELECT coalesce(max(id), 0) FROM notifications_inboxitem"
 NUMBERS = """
 SELECT asked.contact, item.id
@@ -49,7 +49,7 @@ def news_of(floors: Mapping[int, int]) -> dict[int, News]:
         cursor.execute(NEWEST)
         (newest,) = cursor.fetchone()
         found = {person: News(newest=newest) for person in people}
-        cursor.execute(NUMBERS, [people, list(floors.values()), MOST_LOOKED_AT])
+        cursor.execute(NUMBERS, [people, list(floors.values()), MAX_LOOKED_AT])
         for person, number in cursor.fetchall():
             found[person].numbers.append(number)
         cursor.execute(BADGES, [people])

@@ -14,11 +14,11 @@ from collections.abc import Iterable
 
 FORM = re.compile(r"[0-9]{1,18}(\.[0-9]{1,12}){0,40}")
 SETTLED_AFTER = 60.0  # seconds; PostgreSQL ends a transaction that is idle for half of that
-MOST_NAMED = 40  # in the text; what is left out comes twice after a reconnect, and is never lost
+MAX_NAMED = 40  # in the text; what is left out comes twice after a reconnect, and is never lost
 # How many of them are items from before the stream. As many again may arrive before the text leaves
 # one out: an old item must not come as a new one.
-NAMED_AT_START = MOST_NAMED // 2
-MOST_KEPT = 500  # numbers in memory for one person's stream in a burst
+NAMED_AT_START = MAX_NAMED // 2
+MAX_KEPT = 500  # numbers in memory for one person's stream in a burst
 
 
 class Position:
@@ -40,7 +40,7 @@ class Position:
         return cls(floor, [floor + offset for offset in above], now=now)
 
     def __str__(self) -> str:
-        newest = sorted(self.seen)[-MOST_NAMED:]
+        newest = sorted(self.seen)[-MAX_NAMED:]
         return ".".join(map(str, [self.settled, *(number - self.settled for number in newest)]))
 
     def unseen(self, numbers: Iterable[int]) -> list[int]:
@@ -56,11 +56,11 @@ class Position:
         if old:
             self._raise_to(max(old))
             self.settled = self.floor
-        if len(self.seen) > MOST_KEPT:
-            self._raise_to(sorted(self.seen)[-MOST_KEPT - 1])
+        if len(self.seen) > MAX_KEPT:
+            self._raise_to(sorted(self.seen)[-MAX_KEPT - 1])
             self.rushed_at = now
 
-    def may_have_passed_one(self, *, now: float) -> bool:
+    def take_missed_check(self, *, now: float) -> bool:
         """True once, a minute after a burst: items that came late below its floor were missed."""
         passed = self.rushed_at is not None and self.rushed_at <= now - SETTLED_AFTER
         if passed:

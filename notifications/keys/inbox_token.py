@@ -26,12 +26,12 @@ from notifications.people.project import Project
 VERSION = "inbox1"
 SHORTEST, USUAL, LONGEST = timedelta(minutes=1), timedelta(days=1), OVERLAP
 AHEAD = timedelta(minutes=5)  # how far a backend's clock may be ahead of ours
-MOST_OF_A_PERSON = -(-LONGEST_ID * 4 * 4 // 3)  # four bytes per letter, then base64
+MAX_OF_A_PERSON = -(-LONGEST_ID * 4 * 4 // 3)  # four bytes per letter, then base64
 FORM = re.compile(
     rf"{VERSION}\.(?P<secret>[0-9a-f]{{12}})\.(?P<expires>[1-9][0-9]{{9}})"
-    rf"\.(?P<person>[A-Za-z0-9_-]{{2,{MOST_OF_A_PERSON}}})\.(?P<signature>[A-Za-z0-9_-]{{43}})"
+    rf"\.(?P<person>[A-Za-z0-9_-]{{2,{MAX_OF_A_PERSON}}})\.(?P<signature>[A-Za-z0-9_-]{{43}})"
 )
-MOST = 100 + MOST_OF_A_PERSON  # characters; a longer text is not even parsed
+MOST = 100 + MAX_OF_A_PERSON  # characters; a longer text is not even parsed
 
 
 class NotValid(Exception):

@@ -30,10 +30,10 @@ from notifications.keys.shared_token import (
 LOOK_EVERY = 0.1  # while another process mints and we have nothing to send with
 LOOK_AGAIN = 1.0  # while another process mints and the old token still serves
 PATIENCE = LOCK_SECONDS + 4.0
-LEAST_LIFE = 1.0  # seconds of a token: one that expires at once would be renewed without end
+MIN_LIFE = 1.0  # seconds of a token: one that expires at once would be renewed without end
 # If FCM rejects more tokens than this within a minute, the token is not the problem: renewing on
 # would only run into Google's rate limit, too.
-MOST_REJECTIONS = 10
+MAX_REJECTIONS = 10
 Trouble = BadCredentials | TokenUnavailable
 NOTHING = Held(generation=0, token="", refresh_in=0.0, expires_in=0.0)
 
@@ -48,7 +48,7 @@ class AccessTokens:
         self._held = NOTHING
         self._rejected = 0
         self._refresh_at = self._expires_at = 0.0
-        self._rejections: deque[float] = deque(maxlen=MOST_REJECTIONS)
+        self._rejections: deque[float] = deque(maxlen=MAX_REJECTIONS)
         self._trouble: Trouble | None = None
         self._trouble_until = 0.0
         self._renewing = asyncio.Lock()
@@ -76,7 +76,7 @@ class AccessTokens:
         if token != held.token or self._rejected == held.generation:
             return
         now = time.monotonic()
-        if len(self._rejections) == MOST_REJECTIONS and now - self._rejections[0] < 60:
+        if len(self._rejections) == MAX_REJECTIONS and now - self._rejections[0] < 60:
             return
         self._rejections.append(now)
         self._rejected = held.generation
@@ -139,7 +139,7 @@ class AccessTokens:
 
     def _mint(self) -> Minted:
         minted = self._minter.mint()
-        if not minted.token or minted.seconds < LEAST_LIFE:
+        if not minted.token or minted.seconds < MIN_LIFE:
             raise TokenUnavailable("the token endpoint gave a token that cannot be used")
         return minted
 

@@ -21,7 +21,7 @@ from notifications.pacing.level import LEVEL, Read, Trouble
 from notifications.people.project import LONGEST_NUMBER, Project
 from notifications.values.registry import Registry
 from notifications.webhooks.call import Call
-from notifications.webhooks.transports import addresses, https_post
+from notifications.webhooks.transports import https_post, url_guard
 from notifications.webhooks.transports.https_post import Answer, Bounds
 
 EVERY = timedelta(seconds=2)
@@ -62,7 +62,7 @@ def validate(url: str, number: str) -> None:
     """Check the address and the name of the number. Raises ValidationError by field."""
     wrong = {}
     try:
-        addresses.validate(url)
+        url_guard.validate(url)
     except ValidationError as error:
         wrong["load_url"] = error
     if len(number) > LONGEST_NUMBER or not number.isprintable():

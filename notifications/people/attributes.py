@@ -26,8 +26,8 @@ from notifications.people.project import OfProject
 from notifications.values.moments import DAY, DAY_AND_CLOCK, short
 from notifications.values.plain import plainly
 
-MOST_DECLARED = 200
-MOST_SEARCHABLE = 10  # each adds one index lookup to every search
+MAX_DECLARED = 200
+MAX_SEARCHABLE = 10  # each adds one index lookup to every search
 
 NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z"
 IS_NAME = re.compile(NAME).match
@@ -82,12 +82,12 @@ class Attribute(OfProject):
 
     def clean(self) -> None:
         others = Attribute.objects.filter(project=self.project_id).exclude(pk=self.pk)
-        if others.count() >= MOST_DECLARED:
+        if others.count() >= MAX_DECLARED:
             text = gettext("At most %(most)s attributes are declared; remove one first.")
-            raise ValidationError(text % {"most": MOST_DECLARED})
-        if self.searchable and others.filter(searchable=True).count() >= MOST_SEARCHABLE:
+            raise ValidationError(text % {"most": MAX_DECLARED})
+        if self.searchable and others.filter(searchable=True).count() >= MAX_SEARCHABLE:
             text = gettext("At most %(most)s attributes are searchable; switch another one off.")
-            raise ValidationError({"searchable": text % {"most": MOST_SEARCHABLE}})
+            raise ValidationError({"searchable": text % {"most": MAX_SEARCHABLE}})
 
 
 # --- Types ----------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-MOST_HOSTS = 20  # a header of every page lists them
-MOST_PORT = 65_535
+MAX_HOSTS = 20  # a header of every page lists them
+MAX_PORT = 65_535
 LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 HOST = re.compile(rf"(?:\*\.)?(?:{LABEL}\.)+{LABEL}(?::[1-9][0-9]{{0,4}})?")
 
@@ -24,15 +24,15 @@ def in_order(hosts: Iterable[str]) -> list[str]:
                 "“%(host)s” is not a host: write cdn.example.com, or *.example.com for all below."
             )
             raise ValidationError(text % {"host": host[:100]})
-    if len(found) > MOST_HOSTS:
-        raise ValidationError(_("At most %(most)s hosts.") % {"most": MOST_HOSTS})
+    if len(found) > MAX_HOSTS:
+        raise ValidationError(_("At most %(most)s hosts.") % {"most": MAX_HOSTS})
     return found
 
 
 def _has_a_port(host: str) -> bool:
     """Whether the port can exist, if the host names one."""
     _, _, port = host.partition(":")
-    return not port or int(port) <= MOST_PORT
+    return not port or int(port) <= MAX_PORT
 
 
 def host_of(address: str) -> str:

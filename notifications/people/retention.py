@@ -26,7 +26,7 @@ DEFAULT_DAYS: dict[str, int | None] = {
     "reports": 30,
     "alerts": 400,
 }
-MOST_DAYS = 3_650
+MAX_DAYS = 3_650
 
 
 class Retention(OfProject):
@@ -34,7 +34,7 @@ class Retention(OfProject):
 
     kind = models.CharField(max_length=20)
     days = models.PositiveIntegerField(
-        null=True, validators=[MinValueValidator(1), MaxValueValidator(MOST_DAYS)]
+        null=True, validators=[MinValueValidator(1), MaxValueValidator(MAX_DAYS)]
     )
     # Rows before this may be gone, because fewer days applied earlier: more days bring none back.
     removed_before = models.DateTimeField(null=True, editable=False)

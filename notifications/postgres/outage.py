@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError)
 LOCKED = "55P03"  # another transaction held the lock for longer than lock_timeout
 COLLISIONS = ("40001", "40P01")  # serialization failure, deadlock: rolled back in favour of another
-MOST_TRIES = 5  # of a transaction that collides
+MAX_TRIES = 5  # of a transaction that collides
 PATIENCE_SECONDS = 60.0  # a failover takes as long; giving up loses the answers in hand
 PAUSE_SECONDS = 0.5
 
@@ -42,7 +42,7 @@ def retry_during_outage(deed: Callable[[], T], *, seconds: float = PATIENCE_SECO
             return deed()
         except DATABASE_TROUBLE as error:
             collisions += is_collision(error)
-            if is_collision(error) and collisions < MOST_TRIES:
+            if is_collision(error) and collisions < MAX_TRIES:
                 time.sleep(random.uniform(0, 0.02) * 2**collisions)
                 continue
             if time.monotonic() >= give_up_at:

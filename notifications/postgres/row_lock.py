@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import Model
 
 
-def hold(row: Model | None) -> None:
+def lock_and_reload(row: Model | None) -> None:
     """Lock and reload a row until the transaction ends.
 
     Call it before you check that the row is unchanged: of two people who save at once, the second
@@ -21,7 +21,7 @@ def hold(row: Model | None) -> None:
             row.refresh_from_db(from_queryset=rows)
 
 
-def wait_for_locks(seconds: int) -> None:
+def set_lock_timeout(seconds: int) -> None:
     """Wait for locks up to this long, until this transaction ends. The default is two seconds."""
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{seconds:d}s'")

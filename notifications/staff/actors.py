@@ -8,7 +8,7 @@ from django.db.models import Q, Value
 from django.db.models.functions import Concat
 from django.utils.translation import gettext as _
 
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 
 KEYS_LOOKED_FOR = 100
 

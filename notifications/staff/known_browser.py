@@ -22,7 +22,7 @@ from notifications.staff import second_factor
 
 COOKIE = "browser"
 AGE = 365 * 24 * 3600
-MOST_PEOPLE = 5  # of one browser; then it forgets the one whose last log-in is longest ago
+MAX_PEOPLE = 5  # of one browser; then it forgets the one whose last log-in is longest ago
 
 
 def id_of(request: HttpRequest, user: User | None) -> str:
@@ -43,7 +43,7 @@ def remember(request: Any, response: HttpResponse) -> None:
         return
     mark = _read(request)
     name = _name(user)
-    people = [other for other in mark["people"] if other != name][: MOST_PEOPLE - 1]
+    people = [other for other in mark["people"] if other != name][: MAX_PEOPLE - 1]
     response.set_cookie(
         COOKIE,
         signing.dumps({"id": mark["id"], "people": [name, *people]}, salt=COOKIE),

@@ -7,21 +7,21 @@ from typing import Any
 from django.http import HttpRequest
 
 from notifications.staff import password_slots, second_factor
-from notifications.staff.guessing import Kind, Try
+from notifications.staff.login_throttle import Attempt, Kind
 
 
 def password_is_right(request: HttpRequest, given: str) -> bool:
     """Check the password. Raises LockedOut, or ValidationError if too many are being checked."""
     user: Any = request.user
     with password_slots.hold_slot():
-        tried = Try(request, Kind.PASSWORD, user)
+        tried = Attempt(request, Kind.PASSWORD, user)
         return _told(tried, user.check_password(given))
 
 
 def code_of(request: HttpRequest, given: str) -> Any:
     """Return the device that accepts this code, or None. Raises LockedOut, sealing.Unsealable."""
     user: Any = request.user
-    tried = Try(request, Kind.CODE, user)
+    tried = Attempt(request, Kind.CODE, user)
     device = second_factor.check(user, given)
     _told(tried, device is not None)
     return device
@@ -30,15 +30,15 @@ def code_of(request: HttpRequest, given: str) -> Any:
 def confirm_factor(request: HttpRequest, given: str) -> list[str] | None:
     """Confirm the app if it shows this code. Returns recovery codes, or None. Raises LockedOut."""
     user: Any = request.user
-    tried = Try(request, Kind.CODE, user)
+    tried = Attempt(request, Kind.CODE, user)
     codes = second_factor.confirm(user, given)
     _told(tried, codes is not None)
     return codes
 
 
-def _told(tried: Try, is_right: bool) -> bool:
+def _told(tried: Attempt, is_right: bool) -> bool:
     if is_right:
-        tried.was_right()
+        tried.record_success()
     else:
-        tried.was_wrong()
+        tried.record_failure()
     return is_right

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 
 
 class Role(models.TextChoices):

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from django.utils.translation import pgettext
 
-MOST_LETTERS = 100
+MAX_LETTERS = 100
 
 
 def name_of_copy(name: str, taken: Collection[str]) -> str:
@@ -21,7 +21,7 @@ def name_of_copy(name: str, taken: Collection[str]) -> str:
 def _numbered(original: str, number: int) -> str:
     said = _word() if number == 1 else f"{_word()} {number}"
     ending = f" ({said})"
-    return original[: MOST_LETTERS - len(ending)] + ending
+    return original[: MAX_LETTERS - len(ending)] + ending
 
 
 def _original(name: str) -> str:

@@ -24,7 +24,7 @@ from notifications.webhooks.event_types import EventType
 
 OVERLAP = timedelta(days=1)  # both secrets sign for this time
 SECRET_BYTES = 24
-MOST_ENDPOINTS = 50  # per project: every commit that reports anything looks at each
+MAX_ENDPOINTS = 50  # per project: every commit that reports anything looks at each
 
 
 class Endpoint(OfProject):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.test import Client
 
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from tests.api import promised
 
 if TYPE_CHECKING:

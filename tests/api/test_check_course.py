@@ -54,8 +54,8 @@ def test_a_rate_says_how_many_leave_in_each_second(alice: Caller, ours: Project)
 def test_it_says_how_many_open_it_when(
     alice: Caller, ours: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "LEAST_TOLD", 8)
-    monkeypatch.setattr(opening, "LEAST_OPENED", 4)
+    monkeypatch.setattr(opening, "MIN_TOLD", 8)
+    monkeypatch.setattr(opening, "MIN_OPENED", 4)
     make_people(ours, 8)
     past = opened(ours, count=4)
     took(past, [60, 60, 120, 240])

@@ -10,7 +10,7 @@ from campaigns.audiences.audience import Audience
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.runs import ended_each_way, on_list, opened_by_some, paused

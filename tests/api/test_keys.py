@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey, Scope
+from notifications.staff.api_key import ApiKey, Scope
 from tests.api.caller import Caller
 from tests.given.builders import make_campaign, make_run
 

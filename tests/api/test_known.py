@@ -23,7 +23,7 @@ from notifications.people.events import reading
 from notifications.people.events.writing import Event, write
 from notifications.people.project import Project
 from notifications.postgres import budget
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from notifications.webhooks.event_types import EventType

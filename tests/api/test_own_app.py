@@ -16,7 +16,7 @@ from notifications.people.consent.suppression import Suppression, suppress
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey, Scope
+from notifications.staff.api_key import ApiKey, Scope
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.api.own_app import OwnApp, app_of, token_of

@@ -12,7 +12,7 @@ from campaigns.planning import moving
 from campaigns.runs.run import Run
 from notifications.api.base.problems import Problem
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign

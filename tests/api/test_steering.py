@@ -13,7 +13,7 @@ from campaigns.runs.run import Run
 from campaigns.verbs import VERBS
 from notifications.people.device import Device
 from notifications.people.project import Project
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 from notifications.staff.audit import AuditEntry
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_campaign

@@ -21,7 +21,7 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from campaigns.texts.snippets.snippet import Snippet
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from tests.browser.accessibility import LEFT, PHONE, SIDEWAYS, WATCH
 from tests.browser.settled import wait_until_settled
 from tests.given.builders import (

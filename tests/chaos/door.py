@@ -15,7 +15,7 @@ from django.test import Client
 
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 
 PATIENCE = 60.0
 

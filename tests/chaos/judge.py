@@ -16,7 +16,7 @@ from campaigns.runs.chunk import Chunk
 from tests.chaos.evidence import Evidence, gather, recovered
 from tests.chaos.scene import Scene, query
 
-MOST_COPIES = 3  # the promise, not the product's own constant
+MAX_COPIES = 3  # the promise, not the product's own constant
 
 
 @dataclass
@@ -138,9 +138,9 @@ def _twice_within_bound(evidence: Evidence) -> Iterator[str]:
 
 
 def _nobody_more_than_three_times(evidence: Evidence) -> Iterator[str]:
-    often = [seq for seq, times in evidence.received.items() if len(times) > MOST_COPIES]
+    often = [seq for seq, times in evidence.received.items() if len(times) > MAX_COPIES]
     if often:
-        yield f"{len(often)} got it more than {MOST_COPIES} times ({often[:3]} …)"
+        yield f"{len(often)} got it more than {MAX_COPIES} times ({often[:3]} …)"
 
 
 def _nothing_after_the_end(evidence: Evidence) -> Iterator[str]:

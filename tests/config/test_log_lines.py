@@ -16,7 +16,7 @@ from django.db import IntegrityError, transaction
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.requests import lines, log_context
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.tracing import spans, tracing
 from tests.given.builders import make_campaign, make_contact, make_people
 from tests.given.waiting import eventually

@@ -21,7 +21,7 @@ from opentelemetry import trace
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from tests.given.builders import make_campaign, make_contact, make_device, make_people, make_run
 from tests.given.waiting import eventually
 from tests.servers.collector import Collector, Told, collecting

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from campaigns.engagement import opening
 from campaigns.engagement.opening import (
-    LEAST_OPENED,
-    LEAST_TOLD,
+    MIN_OPENED,
+    MIN_TOLD,
     OpenDelays,
     OpenRate,
     load_open_delays,
@@ -30,7 +30,7 @@ SECONDS = 40
 
 
 @given(
-    able=st.integers(LEAST_TOLD, 100_000),
+    able=st.integers(MIN_TOLD, 100_000),
     share=st.floats(0.001, 1),
     most=st.integers(1, 500),
     sent=st.lists(st.floats(0, 1), min_size=1, max_size=SECONDS),
@@ -40,7 +40,7 @@ def test_whenever_they_open_it_no_more_a_second_are_expected(
     able: int, share: float, most: int, sent: list[float], delays: list[float]
 ) -> None:
     """Sent at that rate at most, by any curve of how soon they open it: the convolution of both."""
-    known = OpenRate(max(LEAST_OPENED, round(able * share)), able)
+    known = OpenRate(max(MIN_OPENED, round(able * share)), able)
     rate, p = known.rate(most), known.opened / known.able
     curve = [p * one / sum(delays) for one in delays]
     opens = [0.0] * (len(sent) + len(curve))
@@ -50,11 +50,11 @@ def test_whenever_they_open_it_no_more_a_second_are_expected(
     assert max(opens) <= most * (1 + 1e-9)
 
 
-@given(able=st.integers(LEAST_TOLD, 100_000), share=st.floats(0.02, 1), most=st.integers(1, 500))
+@given(able=st.integers(MIN_TOLD, 100_000), share=st.floats(0.02, 1), most=st.integers(1, 500))
 def test_a_faster_rate_would_break_it_for_readers_who_all_take_as_long(
     able: int, share: float, most: int
 ) -> None:
-    known = OpenRate(max(LEAST_OPENED, round(able * share)), able)
+    known = OpenRate(max(MIN_OPENED, round(able * share)), able)
     assert known.rate(most) * known.opened / known.able == pytest.approx(most)
 
 
@@ -63,7 +63,7 @@ def test_a_few_runs_count_by_how_many_could_tell_and_too_few_phones_say_nothing(
     told: list[tuple[int, int, int, int]],
 ) -> None:
     found = of_runs(told)
-    assert found.known == (found.able >= LEAST_TOLD and found.opened >= LEAST_OPENED)
+    assert found.known == (found.able >= MIN_TOLD and found.opened >= MIN_OPENED)
     assert found.able == sum(able for *_, able, _reached in told)
     assert found.reached == sum(reached for *_, reached in told)
 
@@ -72,8 +72,8 @@ def test_a_few_runs_count_by_how_many_could_tell_and_too_few_phones_say_nothing(
 def test_it_is_learned_from_runs_that_ended_a_day_ago(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "LEAST_TOLD", 16)
-    monkeypatch.setattr(opening, "LEAST_OPENED", 2)
+    monkeypatch.setattr(opening, "MIN_TOLD", 16)
+    monkeypatch.setattr(opening, "MIN_OPENED", 2)
     make_people(project, 8)
     now = timezone.now()
     first = opened(project, count=1)
@@ -97,7 +97,7 @@ def of(*runs: Run) -> OpenDelays:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "LEAST_OPENED", 2)
+    monkeypatch.setattr(opening, "MIN_OPENED", 2)
 
 
 @pytest.mark.django_db

@@ -17,7 +17,7 @@ from campaigns.engagement.receipt import Event, Report
 from campaigns.engagement.store_receipts import keep
 from campaigns.engine import forgetting
 from campaigns.runs import best_hour
-from campaigns.runs.best_hour import DAYS, LEAST, LEAST_IN_IT, Best, Opens, best_of
+from campaigns.runs.best_hour import DAYS, LEAST, MIN_IN_IT, Best, Opens, best_of
 from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -63,7 +63,7 @@ def best_by_hand(ago: list[int]) -> tuple[int, int, int] | None:
     hours = [best_hour.on_their_clock(timezone.now() - one * AN_HOUR, "UTC") % 24 for one in new]
     count = Counter(hours)
     most = max(count.values(), default=0)
-    if len(hours) < LEAST or most < LEAST_IN_IT:
+    if len(hours) < LEAST or most < MIN_IN_IT:
         return None
     return next(hour for hour in hours if count[hour] == most), most, len(hours)
 

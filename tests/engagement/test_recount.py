@@ -161,7 +161,7 @@ def test_a_run_that_takes_too_long_is_left_for_another_day(
     run = make_goal(shop)
     tells(run, 10)
     quiet()
-    monkeypatch.setattr(recounting, "MOST_SECONDS", -1.0)
+    monkeypatch.setattr(recounting, "MAX_SECONDS", -1.0)
     EchoSum.objects.filter(run_id=run.pk, by="").update(count=7)
     assert recount(run) == 0
     assert not Recount.objects.get(pk=run.pk).whole

@@ -34,7 +34,7 @@ def test_a_slow_project_puts_no_long_queue_before_the_others(project: Project) -
 def test_a_worker_does_not_rest_long_at_the_gate_for_one_chunk(
     project: Project, fcm: Fcm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "MOST_REST", 0.4)
+    monkeypatch.setattr(sending, "MAX_REST", 0.4)
     project.quota_per_minute = 6_000
     project.save()
     make_people(project, 500)

@@ -69,7 +69,7 @@ def test_messages_to_single_people_use_the_quota_too(run: Run) -> None:
 
 
 def test_only_the_newest_windows_are_looked_at(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quota, "MOST_A_MINUTE", 1)
+    monkeypatch.setattr(quota, "MAX_A_MINUTE", 1)
     for _ in range(3):
         asked(run, NOON - timedelta(seconds=10), 80)
     assert [found.used for found in quota.quotas([run.project], NOON)] == [80]

@@ -103,11 +103,11 @@ def test_bytes_that_were_half_written_are_written_again(
 def test_a_project_has_bounds(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(images, "MOST_OF_A_PROJECT", 1)
+    monkeypatch.setattr(images, "MAX_OF_A_PROJECT", 1)
     assert sent(desk, project, png()).status_code == 200
     assert "has 1 images already" in sent(desk, project, png(65)).json()["error"]
-    monkeypatch.setattr(images, "MOST_OF_A_PROJECT", 9)
-    monkeypatch.setattr(images, "MOST_BYTES_OF_A_PROJECT", len(png()) + 1)
+    monkeypatch.setattr(images, "MAX_OF_A_PROJECT", 9)
+    monkeypatch.setattr(images, "MAX_BYTES_OF_A_PROJECT", len(png()) + 1)
     assert "Delete some first" in sent(desk, project, png(65)).json()["error"]
     assert Image.objects.count() == 1
 

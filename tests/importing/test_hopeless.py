@@ -51,7 +51,7 @@ def test_one_valid_row_lets_the_file_go_on(shop: Project) -> None:
 def test_refused_rows_beyond_the_most_are_counted_and_not_kept(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "MOST_REFUSED", 3)
+    monkeypatch.setattr(staging, "MAX_REFUSED", 3)
     monkeypatch.setattr(import_worker, "BYTES_AT_ONCE", 30)
     one = bring_in(shop, "external_id,timezone\nu0,UTC\n" + "u1,Nowhere\n" * 8)
     assert (one.state, one.refused) == ("finished", 8)

@@ -70,17 +70,17 @@ def test_retention_counts_the_days_from_the_last_part(shop: Project) -> None:
 def test_uploads_that_killed_commands_left_behind_hold_nobody_up_for_more_than_an_hour(
     shop: Project,
 ) -> None:
-    for number in range(upload_room.MOST_OPEN):
+    for number in range(upload_room.MAX_OPEN):
         begun(shop, ago=timedelta(minutes=59), name=f"p{number}.csv")
     with pytest.raises(ValidationError, match="an hour after its last part"):
         begun(shop, ago=timedelta())
     Import.objects.update(created_at=Now() - timedelta(minutes=61))
     begun(shop, ago=timedelta())
-    assert Import.objects.count() == upload_room.MOST_OPEN + 1
+    assert Import.objects.count() == upload_room.MAX_OPEN + 1
 
 
 def test_an_upload_counts_as_open_while_its_parts_arrive(shop: Project) -> None:
-    for number in range(upload_room.MOST_OPEN):
+    for number in range(upload_room.MAX_OPEN):
         one = begun(shop, ago=timedelta(days=1), name=f"p{number}.csv")
         imports.add_part(one, 0, CONTENT[:10])
     with pytest.raises(ValidationError, match="5 uploads are not finished"):

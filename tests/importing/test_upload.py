@@ -89,19 +89,19 @@ def test_a_file_is_refused_before_a_byte_arrives(
 
 
 def test_one_person_has_few_uploads_open_and_is_told_which(shop: Project) -> None:
-    for number in range(upload_room.MOST_OPEN):
+    for number in range(upload_room.MAX_OPEN):
         imports.begin(shop, name=f"p{number}.csv", size=9, by=BY)
     with pytest.raises(ValidationError, match=r"5 uploads are not finished.*p0\.csv"):
         imports.begin(shop, name="more.csv", size=9, by=BY)
     imports.begin(shop, name="other.csv", size=9, by="user:bob")
-    assert Import.objects.count() == upload_room.MOST_OPEN + 1
+    assert Import.objects.count() == upload_room.MAX_OPEN + 1
     imports.discard(Import.objects.get(name="p0.csv"), by=BY)
     imports.begin(shop, name="more.csv", size=9, by=BY)
 
 
 def test_a_project_holds_files_up_to_a_sum_of_declared_bytes(shop: Project) -> None:
     each = upload_room.MOST_BYTES
-    for number in range(upload_room.MOST_HELD // each):
+    for number in range(upload_room.MAX_HELD // each):
         imports.begin(shop, name="p.csv", size=each, by=f"user:{number}")
     with pytest.raises(ValidationError, match=r"16,384 MB are held.*p\.csv"):
         imports.begin(shop, name="more.csv", size=1, by=BY)
@@ -113,7 +113,7 @@ def test_a_project_holds_files_up_to_a_sum_of_declared_bytes(shop: Project) -> N
 @pytest.mark.django_db(transaction=True)
 def test_two_uploads_that_begin_at_once_are_counted_one_after_the_other() -> None:
     project, both = make_project(), threading.Barrier(2)
-    for number in range(upload_room.MOST_OPEN - 1):
+    for number in range(upload_room.MAX_OPEN - 1):
         imports.begin(project, name=f"p{number}.csv", size=9, by=BY)
 
     def begin(_: int) -> bool:
@@ -128,7 +128,7 @@ def test_two_uploads_that_begin_at_once_are_counted_one_after_the_other() -> Non
 
     with ThreadPoolExecutor(2) as threads:
         assert sorted(threads.map(begin, range(2))) == [False, True]
-    assert Import.objects.count() == upload_room.MOST_OPEN
+    assert Import.objects.count() == upload_room.MAX_OPEN
 
 
 @pytest.mark.parametrize(

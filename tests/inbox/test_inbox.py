@@ -15,7 +15,7 @@ from notifications.inbox.reading import COUNTS
 from notifications.inbox.storing import New, store
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 from tests.api.caller import Caller, fields_at_fault
 from tests.api.own_app import OwnApp, app_of
 from tests.given.builders import make_contact, make_project

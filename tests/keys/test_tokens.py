@@ -15,7 +15,7 @@ from time_machine import travel
 
 from notifications.gateway import BadCredentials
 from notifications.keys.minting import AccountKey, TokenUnavailable
-from notifications.keys.tokens import MOST_REJECTIONS, AccessTokens
+from notifications.keys.tokens import MAX_REJECTIONS, AccessTokens
 from tests.given.forgetting import flush_ours
 from tests.given.private_key import another_private_key
 from tests.servers.fcm import Fcm
@@ -216,11 +216,11 @@ def test_tokens_refused_again_and_again_are_not_minted_for_ever(fcm: Fcm) -> Non
     tokens = tokens_of(fcm)
 
     async def refused() -> None:
-        for _ in range(MOST_REJECTIONS * 3):
+        for _ in range(MAX_REJECTIONS * 3):
             tokens.reject(await tokens.current())
 
     asyncio.run(refused())
-    assert fcm.counts()["token_requests"] == MOST_REJECTIONS + 1
+    assert fcm.counts()["token_requests"] == MAX_REJECTIONS + 1
 
 
 # --- Sealed -----------------------------------------------------------------------------------

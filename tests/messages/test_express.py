@@ -19,7 +19,7 @@ from config.middleware import rate_limits
 from notifications.api.base import authentication
 from notifications.people.consent.category import Category
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey, Scope
+from notifications.staff.api_key import ApiKey, Scope
 from tests.given.builders import make_contact, make_device, make_project, make_template
 from tests.messages.both_ways import Heard, Web
 from tests.messages.request_body import body

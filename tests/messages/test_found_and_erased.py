@@ -10,13 +10,13 @@ from django.db.models import F
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.runs.messages import listing
+from campaigns.runs.messages import message_pages
 from campaigns.runs.messages.message import Message
 from campaigns.sending import terms
 from campaigns.texts.rendering import Reader
 from notifications.fcm import payload
 from notifications.people.project import Project
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 from tests.api.caller import Caller, fields_at_fault
 from tests.given.builders import make_contact, make_device, make_project, make_template
 from tests.servers.fcm import Fcm
@@ -87,8 +87,8 @@ def test_a_search_that_looks_at_much_goes_on_with_the_next_page(
     for _ in range(4):
         sent(call)
     with monkeypatch.context() as small:
-        small.setattr(listing, "AT_ONCE", 1)
-        small.setattr(listing, "LOOKED_AT", 2)
+        small.setattr(message_pages, "AT_ONCE", 1)
+        small.setattr(message_pages, "LOOKED_AT", 2)
         tasks.send_messages()
         Message.objects.exclude(number=int(first.split("-")[1])).update(first_seq=None,
                                                                        last_seq=None)  # fmt: skip

@@ -8,7 +8,7 @@ from campaigns import tasks
 from campaigns.runs.messages.message import Message
 from campaigns.triggers.trigger import Trigger
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from tests.api.caller import Caller
 from tests.given.builders import make_automation, make_contact, make_device, make_template
 from tests.messages.both_ways import Web

@@ -9,7 +9,7 @@ import pytest
 
 from config.front.dispatch import batching
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from tests.given.builders import make_contact, make_device
 from tests.messages.both_ways import Heard, Web
 from tests.messages.request_body import body

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from notifications.people.events.months import Month, from_text, of_all, through, wholly_before
-from notifications.people.retention import MOST_DAYS, before
+from notifications.people.retention import MAX_DAYS, before
 
 ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 MOMENTS = st.datetimes(datetime(2000, 1, 2), datetime(2100, 1, 1), timezones=ZONES)  # noqa: DTZ001
-DAYS = st.integers(1, MOST_DAYS)
+DAYS = st.integers(1, MAX_DAYS)
 A_DAY = timedelta(days=1)
 
 

@@ -19,7 +19,7 @@ from notifications.people.consent.record import ConsentAnswer, record_answers
 from notifications.people.consent.suppression import Suppression, suppress
 from notifications.people.project import Project
 from notifications.staff import audit
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.team import Role
 from tests.given.alerts import make_alert
 from tests.given.builders import make_automation, make_people, make_run, make_snippet

@@ -19,7 +19,7 @@ from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.requests import origin
 from notifications.staff import audit, changes
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk

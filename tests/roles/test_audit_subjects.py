@@ -13,7 +13,7 @@ from django.utils import translation
 from campaigns import control
 from notifications.people.project import Project
 from notifications.staff import audit
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.audit import AuditEntry
 from notifications.staff.subjects import Subject
 from notifications.staff.team import Role

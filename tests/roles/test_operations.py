@@ -16,7 +16,7 @@ from campaigns.runs.chunk import Chunk
 from campaigns.runs.tick import Tick
 from config.workers import process_reports
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey, Scope
+from notifications.staff.api_key import ApiKey, Scope
 from notifications.staff.audit import AuditEntry
 from notifications.staff.team import Role
 from tests.admin.desk import Desk, text_of

@@ -16,7 +16,7 @@ from campaigns.runs.run import Run
 from campaigns.texts.template import Template
 from campaigns.verbs import VERBS, Verb
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.team import Role, TeamMember, role_of
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign, make_contact, make_people, make_run, make_template

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns.engine import engine, forgetting
 from campaigns.runs.claiming import Fenced, claim
-from campaigns.runs.ledger import MOST_ANSWERS, Answer, Delivery, Retry, Window
+from campaigns.runs.ledger import MAX_ANSWERS, Answer, Delivery, Retry, Window
 from campaigns.runs.run import Run
 from campaigns.sending import sending, settling
 from campaigns.sending.judge_answers import Judged
@@ -90,15 +90,15 @@ def test_of_nobody_more_than_so_many_are_kept(project: Project, fcm: Fcm) -> Non
     often, once = make_people(project, ["devicerate-1:APA91b", "devicerate-2:APA91b"])
     run = make_run(project)
     sending.send(run.pk, 1, run.epoch)
-    run.chunks.update(attempt=MOST_ANSWERS + 20)
+    run.chunks.update(attempt=MAX_ANSWERS + 20)
     kept = Answer.objects.get(contact_id=often.contact_id)
-    for attempt in range(2, MOST_ANSWERS + 1):
+    for attempt in range(2, MAX_ANSWERS + 1):
         kept.pk = (run.pk, kept.seq, attempt)
         kept.save(force_insert=True)
     fcm.reset()
     try_again(run)
 
-    assert len(answers_to(often)) == MOST_ANSWERS
+    assert len(answers_to(often)) == MAX_ANSWERS
     assert len(answers_to(once)) == 2
 
 

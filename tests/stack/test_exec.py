@@ -128,7 +128,7 @@ def test_a_given_redis_that_lacks_a_database_is_refused(exec_beside: Launch) -> 
 def test_a_given_postgresql_that_is_too_old_is_refused(
     given: dict[str, str], monkeypatch: pytest.MonkeyPatch, state: Path
 ) -> None:
-    monkeypatch.setattr(prerequisites, "LEAST_POSTGRESQL", 99)
+    monkeypatch.setattr(prerequisites, "MIN_POSTGRESQL", 99)
     with claim(state) as claimed, pytest.raises(StackError, match=r"Use PostgreSQL 99 or later"):
         start_servers(
             Supervisor(LogFolder(claimed.logs), print), claimed, {}, given, for_tests=True

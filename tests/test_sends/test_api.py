@@ -8,7 +8,7 @@ import pytest
 
 from campaigns.planning.variants import variant
 from campaigns.test_sends import tasks
-from campaigns.test_sends.create import MOST_OF_ONE
+from campaigns.test_sends.create import MAX_OF_ONE
 from campaigns.test_sends.models import SentTest
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -136,7 +136,7 @@ def test_a_text_that_is_not_in_order_is_refused(project: Project, call: Caller) 
 def test_too_many_are_refused_until_a_time_that_is_named(project: Project, call: Caller) -> None:
     make_tester(project)
     template = make_template(project)
-    for _ in range(MOST_OF_ONE):
+    for _ in range(MAX_OF_ONE):
         assert call.post(f"templates/{template.pk}/test", {}).status_code == 202
     reply = call.post(f"templates/{template.pk}/test", {})
     assert reply.status_code == 429 and reply.json()["type"] == "urn:carillon:too-many-tests"

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.test_sends import recipients
-from campaigns.test_sends.create import MOST_OF_ONE, MOST_OF_PROJECT
+from campaigns.test_sends.create import MAX_OF_ONE, MAX_OF_PROJECT
 from campaigns.test_sends.models import SentTest
 from notifications.people.project import Project
 from notifications.staff.audit import AuditEntry
@@ -37,27 +37,27 @@ def sent_lately(project: Project, by: str, count: int, *, minutes: float = 1) ->
 def test_one_person_may_send_ten_within_five_minutes(project: Project, editor: Desk) -> None:
     make_tester(project)
     template = make_template(project)
-    for _ in range(MOST_OF_ONE):
+    for _ in range(MAX_OF_ONE):
         assert "Every device" in text_of(ask(editor, template)) or SentTest.objects.exists()
     said = text_of(ask(editor, template))
     assert "You have sent 10 tests within 5 minutes, the most for one person." in said
     assert "Try again in" in said and "Send the test" in said  # the form stays to be sent later
-    assert SentTest.objects.count() == MOST_OF_ONE
+    assert SentTest.objects.count() == MAX_OF_ONE
 
 
 def test_a_project_may_send_thirty_whoever_asks(project: Project, editor: Desk) -> None:
     make_tester(project)
-    sent_lately(project, "user:somebody-else", MOST_OF_PROJECT)
+    sent_lately(project, "user:somebody-else", MAX_OF_PROJECT)
     said = text_of(ask(editor, make_template(project)))
     assert "This project has sent 30 tests within 5 minutes, the most for all." in said
-    assert SentTest.objects.count() == MOST_OF_PROJECT
+    assert SentTest.objects.count() == MAX_OF_PROJECT
 
 
 def test_what_was_sent_long_ago_counts_no_more(project: Project, editor: Desk) -> None:
     make_tester(project)
-    sent_lately(project, "user:somebody-else", MOST_OF_PROJECT, minutes=5.1)
+    sent_lately(project, "user:somebody-else", MAX_OF_PROJECT, minutes=5.1)
     ask(editor, make_template(project))
-    assert SentTest.objects.count() == MOST_OF_PROJECT + 1
+    assert SentTest.objects.count() == MAX_OF_PROJECT + 1
 
 
 def test_more_devices_than_a_few_are_refused_whole(

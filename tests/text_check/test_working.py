@@ -138,7 +138,7 @@ def test_of_one_campaign_two_are_never_under_way(project: Project) -> None:
 
 
 def test_a_project_has_three_under_way_and_others_are_not_held_up(project: Project) -> None:
-    for _ in range(asking.MOST_OF_PROJECT):
+    for _ in range(asking.MAX_OF_PROJECT):
         asked(make_campaign(project, template=LACKS))
     with pytest.raises(Refused, match="3 text checks of this project are under way"):
         asked(make_campaign(project, template=LACKS))

@@ -16,7 +16,7 @@ from campaigns import control, tasks
 from campaigns.engine import retaining
 from campaigns.runs.messages.message import Message
 from campaigns.triggers import backtest, deciding
-from campaigns.triggers.automation import MOST_LISTENING, Automation
+from campaigns.triggers.automation import MAX_LISTENING, Automation
 from campaigns.triggers.trigger import LastSent, Trigger
 from notifications.people.consent.category import Category
 from notifications.people.events import reading
@@ -409,7 +409,7 @@ def test_no_more_automations_listen_than_an_event_can_bear(project: Project) -> 
     rows = [
         Automation(project=project, name="x", event_name="y", template=template, state="paused",
                    on_since=timezone.now())
-        for _ in range(MOST_LISTENING)
+        for _ in range(MAX_LISTENING)
     ]  # fmt: skip
     Automation.objects.bulk_create(rows)
     automation = make_automation(project, on=False)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from config.boot.outgoing import Places
 from notifications.webhooks.transports import https_post
-from notifications.webhooks.transports.addresses import (
+from notifications.webhooks.transports.url_guard import (
     Forbidden,
     is_public,
     parse,

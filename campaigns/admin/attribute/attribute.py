@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from campaigns.admin.attribute import listing
+from campaigns.admin.attribute import attribute_table
 from campaigns.admin.attribute.form import AttributeForm
 from notifications.admin.ui.current_project import current_project
 from notifications.admin.ui.page import Page
@@ -40,7 +40,7 @@ class AttributePage(Page):
             **self.admin_site.each_context(request),
             "title": _("Attributes"),
             "opts": self.opts,
-            "rows": listing.rows(project) if project else [],
+            "rows": attribute_table.rows(project) if project else [],
             "may_change": self.has_add_permission(request),
         }
         return TemplateResponse(request, "admin/campaigns/attribute/list.html", context)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldBooleanWidget
 
-from campaigns.admin.attribute.listing import MOST_USERS, PREFIX, TYPES
+from campaigns.admin.attribute.attribute_table import MAX_USERS, PREFIX, TYPES
 from campaigns.audiences import vocabulary
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.bounds import leaves
@@ -18,7 +18,7 @@ from campaigns.planning.launch_check.warnings import NEEDS
 from notifications.admin.ui.unfolded import ModelForm
 from notifications.people.attributes import FITS, Attribute
 
-MOST_NAMED = 10
+MAX_NAMED = 10
 
 
 class Confirmation(forms.BooleanField):
@@ -69,7 +69,7 @@ def _other_rules(project_id: int, name: str, kind: str) -> Iterator[str]:
     by_rules = Audience.objects.filter(project=project_id, kind=Audience.Kind.RULES)
     names = [
         audience.name
-        for audience in by_rules.order_by("name")[:MOST_USERS]
+        for audience in by_rules.order_by("name")[:MAX_USERS]
         if any(
             leaf["field"] == PREFIX + name and _compares_otherwise(leaf, kind)
             for leaf in leaves(audience.rules)
@@ -77,8 +77,8 @@ def _other_rules(project_id: int, name: str, kind: str) -> Iterator[str]:
     ]
     if names:
         text = _("Audiences compare it with another type: %(names)s.")
-        more = ["…"] if len(names) > MOST_NAMED else []
-        yield text % {"names": ", ".join([*names[:MOST_NAMED], *more])}
+        more = ["…"] if len(names) > MAX_NAMED else []
+        yield text % {"names": ", ".join([*names[:MAX_NAMED], *more])}
 
 
 def _compares_otherwise(leaf: dict[str, Any], kind: str) -> bool:

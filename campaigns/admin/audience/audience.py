@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns import tasks
 from campaigns.admin import used_by
-from campaigns.admin.audience import builder, builder_kinds, inquiry
+from campaigns.admin.audience import audience_preview, builder, builder_kinds
 from campaigns.admin.audience.form import AudienceForm, last_saved
 from campaigns.admin.audience.list import AudienceList
 from campaigns.admin.audience.of_import import of_import_view
@@ -39,8 +39,8 @@ from notifications.task_queue import enqueue_on_commit
 from notifications.values.moments import short
 
 SHOWN_MEMBERS = 20
-MOST_ASKED = 100
-MOST_USERS = 20
+MAX_ASKED = 100
+MAX_USERS = 20
 SIZE = "admin/campaigns/audience/size.html"
 
 
@@ -111,7 +111,7 @@ class AudiencePage(Page):
 
     @display(description=pgettext_lazy("field", "size"))
     def how_many(self, obj: Any) -> str:
-        return render_to_string(SIZE, inquiry.size(obj, imported=obj.imported))
+        return render_to_string(SIZE, audience_preview.size(obj, imported=obj.imported))
 
     @display(description=gettext_lazy("in words"))
     def in_words(self, obj: Audience) -> str:
@@ -131,7 +131,7 @@ class AudiencePage(Page):
             messages.info(request, f"{obj}: {done}")
 
     def used_by(self, obj: Audience) -> list[str]:
-        return [_named(user) for user in obj.used_by()[:MOST_USERS]]
+        return [_named(user) for user in obj.used_by()[:MAX_USERS]]
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_add_permission(request)  # no row, as an action's check requires
@@ -202,32 +202,37 @@ class AudiencePage(Page):
 
     def count_view(self, request: HttpRequest) -> HttpResponse:
         """Who matches the rules in the form, saved or not: how many, and a few of them."""
-        return self._answer(request, "count", inquiry.counted)
+        return self._answer(request, "count", audience_preview.counted)
 
     def size_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The size of one row, counted on request: it may take seconds, so the list page does not
         wait for it."""
         audience = get_object_or_404(self.get_queryset(request), pk=pk)
-        return render(request, SIZE, inquiry.counted_anew(audience))
+        return render(request, SIZE, audience_preview.counted_anew(audience))
 
     def people_view(self, request: HttpRequest) -> HttpResponse:
-        return self._answer(request, "people", inquiry.others)
+        return self._answer(request, "people", audience_preview.others)
 
     def person_view(self, request: HttpRequest) -> HttpResponse:
-        return self._answer(request, "person", inquiry.about_one)
+        return self._answer(request, "person", audience_preview.about_one)
 
-    def _answer(self, request: HttpRequest, part: str, about: inquiry.About) -> HttpResponse:
+    def _answer(
+        self, request: HttpRequest, part: str, about: audience_preview.PreviewPart
+    ) -> HttpResponse:
         try:
-            context = about(*inquiry.asked(request), request.POST)
+            context = about(*audience_preview.asked(request), request.POST)
         except ValidationError as error:
-            context = {"problems": inquiry.problems(error), "only_early": inquiry.early(error)}
+            context = {
+                "problems": audience_preview.problems(error),
+                "only_early": audience_preview.early(error),
+            }
         return render(request, f"admin/campaigns/audience/{part}.html", context)
 
     # --- For the builder -----------------------------------------------------------------------
 
     def choices_view(self, request: HttpRequest) -> JsonResponse:
         asked = [name for name in request.GET.getlist("asked") if is_field(f"attributes.{name}")]
-        return JsonResponse(builder.choices(_project_id(request), asked[:MOST_ASKED]))
+        return JsonResponse(builder.choices(_project_id(request), asked[:MAX_ASKED]))
 
     def values_view(self, request: HttpRequest) -> JsonResponse:
         field, typed = request.GET.get("field", ""), request.GET.get("typed", "")

@@ -15,7 +15,7 @@ from campaigns.planning.campaign import Campaign
 from campaigns.runs.reasons import Reason
 from notifications.people.events import reading
 
-MOST_SHOWN = 300  # campaigns and audiences, newest first
+MAX_SHOWN = 300  # campaigns and audiences, newest first
 GROUP = gettext_lazy("What happened")
 LABELS = {
     "event": gettext_lazy("an event"),
@@ -90,9 +90,9 @@ def _field(name: str) -> dict[str, Any]:
 
 
 def choices(project_id: int) -> dict[str, Any]:
-    rows = Audience.objects.filter(project=project_id).order_by("-pk")[:MOST_SHOWN]
+    rows = Audience.objects.filter(project=project_id).order_by("-pk")[:MAX_SHOWN]
     campaigns = Campaign.objects.filter(project=project_id, runs__planned__isnull=False)
-    launched = campaigns.distinct().order_by("-pk").values_list("pk", "name")[:MOST_SHOWN]
+    launched = campaigns.distinct().order_by("-pk").values_list("pk", "name")[:MAX_SHOWN]
     return {
         "audiences": [{"exact": row.pk, "label": row.name} for row in rows],
         "campaigns": [{"id": pk, "label": name} for pk, name in launched],

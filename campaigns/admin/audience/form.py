@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from campaigns.admin import edit_conflicts
+from campaigns.admin.audience.audience_preview import problems
 from campaigns.admin.audience.builder import RulesBuilder
-from campaigns.admin.audience.inquiry import problems
 from campaigns.audiences import membership, rules
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.words import sentence
@@ -61,7 +61,7 @@ class AudienceForm(ModelForm):
 
     def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
         if data is not None:
-            row_lock.hold(kwargs.get("instance"))
+            row_lock.lock_and_reload(kwargs.get("instance"))
         super().__init__(data, *args, **kwargs)
         self.seen = row_versions.carried(_shown(vars(self.instance)))
         self.pasted: list[int] = []

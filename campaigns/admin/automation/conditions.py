@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import INPUT_CLASSES, SELECT_CLASSES
 
 from campaigns.admin.audience.builder_kinds import CONDITIONS
-from campaigns.audiences.behavior.event import MANY, MOST_CONDITIONS, where_problem
+from campaigns.audiences.behavior.event import MANY, MAX_CONDITIONS, where_problem
 
 PARTS = ("property", "op", "value")
 WITHOUT_VALUE = ("exists", "not_exists")
@@ -28,7 +28,7 @@ class ConditionsInput(forms.Widget):
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[Typed]:
         lines = [
             {part: data.get(f"{name}-{number}-{part}", "").strip() for part in PARTS}
-            for number in range(MOST_CONDITIONS)
+            for number in range(MAX_CONDITIONS)
         ]
         return [line for line in lines if line["property"] or line["value"]]
 
@@ -42,7 +42,7 @@ class ConditionsInput(forms.Widget):
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
     ) -> SafeString:
         filled = value or []
-        empty = [{"op": "eq"}] * (MOST_CONDITIONS - len(filled))
+        empty = [{"op": "eq"}] * (MAX_CONDITIONS - len(filled))
         lines = [
             {"line": line, "number": number, "hidden": number > len(filled)}
             for number, line in enumerate([*filled, *empty])

@@ -80,7 +80,7 @@ class AutomationForm(ModelForm):
 
     def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
         if data is not None:
-            row_lock.hold(kwargs.get("instance"))
+            row_lock.lock_and_reload(kwargs.get("instance"))
         super().__init__(data, *args, **kwargs)
         self._offer_the_projects_own()
         if self.instance.pk:

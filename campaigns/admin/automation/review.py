@@ -66,22 +66,22 @@ def numbers(automation: Automation) -> dict[str, Any]:
     }
 
 
-Counted = list[tuple[str, str, int]]  # label, query string of its list, count
+LabelledCounts = list[tuple[str, str, int]]  # label, query string of its list, count
 
 
-def _not_sent(counts: automation_counts.Counts) -> Counted:
+def _not_sent(counts: automation_counts.Counts) -> LabelledCounts:
     return [
         (str(NotSent(code).label), f"?not_sent={code}", count)
         for code, count in counts.not_sent.items()
     ]
 
 
-def _ends(outcomes: automation_counts.Outcomes | None) -> Counted:
+def _ends(outcomes: automation_counts.Outcomes | None) -> LabelledCounts:
     found = outcomes.statuses.items() if outcomes else ()
     return [(end_in_words(end), f"?came_to={end}", count) for end, count in found if count]
 
 
-def _why(outcomes: automation_counts.Outcomes | None) -> Counted:
+def _why(outcomes: automation_counts.Outcomes | None) -> LabelledCounts:
     found = outcomes.reasons.items() if outcomes else ()
     return [(reasons.in_words(code), f"?why={code}", count) for code, count in found]
 

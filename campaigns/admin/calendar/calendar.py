@@ -20,11 +20,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns import control
 from campaigns.admin.calendar import days_off, ics
 from campaigns.admin.calendar import span as calendar_span
-from campaigns.admin.calendar.frequent_series import Line, lines
+from campaigns.admin.calendar.day_lines import Line, lines
 from campaigns.admin.calendar.move import MoveDialog
 from campaigns.admin.calendar.move_occurrence import MoveOneDialog
 from campaigns.admin.calendar.quota import day_panel
-from campaigns.admin.calendar.quota.heat import levels
+from campaigns.admin.calendar.quota.hourly_heatmap import levels
 from campaigns.admin.calendar.span import COOKIE, Span
 from campaigns.planning import calendar
 from campaigns.planning.calendar import DRAFT, EXPECTED, RESTING, Entry
@@ -40,7 +40,7 @@ from notifications.values.moments import CLOCK, DAY_AND_CLOCK, YEARS, local, sho
 
 A_YEAR = 365 * 86_400
 LATEST = datetime(YEARS[-1] + 1, 1, 1, tzinfo=UTC).timestamp()
-MOST_IN_FILE = 2_000  # occurrences of series: calendars fetch the file every few hours
+MAX_IN_FILE = 2_000  # occurrences of series: calendars fetch the file every few hours
 # A run in local time may begin this long before its day, and a late one this long after.
 BEFORE, AFTER = timedelta(days=2), timedelta(days=2)
 IN_A_DAY = {"month": 4, "week": 60}  # the rest of a full day is a link to its week
@@ -161,7 +161,7 @@ class Calendar:
         def is_shown(entry: Entry) -> bool:
             return span.of(entry).date() >= span.first
 
-        found = calendar.entries(campaigns, since, until, now, most=MOST_IN_FILE, only=is_shown)
+        found = calendar.entries(campaigns, since, until, now, most=MAX_IN_FILE, only=is_shown)
         labels = {state: str(label) for state, label in LABELS.items()}
         text = ics.written(found, labels, request.build_absolute_uri, now)
         reply = HttpResponse(text, content_type="text/calendar; charset=utf-8")

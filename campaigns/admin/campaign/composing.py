@@ -23,7 +23,7 @@ from notifications.people.events import reading
 from notifications.values.moments import in_zone
 
 SHOWN_STEPS = "shown_steps"  # session key: the last shown step of each campaign
-MOST_REMEMBERED = 50  # campaigns
+MAX_REMEMBERED = 50  # campaigns
 CONTROL = "control_percent"  # shown with the variants
 RUN_STEPS: dict[str, Any] = {
     Run.State.PREPARING: gettext_lazy("Watch it"),
@@ -88,7 +88,7 @@ def _furthest(request: HttpRequest, campaign: Campaign | None) -> int:
 def _was_shown(request: HttpRequest, campaign: Campaign, number: int) -> None:
     if number > _furthest(request, campaign):
         kept = {**request.session.get(SHOWN_STEPS, {}), str(campaign.pk): number}
-        request.session[SHOWN_STEPS] = dict([*kept.items()][-MOST_REMEMBERED:])
+        request.session[SHOWN_STEPS] = dict([*kept.items()][-MAX_REMEMBERED:])
 
 
 def _runs_of(campaign: Campaign) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from campaigns.admin.campaign import concurrent_edits, in_place
 from campaigns.admin.campaign import variant_fields as variants
 from campaigns.admin.category.kind import KINDS
 from campaigns.admin.edit_conflicts import Meanwhile
-from campaigns.planning.campaign import MOST_EVERY, MOST_FIRST, Campaign
+from campaigns.planning.campaign import MAX_EVERY, MAX_FIRST, Campaign
 from campaigns.planning.repeats import cron, days_off, weekdays
 from campaigns.runs.policy import NEVER, SETTINGS, TIMES_OF, WITH_REPEAT
 from notifications.admin.ui.duration_field import DurationText
@@ -125,7 +125,7 @@ class CampaignForm(variants.VariantFormMixin):
         help_text=HINTS["every"],
         required=False,
         min_value=1,
-        max_value=MOST_EVERY,
+        max_value=MAX_EVERY,
         initial=1,
         widget=LineInput(inputmode="numeric", autocomplete="off"),
     )
@@ -162,7 +162,7 @@ class CampaignForm(variants.VariantFormMixin):
         help_text=HINTS["first_percent"],
         required=False,
         min_value=1,
-        max_value=MOST_FIRST,
+        max_value=MAX_FIRST,
         widget=LineInput(inputmode="numeric", placeholder="1", autocomplete="off"),
     )
     goal_event = _name("goal_event", example="bought", list="event-names")
@@ -186,7 +186,7 @@ class CampaignForm(variants.VariantFormMixin):
 
     def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
         if data is not None:
-            row_lock.hold(kwargs.get("instance"))
+            row_lock.lock_and_reload(kwargs.get("instance"))
         super().__init__(data, *args, **kwargs)
         for name in WORDS:
             self.fields[name] = _asked(name, self.fields[name])

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
+from campaigns.admin.audience.audience_preview import problems
 from campaigns.admin.audience.form import AudienceForm
-from campaigns.admin.audience.inquiry import problems
 from campaigns.admin.template.form import COUNTED
 from campaigns.audiences.audience import Audience
 from campaigns.audiences.rules import everyone
@@ -97,7 +97,7 @@ class InPlace(ModelForm):
         self.text = own_text(self.instance) if self.instance.pk else None
         if self.text is not None:
             if self.is_bound:
-                row_lock.hold(self.text)
+                row_lock.lock_and_reload(self.text)
             self.initial.update({name: getattr(self.text, name) for name in TEXTS})
             self.initial["template_from"] = MAKE
         self.built: Audience | None = None

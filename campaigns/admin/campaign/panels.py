@@ -20,9 +20,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
-from campaigns.admin.audience.inquiry import problems
+from campaigns.admin.audience.audience_preview import problems
 from campaigns.admin.calendar import span as calendar_span
-from campaigns.admin.campaign import form, when
+from campaigns.admin.campaign import form, schedule_preview
 from campaigns.admin.campaign import variant_fields as variants
 from campaigns.admin.campaign.forecast import chart, left_out
 from campaigns.admin.campaign.in_place import MAKE
@@ -32,7 +32,7 @@ from campaigns.audiences.audience import Audience, validate_rules
 from campaigns.audiences.selection import sample
 from campaigns.audiences.words import sentence
 from campaigns.engagement import goal_in_words
-from campaigns.planning.campaign import MOST_CONTROL, Campaign
+from campaigns.planning.campaign import MAX_CONTROL, Campaign
 from campaigns.planning.course import opens, waterfall
 from campaigns.planning.launch_check import freshness, sharing
 from campaigns.planning.launch_check.launch_report import LaunchReport
@@ -180,24 +180,24 @@ class Panels:
         """The form's current times: the days it is sent, and how long it takes."""
         mine = self.page.get_queryset(request).select_related("audience", "project")
         campaign = mine.filter(pk=row_id(request.POST.get("campaign")) or 0).first()
-        context = {"when": when.parse(request.POST, campaign, timezone.now())}
+        context = {"when": schedule_preview.parse(request.POST, campaign, timezone.now())}
         return render(request, f"{FOLDER}/when_panel.html", context)
 
     def holidays_view(self, request: HttpRequest) -> HttpResponse:
         """The form's current days off, with those of a calendar file or a country added."""
         today, posted = timezone.now().date(), request.POST
         context: dict[str, Any] = {"holidays_file": form.holidays_file()}
-        if "public" in posted or when.PUBLIC in posted:
-            context["public"] = public = when.PublicHolidays.read(posted, today)
+        if "public" in posted or schedule_preview.PUBLIC in posted:
+            context["public"] = public = schedule_preview.PublicHolidays.read(posted, today)
         try:
             taken: dict[date, str] = {}
             if posted.get("public") == "add":
                 taken = public.days()
             elif "public" not in posted:
-                file = when.holidays_of_file(request.FILES.get("holidays"), today)
+                file = schedule_preview.holidays_of_file(request.FILES.get("holidays"), today)
                 taken, context["left_out"] = file.days, file.left_out
             if taken:
-                written = when.with_holidays(posted.get("days_off", ""), taken)
+                written = schedule_preview.with_holidays(posted.get("days_off", ""), taken)
                 context["days_off"] = form.days_off_again(written)
                 context["taken"] = days_off.in_lines(taken).splitlines()
         except ValidationError as error:
@@ -336,7 +336,7 @@ def _of_variants(
     shown: dict[str, Any],
 ) -> dict[str, Any]:
     """The form's other texts, beside the main one, and who gets which."""
-    control = min(number(request.POST.get("control_percent", "")) or 0, MOST_CONTROL)
+    control = min(number(request.POST.get("control_percent", "")) or 0, MAX_CONTROL)
     category = _category(request, project)
     past = request.POST.get("past_holdout") == "on"
     held = split.holdout_of(project.pk, category.kind, past_holdout=past)

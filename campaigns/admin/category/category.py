@@ -29,7 +29,7 @@ from notifications.postgres.budget import TooSlow, statement_timeout
 
 ASKED = ["project", "name", "slug", "kind", "quiet_hours", "caps", *CAPS]
 COUNTING_SECONDS = 1.0
-MOST_USERS = 10
+MAX_USERS = 10
 # Uses the index of people with answers: most have none.
 DECLINED = """
 SELECT said.key, count(*) FROM notifications_contact c, jsonb_each(c.preferences) said
@@ -191,8 +191,8 @@ class CategoryPage(Page):
 
     @display(description=gettext_lazy("used by"))
     def users(self, obj: Category) -> SafeString | str:
-        newest = (each.order_by("-pk")[:MOST_USERS] for each in (obj.campaigns, obj.automations))
-        found = [(page_url(one), one) for some in newest for one in some][:MOST_USERS]
+        newest = (each.order_by("-pk")[:MAX_USERS] for each in (obj.campaigns, obj.automations))
+        found = [(page_url(one), one) for some in newest for one in some][:MAX_USERS]
         links = format_html_join(", ", '<a class="c-link" href="{}">{}</a>', found)
         return links or "–"
 
@@ -202,6 +202,6 @@ class CategoryPage(Page):
         runs = [
             (_("rehearsal %(number)d") if run.is_rehearsal else _("run %(number)d"))
             % {"number": run.pk}
-            for run in Run.kept.filter(category=obj)[:MOST_USERS]
+            for run in Run.kept.filter(category=obj)[:MAX_USERS]
         ]
-        return [*found, *runs][:MOST_USERS]
+        return [*found, *runs][:MAX_USERS]

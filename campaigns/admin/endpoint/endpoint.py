@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.enums import ActionVariant
 
-from campaigns.admin.endpoint import log
+from campaigns.admin.endpoint import call_log
 from campaigns.admin.endpoint.form import EndpointForm, NewSecretDialog
 from notifications.admin.ui.dialogs import Dialog, FinalDialog, ask, done, refused
 from notifications.admin.ui.page import Page, page_url
@@ -59,8 +59,8 @@ class EndpointPage(Page):
 
     def get_urls(self) -> list[Any]:
         ours: list[tuple[str, Any, str]] = [
-            ("<int:object_id>/log/", log.view, "endpoint_log"),
-            ("<int:object_id>/log/<int:call_id>/replay/", log.replay, "endpoint_replay"),
+            ("<int:object_id>/log/", call_log.view, "endpoint_log"),
+            ("<int:object_id>/log/<int:call_id>/replay/", call_log.replay, "endpoint_replay"),
         ]
         return [*self.guarded_paths(ours), *super().get_urls()]
 
@@ -121,7 +121,7 @@ class EndpointPage(Page):
 
     @display(description=gettext_lazy("log"))
     def log(self, obj: Endpoint) -> SafeString:
-        return render_to_string("admin/notifications/endpoint/log.html", log.shown(obj))
+        return render_to_string("admin/notifications/endpoint/log.html", call_log.shown(obj))
 
     # --- Actions -------------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class EndpointPage(Page):
             when = in_zone(endpoint.before_ends_at, endpoint.project.timezone)
             return refused(request, form, text % {"when": when})
         self.record(request, "replaced the secret of", endpoint)
-        return log.made(request, endpoint, secret)
+        return call_log.made(request, endpoint, secret)
 
     @action(
         description=gettext_lazy("Switch off"),

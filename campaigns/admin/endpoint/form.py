@@ -26,7 +26,7 @@ from notifications.admin.ui.unfolded import ModelForm
 from notifications.webhooks.endpoint import Endpoint
 from notifications.webhooks.event_types import FOR_PEOPLE, OFFERED, EventType
 
-MOST_CAMPAIGNS = 200  # to choose from, newest first
+MAX_CAMPAIGNS = 200  # to choose from, newest first
 
 
 class EndpointForm(ModelForm):
@@ -94,7 +94,7 @@ class EndpointForm(ModelForm):
         project = self.instance.project_id or self.fields["project"].initial
         campaigns = Campaign.objects.filter(project=project).order_by("-pk")
         chosen = campaigns.filter(pk__in=self.instance.only or [])
-        rows = {row.pk: str(row) for row in [*chosen, *campaigns[:MOST_CAMPAIGNS]]}
+        rows = {row.pk: str(row) for row in [*chosen, *campaigns[:MAX_CAMPAIGNS]]}
         self.fields["only"].choices = list(rows.items())  # type: ignore[attr-defined]
 
     def _of_its_way(self) -> None:

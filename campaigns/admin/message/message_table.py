@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy
 
 from campaigns.admin.message.words import words_of
 from campaigns.runs.ledger import Delivery
-from campaigns.runs.messages import listing, outcome
-from campaigns.runs.messages.listing import Listed, Wanted
+from campaigns.runs.messages import message_pages, outcome
 from campaigns.runs.messages.message import Message, known_by
+from campaigns.runs.messages.message_pages import MessageFilter, MessageRow
 from campaigns.runs.messages.outcome import Outcome
 from notifications.people.contact import Contact
 from notifications.people.project import Project
@@ -50,21 +50,21 @@ def found(project: Project, text: str, after: int | None) -> tuple[list[Line], i
     person = _person(project, text) if text else None
     if text and person is None:
         return _lines(first), None
-    page = listing.page_of(project.pk, Wanted(person), after=after, limit=PAGE)
+    page = message_pages.page_of(project.pk, MessageFilter(person), after=after, limit=PAGE)
     known = {row.message.id for row in first}
     return _lines([*first, *(row for row in page.rows if row.message.id not in known)]), page.last
 
 
 def newest_to(person: Contact) -> tuple[list[Line], int | None]:
     """The newest messages to a person, for their page. Also where the older ones begin."""
-    page = listing.page_of(person.project_id, Wanted(person.pk), after=None, limit=FEW)
+    page = message_pages.page_of(person.project_id, MessageFilter(person.pk), after=None, limit=FEW)
     return _lines(page.rows), page.last
 
 
-def _named(project: Project, text: str) -> list[Listed]:
+def _named(project: Project, text: str) -> list[MessageRow]:
     names = dict.fromkeys([text, known_by(project.pk, [text]).get(text, "")])
     messages = [outcome.find(project.pk, name) for name in names]
-    return [Listed(one, outcome.of_call_or_one(one)) for one in messages if one is not None]
+    return [MessageRow(one, outcome.of_call_or_one(one)) for one in messages if one is not None]
 
 
 def _person(project: Project, text: str) -> int | None:
@@ -72,7 +72,7 @@ def _person(project: Project, text: str) -> int | None:
     return people.values_list("pk", flat=True).first()
 
 
-def _lines(rows: list[Listed]) -> list[Line]:
+def _lines(rows: list[MessageRow]) -> list[Line]:
     messages = [row.message for row in rows]
     people = Contact.objects.in_bulk({message.contact_id for message in messages})
     words = words_of(messages, people)

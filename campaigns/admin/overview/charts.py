@@ -10,7 +10,7 @@ from itertools import pairwise
 from django.utils.formats import date_format
 from django.utils.translation import pgettext
 
-from notifications.admin.ui.axis import Mark, nice_top
+from notifications.admin.ui.axis import Tick, nice_top
 
 WIDTH, HEIGHT = 700.0, 150.0
 SHOWN_SHARE = 0.72  # a bar's share of its slot
@@ -36,8 +36,8 @@ class Axis:
         return cls(top + top % 2 if top < 10 else top)  # half of it must be whole, too
 
     @property
-    def heights(self) -> list[Mark]:
-        return [Mark(100 * (1 - part), f"{self.top * part:,.0f}") for part in (1.0, 0.5, 0.0)]
+    def heights(self) -> list[Tick]:
+        return [Tick(100 * (1 - part), f"{self.top * part:,.0f}") for part in (1.0, 0.5, 0.0)]
 
     def at(self, count: float) -> float:
         """The y coordinate of a count, measured from the top as in SVG."""
@@ -101,11 +101,11 @@ def _apart(points: list[tuple[float, float]], widest: float) -> list[list[tuple[
     return [stretch for stretch in stretches if stretch]
 
 
-def times(days: Sequence[date]) -> list[Mark]:
+def times(days: Sequence[date]) -> list[Tick]:
     """Labels of the first, the middle and the last day, each once."""
     last = len(days) - 1
     marked = sorted({0, last // 2, last})
-    return [Mark(100 * at / max(1, last), name_of(days[at])) for at in marked]
+    return [Tick(100 * at / max(1, last), name_of(days[at])) for at in marked]
 
 
 def name_of(day: date) -> str:

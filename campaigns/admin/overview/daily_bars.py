@@ -15,7 +15,7 @@ from campaigns.admin.overview import charts
 from campaigns.admin.overview.charts import Axis, Bar
 from campaigns.figures import sent
 from campaigns.figures.sent import ACCEPTED, CAMPAIGNS, FAILED, MESSAGES, SoFar
-from notifications.admin.ui.axis import Mark
+from notifications.admin.ui.axis import Tick
 from notifications.people.figures.daily import midnight
 from notifications.people.project import Project
 from notifications.values.shares import share
@@ -66,7 +66,7 @@ class Days:
     usual_failed: str | None
     shown: list[Day]
     width: float
-    heights: list[Mark]
+    heights: list[Tick]
     usual_day: float | None
     usual_at: float
     verdict: str

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from campaigns.admin.overview import charts
 from campaigns.admin.overview.charts import Axis, Bar, Line
-from notifications.admin.ui.axis import Mark
+from notifications.admin.ui.axis import Tick
 from notifications.admin.ui.current_project import current_project
 from notifications.people.figures import figure
 from notifications.people.figures.daily import DEAD, OPTED_OUT, REACHABLE
@@ -33,8 +33,8 @@ class Chart:
     name: str  # of its elements on the page
     counts: list[int | None]
     values: list[tuple[str, int | None]]  # the rows of its table
-    heights: list[Mark]
-    times: list[Mark]
+    heights: list[Tick]
+    times: list[Tick]
     counted_at: datetime
     bars: list[Bar]
     width: float

@@ -16,7 +16,7 @@ from campaigns.planning.course.forecast import number
 from campaigns.results.timeline import Timeline, timeline
 from campaigns.runs.run import Run
 from campaigns.runs.sums import average_rate, totals_of
-from notifications.admin.ui.axis import Mark, nice_top
+from notifications.admin.ui.axis import Tick, nice_top
 from notifications.values.moments import (
     CLOCK,
     CLOCK_AND_SECOND,
@@ -49,8 +49,8 @@ class RateLine:
     points: str
     area: str
     plan: str  # the points of the forecast; empty: there is none
-    heights: list[Mark]
-    times: list[Mark]
+    heights: list[Tick]
+    times: list[Tick]
     values: list[Value]
     said: str
     plan_said: str
@@ -75,8 +75,8 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
         points=points,
         area=_area(points, len(rates), slots),
         plan=_points(plan, slots, top),
-        heights=[Mark(100 * (1 - part), number(top * part)) for part in (1.0, 0.5, 0.0)],
-        times=[Mark(100 * part, axis.time(slots * part)) for part in (0.0, 0.5, 1.0)],
+        heights=[Tick(100 * (1 - part), number(top * part)) for part in (1.0, 0.5, 0.0)],
+        times=[Tick(100 * part, axis.time(slots * part)) for part in (0.0, 0.5, 1.0)],
         values=[
             Value(axis.time(slot), _number(rate), _number(planned))
             for slot, (rate, planned) in enumerate(zip_longest(rates, plan))

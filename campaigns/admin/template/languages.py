@@ -20,7 +20,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget
 from campaigns.texts import revision
 from campaigns.texts.template import Template
 from campaigns.texts.translating import as_csv, as_xliff, readers, upload_changes
-from campaigns.texts.translating.units import MOST_ASKED, MOST_BYTES, Unreadable
+from campaigns.texts.translating.units import MAX_ASKED, MOST_BYTES, Unreadable
 from campaigns.texts.translating.upload_changes import Proposal
 from campaigns.texts.writing.field_labels import shown, word_of
 from notifications.admin.ui.keyset import row_id
@@ -61,7 +61,7 @@ class Translations:
         context = {
             "original": template,
             "readers": found,
-            "wanted": ",".join(one.tag for one in found.missing[:MOST_ASKED]),
+            "wanted": ",".join(one.tag for one in found.missing[:MAX_ASKED]),
             "may_change": self.page.has_change_permission(request, template),
         }
         return render(request, "admin/campaigns/template/readers.html", context)
@@ -194,7 +194,7 @@ def _asked(request: HttpRequest) -> list[str]:
 
 def _tags(text: str) -> Iterator[str]:
     """The language tags in “ko, pt_BR”. Ignores invalid ones."""
-    for tag in text.split(",")[:MOST_ASKED]:
+    for tag in text.split(",")[:MAX_ASKED]:
         try:
             validate_locale(tag.strip())
         except ValidationError:

@@ -45,7 +45,7 @@ from notifications.people.device import Device
 from notifications.people.project import Project
 from notifications.staff.subjects import Subject
 
-MOST_TEMPLATES = 1_000  # checked for the hosts of their images
+MAX_TEMPLATES = 1_000  # checked for the hosts of their images
 
 
 @admin.register(Template)
@@ -170,7 +170,7 @@ class TemplatePage(TextPage):
     def hosts_view(self, request: HttpRequest, id: int) -> HttpResponse:
         """A part of the project's page, which must not depend on templates."""
         project = get_object_or_404(Project, pk=id)
-        used = pictures.hosts(Template.objects.filter(project=project)[:MOST_TEMPLATES])
+        used = pictures.hosts(Template.objects.filter(project=project)[:MAX_TEMPLATES])
         kept = project.image_hosts
         refused = sorted(host for host in used if not images.allowed(f"https://{host}/", kept))
         context = {"refused": refused}

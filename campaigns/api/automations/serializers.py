@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from campaigns.audiences.behavior.event import MOST_CONDITIONS
+from campaigns.audiences.behavior.event import MAX_CONDITIONS
 from campaigns.audiences.durations import duration_problem, parse_duration, written
 from campaigns.texts.template import Template
 from campaigns.triggers import automation_counts
@@ -23,7 +23,7 @@ class EventAskedSerializer(StrictSerializer):
     name = serializers.CharField(max_length=64, help_text="E.g. added_to_cart.")
     where = CountedList(
         child=JsonObject(),
-        max_length=MOST_CONDITIONS,
+        max_length=MAX_CONDITIONS,
         default=list,
         help_text="Conditions on properties, as in a rule on events: "
         '{"property": "price", "op": "gte", "value": 10}.',

@@ -15,7 +15,7 @@ from notifications.webhooks.call import Call
 from notifications.webhooks.endpoint import Endpoint
 from notifications.webhooks.event_types import EventType
 
-MOST_CAMPAIGNS = 100
+MAX_CAMPAIGNS = 100
 
 
 def one_of(values: Iterable[str]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class EndpointSerializer(StrictSerializer):
     )
     campaigns = CountedList(
         child=serializers.IntegerField(min_value=1),
-        max_length=MOST_CAMPAIGNS,
+        max_length=MAX_CAMPAIGNS,
         default=list,
         help_text="Only of these; empty: of all. What is of no campaign always comes.",
     )

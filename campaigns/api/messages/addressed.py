@@ -21,7 +21,7 @@ from notifications.staff import audit
 from notifications.staff.subjects import Subject
 
 EVERY_PERSON = Subject("contact")
-MOST_NAMED = 20
+MAX_NAMED = 20
 UNKNOWN = {
     "to.contact": "There is no such person in this project; write them first, "
     'or give "create": true.',
@@ -95,7 +95,7 @@ def _people(view: ApiView, one: dict[str, Any]) -> list[int]:
     if unknown and one["create"]:
         known |= create(view, [Person(name) for name in unknown])
     elif unknown:
-        said = [(names.index(name), NOT_ONE.format(name=name)) for name in unknown[:MOST_NAMED]]
+        said = [(names.index(name), NOT_ONE.format(name=name)) for name in unknown[:MAX_NAMED]]
         raise serializers.ValidationError({"to": {"contacts": _placed(said)}})
     return [known[name] for name in dict.fromkeys(names)]
 

@@ -27,10 +27,10 @@ from campaigns.api.messages.serializers import (
     status_json,
 )
 from campaigns.engine import messages
-from campaigns.runs.messages import listing, outcome
+from campaigns.runs.messages import message_pages, outcome
 from campaigns.runs.messages.accepting import Accepted, UnknownRecipient
-from campaigns.runs.messages.listing import Wanted
 from campaigns.runs.messages.message import Message, known_by
+from campaigns.runs.messages.message_pages import MessageFilter
 from notifications.api.base import pages, query
 from notifications.api.base.fields import CountedList, Moment, Nothing, StrictSerializer
 from notifications.api.base.idempotency import idempotent
@@ -40,7 +40,7 @@ from notifications.api.base.query import takes
 from notifications.api.base.rendering import ExactParser
 from notifications.api.base.view import ApiView
 from notifications.api.named import contact_named
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 from notifications.task_queue import enqueue_on_commit
 from notifications.values.flaws import Flawed
 
@@ -132,7 +132,9 @@ class Messages(ApiView):
         if "key" in asked:
             rows, last = self._with_key(asked["key"]), None
         else:
-            found = listing.page_of(self.project.pk, self._wanted(asked), after=after, limit=limit)
+            found = message_pages.page_of(
+                self.project.pk, self._wanted(asked), after=after, limit=limit
+            )
             rows, last = found.rows, found.last
         return pages.page(request, listed_json(rows, whole=whole), last=last)
 
@@ -157,14 +159,16 @@ class Messages(ApiView):
             return Response(said)
         return Response(said, status=202, headers={"Location": said["url"]})
 
-    def _wanted(self, asked: dict[str, Any]) -> Wanted:
+    def _wanted(self, asked: dict[str, Any]) -> MessageFilter:
         whom = contact_named(self, asked["contact"]).pk if "contact" in asked else None
-        return Wanted(whom, asked.get("since"), asked.get("state", ""))
+        return MessageFilter(whom, asked.get("since"), asked.get("state", ""))
 
-    def _with_key(self, key: str) -> list[listing.Listed]:
+    def _with_key(self, key: str) -> list[message_pages.MessageRow]:
         name = known_by(self.project.pk, [key]).get(key, "")
         message = outcome.find(self.project.pk, name)
-        return [listing.Listed(message, outcome.of_call_or_one(message))] if message else []
+        return (
+            [message_pages.MessageRow(message, outcome.of_call_or_one(message))] if message else []
+        )
 
     def _said(self, answer: Accepted) -> dict[str, Any]:
         state = outcome.WAITING

@@ -24,7 +24,7 @@ from campaigns.runs.run import Run
 from campaigns.texts.snippets import usage
 from campaigns.texts.template import Template
 from notifications.api.base.fields import (
-    MOST_NAMED,
+    MAX_NAMED,
     CountedList,
     JsonObject,
     Moment,
@@ -38,7 +38,7 @@ from notifications.people.consent.category import Category
 from notifications.people.contact import validate_number
 from notifications.people.device import MAX_ADDRESS
 from notifications.people.registry import Person
-from notifications.people.retention import MOST_DAYS
+from notifications.people.retention import MAX_DAYS
 from notifications.values import exact, flaws
 
 A_DAY = 86_400
@@ -47,8 +47,8 @@ _own = threading.local()
 WHOM = ("contact", "contacts", "list", "device")
 OF_A_PERSON = ("attributes", "locale", "timezone", "devices")
 EITHER = "Give one of contact, contacts, list and device."
-MOST_OF_ARTICLE = 256 * 1024  # bytes
-LEAST_QUIET, MOST_QUIET = 15, 600  # seconds; a feed notes every ten who is there
+MAX_OF_ARTICLE = 256 * 1024  # bytes
+MIN_QUIET, MAX_QUIET = 15, 600  # seconds; a feed notes every ten who is there
 NOT_INTO_INBOX = "This is for the inbox only; give inbox: true with it."
 ONE_TEXT = "Give either template or content."
 ONLY_PEOPLE = "Only people can be created: name them in to.contact or to.contacts."
@@ -156,7 +156,7 @@ def _too_long(value: Any) -> str:
 
 def refuse(value: Any, wrong: Callable[[Any], str]) -> None:
     """By name what is wrong in an object."""
-    found = islice(flaws.within(value, wrong), MOST_NAMED)
+    found = islice(flaws.within(value, wrong), MAX_NAMED)
     if said := {flaw.within(0): flaw.message for flaw in found}:
         raise serializers.ValidationError(said)
 
@@ -207,19 +207,19 @@ class MessageSerializer(StrictSerializer):
     article = serializers.CharField(
         required=False,
         trim_whitespace=False,
-        max_length=MOST_OF_ARTICLE,
+        max_length=MAX_OF_ARTICLE,
         help_text="A long text for the inbox, which the push only announces; at most 256 kB.",
     )
     quiet_if_online = serializers.IntegerField(
-        min_value=LEAST_QUIET,
-        max_value=MOST_QUIET,
+        min_value=MIN_QUIET,
+        max_value=MAX_QUIET,
         required=False,
         help_text="Seconds: do not ring who had their inbox open within them, in GET "
         "me/inbox/stream. The item is there all the same.",
     )
     inbox_days = serializers.IntegerField(
         min_value=1,
-        max_value=MOST_DAYS,
+        max_value=MAX_DAYS,
         required=False,
         help_text="Gone from the inbox after as many days; without it, as the project keeps them.",
     )
@@ -230,8 +230,8 @@ class MessageSerializer(StrictSerializer):
         return orjson.loads(exact.dumps(options))
 
     def validate_article(self, article: str) -> str:
-        if (size := len(article.encode())) > MOST_OF_ARTICLE:
-            text = f"At most {MOST_OF_ARTICLE:,} bytes; it has {size:,}."
+        if (size := len(article.encode())) > MAX_OF_ARTICLE:
+            text = f"At most {MAX_OF_ARTICLE:,} bytes; it has {size:,}."
             raise serializers.ValidationError(text)
         return article
 

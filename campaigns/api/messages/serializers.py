@@ -8,8 +8,8 @@ from typing import Any
 from rest_framework import serializers
 
 from campaigns.runs.messages import outcome
-from campaigns.runs.messages.listing import Listed
 from campaigns.runs.messages.message import Message
+from campaigns.runs.messages.message_pages import MessageRow
 from campaigns.runs.messages.outcome import Block, Outcome
 from notifications.api.contacts import RejectedRow
 from notifications.people.contact import Contact
@@ -136,7 +136,7 @@ def device_json(row: dict[str, Any], *, whole: bool) -> dict[str, Any]:
     return {**shown, "contact": "", "device": address}
 
 
-def listed_json(rows: list[Listed], *, whole: bool) -> list[dict[str, Any]]:
+def listed_json(rows: list[MessageRow], *, whole: bool) -> list[dict[str, Any]]:
     ids = {row.message.contact_id for row in rows}
     found = Contact.objects.filter(pk__in=ids).values_list("pk", "external_id") if whole else ()
     names = dict(found)

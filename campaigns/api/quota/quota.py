@@ -100,7 +100,7 @@ class Quota(ApiView):
     @takes(
         OpenApiParameter("day", date, description="The first of the two days; today."),
         query.number("campaign", "What would it push out?"),
-        query.number("messages", "What would so many push out?", most=delays.MOST_MESSAGES),
+        query.number("messages", "What would so many push out?", most=delays.MAX_MESSAGES),
         OpenApiParameter("at", datetime, description="When; without it, a campaign's own time."),
     )
     @extend_schema(operation_id="quota_retrieve", responses=QuotaSerializer)

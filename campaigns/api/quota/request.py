@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 from rest_framework import serializers
 
-from campaigns.planning.quota.delays import MOST_MESSAGES
+from campaigns.planning.quota.delays import MAX_MESSAGES
 from notifications.api.base.fields import Moment
 from notifications.values.moments import YEARS
 
@@ -20,7 +20,7 @@ class QuotaAsked(serializers.Serializer[Any]):
         required=False, error_messages={"invalid": "Write the day like 2026-12-25."}
     )
     campaign = serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
-    messages = serializers.IntegerField(required=False, min_value=1, max_value=MOST_MESSAGES)
+    messages = serializers.IntegerField(required=False, min_value=1, max_value=MAX_MESSAGES)
     at = Moment(required=False)
 
     def validate_day(self, day: date) -> date:

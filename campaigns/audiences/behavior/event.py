@@ -25,8 +25,8 @@ from notifications.values.text import unstorable
 FIELD = "event"
 KEYS = ("name", "at_least", "within", "where")
 KEPT = "asked"  # the project, and whether few people are checked: see `asked`
-MOST_TIMES = 1_000
-MOST_CONDITIONS = 5
+MAX_TIMES = 1_000
+MAX_CONDITIONS = 5
 MOST_VALUES = 100
 MAX_TEXT = 500
 EXAMPLE = '{"name": "bought", "at_least": 2, "within": "P30D"}'
@@ -84,8 +84,8 @@ def _property_problem(name: Any) -> str:
 
 def _times_problem(times: Any) -> str:
     whole = isinstance(times, int) and not isinstance(times, bool)
-    text = _("“at_least” must be a whole number from 1 to %(most)s.") % {"most": MOST_TIMES}
-    return "" if whole and 1 <= times <= MOST_TIMES else text
+    text = _("“at_least” must be a whole number from 1 to %(most)s.") % {"most": MAX_TIMES}
+    return "" if whole and 1 <= times <= MAX_TIMES else text
 
 
 def _within_problem(within: Any) -> str:
@@ -94,9 +94,9 @@ def _within_problem(within: Any) -> str:
 
 
 def where_problem(where: Any) -> str:
-    if not isinstance(where, list) or len(where) > MOST_CONDITIONS:
+    if not isinstance(where, list) or len(where) > MAX_CONDITIONS:
         text = _("“where” must be a list of at most %(most)s conditions on properties.")
-        return text % {"most": MOST_CONDITIONS}
+        return text % {"most": MAX_CONDITIONS}
     return next((problem for one in where if (problem := _condition_problem(one))), "")
 
 

@@ -65,9 +65,9 @@ KEPT = "runs"  # the ids of the runs that it covers, set at a count or the start
 WHOLE = "whole"  # set if the rule is checked for everybody at once
 AMONG = "among"  # first id, last id, and the people between them to whom it applies
 FOUND_OUT = (KEPT, WHOLE, AMONG)
-MOST_TIMES = 1_000
+MAX_TIMES = 1_000
 LONGEST = 100
-MOST_RUNS = 30  # for one rule: each person is looked up in every one of them
+MAX_RUNS = 30  # for one rule: each person is looked up in every one of them
 
 
 def missing(variable: str) -> str:
@@ -154,15 +154,15 @@ def _runs_problem(value: dict[str, Any]) -> str:
     if problem := duration_problem(value.get("within", "P1D")):
         return f"“within” {problem}"
     times = value.get("at_least", 1)
-    if not is_id(times) or times > MOST_TIMES:
-        return _("“at_least” must be a whole number from 1 to %(most)s.") % {"most": MOST_TIMES}
+    if not is_id(times) or times > MAX_TIMES:
+        return _("“at_least” must be a whole number from 1 to %(most)s.") % {"most": MAX_TIMES}
     if times > 1 and "run" in value:
         return _("in one run it happens once: leave out “at_least”, or “run”.")
     return ""
 
 
 def _kept_problem(kept: Any) -> str:
-    fits = isinstance(kept, list) and len(kept) <= MOST_RUNS and all(map(is_id, kept))
+    fits = isinstance(kept, list) and len(kept) <= MAX_RUNS and all(map(is_id, kept))
     return "" if fits else _("“runs” must be a list of ids.")
 
 

@@ -38,7 +38,7 @@ PEOPLE_AT_ONCE = 50_000  # people checked in one part: about a second
 BATCHES_AT_ONCE = 2  # batches of an import, 20,000 people each
 AT_ONCE_SECONDS = 1.5  # of a web request
 LAST_ID = 2**63 - 1
-MOST_REASON = 500
+MAX_REASON = 500
 TO_DO = Q(filling__isnull=False) & ~Q(filling__has_key="problem")
 
 
@@ -102,7 +102,7 @@ def give_up(audience_id: int, problem: str) -> None:
     with transaction.atomic():
         found = Audience.objects.select_for_update(no_key=True).filter(TO_DO, pk=audience_id)
         for audience in found:
-            failed = {**(audience.filling or {}), "problem": problem[:MOST_REASON]}
+            failed = {**(audience.filling or {}), "problem": problem[:MAX_REASON]}
             Audience.objects.filter(pk=audience.pk).update(filling=failed)
 
 
@@ -181,7 +181,7 @@ def _part(audience_id: int) -> bool:
                 rest = part(audience, filling)
         except ValidationError as error:
             log.warning("list=%s cannot be filled: %s", audience_id, error.messages[0])
-            rest = {**(audience.filling or {}), "problem": error.messages[0][:MOST_REASON]}
+            rest = {**(audience.filling or {}), "problem": error.messages[0][:MAX_REASON]}
         Audience.objects.filter(pk=audience.pk).update(filling=rest)
         return rest is not None and "problem" not in rest
 

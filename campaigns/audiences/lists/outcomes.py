@@ -130,7 +130,7 @@ def reachable(run: Run, whom: str, *, seconds: float = COUNTING_SECONDS) -> Reac
     return Reachable(kept_back.pop("", 0), unsure, kept_back)
 
 
-MOST_VARIABLES = 20
+MAX_VARIABLES = 20
 
 
 def reasons_of(run: Run) -> list[tuple[str, str]]:
@@ -166,7 +166,7 @@ def variables_missing(run: Run) -> list[str]:
                 "SELECT split_part(detail, %s, 2) FROM campaigns_delivery"
                 " WHERE run_id = %s AND status = 'skipped' AND reason = 'missing_value'"
                 " AND detail LIKE %s GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT %s",
-                ["'", run.pk, pattern, MOST_VARIABLES],
+                ["'", run.pk, pattern, MAX_VARIABLES],
             )
             return [row[0] for row in cursor.fetchall()]
     except TooSlow:

@@ -12,7 +12,7 @@ from campaigns.audiences.resolving.leaf_by_leaf import Leaf, each_leaf
 from campaigns.audiences.rules import problems
 from notifications.values import exact
 
-MOST_AUDIENCES = 50  # nested in one tree; each is read once
+MAX_AUDIENCES = 50  # nested in one tree; each is read once
 INCLUDES = ("eq", "in")
 
 
@@ -53,9 +53,9 @@ class Nest:
     def _expanded_once(self, pk: int, inside: tuple[int, ...]) -> Leaf:
         if pk not in self.read:
             self.read[pk] = self._looked_up(pk)
-        if len(self.read) > MOST_AUDIENCES:
+        if len(self.read) > MAX_AUDIENCES:
             text = _("at most %(most)s audiences can be used in one another.")
-            raise ValidationError({"rules": text % {"most": MOST_AUDIENCES}})
+            raise ValidationError({"rules": text % {"most": MAX_AUDIENCES}})
         if pk in inside:
             text = _("an audience cannot contain itself, and this one would, through audience "
             "%(id)s. Remove that rule.")  # fmt: skip

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from campaigns.audiences.behavior.past import FIELD, KEPT, MOST_RUNS, NEWEST, WHOLE
+from campaigns.audiences.behavior.past import FIELD, KEPT, MAX_RUNS, NEWEST, WHOLE
 from campaigns.audiences.durations import parse_duration
 from campaigns.audiences.resolving.leaf_by_leaf import Leaf
 
@@ -50,11 +50,11 @@ def with_runs(project_id: int, leaf: Leaf, *, whole: bool) -> Leaf:
     """The rule with the ids of the runs it covers. Raises ValidationError if there are too many."""
     if leaf["field"] != FIELD:
         return leaf
-    found = _ids(MEANT, project=project_id, most=MOST_RUNS + 1, **_asked(leaf["value"]))
-    if len(found) > MOST_RUNS:
+    found = _ids(MEANT, project=project_id, most=MAX_RUNS + 1, **_asked(leaf["value"]))
+    if len(found) > MAX_RUNS:
         text = _("a rule can cover at most %(most)s runs, and more match. Choose a campaign, a run "
         "or fewer days.")  # fmt: skip
-        raise ValidationError({"rules": text % {"most": MOST_RUNS}})
+        raise ValidationError({"rules": text % {"most": MAX_RUNS}})
     return _changed(leaf, **{KEPT: found, **({WHOLE: True} if whole else {})})
 
 

@@ -15,7 +15,7 @@ from campaigns.runs.run import Run
 from notifications.postgres.budget import clock, until
 
 COUNTING_SECONDS = 2.0  # of one page, for all of its days
-MOST_PAIRS = 6  # per day: every pair of four campaigns
+MAX_PAIRS = 6  # per day: every pair of four campaigns
 
 Launched = tuple[Campaign, Run]
 
@@ -47,7 +47,7 @@ def _of_day(entries: Sequence[Entry]) -> DayCollisions:
     pairs = _pairs(launched)
     found = [
         Collision(one, other, count_overlap(one.project_id, run.rules, of_other.rules))
-        for (one, run), (other, of_other) in pairs[:MOST_PAIRS]
+        for (one, run), (other, of_other) in pairs[:MAX_PAIRS]
     ]
     told = [pair for pair in found if pair.both is None or pair.both.people]
     return DayCollisions(told, len(pairs) - len(found))

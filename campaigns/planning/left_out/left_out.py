@@ -12,7 +12,7 @@ from campaigns.audiences.selection import sample
 from campaigns.planning.campaign import Campaign
 from campaigns.planning.course.waterfall import TOO_LATE, too_late_because
 from campaigns.planning.launch_check.launch_report import LaunchReport
-from campaigns.planning.left_out import by_the_clock
+from campaigns.planning.left_out import expired_by_local_time
 from campaigns.planning.skips import by_chance
 from campaigns.planning.skips.skipped import Cause
 from campaigns.runs.reasons import Reason
@@ -74,7 +74,7 @@ def _by_the_clock(report: LaunchReport, reason: str) -> _Asked | None:
     late = report.late(reason)
     if not (late.everybody or late.some):
         return None
-    each = [by_the_clock.people(late, report.local_time)]
+    each = [expired_by_local_time.people(late, report.local_time)]
     each += [_not(one.holds) for one in report.causes if not one.variable]
     holds = Sql(" AND ".join(one.sql for one in each), [p for one in each for p in one.params])
     return _Asked(too_late_because(reason), holds, maybe=bool(late.some))

@@ -29,7 +29,7 @@ from notifications.postgres.budget import TooSlow, statement_timeout
 
 LOOKING_SECONDS = 2.0
 MOST = 50_000  # waiting recipients looked at, by their numbers; a third of a second
-MOST_GROUPS = 10_000
+MAX_GROUPS = 10_000
 
 # Chunk by chunk: recipients of a closed chunk are not read.
 WAITING = """
@@ -51,7 +51,7 @@ JOIN notifications_contact c ON c.id = w.contact_id
 JOIN notifications_device d ON d.id = w.device_id
 {eligibility.JOIN}
 WHERE {eligibility.skip_reason_sql("%s", "%s")} = ''
-GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT {MOST_GROUPS}
+GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT {MAX_GROUPS}
 """
 
 

@@ -13,7 +13,7 @@ from campaigns.planning.quota.planned import Planned, planned, run_together
 from campaigns.planning.quota.shared_gate import RunRequest, RunResult, simulate
 from campaigns.planning.solver.rules import PersonKind, Rules
 
-MOST_MESSAGES = 1_000_000_000
+MAX_MESSAGES = 1_000_000_000
 AN_HOUR = timedelta(hours=1)
 WORTH_SAYING = timedelta(seconds=5)
 TTL = timedelta(days=28)  # for messages that nobody has written yet: the longest that FCM takes

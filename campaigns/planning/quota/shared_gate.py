@@ -19,8 +19,8 @@ from campaigns.planning.solver.plan import NEVER, Plan
 from campaigns.planning.solver.rules import People, PersonKind, Rules
 from campaigns.planning.solver.solving import Line
 
-MOST_PEOPLE = 10_000  # in equal parts from all runs; each stands for others
-MOST_OF_ONE, LEAST_OF_ONE = 1_000, 50
+MAX_PEOPLE = 10_000  # in equal parts from all runs; each stands for others
+MAX_OF_ONE, MIN_OF_ONE = 1_000, 50
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 QUARTER = timedelta(minutes=15)  # in every time zone, each hour begins with a quarter
 MICROSECOND = timedelta(microseconds=1)
@@ -101,7 +101,7 @@ class RunResult:
 def simulate(runs: Sequence[RunRequest], gate: Gate) -> list[RunResult]:
     """Compute how the runs go, in the order given. The same runs always go the same way."""
     there = _There(gate)
-    draw = _Drawing(max(LEAST_OF_ONE, min(MOST_OF_ONE, MOST_PEOPLE // max(1, len(runs)))))
+    draw = _Drawing(max(MIN_OF_ONE, min(MAX_OF_ONE, MAX_PEOPLE // max(1, len(runs)))))
     lines, eaches = [], []
     for number, run in enumerate(runs):
         people, rules, each = draw(run)

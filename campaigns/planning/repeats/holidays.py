@@ -24,7 +24,7 @@ from icalendar.parser import Contentline, Contentlines
 from campaigns.planning.repeats import days_off
 
 LONGEST = 1_000_000  # characters
-MOST_EVENTS = 2_000
+MAX_EVENTS = 2_000
 LONGEST_RULE = 200
 EARLIEST_YEAR = 1900  # each year of each event is looked at
 A_YEAR = 366  # days: no holiday lasts longer
@@ -140,9 +140,9 @@ def _values(lines: Iterable[Contentline]) -> Iterator[tuple[str, str]]:
 
 
 def _expect_few(events: int) -> None:
-    if events > MOST_EVENTS:
+    if events > MAX_EVENTS:
         text = _("There are too many events in this file; at most %(most)s.")
-        raise ValueError(text % {"most": f"{MOST_EVENTS:,}"})
+        raise ValueError(text % {"most": f"{MAX_EVENTS:,}"})
 
 
 def _days(event: Event, first: date, last: date) -> Iterator[date]:

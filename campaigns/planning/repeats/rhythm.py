@@ -15,7 +15,7 @@ WORKDAYS, LAST_DAY = "workdays", "last_day"  # which of its days; empty: each
 SATURDAY = 5
 MINUTE = timedelta(minutes=1)
 END = datetime(2100, 12, 31, 23, 59, tzinfo=UTC)  # the end of every rhythm: dates themselves end
-MOST_LEFT_OUT = 1_000  # days in a row: a rhythm with more has no day at all
+MAX_LEFT_OUT = 1_000  # days in a row: a rhythm with more has no day at all
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Rhythm:
         for number in count(self._just_before(moment)):
             day = self._day(number)
             instant = self._instant(day)
-            if instant > until or left_out > MOST_LEFT_OUT:
+            if instant > until or left_out > MAX_LEFT_OUT:
                 return
             if not self._is_on(day):
                 left_out += 1

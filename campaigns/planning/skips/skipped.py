@@ -32,7 +32,7 @@ from campaigns.runs.variants.group import MAIN
 from campaigns.texts import liquid, preview
 from notifications.people.consent import eligibility
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ def _with_places(above: Sequence[Run], devices: int) -> str:
         devices,
     )
     named = [_("%(name)s (run %(run)s)") % {"name": run.campaign, "run": run.pk} for run in above]
-    shown = ", ".join(named[:MOST_NAMED]) + (" …" if len(named) > MOST_NAMED else "")
+    shown = ", ".join(named[:MAX_NAMED]) + (" …" if len(named) > MAX_NAMED else "")
     return text % {"count": f"{devices:,}", "runs": shown}
 
 

@@ -17,7 +17,7 @@ from campaigns.planning.intent import ready
 from campaigns.planning.text_check.text_check import UNDER_WAY, TextCheck
 from campaigns.planning.variants import launching
 
-MOST_OF_PROJECT = 3  # campaigns: each text holds a worker for as long as it reads
+MAX_OF_PROJECT = 3  # campaigns: each text holds a worker for as long as it reads
 DAYS: int = TextCheck._meta.get_field("days").get_default()
 
 
@@ -66,6 +66,6 @@ def _refuse_too_many(campaign: Campaign) -> None:
     going = TextCheck.objects.filter(project=campaign.project_id, state__in=UNDER_WAY)
     if going.filter(campaign=campaign.pk).exists():
         raise Refused(gettext("The texts of this campaign are being checked already."))
-    if going.values("campaign").distinct().count() >= MOST_OF_PROJECT:
+    if going.values("campaign").distinct().count() >= MAX_OF_PROJECT:
         text = gettext("%(most)s text checks of this project are under way. Try again later.")
-        raise Refused(text % {"most": MOST_OF_PROJECT})
+        raise Refused(text % {"most": MAX_OF_PROJECT})

@@ -47,7 +47,7 @@ MARKUP = "<[a-z/!][^<>]*>|&(amp|lt|gt|quot|nbsp|#[0-9]{1,6});"
 BLANK = "^[[:space:]\u00a0\u200b\u3000]*$"
 CLOSE = 4  # times as many person ids as devices still count as close together
 PERSON_BITS = 40  # a size and a person's number are packed into one comparable number
-MOST_SIZE = 2**22
+MAX_SIZE = 2**22
 # Counts of devices by language and platform; a tally adds them up, in this order.
 SUMS = (
     "devices",
@@ -236,7 +236,7 @@ def _sizes(count: int) -> Sql:
         name: " + ".join(f"s.{name}{n} * COALESCE(w.{unit[name]}{n}, 0)" for n in range(count))
         for name in MEASURES
     }
-    each = [f"LEAST({sums[name] or '0'}, {MOST_SIZE})::bigint AS {name}" for name in MEASURES]
+    each = [f"LEAST({sums[name] or '0'}, {MAX_SIZE})::bigint AS {name}" for name in MEASURES]
     return Sql(", ".join(each))
 
 

@@ -27,7 +27,7 @@ from notifications.gateway import Push
 from notifications.people.contact import Contact
 from notifications.people.project import Project
 
-MOST_VARIABLES = 50  # each is looked at for everybody
+MAX_VARIABLES = 50  # each is looked at for everybody
 NO_LIMIT = 2**31 - 1
 ELSEWHERE = "*"  # stands for languages beyond those that are counted one by one
 # Longer titles and bodies are cut off, even for people who open the push.
@@ -166,12 +166,12 @@ class Sheets:
 
     @cached_property
     def variables(self) -> list[Variable]:
-        return [Variable(path) for path in self._paths[:MOST_VARIABLES]]
+        return [Variable(path) for path in self._paths[:MAX_VARIABLES]]
 
     @property
     def left_out(self) -> list[str]:
         """The names of the variables beyond those that are looked at."""
-        return [liquid.written(path) for path in self._paths[MOST_VARIABLES:]]
+        return [liquid.written(path) for path in self._paths[MAX_VARIABLES:]]
 
     @cached_property
     def _paths(self) -> list[Path]:

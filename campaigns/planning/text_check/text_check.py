@@ -23,8 +23,8 @@ from campaigns.runs.variants.group import MAIN
 from notifications.people.project import OfProject
 
 LEASE = timedelta(seconds=settings.LEASE_SECONDS)
-MOST_DAYS = 90
-MOST_PROBLEM = 500
+MAX_DAYS = 90
+MAX_PROBLEM = 500
 UNDER_WAY = ("waiting", "reading")
 
 
@@ -50,10 +50,10 @@ class TextCheck(OfProject):
     state = models.CharField(max_length=9, choices=State, default=State.WAITING)
     by = models.CharField(max_length=200)
     language = models.CharField(max_length=10, default="en")  # of `problem`
-    problem = models.CharField(max_length=MOST_PROBLEM, blank=True)  # why it failed
+    problem = models.CharField(max_length=MAX_PROBLEM, blank=True)  # why it failed
     tries_links = models.BooleanField(default=False)
     # Look for runs of this many days that sent the same text to the same people. 0: do not look.
-    days = models.PositiveSmallIntegerField(default=7, validators=[MaxValueValidator(MOST_DAYS)])
+    days = models.PositiveSmallIntegerField(default=7, validators=[MaxValueValidator(MAX_DAYS)])
 
     # What is read, as a launch would have frozen it when the check was requested.
     content = models.JSONField()
@@ -205,7 +205,7 @@ def finish(check: TextCheck, report: dict[str, Any], *, now: datetime) -> None:
 def give_up(check_id: int, problem: str, *, now: datetime) -> None:
     """Mark the check as failed. Its page says why; it is not retried by itself."""
     going = TextCheck.objects.filter(pk=check_id, state__in=UNDER_WAY)
-    said = problem.replace("\x00", "")[:MOST_PROBLEM] or "?"
+    said = problem.replace("\x00", "")[:MAX_PROBLEM] or "?"
     going.update(state="failed", problem=said, finished_at=now, lease=F("lease") + 1)
 
 

@@ -41,9 +41,9 @@ from notifications.postgres.outage import DATABASE_TROUBLE
 
 FIRST, LEAST, MOST = 20_000, 500, 200_000  # devices per part
 PART_SECONDS = 2.0  # the aim: a cancel, or a run beside it, waits this long
-MOST_SECONDS = LEASE.total_seconds() * 2 / 3  # at most per part; then fewer are tried
+MAX_SECONDS = LEASE.total_seconds() * 2 / 3  # at most per part; then fewer are tried
 LINK_LEASE = timedelta(seconds=links.SECONDS)
-MOST_LOCALES = 2_000  # languages counted one by one
+MAX_LOCALES = 2_000  # languages counted one by one
 
 
 def work(check_id: int, *, seconds: float) -> bool:
@@ -99,7 +99,7 @@ class Reading:
         check, now = self.check, clock.now()
         with transaction.atomic():
             self._refuse_lists_that_are_gone()
-            with statement_timeout(seconds=MOST_SECONDS):
+            with statement_timeout(seconds=MAX_SECONDS):
                 rules = drawn(check.project_id, settled(check.project_id, check.rules))
                 begin, end = _devices_of(check.project_id)
                 locales = _locales_of(check.project_id)
@@ -142,7 +142,7 @@ class Reading:
         check, began = self.check, time.monotonic()
         ids = range(check.position, self._end_of_part())
         try:
-            with transaction.atomic(), statement_timeout(seconds=MOST_SECONDS):
+            with transaction.atomic(), statement_timeout(seconds=MAX_SECONDS):
                 self._refuse_lists_that_are_gone()
                 found = counting.count(self._plan, self._sheets, ids)
         except TooSlow:
@@ -219,6 +219,6 @@ def _locales_of(project_id: int) -> list[str]:
         cursor.execute(
             "SELECT locale FROM notifications_contact WHERE project_id = %s"
             " GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT %s",
-            [project_id, MOST_LOCALES],
+            [project_id, MAX_LOCALES],
         )
         return [row[0] for row in cursor.fetchall()]

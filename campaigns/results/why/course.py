@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.engagement.receipt import Event, Receipt
 from campaigns.results.reason_steps import STEPS, detail_in_words
-from campaigns.results.why.rows import MOST_WINDOWS, Opened, Row
+from campaigns.results.why.rows import MAX_WINDOWS, Opened, Row
 from campaigns.results.why.why import Why
 from campaigns.runs.ledger import Answer, Delivery
 from campaigns.runs.reasons import Reason, cause_in_words, in_words
@@ -176,4 +176,4 @@ def _due(row: Row) -> list[Step]:
 
 def is_cut(row: Row) -> bool:
     """Whether the message had more windows than are shown."""
-    return len(row.windows) >= MOST_WINDOWS
+    return len(row.windows) >= MAX_WINDOWS

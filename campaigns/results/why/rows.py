@@ -22,7 +22,7 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 
-MOST_WINDOWS = 20  # of one recipient; a day of messages that FCM refuses opens one each half minute
+MAX_WINDOWS = 20  # of one recipient; a day of messages that FCM refuses opens one each half minute
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ ORDER BY mine.seq, w.opened_at
 def _windows(run_id: int, seqs: list[int]) -> dict[int, list[Opened]]:
     found: dict[int, list[Opened]] = defaultdict(list)
     with connection.cursor() as cursor:
-        cursor.execute(WINDOWS, {"run": run_id, "seqs": seqs, "most": MOST_WINDOWS})
+        cursor.execute(WINDOWS, {"run": run_id, "seqs": seqs, "most": MAX_WINDOWS})
         for seq, *window in cursor.fetchall():
             found[seq].append(Opened(*window))
     return found

@@ -22,7 +22,7 @@ from notifications.people.consent import eligibility
 from notifications.people.contact import Contact
 from notifications.values.moments import in_zone
 
-MOST_MESSAGES = 100  # to one person on one day
+MAX_MESSAGES = 100  # to one person on one day
 
 
 class Ending(StrEnum):
@@ -117,7 +117,7 @@ def _messages(run: Run, contact: Contact) -> list[Message]:
     if run.kind != Run.Kind.MESSAGES or run.forgotten_at:
         return []
     theirs = Message.objects.filter(run_id=run.pk, contact_id=contact.pk)
-    return list(theirs.defer("content", "variables").order_by("-number")[:MOST_MESSAGES])
+    return list(theirs.defer("content", "variables").order_by("-number")[:MAX_MESSAGES])
 
 
 def _asks(run: Run, messages: list[Message]) -> dict[str, Any]:

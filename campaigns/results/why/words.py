@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.results.why.current_state import Fate, Seen
 from campaigns.results.why.why import Ending, Why
-from campaigns.runs.ledger import MOST_ANSWERS
+from campaigns.runs.ledger import MAX_ANSWERS
 from campaigns.runs.run import Run
 from notifications.people.consent import eligibility
 
@@ -64,7 +64,7 @@ def _gaps(why: Why) -> list[str]:
         _("Whether they had other devices then that were removed since.")
         if theirs and why.ending == Ending.NOT_IN
         else "",
-        _("What FCM said after the first %(most)d answers to one device.") % {"most": MOST_ANSWERS}
-        if any(len(row.answers) >= MOST_ANSWERS for row in why.rows)
+        _("What FCM said after the first %(most)d answers to one device.") % {"most": MAX_ANSWERS}
+        if any(len(row.answers) >= MAX_ANSWERS for row in why.rows)
         else "",
     ]

@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from campaigns.runs.hours.local_time import AROUND_THE_EARTH
 from campaigns.runs.run import Run
 from notifications.people.consent.caps import A_DAY, Caps
-from notifications.postgres.row_lock import wait_for_locks
+from notifications.postgres.row_lock import set_lock_timeout
 
 ORDER = [Run.Precedence.LOW, Run.Precedence.NORMAL, Run.Precedence.HIGH]
 # Includes runs that are choosing people: they may have looked before the higher run existed.
@@ -110,7 +110,7 @@ def _to_come(project_id: int) -> QuerySet[Run]:
 def take_turns(project_id: int) -> None:
     """Until the transaction ends, no other run of the project writes places. Two runs that leave
     places to the same run could deadlock on each other's rows."""
-    wait_for_locks(PATIENCE_SECONDS)
+    set_lock_timeout(PATIENCE_SECONDS)
     with connection.cursor() as cursor:
         key = f"places of project {project_id}"
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])

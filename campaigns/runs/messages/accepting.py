@@ -9,7 +9,7 @@ from django.db import connection
 
 from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.messages.message import id_of, known_by
-from notifications.staff.access import CONFIRMED, ApiKey, Scope
+from notifications.staff.api_key import STILL_VALID_SQL, ApiKey, Scope
 from notifications.values import exact
 
 
@@ -36,7 +36,7 @@ class Revoked(Exception):
 # A function in `accept_messages.sql`: each session keeps its plan, also behind PgBouncer. Planning
 # it for each call cost more than running it. A changed function gets a new name, because the
 # previous release calls this one.
-ACCEPT = f"SELECT * FROM accept_messages(%(project)s, %(rows)s, EXISTS ({CONFIRMED}))"
+ACCEPT = f"SELECT * FROM accept_messages(%(project)s, %(rows)s, EXISTS ({STILL_VALID_SQL}))"
 
 
 # For messages that we send ourselves, without an API key.
@@ -81,7 +81,7 @@ def _all(
 def confirm(key: ApiKey) -> None:
     """Raises Revoked if the key may not send messages any more."""
     with connection.cursor() as cursor:
-        cursor.execute(CONFIRMED, {"key": key.pk, "scope": Scope.MESSAGES.value})
+        cursor.execute(STILL_VALID_SQL, {"key": key.pk, "scope": Scope.MESSAGES.value})
         if cursor.fetchone() is None:
             raise Revoked
 

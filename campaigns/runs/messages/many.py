@@ -14,7 +14,7 @@ from campaigns.runs.messages.accepting import Accepted, columns_of
 from campaigns.runs.messages.day import run_of_today
 from campaigns.runs.messages.message import NUMBERS, Message, first_of, id_of, next_number
 from campaigns.runs.run import Run
-from notifications.postgres.row_lock import wait_for_locks
+from notifications.postgres.row_lock import set_lock_timeout
 from notifications.values import exact
 
 AT_ONCE = 1_000  # people whose rows the call itself writes
@@ -112,7 +112,7 @@ def cancel(head: Message) -> bool:
     If a worker takes a message at the same time, the lock decides which comes first.
     """
     with transaction.atomic():
-        wait_for_locks(CANCEL_SECONDS)
+        set_lock_timeout(CANCEL_SECONDS)
         # Before the others: no worker adds people to a call that is being cancelled.
         held = Message.objects.select_for_update(no_key=True).filter(pk=head.pk).first()
         unfolded = held is None or held.list_after is None

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 MAIN, CONTROL, HOLDOUT = 0, -1, -2
 REST = 9  # waits for the variant that does best among those who try them: see `canary/winner.py`
 LETTERS = "ABCDE"
-MOST_MORE = len(LETTERS) - 1  # variants beside the main text
+MAX_MORE = len(LETTERS) - 1  # variants beside the main text
 NAMES = {
     **dict(enumerate(LETTERS)),
     CONTROL: "control",

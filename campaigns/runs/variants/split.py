@@ -26,7 +26,7 @@ from notifications.people.project import Project
 
 WHOLE = 10_000  # parts of the people: a hundredth of a percent is the finest share
 A_PERCENT = WHOLE // 100
-MOST_SEED = 2**53  # every JSON parser keeps integers up to this exactly
+MAX_SEED = 2**53  # every JSON parser keeps integers up to this exactly
 EXEMPT = (Category.Kind.TRANSACTIONAL, Category.Kind.CRITICAL)
 
 
@@ -112,7 +112,7 @@ def launched(weights: Sequence[int], *, control: int) -> dict[str, Any]:
     """The split that a launch freezes; empty if everybody gets the main text."""
     if len(weights) == 1 and not control:
         return {}
-    return {"seed": random.randrange(1, MOST_SEED), "weights": list(weights)}
+    return {"seed": random.randrange(1, MAX_SEED), "weights": list(weights)}
 
 
 def handed_on(run: Run) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def begun(run: Run) -> dict[str, Any]:
     kept = dict(run.split)
     if not share:
         return kept
-    seed = kept or {"seed": random.randrange(1, MOST_SEED), "weights": [1]}
+    seed = kept or {"seed": random.randrange(1, MAX_SEED), "weights": [1]}
     return {**seed, "holdout": share, "holdout_seed": holdout_seed(run.project_id)}
 
 

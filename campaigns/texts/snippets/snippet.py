@@ -16,7 +16,7 @@ from campaigns.texts.snippets import mentions, validation
 from notifications.people.project import OfProject
 from notifications.values.languages import canonical
 
-MOST_OF_A_PROJECT = 200
+MAX_OF_A_PROJECT = 200
 CHECKED = 100  # the newest templates that mention it: a launch checks each one again
 
 validate_name = RegexValidator(
@@ -31,7 +31,7 @@ class Snippet(OfProject):
     KEPT: ClassVar[tuple[str, ...]] = ("name", "text", "locales")
 
     name = models.CharField(max_length=40, validators=[validate_name])
-    text = models.TextField(max_length=validation.MOST_LETTERS)
+    text = models.TextField(max_length=validation.MAX_LETTERS)
     locales = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -91,9 +91,9 @@ class Snippet(OfProject):
             self.locales = known
 
     def _find_room(self, problems: dict[str, Any]) -> None:
-        if Snippet.objects.filter(project=self.project_id).count() >= MOST_OF_A_PROJECT:
+        if Snippet.objects.filter(project=self.project_id).count() >= MAX_OF_A_PROJECT:
             text = gettext("A project holds at most %(most)s snippets. Delete one first.")
-            problems["name"] = [text % {"most": MOST_OF_A_PROJECT}]
+            problems["name"] = [text % {"most": MAX_OF_A_PROJECT}]
 
     def _keep_name(self, problems: dict[str, Any], stored: Snippet) -> None:
         if stored.name != self.name and self.uses.exists():

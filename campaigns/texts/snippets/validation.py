@@ -16,10 +16,10 @@ from campaigns.texts.snippets.mentions import HEAD, mentions
 from notifications.values.languages import validate_locale
 from notifications.values.text import visible
 
-MOST_LETTERS = 1_000
+MAX_LETTERS = 1_000
 MOST_VALUES = 20  # {{ … }} of one snippet
 VALUE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-MOST_NAMED = 10
+MAX_NAMED = 10
 
 
 # --- A text that mentions snippets ----------------------------------------------------------------
@@ -56,7 +56,7 @@ def _instead(name: str, known: Collection[str]) -> str:
         return gettext("Did you mean “%(nearest)s”?") % {"nearest": near[0]}
     if not known:
         return gettext("There are none yet; write it under Snippets first.")
-    names = ", ".join(sorted(known)[:MOST_NAMED])
+    names = ", ".join(sorted(known)[:MAX_NAMED])
     return gettext("Use one of %(known)s.") % {"known": names}
 
 
@@ -80,9 +80,9 @@ def of_snippet(text: Any) -> list[Problem]:
     """The problems of a snippet's text in one language."""
     if not isinstance(text, str):
         return [Problem(gettext("must be a text."))]
-    if len(text) > MOST_LETTERS:
+    if len(text) > MAX_LETTERS:
         message = gettext("longer than %(most)s characters.")
-        return [Problem(message % {"most": f"{MOST_LETTERS:,}"})]
+        return [Problem(message % {"most": f"{MAX_LETTERS:,}"})]
     if problems := liquid.problems(text):
         return problems
     asks = [at for path, at in liquid.asked(text) if path[0] == HEAD]

@@ -14,7 +14,7 @@ from campaigns.texts.writing.field_labels import word_of
 from notifications.values.spreadsheet import NAMES_DELIMITER, neutral, read_back
 
 ID, FIELD, SOURCE = "id", "field", "source"
-MOST_ROWS = 1_000
+MAX_ROWS = 1_000
 MARK = "\ufeff"  # tells Excel that the file is UTF-8
 
 
@@ -63,9 +63,9 @@ def _check_head(head: list[str]) -> None:
 
 def _cells(head: list[str], rows: Iterator[list[str]], *, first: int) -> Iterator[Cell]:
     for number, row in enumerate(rows, start=first):
-        if number > MOST_ROWS:
+        if number > MAX_ROWS:
             message = _("More than %(most)s rows; a template has fewer texts.")
-            raise Unreadable(message % {"most": f"{MOST_ROWS:,}"})
+            raise Unreadable(message % {"most": f"{MAX_ROWS:,}"})
         said_in = {name: read_back(cell) for name, cell in zip(head, row, strict=False)}
         if len(row) > len(head):
             message = _("Row %(row)s has more cells than the first line names.")

@@ -23,7 +23,7 @@ from campaigns.texts.writing.field_labels import word_of
 SPACE = "urn:oasis:names:tc:xliff:document:1.2"
 TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 DEEPEST = 50
-MOST_ELEMENTS = 100_000
+MAX_ELEMENTS = 100_000
 
 
 def written(content: Content, asked: Iterable[str] = (), *, source: str, original: str) -> str:
@@ -110,7 +110,7 @@ class _Reading:
         space, _, element = name.rpartition(" ")
         self._count += 1
         self._inside.append(element)
-        if len(self._inside) > DEEPEST or self._count > MOST_ELEMENTS:
+        if len(self._inside) > DEEPEST or self._count > MAX_ELEMENTS:
             raise Unreadable(_too_much())
         if len(self._inside) == 1:
             self.is_xliff = element == "xliff" and space == SPACE

@@ -11,7 +11,7 @@ from campaigns.texts.content import TEXTS, Content
 
 DATA, BUTTON = "data.", "buttons."
 GROUPS = ("data", "buttons")  # in a language, each is an object of texts
-MOST_ASKED = 100  # languages that may be asked for
+MAX_ASKED = 100  # languages that may be asked for
 MOST_BYTES = 1_000_000  # of a file: ten times what the largest template fills
 
 

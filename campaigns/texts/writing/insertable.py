@@ -18,7 +18,7 @@ from notifications.values.plain import briefly
 # A list or an object cannot be read in a sentence.
 READABLE = ("text", "number", "time", "boolean")
 LONGEST = 40
-MOST_COUNTED = 60  # for an audience, because its people are read for it
+MAX_COUNTED = 60  # for an audience, because its people are read for it
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def known_among(
 
     The list is empty if they cannot be counted in time.
     """
-    names = [*(one.name for one in _readable(project)[:MOST_COUNTED]), *preview.OWN]
+    names = [*(one.name for one in _readable(project)[:MAX_COUNTED]), *preview.OWN]
     people, lacking = coverage.lacking(names, project, rules)
     own = {name: getattr(person, name, "") for name in preview.OWN}
     has = {**(person.attributes if person else {}), **own}

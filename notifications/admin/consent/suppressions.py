@@ -26,7 +26,7 @@ from notifications.staff.subjects import Subject
 from notifications.values.moments import in_zone
 from notifications.values.text import unstorable
 
-MOST_PASTED = 10_000
+MAX_PASTED = 10_000
 LONGEST_ID = Contact._meta.get_field("external_id").max_length or 0
 
 
@@ -49,9 +49,9 @@ class SuppressForm(ModelForm):
     def clean_people(self) -> list[str]:
         lines = self.cleaned_data["people"].splitlines()
         ids = [*dict.fromkeys(line.strip() for line in lines if line.strip())]
-        if len(ids) > MOST_PASTED:
+        if len(ids) > MAX_PASTED:
             text = _("At most %(most)s ids; there are %(count)s.")
-            counts = {"most": f"{MOST_PASTED:,}", "count": f"{len(ids):,}"}
+            counts = {"most": f"{MAX_PASTED:,}", "count": f"{len(ids):,}"}
             raise ValidationError(text % counts)
         for number, line in enumerate(lines, start=1):
             if why := _wrong(line.strip()):

@@ -13,7 +13,7 @@ from notifications.values.moments import in_words
 
 READING, CHECKING, MERGING = "reading", "checking", "merging"
 MEASURED_SECONDS = 20  # a rate covers at most this time
-LEAST_SECONDS = 1.5
+MIN_SECONDS = 1.5
 MARK = re.compile(r"([a-z]{1,10})-(\d{1,15})-(\d{1,15})-(\d{1,7})")
 
 
@@ -46,7 +46,7 @@ def progress(one: Import, now: datetime, *, before: str) -> Progress:
     here = _mark(one, now)
     since = _same_stage(before, here)
     seconds = (here.at_ms - since.at_ms) / 1_000
-    measured = seconds >= LEAST_SECONDS and here.done >= since.done
+    measured = seconds >= MIN_SECONDS and here.done >= since.done
     gained = here.share_ppm - since.share_ppm
     return Progress(
         title=_title(here.stage),

@@ -8,7 +8,7 @@ NICE = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # their halves read well too
 
 
 @dataclass(frozen=True)
-class Mark:
+class Tick:
     """A label at an axis: its position, in percent of the chart, and its text."""
 
     at: float

@@ -38,7 +38,7 @@ from notifications.people.project import Project
 from notifications.postgres.outage import retry_during_outage
 from notifications.staff import audit, changes
 
-MOST_WORDS, LONGEST_SEARCH = 10, 200
+MAX_WORDS, LONGEST_SEARCH = 10, 200
 
 
 def actor(request: HttpRequest) -> str:
@@ -108,11 +108,11 @@ class Page(ModelAdmin):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Search for the first words only: each word adds a condition on each field."""
-        words = search_term[:LONGEST_SEARCH].split()[:MOST_WORDS]
+        words = search_term[:LONGEST_SEARCH].split()[:MAX_WORDS]
         if words != search_term.split():
             search_term = " ".join(words)
             text = _("Only the first %(words)s words and %(letters)s letters are searched for.")
-            counts = {"words": MOST_WORDS, "letters": LONGEST_SEARCH}
+            counts = {"words": MAX_WORDS, "letters": LONGEST_SEARCH}
             messages.warning(request, text % counts)
         found: tuple[QuerySet[Any], bool] = super().get_search_results(
             request, queryset, search_term

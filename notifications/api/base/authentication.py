@@ -15,12 +15,12 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from notifications.requests import origin
-from notifications.staff.access import ApiKey, digest_of
+from notifications.staff.api_key import ApiKey, digest_of
 
 KEY = re.compile(r"car_[A-Za-z0-9_-]{43}")
 USE_NOTED_EVERY = timedelta(minutes=1)
 REMEMBERED_SECONDS = 2.0
-MOST_REMEMBERED = 1_000
+MAX_REMEMBERED = 1_000
 _known: dict[str, tuple[float, ApiKey]] = {}  # by digest of the key
 
 
@@ -73,7 +73,7 @@ def _remembered(value: str, now: datetime) -> ApiKey | None:
     found_at, key = _known.get(digest_of(value), (0.0, None))
     if key is None or time.monotonic() - found_at > REMEMBERED_SECONDS:
         key = ApiKey.of(value, now=now)
-        if len(_known) >= MOST_REMEMBERED:
+        if len(_known) >= MAX_REMEMBERED:
             _known.clear()
         if key is not None:
             _known[key.digest] = (time.monotonic(), key)

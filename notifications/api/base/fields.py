@@ -14,7 +14,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 EMPTY: list[Any] = [None, "", [], {}]
 A_SECOND = timedelta(seconds=1)
 # Error texts that say what to send. They replace the defaults of DRF's field classes: an answer to
@@ -131,7 +131,7 @@ class StrictSerializer(serializers.Serializer[Any]):
             known = ", ".join(name for name, field in self.fields.items() if not field.read_only)
             said = [f"Unknown field. Known: {known or 'none'}."]
             raise serializers.ValidationError(
-                {name[:80]: said for name in sorted(unknown)[:MOST_NAMED]}
+                {name[:80]: said for name in sorted(unknown)[:MAX_NAMED]}
             )
         if self.parent is None and isinstance(data, Mapping):
             self._refuse_fixed(data, self.context.get("shown"))
@@ -187,7 +187,7 @@ class CountedList(serializers.ListField):
                 fitting.append(self.child.run_validation(item))
             except serializers.ValidationError as error:
                 problems[index] = error.detail
-            if len(problems) == MOST_NAMED:
+            if len(problems) == MAX_NAMED:
                 break
         if problems:
             raise serializers.ValidationError(problems)

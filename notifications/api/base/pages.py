@@ -19,13 +19,13 @@ from rest_framework.response import Response
 from notifications.api.base import query
 
 PER_PAGE = 50
-MOST_PER_PAGE = 500
+MAX_PER_PAGE = 500
 
 PARAMETERS = [
     query.text("cursor", "Taken from `next` of the page before.", r"^[0-9]+:[A-Za-z0-9_-]{43}$"),
     OpenApiParameter(
         "limit",
-        {"type": "integer", "minimum": 1, "maximum": MOST_PER_PAGE, "default": PER_PAGE},
+        {"type": "integer", "minimum": 1, "maximum": MAX_PER_PAGE, "default": PER_PAGE},
         description="Rows per page.",
     ),
 ]
@@ -90,8 +90,8 @@ def _limit(request: Request) -> int:
     given = request.query_params.get("limit", str(PER_PAGE))
     if not (given.isascii() and given.isdecimal() and len(given) < 5):
         given = "0"
-    if not 1 <= int(given) <= MOST_PER_PAGE:
-        raise serializers.ValidationError({"limit": f"Use a number from 1 to {MOST_PER_PAGE}."})
+    if not 1 <= int(given) <= MAX_PER_PAGE:
+        raise serializers.ValidationError({"limit": f"Use a number from 1 to {MAX_PER_PAGE}."})
     return int(given)
 
 

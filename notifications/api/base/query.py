@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.serializers import ValidationError
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 LONGEST = 200  # characters of a search text
 NO_NUL = r"^[^\x00]+$"
 NO_CONTROL = r"^[^\x00-\x1f\x7f-\x9f]+$"
@@ -60,4 +60,4 @@ def refuse_unknown(request: Request, method: Callable[..., Any]) -> None:
         if name not in taken or len(values) > 1
     }
     if problems:
-        raise ValidationError(dict(list(problems.items())[:MOST_NAMED]))
+        raise ValidationError(dict(list(problems.items())[:MAX_NAMED]))

@@ -19,7 +19,7 @@ from rest_framework.request import Request
 from notifications.values import exact, flaws
 from notifications.values.nesting import MAX_DEPTH, too_deep
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 ROWS_AT_ONCE = 1_000  # the maximum for endpoints that check rows one by one
 MAX_VALUES = 300_000  # 1,000 people with 100 attributes each are a third of it
 
@@ -124,7 +124,7 @@ def _refused(value: Any, found: Iterator[flaws.Flaw], rows_of: str) -> bool:
         if isinstance(rows, list) and flaw.where[0] == rows_of and len(flaw.where) > 1:
             _put(rows, flaw)
             in_rows = True
-        elif len(others) < MOST_NAMED:
+        elif len(others) < MAX_NAMED:
             others[flaw.within(0)] = flaw.message
     if others:
         raise ValidationError(others)
@@ -135,7 +135,7 @@ def _put(rows: list[Any], flaw: flaws.Flaw) -> None:
     index: Any = flaw.where[1]
     if not isinstance(rows[index], flaws.Flawed):
         rows[index] = flaws.Flawed()
-    if len(rows[index]) < MOST_NAMED:
+    if len(rows[index]) < MAX_NAMED:
         rows[index][flaw.within(2)] = flaw.message
 
 

@@ -16,7 +16,7 @@ from notifications.api.base import query
 from notifications.api.base.authentication import ApiKeyAuthentication
 from notifications.api.base.fields import StrictSerializer
 from notifications.api.base.problems import CONTENT_TYPE, ProblemSerializer
-from notifications.staff.access import Scope
+from notifications.staff.api_key import Scope
 
 WITH_A_BODY = {"POST", "PUT", "PATCH"}
 CHANGES_ONE = {"PUT", "PATCH", "DELETE"}

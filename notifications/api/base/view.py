@@ -25,7 +25,7 @@ from notifications.api.base.rendering import AlwaysJson, refuse_unreadable
 from notifications.people.project import OfProject, Project
 from notifications.requests import origin
 from notifications.staff import audit, changes
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 
 Row = TypeVar("Row", bound=OfProject)
 

@@ -100,8 +100,8 @@ class AiohttpGateway(FcmGateway):
                 connect=fcm.CONNECT_WITHIN,
                 sock_connect=fcm.ADDRESS_WITHIN,
             ),
-            max_line_size=fcm.MOST_HEAD,
-            max_field_size=fcm.MOST_HEAD,
+            max_line_size=fcm.MAX_HEAD,
+            max_field_size=fcm.MAX_HEAD,
             # Set once for all requests: `trust_env` looks it up each time, and doubles their cost.
             proxy=f"http://{to.proxy}" if to.proxy else None,
             auto_decompress=False,
@@ -189,6 +189,6 @@ async def _all_of(stream: aiohttp.StreamReader) -> bytes:
     while piece := await stream.readany():
         pieces.append(piece)
         size += len(piece)
-        if size > fcm.MOST_BODY:
-            raise aiohttp.ClientPayloadError(f"an answer of more than {fcm.MOST_BODY} bytes")
+        if size > fcm.MAX_BODY:
+            raise aiohttp.ClientPayloadError(f"an answer of more than {fcm.MAX_BODY} bytes")
     return b"".join(pieces)

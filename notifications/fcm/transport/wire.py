@@ -132,7 +132,7 @@ class Socket(asyncio.Protocol):
 
     def on_body(self, piece: bytes) -> None:
         self._body_bytes += len(piece)
-        if self._body_bytes <= fcm.MOST_BODY and not self._is_whole:
+        if self._body_bytes <= fcm.MAX_BODY and not self._is_whole:
             self._body.append(piece)
 
     def on_message_complete(self) -> None:
@@ -148,12 +148,12 @@ class Socket(asyncio.Protocol):
         """Check limits and the end of the answer after each piece of data. Not inside a parser
         callback: the parser may still hold a second answer."""
         self._came += came
-        if self._head_bytes > fcm.MOST_HEAD:
+        if self._head_bytes > fcm.MAX_HEAD:
             self._status = 0  # do not trust an answer with such a head
-        if self._came - self._body_bytes > fcm.MOST_HEAD:  # also counts trailers and chunk sizes
-            self.give_up(Broken(f"an answer with a head of more than {fcm.MOST_HEAD} bytes"))
-        elif self._body_bytes > fcm.MOST_BODY:
-            self.give_up(Broken(f"an answer of more than {fcm.MOST_BODY} bytes"))
+        if self._came - self._body_bytes > fcm.MAX_HEAD:  # also counts trailers and chunk sizes
+            self.give_up(Broken(f"an answer with a head of more than {fcm.MAX_HEAD} bytes"))
+        elif self._body_bytes > fcm.MAX_BODY:
+            self.give_up(Broken(f"an answer of more than {fcm.MAX_BODY} bytes"))
         elif self._is_whole:
             self._finish()
 

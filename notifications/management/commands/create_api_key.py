@@ -10,7 +10,7 @@ from django.db import transaction
 
 from notifications.management.projects import project_named
 from notifications.staff import audit
-from notifications.staff.access import ApiKey, Scope
+from notifications.staff.api_key import ApiKey, Scope
 
 
 class Command(BaseCommand):

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from notifications.staff.guessing import Guesses
+from notifications.staff.login_throttle import FailedAttempts
 
 
 class Command(BaseCommand):
     help = "Forget all wrong passwords and codes: every lock ends."
 
     def handle(self, **_: Any) -> None:
-        Guesses.objects.all().delete()
+        FailedAttempts.objects.all().delete()
         self.stdout.write("Nobody is locked out any more.")

@@ -19,7 +19,7 @@ from notifications.values import exact
 NEWEST = 20
 AT_ONCE = 1_000
 LOOKING_SECONDS = 2.0
-MOST_NAMES = 200
+MAX_NAMES = 200
 LATELY = timedelta(days=90)
 EVENTS_READ = 5_000
 MOST_PROPERTIES = 100
@@ -122,7 +122,7 @@ FILLED = "jsonb_typeof(value) <> 'null' AND value <> '\"\"'"
 
 def names(project_id: int) -> list[str]:
     """The names of a project's events, in alphabetical order."""
-    asked = {"project": project_id, "most": MOST_NAMES}
+    asked = {"project": project_id, "most": MAX_NAMES}
     return [row[0] for row in _looked_up(NAMES, asked)]
 
 

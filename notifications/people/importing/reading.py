@@ -24,7 +24,7 @@ END_OF_LINE = re.compile("\r\n|\n|\r")
 # A marker row added behind the text: if the parser swallows it, the row before it has no end yet.
 END = "\x1fend of the text\x1f"
 LONGEST_LINE = 1024**2  # characters
-MOST_CELL = 10_000  # characters of a cell that a refused row keeps
+MAX_CELL = 10_000  # characters of a cell that a refused row keeps
 # In each of them, a decoded text is encoded to as many bytes as it was read from.
 ENCODINGS: dict[str, str | Promise] = {
     "utf-8": "UTF-8",
@@ -164,7 +164,7 @@ def _unclosed(line: int, text: str, delimiter: str) -> Refused:
 def too_long(line: int, text: str) -> Refused:
     said = gettext_noop("The line is longer than %(most)s characters.")
     most = f"{csv.field_size_limit():,}"
-    return Refused(line, "", kept([(said, {"most": most})]), [text[:MOST_CELL]])
+    return Refused(line, "", kept([(said, {"most": most})]), [text[:MAX_CELL]])
 
 
 def _last_end_of_line(text: str) -> int:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 Reason = tuple[str, Mapping[str, Any]]  # the text, and the values in it
 
 MOST = 500  # characters of all reasons of a row
-MOST_VALUE = 80
+MAX_VALUE = 80
 
 
 def reasons_of(error: ValidationError) -> list[Reason]:
@@ -41,7 +41,7 @@ def _short(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     storable = value.encode(errors="replace").decode().replace("\x00", "?")
-    return storable if len(storable) <= MOST_VALUE else f"{storable[:MOST_VALUE]}…"
+    return storable if len(storable) <= MAX_VALUE else f"{storable[:MAX_VALUE]}…"
 
 
 def in_words(kept: str) -> str:

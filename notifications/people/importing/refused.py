@@ -60,7 +60,7 @@ def lines(one: Import) -> Iterator[str]:
 
 
 def kept(one: Import) -> int:
-    return min(one.refused, staging.MOST_REFUSED)
+    return min(one.refused, staging.MAX_REFUSED)
 
 
 def not_kept(one: Import) -> str:

@@ -22,14 +22,14 @@ from notifications.values.spreadsheet import NAMES_DELIMITER, read_back
 SAMPLE = 256 * 1024  # bytes for delimiter, head and first rows
 LOOKED_AT = 16 * 1024**2  # bytes for the encoding, of all files together
 ENOUGH = 100  # characters that are not ASCII
-MOST_COLUMNS = 250
+MAX_COLUMNS = 250
 FIRST_ROWS = 10
 LONGEST_SHOWN = 200
 DELIMITERS = ",;\t|"
 MARKS = {"utf-8": b"\xef\xbb\xbf", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
 UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 OLDER = ("cp1252", "cp949", "cp932", "gb18030", "cp950", "cp1251")  # older than Unicode
-MOST_JUDGED = 64 * 1024  # bytes of cells in one of them
+MAX_JUDGED = 64 * 1024  # bytes of cells in one of them
 # No word is both Latin and Cyrillic: “Zoë” is not “Zoл”.
 TWO_SCRIPTS = re.compile(rb"[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]")
 BETWEEN_CELLS = re.compile(rb"[\t\r\n,;]+")  # not “|”, which may be half of a letter
@@ -185,7 +185,7 @@ def _likely(cells: Iterable[bytes]) -> str:
 
     different = [*dict.fromkeys(cells)]
     sizes = accumulate(map(len, different))
-    few = [cell for cell, size in zip(different, sizes, strict=True) if size <= MOST_JUDGED]
+    few = [cell for cell, size in zip(different, sizes, strict=True) if size <= MAX_JUDGED]
     valid = {name: {cell for cell in few if _is_valid(cell, name)} for name in OLDER}
     most = max(map(len, valid.values()))
     names = [name for name in OLDER if len(valid[name]) * 5 >= most * 4]
@@ -248,9 +248,9 @@ def _head_and_rows(records: list[list[str]]) -> tuple[list[str], list[list[str]]
     if came_back(head):
         records = [list(map(read_back, row)) for row in records]
         head = [storable(cell).strip() for cell in records[0]]
-    if len(head) > MOST_COLUMNS:
+    if len(head) > MAX_COLUMNS:
         text = gettext("The file has %(count)s columns; at most %(most)s. Leave some out.")
-        raise Unusable(text % {"count": f"{len(head):,}", "most": MOST_COLUMNS})
+        raise Unusable(text % {"count": f"{len(head):,}", "most": MAX_COLUMNS})
     named = any(re.sub(r"[\s.-]+", "_", cell.lower()) in KNOWN for cell in head)
     if not named:
         _refuse_prose(records)

@@ -22,10 +22,10 @@ from django.utils.translation import gettext
 from notifications.people.importing.model import Import
 
 PIECE = 1024**2
-MOST_FILES = 100
-MOST_DIRECTORY = 256 * 1024  # bytes; the directory of 100 files has 10 to 30 kB
-MOST_UNPACKED = 8 * 1024**3
-MOST_RATIO = 200  # text compresses 5 to 50 times, a zip bomb a thousand times
+MAX_FILES = 100
+MAX_DIRECTORY = 256 * 1024  # bytes; the directory of 100 files has 10 to 30 kB
+MAX_UNPACKED = 8 * 1024**3
+MAX_RATIO = 200  # text compresses 5 to 50 times, a zip bomb a thousand times
 TABLES = (".csv", ".tsv", ".txt")
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -100,7 +100,7 @@ class Bounded(io.BufferedReader):
     directory is refused before: the end of the file says how long it is.
     """
 
-    most: int | None = MOST_DIRECTORY
+    most: int | None = MAX_DIRECTORY
 
     def read(self, size: int | None = -1) -> bytes:
         if self.most is not None and size is not None and size > self.most:
@@ -169,22 +169,22 @@ def _check(entries: list[zipfile.ZipInfo], packed: int) -> None:
     """Check the declared counts and sizes: no more of a file is read than the archive declares."""
     if not entries:
         raise Unusable(gettext("The archive is empty."))
-    if len(entries) > MOST_FILES:
+    if len(entries) > MAX_FILES:
         text = gettext("The archive holds %(count)s files; at most %(most)s.")
-        raise Unusable(text % {"count": f"{len(entries):,}", "most": MOST_FILES})
+        raise Unusable(text % {"count": f"{len(entries):,}", "most": MAX_FILES})
     for entry in entries:
         _check_entry(entry)
     unpacked = sum(entry.file_size for entry in entries)
-    if unpacked > MOST_UNPACKED:
+    if unpacked > MAX_UNPACKED:
         text = gettext("Unpacked, the archive has %(size)s MB; at most %(most)s MB. Split it.")
-        shown = {"size": f"{unpacked // 1024**2:,}", "most": f"{MOST_UNPACKED // 1024**2:,}"}
+        shown = {"size": f"{unpacked // 1024**2:,}", "most": f"{MAX_UNPACKED // 1024**2:,}"}
         raise Unusable(text % shown)
-    if unpacked > MOST_RATIO * packed:
+    if unpacked > MAX_RATIO * packed:
         text = gettext(
             "Unpacked, the archive is %(ratio)s times as large; at most %(most)s times. "
             "It looks like a zip bomb."
         )
-        raise Unusable(text % {"ratio": f"{unpacked // packed:,}", "most": MOST_RATIO})
+        raise Unusable(text % {"ratio": f"{unpacked // packed:,}", "most": MAX_RATIO})
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from notifications.people.importing.model import Import
-from notifications.people.importing.reading import MOST_CELL, Refused
+from notifications.people.importing.reading import MAX_CELL, Refused
 from notifications.people.importing.row_validation import STAGED
 from notifications.people.installations import FID, LENGTH
 
@@ -26,7 +26,7 @@ CREATE UNLOGGED TABLE IF NOT EXISTS {table} (
 ) WITH (autovacuum_enabled = false)
 """
 LINES = 2**40  # more than a file has; `row` = the file's place in the archive × LINES + the line
-MOST_REFUSED = 100_000  # rows that are kept; nobody corrects more by hand
+MAX_REFUSED = 100_000  # rows that are kept; nobody corrects more by hand
 REFUSAL = """
 COPY notifications_importrefusal (owner_id, line, "column", reason, cells, file) FROM STDIN
 """
@@ -86,7 +86,7 @@ def copy_rows(one: Import, lines: list[str], numbers: list[int], *, file: int) -
 
 def copy_refused(one: Import, refused: Sequence[Refused], *, file: str) -> None:
     """Keep refused rows, up to the limit for a file."""
-    room = max(0, MOST_REFUSED - one.refused)
+    room = max(0, MAX_REFUSED - one.refused)
     with connection.cursor() as cursor, cursor.copy(REFUSAL) as copy:
         for each in refused[:room]:
             cells = [_kept(cell) for cell in each.cells]
@@ -99,7 +99,7 @@ def _kept(cell: str) -> str:
 
     Bytes that are not UTF-8 were probably Latin-1.
     """
-    cell = cell[:MOST_CELL].replace("\x00", "�")
+    cell = cell[:MAX_CELL].replace("\x00", "�")
     try:
         cell.encode()
     except UnicodeEncodeError:

@@ -25,14 +25,14 @@ from notifications.postgres import clock
 
 MOST_BYTES = 2 * 1024**3
 PART_BYTES = 8 * 1024**2
-MOST_PARTS = 20_000  # numbers count from 0; a sender of tiny parts fills no table
-MOST_OPEN = 5  # uploads of one person that are not finished
+MAX_PARTS = 20_000  # numbers count from 0; a sender of tiny parts fills no table
+MAX_OPEN = 5  # uploads of one person that are not finished
 # An upload that a killed command left can be continued. After this time it does not count as open
 # and blocks nobody, but its bytes still count.
 OPEN_FOR = timedelta(hours=1)
 LAST_PART = "last_part_at"  # in `sniffed`
 TOUCHED_AT = Coalesce(Cast(KeyTextTransform(LAST_PART, "sniffed"), DateTimeField()), "created_at")
-MOST_HELD = 8 * MOST_BYTES  # declared for all unfinished imports of a project
+MAX_HELD = 8 * MOST_BYTES  # declared for all unfinished imports of a project
 LONGEST_NAME = 255
 TURNS = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
 KINDS = (".csv", ".tsv", ".txt", ".zip")
@@ -72,7 +72,7 @@ def check_room(project: Project, by: str, size: int) -> None:
     held = Import.objects.filter(project=project, state__in=UNFINISHED).order_by("pk")
     sent = held.filter(state=Import.State.UPLOADING, by=by)
     mine = touched_since(sent, clock.now() - OPEN_FOR)
-    if mine.count() >= MOST_OPEN:
+    if mine.count() >= MAX_OPEN:
         text = gettext(
             "%(count)s uploads are not finished. Cancel or finish one of: %(names)s. "
             "An upload that stopped no longer counts an hour after its last part."
@@ -80,12 +80,12 @@ def check_room(project: Project, by: str, size: int) -> None:
         shown = {"count": mine.count(), "names": _names(mine)}
         raise ValidationError({"name": text % shown})
     declared = held.aggregate(sum=Sum("size"))["sum"] or 0
-    if declared + size > MOST_HELD:
+    if declared + size > MAX_HELD:
         text = gettext(
             "%(held)s MB are held for imports that are not finished; at most %(most)s MB. "
             "Finish, cancel or delete one of: %(names)s."
         )
-        shown = {**_megabytes(held=declared, most=MOST_HELD), "names": _names(held)}
+        shown = {**_megabytes(held=declared, most=MAX_HELD), "names": _names(held)}
         raise ValidationError({"size": text % shown})
 
 
@@ -99,7 +99,7 @@ def touched_since(imports: QuerySet[Import], at: datetime) -> QuerySet[Import]:
 
 
 def _names(held: QuerySet[Import]) -> str:
-    return ", ".join(name[:60] for name in held.values_list("name", flat=True)[:MOST_OPEN])
+    return ", ".join(name[:60] for name in held.values_list("name", flat=True)[:MAX_OPEN])
 
 
 def _megabytes(**sizes: int) -> dict[str, str]:
@@ -149,9 +149,9 @@ def _insert(one: Import, number: int, content: bytes, digest: str) -> None:
 
 
 def _check_part(number: int, content: bytes) -> None:
-    if not 0 <= number < MOST_PARTS:
+    if not 0 <= number < MAX_PARTS:
         text = gettext("Parts are numbered from 0 to %(most)s.")
-        raise ValidationError({"number": text % {"most": f"{MOST_PARTS - 1:,}"}})
+        raise ValidationError({"number": text % {"most": f"{MAX_PARTS - 1:,}"}})
     if not content:
         raise ValidationError({"content": gettext("The part is empty.")})
     if len(content) > PART_BYTES:

@@ -25,15 +25,15 @@ from django.core.exceptions import ValidationError
 
 from notifications.trust import trusting
 from notifications.webhooks.call import LONGEST_ANSWER, Call
-from notifications.webhooks.transports import addresses
-from notifications.webhooks.transports.addresses import Forbidden, Place
+from notifications.webhooks.transports import url_guard
+from notifications.webhooks.transports.url_guard import CallTarget, Forbidden
 
 CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 15.0  # from the name to the end of the answer
 LONGEST_DATE = 40  # characters
 NOISE = re.compile(r"\[[^\]]*\]\s*|\s*\(_ssl\.c:\d+\)")  # “[Errno 111] ”, “ (_ssl.c:1006)”
 NO_HEADS = (405, 501)
-MOST_READ = 16_384  # bytes; nobody would read what comes after
+MAX_READ = 16_384  # bytes; nobody would read what comes after
 Error = Call.Error
 
 
@@ -42,7 +42,7 @@ class Bounds:
     """The limits of one request, however the other side behaves."""
 
     seconds: float = TOTAL_SECONDS
-    read: int = MOST_READ  # bytes
+    read: int = MAX_READ  # bytes
     kept: int = LONGEST_ANSWER  # characters
 
 
@@ -98,7 +98,7 @@ def _answered(
 ) -> Answer:
     began = now()
     try:
-        status, text, after = _ask(method, addresses.parse(url), body, headers, bounds)
+        status, text, after = _ask(method, url_guard.parse(url), body, headers, bounds)
         return Answer(status, text, took_ms=since(began), retry_after=after)
     except Exception as error:  # of a dozen libraries' kinds; each is a try that failed
         return failed(error, began, otherwise=Error.BROKEN)
@@ -116,10 +116,10 @@ def _said(error: Exception) -> str:
 
 
 def _ask(
-    method: str, place: Place, body: bytes | None, headers: Mapping[str, str], bounds: Bounds
+    method: str, place: CallTarget, body: bytes | None, headers: Mapping[str, str], bounds: Bounds
 ) -> tuple[int, str, float | None]:
     ends_at = time.monotonic() + bounds.seconds
-    found = addresses.resolve(place)
+    found = url_guard.resolve(place)
     with _connected(place, found, ends_at) as wire, _ended(wire, ends_at):
         connection = http.client.HTTPConnection(place.host, place.port)
         connection.sock = wire
@@ -140,7 +140,7 @@ def _ask(
 
 
 @contextlib.contextmanager
-def _connected(place: Place, found: list[str], ends_at: float) -> Iterator[socket.socket]:
+def _connected(place: CallTarget, found: list[str], ends_at: float) -> Iterator[socket.socket]:
     """Connect to the first address that accepts. The certificate must be of the name."""
     bare = _first(place, found, ends_at)
     try:
@@ -158,7 +158,7 @@ def _secured(bare: socket.socket, host: str) -> ssl.SSLSocket:
     return trust.wrap_socket(bare, server_hostname=host, do_handshake_on_connect=False)
 
 
-def _first(place: Place, found: list[str], ends_at: float) -> socket.socket:
+def _first(place: CallTarget, found: list[str], ends_at: float) -> socket.socket:
     ends_at = min(ends_at, time.monotonic() + CONNECT_SECONDS)
     trouble: OSError = TimeoutError("no answer in time")
     for address in found:

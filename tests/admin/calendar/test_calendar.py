@@ -188,7 +188,7 @@ def test_the_zone_is_named_once_and_not_at_each_entry(desk: Desk, project: Proje
 def test_of_series_with_too_many_times_together_the_earliest_stand_there_and_the_rest_is_said(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calendar, "MOST_SHOWN", 10)
+    monkeypatch.setattr(calendar, "MAX_SHOWN", 10)
     make_people(project, 1)
     for name in ("Digest", "Tip"):
         hourly(project, name, datetime(2031, 5, 7, tzinfo=UTC))
@@ -218,9 +218,9 @@ def test_of_too_many_runs_the_earliest_stand_there_and_the_rest_is_said(
     make_people(project, 1)
     for day in range(3):
         make_scheduled_run(project, datetime(2031, 5, 7 + day, 9, tzinfo=UTC), name=f"Sale {day}")
-    monkeypatch.setattr(calendar, "MOST_RUNS", 3)
+    monkeypatch.setattr(calendar, "MAX_RUNS", 3)
     assert "too many runs" not in desk.open("campaigns_calendar", day="2031-05-01", zone="UTC")
-    monkeypatch.setattr(calendar, "MOST_RUNS", 2)
+    monkeypatch.setattr(calendar, "MAX_RUNS", 2)
     shown = desk.open("campaigns_calendar", day="2031-05-01", zone="UTC")
     assert "Sale 1" in shown and "Sale 2" not in shown
     assert "too many runs to show all: those from 9 May 2031, 09:00 on are left out" in shown

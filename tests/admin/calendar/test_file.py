@@ -108,7 +108,7 @@ def test_any_name_is_one_value_in_lines_that_are_not_too_long(name: str) -> None
 def test_of_series_with_too_many_times_it_says_where_the_file_ends(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "MOST_IN_FILE", 5)
+    monkeypatch.setattr(pages, "MAX_IN_FILE", 5)
     timed = {"schedule_kind": "recurring", "repeat": "cron", "cron": "0 * * * *"}
     make_people(project, 1)
     campaign = make_campaign(project, at=AT.replace(minute=0), timezone="UTC", **timed)

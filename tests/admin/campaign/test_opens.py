@@ -30,8 +30,8 @@ NOBODY_KNOWS = "Nobody knows yet how many open a message of this project"
 
 @pytest.fixture(autouse=True)
 def people(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "LEAST_TOLD", 8)
-    monkeypatch.setattr(opening, "LEAST_OPENED", 2)
+    monkeypatch.setattr(opening, "MIN_TOLD", 8)
+    monkeypatch.setattr(opening, "MIN_OPENED", 2)
     make_people(project, 8)
 
 
@@ -77,7 +77,7 @@ def test_a_run_of_which_nobody_knows_any_more_asks_and_goes_on_with_a_rate(
     desk: Desk, project: Project, past: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(project, advanced=False, opens_per_second=2)
-    monkeypatch.setattr(opening, "LEAST_TOLD", 9)
+    monkeypatch.setattr(opening, "MIN_TOLD", 9)
     engine.advance(run.pk, now=timezone.now())
     run.refresh_from_db()
     assert (run.state, run.detail_code, run.planned) == ("paused", "opens_unknown", None)

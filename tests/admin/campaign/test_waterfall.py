@@ -77,8 +77,8 @@ def test_the_review_draws_how_many_open_it_when(
     project: Project, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of them did, two at once and two after half an hour."""
-    monkeypatch.setattr(opening, "LEAST_TOLD", 8)
-    monkeypatch.setattr(opening, "LEAST_OPENED", 4)
+    monkeypatch.setattr(opening, "MIN_TOLD", 8)
+    monkeypatch.setattr(opening, "MIN_OPENED", 4)
     make_people(project, 8)
     past = opened(project, count=4)
     took(past, [0, 0, 1_800, 1_800])

@@ -18,7 +18,7 @@ from notifications.admin.ui.page import page_url
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from tests.admin.desk import Desk, registered, text_of
 from tests.given.builders import make_campaign, make_people, make_run
 

@@ -19,7 +19,7 @@ from campaigns.triggers.trigger import NotSent, Trigger
 from notifications.people.importing.model import Import
 from notifications.people.project import Project
 from notifications.staff import audit
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from tests.admin.desk import Desk
 from tests.admin.lists.english import english_on
 from tests.given.builders import (

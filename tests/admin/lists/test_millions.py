@@ -17,7 +17,7 @@ from campaigns.runs.run import Run
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.audit import AuditEntry
 from tests.admin.desk import Desk
 from tests.given.builders import make_people, make_project, make_run

@@ -12,7 +12,7 @@ from campaigns.admin.campaign import launch
 from campaigns.planning.campaign import Campaign
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from tests.admin.calendar.reading import move
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign, make_people, make_scheduled_run

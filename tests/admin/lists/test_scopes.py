@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from config.doors import ENDPOINTS
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey, Scope
+from notifications.staff.api_key import ApiKey, Scope
 from tests.admin.desk import Desk
 
 pytestmark = pytest.mark.django_db

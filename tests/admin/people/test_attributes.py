@@ -196,7 +196,7 @@ def test_a_search_that_many_fit_shows_the_newest_and_says_so(
     declare(project, "city", searchable=True)
     for number in range(3):
         make_contact(project, external_id=f"person-{number}", attributes={"city": "Seoul"})
-    monkeypatch.setattr(contact_page, "MOST_OWNERS", 2)
+    monkeypatch.setattr(contact_page, "MAX_OWNERS", 2)
     text = desk.open(PEOPLE, q="Seoul")
     assert "person-2" in text and "person-0" not in text
     assert "these are the newest 2" in text
@@ -206,11 +206,11 @@ def test_the_limits_name_what_to_do(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declare(project, "city", searchable=True)
-    monkeypatch.setattr(attributes, "MOST_SEARCHABLE", 1)
+    monkeypatch.setattr(attributes, "MAX_SEARCHABLE", 1)
     form = {"project": project.pk, "name": "team", "type": ""}
     said = desk.save("notifications_attribute_add", **form, searchable="on")
     assert "At most 1 attributes are searchable; switch another one off." in said
-    monkeypatch.setattr(attributes, "MOST_DECLARED", 1)
+    monkeypatch.setattr(attributes, "MAX_DECLARED", 1)
     assert "remove one first" in desk.save("notifications_attribute_add", **form)
     assert "starts with a letter" in desk.save(
         "notifications_attribute_add", **{**form, "name": "first name"}

@@ -234,7 +234,7 @@ def test_refused_rows_are_listed_in_the_order_of_the_file(desk: Desk, project: P
 def test_the_page_says_how_many_refused_rows_are_not_kept(
     desk: Desk, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "MOST_REFUSED", 2)
+    monkeypatch.setattr(staging, "MAX_REFUSED", 2)
     one = finished(desk, project, FILE + b"u4,Di,Nowhere\nu5,Ed,Nowhere\n")
     shown = desk.open("notifications_import_change", one.pk)
     assert "1 further row was refused; only the first 2 are kept." in shown

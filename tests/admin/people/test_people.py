@@ -11,7 +11,7 @@ from notifications.admin.contact import ContactPage
 from notifications.people.contact import Contact
 from notifications.people.device import Device
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.audit import AuditEntry
 from notifications.values import exact
 from tests.admin.desk import Desk, text_of

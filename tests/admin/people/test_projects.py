@@ -27,7 +27,7 @@ from notifications.people.consent.category import Category
 from notifications.people.consent.suppression import Suppression
 from notifications.people.project import Project
 from notifications.staff import audit
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from tests.admin.desk import Desk, registered, text_of
 from tests.given.alerts import make_alert
 from tests.given.builders import (

@@ -86,8 +86,8 @@ def _never_enough() -> None:
     """However many requests may have arrived, there is another one."""
     from campaigns.sending import judge_answers
 
-    patch(judge_answers, "MOST_COPIES", 100)
-    patch(judge_answers, "MOST_BROKEN", 100)
+    patch(judge_answers, "MAX_COPIES", 100)
+    patch(judge_answers, "MAX_BROKEN", 100)
 
 
 @bug("no token, no chance", fault="F46")

@@ -43,6 +43,6 @@ def _every_socket() -> None:
 def _not_counted() -> None:
     if WEB not in sys.modules:
         return
-    from notifications.staff.guessing import LIMITS, By, Kind
+    from notifications.staff.login_throttle import LIMITS, By, Kind
 
     del LIMITS[Kind.PASSWORD][By.RIGHT]

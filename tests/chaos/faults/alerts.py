@@ -26,7 +26,7 @@ from tests.given.waiting import eventually
 from tests.servers.receiver import Receiver, receiving
 
 RUNS, ROUNDS = 40, 3
-LEAST_KILLS = 5
+MIN_KILLS = 5
 BETWEEN = 0.5  # seconds between two looks
 
 
@@ -58,7 +58,7 @@ def killed(scene: Scene) -> None:
                 control.resume(run, by="user:ada")
             _looked(scene, "all are over", lambda: _standing(scene) == 0)
             assert Alert.objects.filter(project=scene.project).count() == number * RUNS
-        if scene.kills < LEAST_KILLS:
+        if scene.kills < MIN_KILLS:
             raise DidNotHappen
         scene.healed()
         eventually("all are told", _nothing_waits, seconds=120)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.engagement.opening import LEAST_OPENED, LEAST_TOLD, OpenDelays, OpenRate
+from campaigns.engagement.opening import MIN_OPENED, MIN_TOLD, OpenDelays, OpenRate
 from campaigns.planning.course.course import MOST_STEPS, Course
 from campaigns.planning.course.opens import MOSTLY, STEPS, expected, said
 
@@ -73,7 +73,7 @@ def test_phones_tell_of_as_many_as_they_told_of_before() -> None:
 
 
 def test_where_too_few_told_nobody_knows_and_it_says_so() -> None:
-    for few in (OpenRate(), OpenRate(LEAST_OPENED - 1, LEAST_TOLD), OpenRate(99, LEAST_TOLD - 1)):
+    for few in (OpenRate(), OpenRate(MIN_OPENED - 1, MIN_TOLD), OpenRate(99, MIN_TOLD - 1)):
         assert expected(course([10_000]), few, OpenDelays([1])) is None
     assert said(None).startswith("Nobody knows yet how many open a message of this project")
 

@@ -75,8 +75,8 @@ def test_a_run_keeps_what_the_check_said_of_it(project: Project) -> None:
 def test_a_run_keeps_how_many_would_open_it_when(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "LEAST_TOLD", 8)
-    monkeypatch.setattr(opening, "LEAST_OPENED", 4)
+    monkeypatch.setattr(opening, "MIN_TOLD", 8)
+    monkeypatch.setattr(opening, "MIN_OPENED", 4)
     make_people(project, 8)
     past = opened(project, count=4)
     took(past, [0, 0, 1_800, 1_800])

@@ -7,7 +7,7 @@ from django.db import connection
 from django.urls import reverse
 from pytest import MonkeyPatch
 
-from campaigns.admin.audience import inquiry
+from campaigns.admin.audience import audience_preview
 from campaigns.api import audiences
 from campaigns.audiences import estimating, reach, selection, vocabulary, why
 from campaigns.audiences.audience import Audience
@@ -41,7 +41,7 @@ def slow(project: Project, monkeypatch: MonkeyPatch) -> Audience:
     monkeypatch.setattr(estimating, "part", lambda *_: everybody)
     monkeypatch.setattr(reach, "EXACT_SECONDS", AT_ONCE)
     monkeypatch.setattr(outlook, "LOOKING_SECONDS", AT_ONCE)
-    monkeypatch.setattr(inquiry, "ASKING_SECONDS", AT_ONCE)
+    monkeypatch.setattr(audience_preview, "ASKING_SECONDS", AT_ONCE)
     monkeypatch.setattr(audiences, "EXPLAINING_SECONDS", AT_ONCE)
     monkeypatch.setattr(samples, "SECONDS", AT_ONCE)
     return make_audience(project, rules={"field": "locale", "op": "eq", "value": "en"})

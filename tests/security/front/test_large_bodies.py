@@ -8,7 +8,7 @@ import pytest
 
 from notifications.people.contact import Contact
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from tests.given.waiting import eventually
 from tests.security import asking
 from tests.security.conftest import Start, Web

@@ -19,7 +19,7 @@ from redis.connection import AbstractConnection
 from config.middleware import rate_limits
 from config.middleware.rate_limits import Limit, Limits
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.team import Role
 from tests.api import promised
 from tests.api.caller import Caller

@@ -12,7 +12,7 @@ from campaigns.engine import engine
 from campaigns.runs.ledger import Delivery
 from campaigns.runs.run import Run
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from tests.given.builders import make_people, make_run
 from tests.given.waiting import eventually
 from tests.security import asking

@@ -12,7 +12,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from notifications.people.project import Project
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.team import Role
 from tests.given.builders import make_project
 from tests.roles.every_page import HEADERS

@@ -15,7 +15,7 @@ from campaigns import control
 from campaigns.engine import engine
 from notifications.people.project import Project
 from notifications.staff import audit
-from notifications.staff.access import ApiKey
+from notifications.staff.api_key import ApiKey
 from notifications.staff.team import Role
 from tests.given.builders import (
     make_audience,

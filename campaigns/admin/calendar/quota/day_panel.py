@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from campaigns.admin.calendar.quota.heat import Heat, heat
+from campaigns.admin.calendar.quota.hourly_heatmap import Heat, heat
 from campaigns.admin.calendar.span import Span
 from campaigns.figures.hours import hours_of, of_day
 from campaigns.planning.calendar import Entry

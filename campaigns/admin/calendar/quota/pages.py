@@ -16,7 +16,7 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from campaigns.admin.calendar.quota.heat import Heat, heat, levels
+from campaigns.admin.calendar.quota.hourly_heatmap import Heat, heat, levels
 from campaigns.admin.calendar.quota.planner_form import PlannerForm
 from campaigns.admin.calendar.span import Span, day_of, spoken, zone_of
 from campaigns.figures.hours import hours_of, of_day

@@ -28,7 +28,7 @@ class PlannerForm(forms.Form):
         error_messages={"invalid_choice": gettext_lazy("There is no such campaign here.")},
     )  # fmt: skip
     messages = forms.IntegerField(
-        min_value=1, max_value=delays.MOST_MESSAGES, required=False,
+        min_value=1, max_value=delays.MAX_MESSAGES, required=False,
         label=gettext_lazy("or so many messages"),
     )  # fmt: skip
     at = WallClock(required=False, label=gettext_lazy("At"))

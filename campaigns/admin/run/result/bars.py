@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from notifications.admin.ui.axis import Mark, nice_top
+from notifications.admin.ui.axis import Tick, nice_top
 
 WIDTH, HEIGHT = 600.0, 140.0
 WIDE = 0.8  # a bar's share of its slot
@@ -36,8 +36,8 @@ class Bars:
     bars: list[tuple[str, str]]  # position and height of each
     each: str  # the width of a bar
     plan: str  # the points of the forecast; empty: there is none
-    heights: list[Mark]
-    times: list[Mark]
+    heights: list[Tick]
+    times: list[Tick]
     values: list[Value]
     plan_said: str = ""
 
@@ -60,8 +60,8 @@ def drawn(
             f"{each * (at + WIDE / 2):.1f},{HEIGHT - HEIGHT * n / top:.1f}"
             for at, n in enumerate(plan)
         ),
-        heights=[Mark(100 * (1 - part), f"{top * part:,.0f}") for part in (1.0, 0.5, 0.0)],
-        times=[Mark(0, since[0]), Mark(50, since[places // 2]), Mark(100, since[-1])],
+        heights=[Tick(100 * (1 - part), f"{top * part:,.0f}") for part in (1.0, 0.5, 0.0)],
+        times=[Tick(0, since[0]), Tick(50, since[places // 2]), Tick(100, since[-1])],
         values=[
             Value(at, _number(count), _number(planned))
             for at, count, planned in zip_longest(since[:-1], counts, plan)

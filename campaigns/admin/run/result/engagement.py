@@ -37,7 +37,7 @@ from notifications.admin.ui.polling import COMING_BACK
 from notifications.values.moments import SHORT_DAY_AND_CLOCK, local
 from notifications.values.shares import share, width
 
-MOST_BARS = 72
+MAX_BARS = 72
 STRETCHES = (1, 3, 6, 12, 36, 144, 1_008)  # slots of ten minutes: half an hour, …, a day, a week
 # A long forecast is drawn this many times as far as the bars, so that they stay visible.
 AHEAD = 4
@@ -230,7 +230,7 @@ def _bars(run: Run, called: Called, counts: list[int], opens: Opens | None = Non
         return None
     plan = _foreseen(opens, AHEAD * len(counts))
     many = max(len(counts), len(plan))
-    slots = next((slots for slots in STRETCHES if many <= slots * MOST_BARS), STRETCHES[-1])
+    slots = next((slots for slots in STRETCHES if many <= slots * MAX_BARS), STRETCHES[-1])
     summed, planned = _summed(counts, slots), _summed(plan, slots)
     zone, stretch = run.project.timezone, timedelta(minutes=SLOT_MINUTES * slots)
     ends = range(max(len(summed), len(planned)) + 1)

@@ -23,7 +23,7 @@ from notifications.people.attributes import Attribute
 from notifications.people.project import Project
 from notifications.values.plain import briefly
 
-MOST_USERS = 1_000  # how many templates, and how many audiences, are searched
+MAX_USERS = 1_000  # how many templates, and how many audiences, are searched
 PREFIX = "attributes."
 LONGEST_EXAMPLE = 40
 TYPES = {**dict(Attribute.Type.choices), "object": pgettext_lazy("type of a value", "Object")}
@@ -116,7 +116,7 @@ def _users(project: Project) -> dict[str, list[str]]:
 
 def _in_templates(project: Project) -> Iterator[str]:
     snippets = usage.said(project.pk)
-    for template in Template.objects.filter(project=project)[:MOST_USERS]:
+    for template in Template.objects.filter(project=project)[:MAX_USERS]:
         template.snippets_known = snippets
         names: set[str] = set()
         for source in sources(template.frozen()):
@@ -127,6 +127,6 @@ def _in_templates(project: Project) -> Iterator[str]:
 
 def _in_audiences(project: Project) -> Iterator[str]:
     by_rules = Audience.objects.filter(project=project, kind=Audience.Kind.RULES)
-    for audience in by_rules[:MOST_USERS]:
+    for audience in by_rules[:MAX_USERS]:
         fields = {str(leaf.get("field", "")) for leaf in leaves(audience.rules)}
         yield from {one.removeprefix(PREFIX) for one in fields if one.startswith(PREFIX)}

@@ -32,7 +32,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("carillon.svg")}
     ],
-    "ENVIRONMENT": "config.pages.unfold.environment",
+    "ENVIRONMENT": "config.pages.unfold_settings.environment",
     "DASHBOARD_CALLBACK": "campaigns.admin.overview.overview.dashboard",
     "SHOW_VIEW_ON_SITE": False,
     "SHOW_HISTORY": False,  # the audit trail tells more

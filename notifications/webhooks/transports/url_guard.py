@@ -41,7 +41,7 @@ PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")  # no mapped IPv4, no NAT64, no l
 
 
 @dataclass(frozen=True)
-class Place:
+class CallTarget:
     """The parts of a URL that a call needs."""
 
     host: str
@@ -60,7 +60,7 @@ class Forbidden(Exception):
     """The URL leads to an address that we must not call."""
 
 
-def parse(url: str) -> Place:
+def parse(url: str) -> CallTarget:
     """Parse a URL. Raises ValidationError, which says what to write instead."""
     if len(url) > LONGEST:
         raise ValidationError(_("A URL has at most %(most)s characters.") % {"most": "2,048"})
@@ -75,7 +75,7 @@ def parse(url: str) -> Place:
     host = parts.hostname or ""
     query = f"?{parts.query}" if parts.query else ""
     without_tls = parts.scheme == "http"
-    return Place(host, port or PORTS[without_tls], f"{parts.path or '/'}{query}", without_tls)
+    return CallTarget(host, port or PORTS[without_tls], f"{parts.path or '/'}{query}", without_tls)
 
 
 def _judge(parts: SplitResult, port: int | None) -> None:
@@ -125,7 +125,7 @@ def _as_ip(host: str) -> IP | None:
         return None
 
 
-def resolve(place: Place) -> list[str]:
+def resolve(place: CallTarget) -> list[str]:
     """The addresses to connect to. Raises OSError if the name is not found, or Forbidden."""
     found = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
@@ -155,7 +155,7 @@ def validate(url: str) -> None:
         ) from None
 
 
-def _may_be_called(place: Place, text: str) -> bool:
+def _may_be_called(place: CallTarget, text: str) -> bool:
     address = ipaddress.ip_address(text.partition("%")[0])
     if place.without_tls:
         return address.is_loopback

@@ -105,7 +105,7 @@ class LockedOut(Exception):
         self.seconds = max(1, seconds)
 
 
-class Guesses(models.Model):
+class FailedAttempts(models.Model):
     """The number of wrong tries since the first one, under a hashed key."""
 
     key = models.CharField(max_length=64, primary_key=True)
@@ -122,7 +122,7 @@ class Counted:
     seconds_left: int
 
 
-class Try:
+class Attempt:
     """One try of a password or code. It is counted before it is checked, so simultaneous tries
     cannot pass the limit. If the process dies in between: one wrong try too many is counted.
     """
@@ -166,14 +166,14 @@ class Try:
         """The tries for this account from this browser or address."""
         return (self._counted.get(By.BROWSER) or self._counted[By.BOTH]).wrong
 
-    def was_right(self) -> int:
+    def record_success(self) -> int:
         """Undo the count, and reset the tries for this account from this browser or address.
         Returns how many wrong ones came before."""
         for by, key in self._keys.items():  # one statement each: never wait while holding a lock
             if by is By.RIGHT:
                 self._warn_at_last(by)
                 continue
-            row = Guesses.objects.filter(key=key)
+            row = FailedAttempts.objects.filter(key=key)
             if by in (By.BOTH, By.BROWSER):
                 row.delete()
             else:
@@ -187,11 +187,11 @@ class Try:
                 *(self.kind, self.user, self._counted[by].seconds_left, origin.address()),
             )
 
-    def was_wrong(self) -> None:
+    def record_failure(self) -> None:
         """Keep the count. Raises LockedOut if it was the last try."""
         limits = LIMITS[self.kind]
         if right := self._keys.get(By.RIGHT):
-            Guesses.objects.filter(key=right).update(wrong=models.F("wrong") - 1)
+            FailedAttempts.objects.filter(key=right).update(wrong=models.F("wrong") - 1)
         if self.user and self._own == 1:
             _note(f"refused a wrong {self.kind} for", self.user)
         spent = {by for by, one in self._counted.items() if one.wrong >= limits[by].most}

@@ -14,11 +14,11 @@ from campaigns.runs.run import Run
 NUMBER_BITS = 48
 LOOKED_AT = 2_000  # rows read for one page; most of them may be in another state
 AT_ONCE = 500
-A_NIGHT = timedelta(days=1)  # a call to a long list may still add rows when its day is over
+LATE_ROWS = timedelta(days=1)  # a call to a long list may still add rows when its day is over
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MessageFilter:
     """Filters of the list. `state` is one of outcome.STATES, or empty."""
 
     contact_id: int | None = None
@@ -27,7 +27,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Listed:
+class MessageRow:
     message: Message
     outcome: Outcome
 
@@ -40,14 +40,14 @@ class Listed:
 class Page:
     """One page of the list. `last` is where the next page begins; None: there is none."""
 
-    rows: list[Listed]
+    rows: list[MessageRow]
     last: int | None
 
 
-def page_of(project_id: int, wanted: Wanted, *, after: int | None, limit: int) -> Page:
+def page_of(project_id: int, wanted: MessageFilter, *, after: int | None, limit: int) -> Page:
     """The next page of messages. It is shorter than `limit` if it would have to read too many rows;
     the next page then goes on."""
-    found: list[Listed] = []
+    found: list[MessageRow] = []
     looked_at = 0
     for rows in _parts(project_id, wanted, after):
         for row in rows:
@@ -61,27 +61,27 @@ def page_of(project_id: int, wanted: Wanted, *, after: int | None, limit: int) -
     return Page(found, None)
 
 
-def _parts(project_id: int, wanted: Wanted, after: int | None) -> Iterator[list[Listed]]:
+def _parts(project_id: int, wanted: MessageFilter, after: int | None) -> Iterator[list[MessageRow]]:
     last_run, last = divmod(after, 1 << NUMBER_BITS) if after is not None else (None, None)
     for run_id in _days(project_id, wanted, last_run):
         below = last if run_id == last_run else None
         while rows := _rows(run_id, wanted, below):
             below = rows[-1].number
             told = outcome.of_each(run_id, rows)
-            yield [Listed(one, told[one.number]) for one in rows]
+            yield [MessageRow(one, told[one.number]) for one in rows]
 
 
-def _days(project_id: int, wanted: Wanted, last: int | None) -> list[int]:
+def _days(project_id: int, wanted: MessageFilter, last: int | None) -> list[int]:
     days = Run.every.filter(project=project_id, kind=Run.Kind.MESSAGES, forgotten_at=None)
     if last is not None:
         days = days.filter(pk__lte=last)
     if wanted.since is not None:
-        first = (wanted.since - A_NIGHT).astimezone(UTC).date()
+        first = (wanted.since - LATE_ROWS).astimezone(UTC).date()
         days = days.filter(occurrence__gte=first.isoformat())
     return list(days.order_by("-pk").values_list("pk", flat=True))
 
 
-def _rows(run_id: int, wanted: Wanted, below: int | None) -> list[Message]:
+def _rows(run_id: int, wanted: MessageFilter, below: int | None) -> list[Message]:
     rows = Message.objects.filter(run_id=run_id)
     if below is not None:
         rows = rows.filter(number__lt=below)

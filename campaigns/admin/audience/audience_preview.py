@@ -33,7 +33,7 @@ from notifications.people.contact import Contact
 from notifications.people.project import Project
 from notifications.postgres.budget import Busy, TooSlow, slow_query_slot, statement_timeout
 
-About = Callable[[Project, Any, QueryDict], dict[str, Any]]
+PreviewPart = Callable[[Project, Any, QueryDict], dict[str, Any]]
 SHOWN_VALUES = 3
 ASKING_SECONDS = 2.0
 EARLY = "early"

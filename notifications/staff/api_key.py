@@ -121,7 +121,7 @@ class ApiKey(OfProject):
 
 
 # SQL: a condition that a key is valid, and has the scope, at the moment of the statement.
-CONFIRMED = """
+STILL_VALID_SQL = """
 SELECT FROM notifications_apikey WHERE id = %(key)s AND revoked_at IS NULL
     AND (expires_at IS NULL OR expires_at > statement_timestamp()) AND %(scope)s = ANY(scopes)
 """

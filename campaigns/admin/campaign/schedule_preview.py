@@ -18,11 +18,11 @@ from campaigns.audiences import estimating, reach
 from campaigns.canary import draw, in_words
 from campaigns.planning import local
 from campaigns.planning.campaign import (
-    LEAST_SPREAD,
+    MAX_EVERY,
+    MAX_FIRST,
     MAX_LEAST,
-    MOST_EVERY,
-    MOST_FIRST,
-    MOST_SPREAD,
+    MAX_SPREAD,
+    MIN_SPREAD,
     Campaign,
 )
 from campaigns.planning.course import forecast
@@ -54,7 +54,7 @@ PUBLIC = "public_country"  # the name of a field that is shown on request
 
 
 @dataclass
-class When:
+class SchedulePreview:
     """The form's current schedule, saved or not, and what follows from it."""
 
     kind: str = Campaign.Schedule.NOW
@@ -90,9 +90,9 @@ class When:
         return self.last_leaves or clocks.ends(self.asleep, alone)
 
 
-def parse(posted: Any, campaign: Campaign | None, now: datetime) -> When:
+def parse(posted: Any, campaign: Campaign | None, now: datetime) -> SchedulePreview:
     typed = posted.get("timezone", "").strip()
-    when = When(kind=posted.get("schedule_kind", ""), zone=zone_of(typed))
+    when = SchedulePreview(kind=posted.get("schedule_kind", ""), zone=zone_of(typed))
     if not when.zone:
         when.note = unknown(typed) if typed else _("Choose a time zone, e.g. Asia/Seoul.")
         when.zone = "UTC"
@@ -109,7 +109,7 @@ def parse(posted: Any, campaign: Campaign | None, now: datetime) -> When:
     return when
 
 
-def _find_pace(when: When, posted: Any, campaign: Campaign, now: datetime) -> None:
+def _find_pace(when: SchedulePreview, posted: Any, campaign: Campaign, now: datetime) -> None:
     try:
         when.devices = _sent_to(when, campaign, now)
         when.most = campaign.once_each
@@ -125,7 +125,7 @@ def _find_pace(when: When, posted: Any, campaign: Campaign, now: datetime) -> No
     )
 
 
-def _sent_to(when: When, campaign: Campaign, now: datetime) -> int:
+def _sent_to(when: SchedulePreview, campaign: Campaign, now: datetime) -> int:
     """How many devices it is sent to, as in the review; all, if counting skips takes too long."""
     rules = campaign.audience.effective_rules
     found = reach.quick(campaign.project_id, rules)
@@ -139,7 +139,7 @@ def _sent_to(when: When, campaign: Campaign, now: datetime) -> int:
     return found.devices if devices is None else devices
 
 
-def _find_course(when: When, posted: Any, campaign: Campaign, now: datetime) -> None:
+def _find_course(when: SchedulePreview, posted: Any, campaign: Campaign, now: datetime) -> None:
     """Find who waits for local time, and when the last message leaves, as in the review."""
     starts_at = now if when.kind == Campaign.Schedule.NOW else when.starts_at
     if not when.devices or starts_at is None:
@@ -162,7 +162,9 @@ def _find_course(when: When, posted: Any, campaign: Campaign, now: datetime) -> 
         when.last_leaves = course.ends_at
 
 
-def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | None) -> None:
+def _find_times(
+    when: SchedulePreview, posted: Any, now: datetime, campaign: Campaign | None
+) -> None:
     wall = WallClock(required=False).clean(posted.get("at", ""))
     if wall is None:
         raise ValidationError(_("Choose a date and a time."))
@@ -181,7 +183,7 @@ def _find_times(when: When, posted: Any, now: datetime, campaign: Campaign | Non
         when.local = local.launched_at(asked, next_one, max(asked.begins(next_one), now))
 
 
-def _find_repeats(when: When, posted: Any, asked: Campaign, now: datetime) -> None:
+def _find_repeats(when: SchedulePreview, posted: Any, asked: Campaign, now: datetime) -> None:
     found = list(islice(_rhythm(posted, asked).after(now), TIMES_SHOWN + 1))
     if not found:
         raise ValidationError([*repeating.none_left(asked, now).values()])
@@ -235,10 +237,10 @@ def _left_out(posted: Any) -> frozenset[date]:
 
 def _every(posted: Any) -> int:
     """The form's interval. Raises ValidationError."""
-    every = _whole(posted, "every", MOST_EVERY) if posted.get("every") else 1
+    every = _whole(posted, "every", MAX_EVERY) if posted.get("every") else 1
     if not every:
         text = _("Every so many: write a whole number from 1 to %(most)s.")
-        raise ValidationError(text % {"most": MOST_EVERY})
+        raise ValidationError(text % {"most": MAX_EVERY})
     return every
 
 
@@ -324,7 +326,7 @@ def _rate(posted: Any) -> int | None:
 def _spread(posted: Any) -> int | None:
     """The time to spread over, in seconds. None while the field's value is not a valid one."""
     seconds = seconds_of(posted.get("spread_seconds", ""))
-    return seconds if seconds and LEAST_SPREAD <= seconds <= MOST_SPREAD else None
+    return seconds if seconds and MIN_SPREAD <= seconds <= MAX_SPREAD else None
 
 
 def _ttl(posted: Any) -> int | None:
@@ -344,9 +346,9 @@ class First:
     first_wait_seconds: int
 
 
-def _find_first(when: When, posted: Any, campaign: Campaign) -> None:
+def _find_first(when: SchedulePreview, posted: Any, campaign: Campaign) -> None:
     """Find the canary's size and wait. Leaves out what “Save” would refuse."""
-    percent = _whole(posted, "first_percent", MOST_FIRST)
+    percent = _whole(posted, "first_percent", MAX_FIRST)
     least = _whole(posted, "first_least", MAX_LEAST)
     wait = seconds_of(posted.get("first_wait_seconds", ""))
     if not (percent and least and wait):
