@@ -1,9 +1,9 @@
 """Known browsers: a signed cookie marks a browser in which a person has logged in before.
 
-The cookie gives no access. It only gives the owner's browser its own tries (`guessing.py`), so that
-attackers who guess lock out only themselves. OWASP calls it a device cookie. A new password or
-second factor invalidates that person's marks: someone who knew the old ones may have collected
-some.
+The cookie gives no access. It only gives the owner's browser attempts of its own
+(`login_throttle.py`), so that attackers who guess lock out only themselves. OWASP calls it a device
+cookie. A new password or second factor invalidates the cookies of that person: someone who knew the
+old ones may have collected some.
 """
 
 from __future__ import annotations

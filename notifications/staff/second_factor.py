@@ -1,7 +1,7 @@
 """Second factor: a code from an app in addition to the password, and recovery codes.
 
-It is optional for each person. django-otp has the tables and the arithmetic; `guessing.py` counts
-wrong codes. The app's secret is encrypted: a copy of the database alone shows no codes.
+It is optional for each person. django-otp has the tables and the arithmetic; `login_throttle.py`
+counts wrong codes. The app's secret is encrypted: a copy of the database alone shows no codes.
 """
 
 from __future__ import annotations
