@@ -25,8 +25,8 @@ from campaigns.results.next_step import NEXT_STEP
 from campaigns.runs import sums
 from campaigns.runs.reasons import cause_in_words
 from campaigns.runs.run import Run
-from campaigns.runs.serializers import CauseSerializer, TotalsSerializer
 from campaigns.runs.sums import Totals
+from campaigns.runs.totals_serializers import CauseSerializer, TotalsSerializer
 from campaigns.runs.variants.group import LETTERS, name_of
 from notifications.api.base import pages, query
 from notifications.api.base.query import takes

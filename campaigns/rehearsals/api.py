@@ -29,7 +29,7 @@ from campaigns.runs.ledger import Delivery
 from campaigns.runs.reasons import cause_in_words
 from campaigns.runs.rehearsal import LEAST, MOST, SAMPLE, Rehearsal
 from campaigns.runs.run import Run
-from campaigns.runs.serializers import CauseSerializer, TotalsSerializer
+from campaigns.runs.totals_serializers import CauseSerializer, TotalsSerializer
 from campaigns.runs.variants.group import name_of
 from notifications.api.base import pages
 from notifications.api.base.fields import Nothing, StrictSerializer

@@ -201,7 +201,7 @@ class Run(OfProject):
     hour: models.JSONField[Any, Any] = models.JSONField(null=True, editable=False)
     launched_by = models.CharField(max_length=200)
     launched_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)  # when its first recipients were frozen
     # The start of its last pause, which may be earlier than the moment when it was noticed.
     paused_at = models.DateTimeField(null=True)
     resumed_at = models.DateTimeField(null=True)
