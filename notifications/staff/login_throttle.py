@@ -105,7 +105,7 @@ class LockedOut(Exception):
         self.seconds = max(1, seconds)
 
 
-class FailedAttempts(models.Model):
+class Guesses(models.Model):
     """The number of wrong tries since the first one, under a hashed key."""
 
     key = models.CharField(max_length=64, primary_key=True)
@@ -173,7 +173,7 @@ class Attempt:
             if by is By.RIGHT:
                 self._warn_at_last(by)
                 continue
-            row = FailedAttempts.objects.filter(key=key)
+            row = Guesses.objects.filter(key=key)
             if by in (By.BOTH, By.BROWSER):
                 row.delete()
             else:
@@ -191,7 +191,7 @@ class Attempt:
         """Keep the count. Raises LockedOut if it was the last try."""
         limits = LIMITS[self.kind]
         if right := self._keys.get(By.RIGHT):
-            FailedAttempts.objects.filter(key=right).update(wrong=models.F("wrong") - 1)
+            Guesses.objects.filter(key=right).update(wrong=models.F("wrong") - 1)
         if self.user and self._own == 1:
             _note(f"refused a wrong {self.kind} for", self.user)
         spent = {by for by, one in self._counted.items() if one.wrong >= limits[by].most}

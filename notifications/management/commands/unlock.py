@@ -6,12 +6,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from notifications.staff.login_throttle import FailedAttempts
+from notifications.staff.login_throttle import Guesses
 
 
 class Command(BaseCommand):
     help = "Forget all wrong passwords and codes: every lock ends."
 
     def handle(self, **_: Any) -> None:
-        FailedAttempts.objects.all().delete()
+        Guesses.objects.all().delete()
         self.stdout.write("Nobody is locked out any more.")

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from campaigns.planning.campaign import Campaign
 from notifications.people.project import Project
-from notifications.staff.login_throttle import FailedAttempts
+from notifications.staff.login_throttle import Guesses
 from tests.admin.desk import Desk, text_of
 from tests.given.builders import make_campaign, make_contact, make_run
 
@@ -68,4 +68,4 @@ def test_a_tag_is_kept_without_its_nul(desk: Desk, project: Project) -> None:
 
 def test_a_log_in_with_a_nul_is_a_wrong_one(client: Client, db: None) -> None:
     reply = client.post(reverse("admin:login"), {"username": NUL, "password": NUL})
-    assert reply.status_code == 200 and FailedAttempts.objects.exists()
+    assert reply.status_code == 200 and Guesses.objects.exists()

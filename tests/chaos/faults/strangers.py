@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from django.contrib.auth import get_user_model
 
-from notifications.staff.login_throttle import LIMITS, By, FailedAttempts, Kind
+from notifications.staff.login_throttle import LIMITS, By, Guesses, Kind
 from tests.chaos.fault import fault
 from tests.chaos.scene import Scene
 from tests.given.waiting import eventually
@@ -77,7 +77,7 @@ def one_account(scene: Scene) -> None:
     for name in ("busy", "other"):
         if not people.filter(username=name).exists():
             people.create_superuser(name, f"{name}@example.com", PASSWORD)
-    FailedAttempts.objects.all().delete()
+    Guesses.objects.all().delete()
     most = LIMITS[Kind.PASSWORD][By.RIGHT].most
     scene.launch()
     answers = [_log_in(door.url, "busy") for _ in range(most + 10)]

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from notifications.staff import login_throttle
 from notifications.staff.audit import AuditEntry
-from notifications.staff.login_throttle import FailedAttempts
+from notifications.staff.login_throttle import Guesses
 from notifications.staff.team import Role
 from tests.admin.desk import text_of
 from tests.roles.people import somebody
@@ -206,7 +206,7 @@ def test_the_log_has_the_address_and_never_what_was_typed_for_a_name(
 
 def test_nothing_kept_of_an_unknown_name_can_be_read(bob: User) -> None:
     guess(10, "hunter2-my-secret")
-    kept = [*FailedAttempts.objects.values(), *AuditEntry.objects.values()]
+    kept = [*Guesses.objects.values(), *AuditEntry.objects.values()]
     assert kept and "hunter2" not in str(kept)
 
 
@@ -257,7 +257,7 @@ def test_old_guesses_are_forgotten(bob: User) -> None:
         guess(1, f"name{number}", address=f"10.0.{number}.1")
     minutes_pass(60)
     guess(1, "one-more")
-    assert FailedAttempts.objects.count() <= 3
+    assert Guesses.objects.count() <= 3
 
 
 # --- Other doors with a password -----------------------------------------------------------------

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 from notifications.staff import password_slots
-from notifications.staff.login_throttle import FailedAttempts
+from notifications.staff.login_throttle import Guesses
 from notifications.staff.team import Role
 from tests.roles.people import somebody
 from tests.security.at_the_door import THERE, browser, is_let_in, knock
@@ -55,5 +55,5 @@ def test_people_who_log_in_at_once_leave_no_wrong_one_counted(bob: User) -> None
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         assert all(pool.map(come_in, range(AT_ONCE)))
-    counted = sorted(FailedAttempts.objects.values_list("wrong", flat=True))
+    counted = sorted(Guesses.objects.values_list("wrong", flat=True))
     assert counted[-1] == AT_ONCE * EACH and set(counted[:-1]) <= {0}

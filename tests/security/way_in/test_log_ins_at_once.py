@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from notifications.staff import password_slots
-from notifications.staff.login_throttle import FailedAttempts
+from notifications.staff.login_throttle import Guesses
 from notifications.staff.team import Role
 from tests.admin.desk import text_of
 from tests.roles.people import somebody
@@ -28,7 +28,7 @@ def test_beyond_two_at_once_a_log_in_is_told_to_come_back_and_is_no_guess(
     with password_slots.hold_slot(), password_slots.hold_slot():
         reply = Client().post("/admin/login/", RIGHT)
         assert reply.status_code == 200 and "Try again in a few seconds" in text_of(reply)
-        assert not FailedAttempts.objects.exists()
+        assert not Guesses.objects.exists()
     assert Client().post("/admin/login/", RIGHT).status_code == 302
 
 
