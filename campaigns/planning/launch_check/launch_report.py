@@ -342,7 +342,7 @@ class LaunchReport:
         if self._request_and_capacity is None or self._zones is None:
             return None
         request, shared = self._request_and_capacity
-        all_counted = self._surely_all(sum(self._zones.clocks.values()))
+        all_counted = self._all_counted(sum(self._zones.clocks.values()))
         exact = self._zones.exact and self.skipped.exact and all_counted
         course = foresee(
             request.kinds, request.gets_it, request.rules, shared.capacity, exact=exact, steps=steps
@@ -402,7 +402,7 @@ class LaunchReport:
             self.campaign, rules, self._zones, self.sent_to, self.pace, self.now
         )
 
-    def _surely_all(self, devices: int) -> bool:
+    def _all_counted(self, devices: int) -> bool:
         """Whether both counts agree: nobody came or went between them."""
         return self.reach is not None and self.reach.exact and self.reach.devices == devices
 

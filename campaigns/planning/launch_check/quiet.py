@@ -90,10 +90,12 @@ class QuietHoursWait:
     @property
     def words(self) -> str:
         return " ".join(
-            capfirst(sentence) for sentence in (self._who_waits(), self._who_never()) if sentence
+            capfirst(sentence)
+            for sentence in (self._describe_waits(), self._describe_expiry())
+            if sentence
         )
 
-    def _who_waits(self) -> str:
+    def _describe_waits(self) -> str:
         if not self.waits or self.last is None:
             return ""
         text = _(
@@ -102,7 +104,7 @@ class QuietHoursWait:
         )
         return text % {"percent": self._share(self.waits), "last": in_zone(self.last, self.zone)}
 
-    def _who_never(self) -> str:
+    def _describe_expiry(self) -> str:
         return too_late(self._share(self.expires)) if self.expires else ""
 
     def _share(self, devices: int) -> str:

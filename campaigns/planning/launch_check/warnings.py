@@ -311,7 +311,7 @@ def _can_tell(project: Project) -> bool:
 def _unheard_of(campaign: Campaign) -> str:
     text = _("The goal waits for “{name}”, and nobody has done that so far.")
     names = reading.names(campaign.project_id)
-    return _with_the_like(text.format(name=campaign.goal_event), campaign.goal_event, names)
+    return _suggest_similar(text.format(name=campaign.goal_event), campaign.goal_event, names)
 
 
 def _not_summed(campaign: Campaign, now: datetime) -> str:
@@ -324,11 +324,11 @@ def _not_summed(campaign: Campaign, now: datetime) -> str:
         return text.format(name=name, event=event)
     text = _("The goal sums up “{name}”, and no recent “{event}” has that.")
     names = [event_property.name for event_property in reading.properties(project, event, now=now)]
-    return _with_the_like(text.format(name=name, event=event), name, names)
+    return _suggest_similar(text.format(name=name, event=event), name, names)
 
 
-def _with_the_like(text: str, name: str, known: Sequence[str]) -> str:
-    alike = get_close_matches(name, known, 1)
+def _suggest_similar(text: str, name: str, known_names: Sequence[str]) -> str:
+    alike = get_close_matches(name, known_names, 1)
     question = _("Is “{name}” meant?").format(name=alike[0]) if alike else _("Check the name.")
     return f"{text} {question}"
 

@@ -46,19 +46,20 @@ def capacity_beside_others(
         firebase_project.gate,
     )
     pairs = zip(other_runs, going, strict=True)
-    meets = [
+    overlapping = [
         replace(planned_run, goes=goes) for planned_run, goes in pairs if _do_overlap(goes, own)
     ]
-    if not meets:
+    if not overlapping:
         return SharedCapacity(alone, [])
     stretches = tuple(
         stretch
-        for planned_run in meets
+        for planned_run in overlapping
         if planned_run.goes
         for stretch in planned_run.goes.stretches
     )
     return SharedCapacity(
-        replace(alone, full=firebase_project.gate.full, most=alone.full, others=stretches), meets
+        replace(alone, full=firebase_project.gate.full, most=alone.full, others=stretches),
+        overlapping,
     )
 
 

@@ -112,7 +112,7 @@ def out(project_id: int, rules: dict[str, Any], found: Reach, asks: Mapping[str,
 
 def _count_because(
     causes: list[Cause],
-    found: Reach,
+    audience: Reach,
     ask: Callable[..., reach.Judged],
     shares: Mapping[int, float],
 ) -> Skipped:
@@ -128,7 +128,7 @@ def _count_because(
         unknown = Loss(Reason.MISSING_VALUE, text, devices=None, of=None, exact=False, short=text)
         return Skipped([unknown], devices=None, exact=False)
     losses = [
-        _build_loss(cause, lost, shares, found, exact=judged.exact and cause.sure)
+        _build_loss(cause, lost, shares, audience, exact=judged.exact and cause.sure)
         for number, cause in enumerate(causes)
         if (lost := _select_lost(judged.groups, [number], causes))
     ]
@@ -155,7 +155,7 @@ def _count_devices(lost: Lost, shares: Mapping[int, float]) -> int:
 
 
 def _build_loss(
-    cause: Cause, lost: Lost, shares: Mapping[int, float], found: Reach, *, exact: bool
+    cause: Cause, lost: Lost, shares: Mapping[int, float], audience: Reach, *, exact: bool
 ) -> Loss:
     devices = _count_devices(lost, shares)
     words, drawn = cause.words(devices), any(texts != shares.keys() for _one, texts in lost)
@@ -163,7 +163,7 @@ def _build_loss(
         cause.reason,
         _("About %(said)s") % {"said": words} if drawn else words,
         devices=devices,
-        of=found.devices,
+        of=audience.devices,
         exact=exact and not drawn,
         example=lost[0][0].example,
         variable=cause.variable,
@@ -208,7 +208,7 @@ def _opt_out_causes(texts: Iterable[int]) -> Iterator[Cause]:
             Reason(reason),
             Sql("out = %s", [reason]),
             short=_("suppressed") if reason == eligibility.SUPPRESSED else _("unsubscribed"),
-            words=partial(_said_no, reason),
+            words=partial(_opted_out_words, reason),
             applies=lambda _group: everything,
         )
 
@@ -222,7 +222,7 @@ def of_caps(campaign: Campaign, at: datetime, texts: Iterable[int]) -> Iterator[
     coming = reserved_places.higher_runs(campaign.project_id, campaign.precedence, caps, at)
     enough = Sql(*enough_by(caps, at, [_as_coming(run) for run in coming]))
     short = _("had enough messages")
-    words = partial(_with_places, coming) if coming else _had_enough
+    words = partial(_reserved_places_words, coming) if coming else _had_enough_words
     cause = with_any_text(Reason.CAPPED, enough, short, words, texts)
     # People who wait for their own time, or for the morning, are judged when that comes.
     waits = campaign.local_time or campaign.quiet_hours is not None
@@ -238,7 +238,7 @@ def of_had(campaign: Campaign, begun: Run | None, texts: Iterable[int]) -> Itera
     """Yield the cause for people who got the campaign before, as far as is known now. The run that
     has just begun does not count. A run leaves these people out when it chooses its people."""
     if holds := who_had_it(campaign, begun):
-        yield with_any_text(Reason.HAD_IT, holds, _("had it already"), _had_it, texts)
+        yield with_any_text(Reason.HAD_IT, holds, _("had it already"), _had_it_words, texts)
 
 
 def who_had_it(campaign: Campaign, begun: Run | None = None) -> Sql | None:
@@ -250,7 +250,7 @@ def who_had_it(campaign: Campaign, begun: Run | None = None) -> Sql | None:
     return Sql(f"({sql})", [param for _one, params in received for param in params])
 
 
-def _had_it(devices: int) -> str:
+def _had_it_words(devices: int) -> str:
     text = ngettext(
         "%(count)s device: its person had this campaign in an earlier run.",
         "%(count)s devices: their people had this campaign in an earlier run.",
@@ -268,7 +268,7 @@ def with_any_text(
     return Cause(reason, only_then, short, words, applies=lambda _group: everything)
 
 
-def _had_enough(devices: int) -> str:
+def _had_enough_words(devices: int) -> str:
     text = ngettext(
         "%(count)s device: its person has got as many messages as the caps allow.",
         "%(count)s devices: their people have got as many messages as the caps allow.",
@@ -277,7 +277,7 @@ def _had_enough(devices: int) -> str:
     return text % {"count": f"{devices:,}"}
 
 
-def _with_places(above: Sequence[Run], devices: int) -> str:
+def _reserved_places_words(higher_runs: Sequence[Run], devices: int) -> str:
     text = ngettext(
         "%(count)s device: by the caps its person has had enough, with the place that is kept for "
         "a campaign of higher precedence: %(runs)s.",
@@ -285,12 +285,14 @@ def _with_places(above: Sequence[Run], devices: int) -> str:
         "kept for campaigns of higher precedence: %(runs)s.",
         devices,
     )
-    named = [_("%(name)s (run %(run)s)") % {"name": run.campaign, "run": run.pk} for run in above]
+    named = [
+        _("%(name)s (run %(run)s)") % {"name": run.campaign, "run": run.pk} for run in higher_runs
+    ]
     run_names = ", ".join(named[:MAX_NAMED]) + (" …" if len(named) > MAX_NAMED else "")
     return text % {"count": f"{devices:,}", "runs": run_names}
 
 
-def _said_no(reason: str, devices: int) -> str:
+def _opted_out_words(reason: str, devices: int) -> str:
     text = ngettext(
         "%(count)s device: its person does not want such messages.",
         "%(count)s devices: their people do not want such messages.",
@@ -316,7 +318,7 @@ def _missing_value_cause(
         Reason.MISSING_VALUE,
         Sql(f"(out = '' AND {lack.sql})", lack.params),
         short=_("no %(name)s") % {"name": name},
-        words=partial(_without, name),
+        words=partial(_without_value_words, name),
         applies=lambda group: {
             text for text, needs in needed_by.items() if path in needs(group.locale, group.platform)
         },
@@ -339,7 +341,7 @@ def _value_sql(path: liquid.Path) -> Sql:
     return Sql("(c.attributes #> %s::text[])::text", [[str(part) for part in path]])
 
 
-def _without(name: str, devices: int) -> str:
+def _without_value_words(name: str, devices: int) -> str:
     text = ngettext(
         "%(count)s device: its person has no “%(name)s”, and the text they read needs it.",
         "%(count)s devices: their people have no “%(name)s”, and the text they read needs it.",

@@ -78,7 +78,7 @@ def build_report(check: TextCheck, sheets: Sheets, looked: dict[str, Any]) -> di
         *_of_keys(check),
         *_of_links(check),
         *_of_languages(groups, sheets),
-        *_said_before(check, groups),
+        *_of_sent_before(check, groups),
         *_not_looked_at(sheets),
     ]
     rank = list(Level)
@@ -288,7 +288,7 @@ def _of_languages(groups: list[Group], sheets: Sheets) -> Iterator[Finding]:
         )
 
 
-def _said_before(check: TextCheck, groups: list[Group]) -> Iterator[Finding]:
+def _of_sent_before(check: TextCheck, groups: list[Group]) -> Iterator[Finding]:
     if devices := sum(group.sums["again"] for group in groups):
         runs = sorted({run for run, _ in (check.plan or {})["same"]}, reverse=True)
         yield _finding(Code.SAID_BEFORE, devices=devices, runs=runs, days=check.days)

@@ -75,7 +75,7 @@ def _describe_not_in(why: Why) -> str:
         text = _("%(person)s was not sent any message in this run, which is one day's messages.")
         return text % {"person": why.contact}
     out = _("%(person)s was not in the snapshot.") % {"person": why.contact}
-    return f"{out} {_kept_out(why)}"
+    return f"{out} {_describe_cause(why)}"
 
 
 def _describe_no_device(why: Why) -> str:
@@ -140,7 +140,7 @@ def _first_reason(why: Why, status: str) -> str:
 # --- What kept the person out ---------------------------------------------------------------------
 
 
-def _kept_out(why: Why) -> str:
+def _describe_cause(why: Why) -> str:
     frozen = why.when(why.frozen_at)
     match why.cause:
         case Cause.PERSON_LATER:
@@ -165,10 +165,10 @@ def _kept_out(why: Why) -> str:
         case Cause.RULES_UNASKED:
             return why.now.problem
         case _:
-            return _as_it_is_now(why)
+            return _describe_now(why)
 
 
-def _as_it_is_now(why: Why) -> str:
+def _describe_now(why: Why) -> str:
     if why.now.ruled and why.now.ruled.selected:
         return _("Now they would be: something must have changed since.")
     return _("The rules hold of them now, and no device of theirs would be chosen.")
