@@ -81,13 +81,13 @@ def entries(
     only: Callable[[Entry], bool] | None = None,
 ) -> Entries:
     """Return the entries of these campaigns from `since` to before `until`; `only` filters them."""
-    runs = [*filter(only, _runs(campaigns, since, until))]
-    others = [*runs[:MAX_RUNS], *filter(only, _drafts(campaigns, since, until))]
-    expected = _expected(campaigns, max(since, now), until)
-    found = _with(others, filter(only, expected), most or MAX_SHOWN)
+    runs = [*filter(only, _iter_runs(campaigns, since, until))]
+    own_entries = [*runs[:MAX_RUNS], *filter(only, _iter_drafts(campaigns, since, until))]
+    expected = _iter_expected(campaigns, max(since, now), until)
+    merged = _merge_expected(own_entries, filter(only, expected), most or MAX_SHOWN)
     if len(runs) > MAX_RUNS:
-        found.runs_end = runs[MAX_RUNS].at
-    return found
+        merged.runs_end = runs[MAX_RUNS].at
+    return merged
 
 
 def coming(
@@ -103,36 +103,36 @@ def coming(
     waiting = Run.objects.filter(
         state=Run.State.SCHEDULED, campaign__in=campaigns.values("pk"), scheduled_at__lt=until
     )
-    due = waiting.filter(Q(scheduled_at__gte=since) | Q(scheduled_at__lte=now))
-    runs = due.select_related("campaign__project", "project", "category").defer("content")
-    found = [
+    due_runs = waiting.filter(Q(scheduled_at__gte=since) | Q(scheduled_at__lte=now))
+    runs = due_runs.select_related("campaign__project", "project", "category").defer("content")
+    launched_entries = [
         Entry(run.campaign, run.scheduled_at, run.state, run)
         for run in runs.order_by("scheduled_at")[:MOST]
         if _state_of(run) != RESTING
     ]
-    expected = _expected(campaigns, max(since, now), until, series_since)
-    return _with(found, expected, MAX_EXPECTED)
+    expected = _iter_expected(campaigns, max(since, now), until, series_since)
+    return _merge_expected(launched_entries, expected, MAX_EXPECTED)
 
 
-def _with(others: list[Entry], coming: Iterator[Entry], most: int) -> Entries:
-    found = Entries(sorted([*others, *islice(coming, most)], key=_by_time))
+def _merge_expected(fixed: list[Entry], coming: Iterator[Entry], most: int) -> Entries:
+    merged = Entries(sorted([*fixed, *islice(coming, most)], key=_by_time))
     if one_more := next(coming, None):
-        found.ends = one_more.at
-    return found
+        merged.ends = one_more.at
+    return merged
 
 
 def _by_time(entry: Entry) -> tuple[datetime, int]:
     return entry.at, entry.campaign.pk
 
 
-def _runs(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
+def _iter_runs(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
     """Yield runs, the earliest first; more than are shown, because a filter may drop some."""
     # A run that has started stands at its start: where people got it, not where it was due.
     when = Coalesce("started_at", "scheduled_at")
     runs = Run.objects.filter(campaign__in=campaigns.values("pk")).alias(when=when)
     within = runs.filter(when__gte=since, when__lt=until).order_by("when")
-    told = within.select_related("campaign__project").defer("content", "rules")
-    for run in told[: 2 * MAX_RUNS]:
+    ordered = within.select_related("campaign__project").defer("content", "rules")
+    for run in ordered[: 2 * MAX_RUNS]:
         yield Entry(run.campaign, run.started_at or run.scheduled_at, _state_of(run), run)
 
 
@@ -141,7 +141,7 @@ def _state_of(run: Run) -> str:
     return RESTING if waits and run.campaign.series_paused_at is not None else run.state
 
 
-def _expected(
+def _iter_expected(
     campaigns: QuerySet[Campaign],
     since: datetime,
     until: datetime,
@@ -156,20 +156,25 @@ def _expected(
     latest = recurring.order_by("campaign_id", "-scheduled_at", "-pk").distinct("campaign_id")
     runs = latest.select_related("campaign__project", "project", "category").defer("content")
     begin = {run: max(since, series_since(run)) if series_since else since for run in runs[:MOST]}
-    return merge(*(_following(run, at, until) for run, at in begin.items()), key=_by_time)
+    return merge(*(_iter_following(run, at, until) for run, at in begin.items()), key=_by_time)
 
 
-def _following(run: Run, since: datetime, until: datetime) -> Iterator[Entry]:
+def _iter_following(run: Run, since: datetime, until: datetime) -> Iterator[Entry]:
     """Yield the occurrences after this run. A moved run still counts as its own occurrence."""
     own = max(since - timedelta.resolution, instant_of(run), run.scheduled_at)
-    for one in takewhile(
-        lambda one: one.begins < until, moved_occurrences.after(run.campaign, own, run)
+    for occurrence in takewhile(
+        lambda occurrence: occurrence.begins < until,
+        moved_occurrences.after(run.campaign, own, run),
     ):
-        if one.begins >= since:
-            yield Entry(run.campaign, one.begins, EXPECTED, follows=run, instant=one.instant)
+        if occurrence.begins >= since:
+            yield Entry(
+                run.campaign, occurrence.begins, EXPECTED, follows=run, instant=occurrence.instant
+            )
 
 
-def _drafts(campaigns: QuerySet[Campaign], since: datetime, until: datetime) -> Iterator[Entry]:
+def _iter_drafts(
+    campaigns: QuerySet[Campaign], since: datetime, until: datetime
+) -> Iterator[Entry]:
     """Yield campaigns that have a time but were never launched: nothing is sent at that time."""
     once = Q(schedule_kind=Campaign.Schedule.AT, at__gte=since)
     repeats = Q(schedule_kind=Campaign.Schedule.RECURRING)

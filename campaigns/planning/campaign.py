@@ -300,8 +300,8 @@ class Campaign(OfProject):
     @property
     def policy(self) -> dict[str, Any]:
         """The send settings that a launch now would freeze."""
-        said = {name: getattr(self, name) for name in POLICY}
-        return said | {"analytics_label": self.label, "category_kind": self.kind}
+        values = {name: getattr(self, name) for name in POLICY}
+        return values | {"analytics_label": self.label, "category_kind": self.kind}
 
     @property
     def kind(self) -> str:
@@ -355,7 +355,7 @@ class Campaign(OfProject):
 
     def coming(self, after: datetime, most: int) -> list[datetime]:
         """Return when the next occurrences without a run are due."""
-        return [one.due for one in self.next_ones(after, most)]
+        return [occurrence.due for occurrence in self.next_ones(after, most)]
 
     def following(self, after: datetime) -> Occurrence | None:
         """Return the next occurrence that has no run."""
@@ -371,8 +371,8 @@ class Campaign(OfProject):
             return None
         if self.schedule_kind == self.Schedule.AT:
             return self.at
-        one = self.following(now)
-        return one.due if one else None
+        occurrence = self.following(now)
+        return occurrence.due if occurrence else None
 
     def starts_at(self, now: datetime) -> datetime:
         """Return when that run would start: now, if its time has passed or it has none."""
@@ -389,14 +389,14 @@ class Campaign(OfProject):
         if last is None and self.local_time and (way := series.on_their_way(self.pk)):
             after = max(after, way)
         return (
-            one
-            for one in moved_occurrences.after(self, after, last)
-            if not self._is_held(one.instant)
+            occurrence
+            for occurrence in moved_occurrences.after(self, after, last)
+            if not self._is_held(occurrence.instant)
         )
 
     def _is_held(self, at: datetime) -> bool:
-        held = Run.objects.filter(HOLDS, campaign=self.pk, occurrence=series.name_of(at))
-        return held.exists()
+        runs = Run.objects.filter(HOLDS, campaign=self.pk, occurrence=series.name_of(at))
+        return runs.exists()
 
     def current_run(self) -> Run | None:
         """Return the run of this campaign's occurrence; of a series, its last run."""
@@ -417,20 +417,20 @@ class Campaign(OfProject):
         while a rehearsal goes on, and once the campaign was launched."""
         with transaction.atomic():
             rehearsal.remove_all_of(self.pk)
-            gone = super().delete(*args, **kwargs)
+            deleted = super().delete(*args, **kwargs)
             self.template.delete_if_empty()
-            return gone
+            return deleted
 
     def duplicate(self) -> Campaign:
         copy = Campaign.objects.get(pk=self.pk)
         copy.pk, copy._state.adding = None, True
-        taken = Campaign.objects.filter(project=self.project_id).values_list("name", flat=True)
-        copy.name, copy.archived_at = name_of_copy(self.name, set(taken)), None
+        names = Campaign.objects.filter(project=self.project_id).values_list("name", flat=True)
+        copy.name, copy.archived_at = name_of_copy(self.name, set(names)), None
         copy.corrects = copy.series_paused_at = None
         copy.moved = {}
         with transaction.atomic():
             copy.save()
-            variant.choose(copy, [(one.template, one.weight) for one in self.variants.all()])
+            variant.choose(copy, [(row.template, row.weight) for row in self.variants.all()])
         return copy
 
     def duplicate_for(

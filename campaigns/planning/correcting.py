@@ -63,8 +63,8 @@ def problem(run: Run) -> str:
 def _is_in_inboxes(run: Run) -> bool:
     if not run.inbox:
         return False
-    found = outcomes.count(run.pk, outcomes.IN_INBOX)
-    return found is None or found[0] > 0
+    counted = outcomes.count(run.pk, outcomes.IN_INBOX)
+    return counted is None or counted[0] > 0
 
 
 def corrections_of(run: Run) -> list[Campaign]:
@@ -91,12 +91,12 @@ def draft(
     """
     if why := problem(run):
         raise NotCorrectable(why)
-    sent = _outdated(run, variant) if outdated else _sent(run, revisions, variant)
-    languages = _languages(run, text, sent)
+    sent_texts = _outdated_texts(run, variant) if outdated else _sent_texts(run, revisions, variant)
+    languages = _map_languages(run, text, sent_texts)
     if not languages:
         message = _("Nobody got a text “%(text)s” of this variant and revision. Choose another.")
         raise NotCorrectable(message % {"text": text})
-    tree = _tree(run, languages)
+    tree = _build_rules(run, languages)
     if sum(leaf["field"] == FIELD for leaf in leaves(tree)) > MAX_COSTLY:
         raise NotCorrectable(_("Its text was changed too often. Choose one revision."))
     with transaction.atomic():
@@ -104,7 +104,7 @@ def draft(
         audience = filling.begin(run.project_id, name, tree, run=run)
         named = _("%(name)s (correction)")
         campaign: Campaign = run.campaign.duplicate_for(audience, named=named, corrects=run)
-        first = min(one for one, _revision in languages)
+        first = min(number for number, _revision in languages)
         campaign.template = _as_sent(run, first, named=campaign.name, by=by)
         campaign.save()
     return campaign
@@ -116,116 +116,137 @@ def draft(
 def texts_of(run: Run, revisions: Sequence[int] = (), variant: int | None = None) -> list[str]:
     """List the texts that recipients got, of these revisions and this variant: MAIN or a language.
     Empty if that takes too long."""
-    read, sent = _reading(run), _sent(run, revisions, variant)
-    return [*dict.fromkeys(text for one in sent for text in read[one])]
+    readings, sent_texts = _map_readers(run), _sent_texts(run, revisions, variant)
+    return [*dict.fromkeys(text for sent_text in sent_texts for text in readings[sent_text])]
 
 
-def _sent(run: Run, revisions: Sequence[int], variant: int | None) -> list[Sent]:
+def _sent_texts(run: Run, revisions: Sequence[int], variant: int | None) -> list[Sent]:
     chosen = as_launched(run) if variant is None else [variant]
     return [*product(chosen, revisions or range(FIRST, run.revision + 1))]
 
 
-def _outdated(run: Run, variant: int | None) -> list[Sent]:
+def _outdated_texts(run: Run, variant: int | None) -> list[Sent]:
     """Return the texts that were changed after they left. Raises NotCorrectable if none was."""
     newest = dict(run.revisions.order_by().values_list("variant").annotate(Max("number")))
     changed = newest.keys() if variant is None else newest.keys() & {variant}
     if not changed:
         raise NotCorrectable(_("Everyone who got it has the newest text."))
-    return [(one, number) for one in sorted(changed) for number in range(FIRST, newest[one])]
+    return [
+        (changed_variant, number)
+        for changed_variant in sorted(changed)
+        for number in range(FIRST, newest[changed_variant])
+    ]
 
 
-def _reading(run: Run) -> dict[Sent, dict[str, list[str]]]:
+def _map_readers(run: Run) -> dict[Sent, dict[str, list[str]]]:
     """Map each sent text to its languages, and each language to the locales that read it."""
-    said, read = history(run), dict[Sent, dict[str, list[str]]]()
-    translated = any(one["locales"] for texts in said.values() for one in texts.values())
-    locales = _locales(run) if translated else []
-    for number, texts in said.items():
+    texts_by_revision, readings = history(run), dict[Sent, dict[str, list[str]]]()
+    translated = any(
+        content["locales"] for texts in texts_by_revision.values() for content in texts.values()
+    )
+    locales = _find_locales(run) if translated else []
+    for number, texts in texts_by_revision.items():
         for variant, content in texts.items():
-            same = number > FIRST and content is said[number - 1][variant]
-            read[variant, number] = read[variant, number - 1] if same else _read(content, locales)
-    return read
+            same = number > FIRST and content is texts_by_revision[number - 1][variant]
+            readings[variant, number] = (
+                readings[variant, number - 1] if same else _locales_by_text(content, locales)
+            )
+    return readings
 
 
-def _read(content: Content, locales: list[str]) -> dict[str, list[str]]:
+def _locales_by_text(content: Content, locales: list[str]) -> dict[str, list[str]]:
     if not content["locales"]:
         return {MAIN: locales}
-    read: dict[str, list[str]] = {}
+    locales_by_text: dict[str, list[str]] = {}
     for locale in locales:
-        read.setdefault(text_for(content, locale) or MAIN, []).append(locale)
-    return read
+        locales_by_text.setdefault(text_for(content, locale) or MAIN, []).append(locale)
+    return locales_by_text
 
 
 # --- Who read one of them -------------------------------------------------------------------------
 
 
-def _languages(run: Run, text: str, sent: list[Sent]) -> dict[Sent, Languages]:
+def _map_languages(run: Run, text: str, sent_texts: list[Sent]) -> dict[Sent, Languages]:
     """Map each sent text to a condition on the locale of those who read `text` in it."""
     if text == EVERY:
-        return dict.fromkeys(sent, ANY)
-    reading = _reading(run)
-    read = {one: reading[one] for one in sent if text in reading[one]}
+        return dict.fromkeys(sent_texts, ANY)
+    readings = _map_readers(run)
+    matching = {
+        sent_text: readings[sent_text] for sent_text in sent_texts if text in readings[sent_text]
+    }
     if text != MAIN:
-        return {one: ("in", tuple(found[text])) for one, found in read.items()}
+        return {
+            sent_text: ("in", tuple(locales_by_text[text]))
+            for sent_text, locales_by_text in matching.items()
+        }
     return {
-        one: ("not_in", tuple(each for tag in found if tag != MAIN for each in found[tag]))
-        for one, found in read.items()
+        sent_text: (
+            "not_in",
+            tuple(
+                locale for tag in locales_by_text if tag != MAIN for locale in locales_by_text[tag]
+            ),
+        )
+        for sent_text, locales_by_text in matching.items()
     }
 
 
-def _tree(run: Run, languages: dict[Sent, Languages]) -> Tree:
+def _build_rules(run: Run, languages: dict[Sent, Languages]) -> Tree:
     """Build rules for people who got one of these texts, or may have, and whose language fits now.
 
     The rules stay few: a person has one variant on all devices, so variants with the same
     revisions share one rule per outcome.
     """
-    every = frozenset(range(FIRST, run.revision + 1))
+    all_revisions = frozenset(range(FIRST, run.revision + 1))
     revisions: dict[tuple[int, Languages], set[int]] = defaultdict(set)
     for (variant, number), spoken in languages.items():
         revisions[variant, spoken].add(number)
     groups: dict[frozenset[int], dict[Languages, list[int]]] = defaultdict(dict)
     for (variant, spoken), numbers in revisions.items():
         groups[frozenset(numbers)].setdefault(spoken, []).append(variant)
-    return _any(
-        _all(
-            _got(run, [] if numbers == every else sorted(numbers)),
-            _any(_all(_speaks(spoken), _given(run, read)) for spoken, read in by.items()),
+    return _any_of(
+        _all_of(
+            _got_rule(run, [] if numbers == all_revisions else sorted(numbers)),
+            _any_of(
+                _all_of(_language_rule(spoken), _variant_rule(run, variants))
+                for spoken, variants in variants_by_language.items()
+            ),
         )
-        for numbers, by in groups.items()
+        for numbers, variants_by_language in groups.items()
     )
 
 
-def _got(run: Run, revisions: list[int]) -> Tree:
+def _got_rule(run: Run, revisions: list[int]) -> Tree:
     texts = [{"revision": number} for number in revisions] or [{}]
-    got = ("accepted", "unknown", *([IN_INBOX] if run.inbox else []))
-    ways = product(got, texts)
-    return {"any": [outcomes.of_run(run, out, **which) for out, which in ways]}
+    statuses = ("accepted", "unknown", *([IN_INBOX] if run.inbox else []))
+    ways = product(statuses, texts)
+    return {"any": [outcomes.of_run(run, status, **text) for status, text in ways]}
 
 
-def _given(run: Run, variants: list[int]) -> Tree:
+def _variant_rule(run: Run, variants: list[int]) -> Tree:
     """Build a rule for recipients of one of these variants, including the rest of a trial."""
-    every = as_launched(run)
-    if len(variants) == len(every):
+    all_variants = as_launched(run)
+    if len(variants) == len(all_variants):
         return everyone()
-    groups = [one for one in (*every, REST) if read_by(run, one) in variants]
-    return _any(outcomes.of_run(run, "planned", variant=name_of(one)) for one in groups)
+    groups = [variant for variant in (*all_variants, REST) if read_by(run, variant) in variants]
+    return _any_of(outcomes.of_run(run, "planned", variant=name_of(variant)) for variant in groups)
 
 
-def _speaks(spoken: Languages) -> Tree:
+def _language_rule(spoken: Languages) -> Tree:
     op, locales = spoken
     return {"field": "locale", "op": op, "value": [*locales]} if locales else everyone()
 
 
-def _any(each: Iterable[Tree]) -> Tree:
-    found = [*each]
-    return found[0] if len(found) == 1 else {"any": found}
+def _any_of(trees: Iterable[Tree]) -> Tree:
+    alternatives = [*trees]
+    return alternatives[0] if len(alternatives) == 1 else {"any": alternatives}
 
 
-def _all(*each: Tree) -> Tree:
-    found = [one for one in each if one != everyone()]
-    return found[0] if len(found) == 1 else {"all": found}
+def _all_of(*trees: Tree) -> Tree:
+    conditions = [tree for tree in trees if tree != everyone()]
+    return conditions[0] if len(conditions) == 1 else {"all": conditions}
 
 
-def _locales(run: Run) -> list[str]:
+def _find_locales(run: Run) -> list[str]:
     try:
         with statement_timeout(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
             cursor.execute(
@@ -233,8 +254,8 @@ def _locales(run: Run) -> list[str]:
                 " AND locale IS NOT NULL ORDER BY 1 LIMIT %s",
                 [run.pk, MAX_VALUES + 1],
             )
-            found = [row[0] for row in cursor.fetchall()]
-            return found if len(found) <= MAX_VALUES else []
+            locales = [row[0] for row in cursor.fetchall()]
+            return locales if len(locales) <= MAX_VALUES else []
     except TooSlow:
         return []
 
@@ -243,18 +264,18 @@ def _as_sent(run: Run, variant: int, *, named: str, by: str) -> Template:
     """Create a template with the run's last text: its own template may have changed since."""
     newest = content_of(run, variant=variant)
     content = {name: newest[name] for name in (*TEXTS, "data", "locales")}
-    made = Template.objects.create(
+    template = Template.objects.create(
         project_id=run.project_id,
         name=_free_name(run.project_id, named),
         options=newest.get("options", {}),
         buttons=newest.get("buttons", []),
         **content,
     )
-    revision.keep(made, by=by)
-    return made
+    revision.keep(template, by=by)
+    return template
 
 
-def _free_name(project_id: int, wanted: str) -> str:
-    taken = {*Template.objects.filter(project=project_id).values_list("name", flat=True)}
-    numbered = (wanted[:100], *(f"{wanted[:94]} {n}" for n in range(2, len(taken) + 3)))
-    return next(name for name in numbered if name not in taken)
+def _free_name(project_id: int, base: str) -> str:
+    used_names = {*Template.objects.filter(project=project_id).values_list("name", flat=True)}
+    numbered = (base[:100], *(f"{base[:94]} {n}" for n in range(2, len(used_names) + 3)))
+    return next(name for name in numbered if name not in used_names)

@@ -32,16 +32,16 @@ class Filed:
 
 def tags_in(text: str) -> list[str]:
     """Parse “Shop, news, shop” to Shop, news: in the order given, each once, ignoring case."""
-    found: dict[str, str] = {}
+    tags: dict[str, str] = {}
     for tag in text.split(","):
         if tidy := " ".join(tag.split()):
-            found.setdefault(tidy.casefold(), tidy)
-    if too_long := [tag for tag in found.values() if len(tag) > LONGEST_TAG]:
+            tags.setdefault(tidy.casefold(), tidy)
+    if too_long := [tag for tag in tags.values() if len(tag) > LONGEST_TAG]:
         raise ValidationError(
             _("“%(tag)s” is too long: a tag has at most %(most)d characters.")
             % {"tag": too_long[0], "most": LONGEST_TAG}
         )
-    return list(found.values())
+    return list(tags.values())
 
 
 def known_tags(project_ids: Iterable[int]) -> list[str]:
@@ -56,13 +56,13 @@ def known_tags(project_ids: Iterable[int]) -> list[str]:
 
 
 def set_tags(campaign: Campaign, tags: list[str], *, by: str) -> None:
-    _check(campaign, tags)
+    _check_tags(campaign, tags)
     before, campaign.tags = campaign.tags, tags
     if before == tags:
         return
     with transaction.atomic():
         campaign.save(update_fields=["tags"])
-        _record(campaign, by, gettext_noop("tagged"), {"tags": [before, tags]})
+        _record_change(campaign, by, gettext_noop("tagged"), {"tags": [before, tags]})
 
 
 def add_tags(campaigns: Iterable[Campaign], tags: list[str], *, by: str) -> None:
@@ -72,7 +72,7 @@ def add_tags(campaigns: Iterable[Campaign], tags: list[str], *, by: str) -> None
             set_tags(campaign, tags_in(",".join([*campaign.tags, *tags])), by=by)
 
 
-def _check(campaign: Campaign, tags: list[str]) -> None:
+def _check_tags(campaign: Campaign, tags: list[str]) -> None:
     if len(tags) > MOST_TAGS:
         raise ValidationError(
             _("“%(campaign)s” would have %(count)d tags; the limit is %(most)d.")
@@ -85,17 +85,17 @@ def archive(campaigns: QuerySet[Campaign], *, by: str, now: datetime) -> Filed:
     with transaction.atomic():
         rows = list(campaigns.filter(archived_at=None).select_for_update(of=("self",), no_key=True))
         going = unfinished(Campaign.objects.filter(pk__in=[row.pk for row in rows]))
-        kept = set(going.values_list("pk", flat=True))
+        unfinished_ids = set(going.values_list("pk", flat=True))
         return Filed(
-            done=[_stamp(row, now, by) for row in rows if row.pk not in kept],
-            kept=[row for row in rows if row.pk in kept],
+            done=[_set_archived(row, now, by) for row in rows if row.pk not in unfinished_ids],
+            kept=[row for row in rows if row.pk in unfinished_ids],
         )
 
 
 def bring_back(campaigns: QuerySet[Campaign], *, by: str) -> Filed:
     with transaction.atomic():
         rows = campaigns.exclude(archived_at=None).select_for_update(of=("self",), no_key=True)
-        return Filed(done=[_stamp(row, None, by) for row in list(rows)], kept=[])
+        return Filed(done=[_set_archived(row, None, by) for row in list(rows)], kept=[])
 
 
 def unfinished(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
@@ -104,12 +104,12 @@ def unfinished(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
     return campaigns.filter(Exists(runs))
 
 
-def _stamp(campaign: Campaign, at: datetime | None, by: str) -> Campaign:
+def _set_archived(campaign: Campaign, at: datetime | None, by: str) -> Campaign:
     campaign.archived_at = at
     campaign.save(update_fields=["archived_at"])
-    _record(campaign, by, gettext_noop("archived") if at else "brought back", {})
+    _record_change(campaign, by, gettext_noop("archived") if at else "brought back", {})
     return campaign
 
 
-def _record(campaign: Campaign, by: str, action: str, changes: dict[str, list[Any]]) -> None:
+def _record_change(campaign: Campaign, by: str, action: str, changes: dict[str, list[Any]]) -> None:
     audit.record(by, action, campaign, project=campaign.project, changes=changes)

@@ -61,16 +61,16 @@ class Foreseen(models.Model):
 
 
 def load_course(run: Run) -> Course | None:
-    kept = _kept(run)
-    return kept.course if kept else None
+    foreseen = _find_foreseen(run)
+    return foreseen.course if foreseen else None
 
 
 def opens_of(run: Run) -> Opens | None:
-    kept = _kept(run)
-    return Opens(**kept.opens) if kept and kept.opens else None
+    foreseen = _find_foreseen(run)
+    return Opens(**foreseen.opens) if foreseen and foreseen.opens else None
 
 
-def _kept(run: Run) -> Foreseen | None:
+def _find_foreseen(run: Run) -> Foreseen | None:
     return Foreseen.objects.filter(run=run.pk).exclude(counts=[]).first()
 
 
@@ -87,7 +87,9 @@ def keep(run_id: int, now: datetime) -> None:
     )
     if run is None or run.started_at is None or run.campaign is None:
         return
-    kept, is_mine = Foreseen.objects.get_or_create(run=run, defaults={"starts_at": run.started_at})
+    foreseen, is_mine = Foreseen.objects.get_or_create(
+        run=run, defaults={"starts_at": run.started_at}
+    )
     if not is_mine or _edited_since(run, run.campaign):
         return
     report = LaunchReport(run.campaign, run.started_at, begun=run)
@@ -95,11 +97,11 @@ def keep(run_id: int, now: datetime) -> None:
     if course is None:
         return
     opens = report.opens_of(course)
-    kept.opens = asdict(opens) if opens else None
-    kept.starts_at, kept.ends_at = course.starts_at, course.ends_at
-    kept.sent, kept.skipped, kept.exact = course.sent, course.skipped, course.exact
-    kept.step_seconds, kept.counts = course.step, course.counts
-    kept.save()
+    foreseen.opens = asdict(opens) if opens else None
+    foreseen.starts_at, foreseen.ends_at = course.starts_at, course.ends_at
+    foreseen.sent, foreseen.skipped, foreseen.exact = course.sent, course.skipped, course.exact
+    foreseen.step_seconds, foreseen.counts = course.step, course.counts
+    foreseen.save()
 
 
 def _edited_since(run: Run, campaign: Campaign) -> bool:

@@ -111,8 +111,8 @@ def in_words(campaign: Any, at: datetime, zone: str) -> str:
 def wall(campaign: Any, at: datetime) -> datetime:
     """Return what each person's clock shows then. If a clock change skips that time only in the
     campaign's zone, it still counts in all others."""
-    shown = at.astimezone(ZoneInfo(campaign.timezone)).replace(tzinfo=None)
+    wall_time = at.astimezone(ZoneInfo(campaign.timezone)).replace(tzinfo=None)
     if campaign.schedule_kind != "recurring":
-        return shown
-    meant: datetime = campaign.rhythm.meant(shown)
-    return meant
+        return wall_time
+    intended: datetime = campaign.rhythm.meant(wall_time)
+    return intended

@@ -72,24 +72,24 @@ def problem(run: Run, to: datetime, now: datetime) -> str:
         return _("This time has passed. Choose a later one.")
     if to == run.scheduled_at:
         return _("It is due at this time already. Choose another one.")
-    following = _following(run)
+    following = _next_due(run)
     if following is not None and to >= following:
         when = short(following, run.campaign.timezone)
         return _("The next one is due on %(when)s. Move it to before that.") % {"when": when}
-    if _repeats(run) and (until := run.campaign.until) is not None and to > until:
+    if _is_in_series(run) and (until := run.campaign.until) is not None and to > until:
         when = short(until, run.campaign.timezone)
         return _("Its series ends on %(when)s. Move it to before that.") % {"when": when}
     return ""
 
 
-def _following(run: Run) -> datetime | None:
-    if not _repeats(run):
+def _next_due(run: Run) -> datetime | None:
+    if not _is_in_series(run):
         return None
     after = run.campaign.rhythm.next_after(instant_of(run))
     return min(after, moved_occurrences.due(run.campaign, after)) if after else None
 
 
-def _repeats(run: Run) -> bool:
+def _is_in_series(run: Run) -> bool:
     return run.occurrence != ONCE and run.campaign.schedule_kind == Campaign.Schedule.RECURRING
 
 
@@ -139,22 +139,22 @@ def move_one(
     to = to.replace(microsecond=0)  # the calendar names it by its second
     with transaction.atomic():
         locked = Campaign.locked(campaign.pk)
-        one = occurrence(locked, at, now)
-        if was is not None and was != one.due:
+        due_occurrence = occurrence(locked, at, now)
+        if was is not None and was != due_occurrence.due:
             raise MovedMeanwhile
-        if why := problem_of_one(locked, one, to, now):
+        if why := problem_of_one(locked, due_occurrence, to, now):
             raise WrongTime(why)
         try:
-            kept = moved_occurrences.kept(locked, one, to, now)
+            moves = moved_occurrences.kept(locked, due_occurrence, to, now)
         except ValueError as error:
             raise NotMoved(str(error)) from error
-        Campaign.objects.filter(pk=locked.pk).update(moved=kept)
-        changes = [one.due.isoformat(), to.isoformat()]
+        Campaign.objects.filter(pk=locked.pk).update(moved=moves)
+        changes = [due_occurrence.due.isoformat(), to.isoformat()]
         audit.record(
             by, gettext_noop("moved"), locked, project=locked.project,
             changes={"scheduled_at": changes},
         )  # fmt: skip
-    campaign.moved = kept
+    campaign.moved = moves
 
 
 def leave_out_one(
@@ -164,22 +164,24 @@ def leave_out_one(
     like those that people set. Raises NotMoved."""
     with transaction.atomic():
         locked = Campaign.locked(campaign.pk)
-        one = occurrence(locked, at, now)
-        if was is not None and was != one.due:
+        due_occurrence = occurrence(locked, at, now)
+        if was is not None and was != due_occurrence.due:
             raise MovedMeanwhile
-        if why := alone_problem(locked, one, now):
+        if why := alone_problem(locked, due_occurrence, now):
             raise NotMoved(why)
-        off = days_off.parse(locked.days_off) | {_day_of(locked, one.instant)}
+        off = days_off.parse(locked.days_off) | {_day_of(locked, due_occurrence.instant)}
         try:
             days_off.count(off)
         except ValueError as error:
             raise NotMoved(str(error)) from error
-        kept = {name: to for name, to in locked.moved.items() if name != name_of(one.instant)}
+        moves = {
+            name: to for name, to in locked.moved.items() if name != name_of(due_occurrence.instant)
+        }
         changes = {"days_off": [locked.days_off, days_off.written(off)]}
-        locked.days_off, locked.moved = days_off.written(off), kept
+        locked.days_off, locked.moved = days_off.written(off), moves
         locked.save(update_fields=["days_off", "moved"])
         audit.record(by, gettext_noop("changed"), locked, project=locked.project, changes=changes)
-    campaign.days_off, campaign.moved = locked.days_off, kept
+    campaign.days_off, campaign.moved = locked.days_off, moves
 
 
 def alone_problem(campaign: Campaign, one: Occurrence, now: datetime) -> str:
@@ -187,9 +189,11 @@ def alone_problem(campaign: Campaign, one: Occurrence, now: datetime) -> str:
     last, day = campaign.series, _day_of(campaign, one.instant)
     if last is None:
         return ""
-    others = (each for each in _coming(campaign, last, now) if each.instant != one.instant)
-    near = list(takewhile(lambda each: each.instant < one.instant + 2 * A_DAY, others))
-    if any(_day_of(campaign, each.instant) == day for each in near):
+    other_occurrences = (
+        other for other in _iter_coming(campaign, last, now) if other.instant != one.instant
+    )
+    near = list(takewhile(lambda other: other.instant < one.instant + 2 * A_DAY, other_occurrences))
+    if any(_day_of(campaign, other.instant) == day for other in near):
         return _("There are several on this day. Move it, or make the day one of the days off.")
     return ""
 
@@ -208,10 +212,12 @@ def occurrence(campaign: Campaign, at: datetime, now: datetime) -> Occurrence:
         text = _("That one is run %(number)d already. Move the run.")
         raise NotMoved(text % {"number": last.pk})
     try:
-        one, _next = moved_occurrences.found(_coming(campaign, last, now), at, campaign.timezone)
+        matching, _next = moved_occurrences.found(
+            _iter_coming(campaign, last, now), at, campaign.timezone
+        )
     except ValueError as error:
         raise NoSuchOne(str(error)) from error
-    return one
+    return matching
 
 
 def problem_of_one(campaign: Campaign, one: Occurrence, to: datetime, now: datetime) -> str:
@@ -222,19 +228,19 @@ def problem_of_one(campaign: Campaign, one: Occurrence, to: datetime, now: datet
     if campaign.local_time:
         return str(SERIES_BY_THE_CLOCK)
     _one, following = moved_occurrences.found(
-        _coming(campaign, last, now), one.instant, campaign.timezone
+        _iter_coming(campaign, last, now), one.instant, campaign.timezone
     )
-    coming = _coming(campaign, last, now)
-    earlier = takewhile(lambda each: each.instant < one.instant, coming)
-    before = max([_since(last, now), *(max(each.due, each.instant) for each in earlier)])
+    coming = _iter_coming(campaign, last, now)
+    earlier = takewhile(lambda other: other.instant < one.instant, coming)
+    before = max([_first_moment(last, now), *(max(other.due, other.instant) for other in earlier)])
     return moved_occurrences.problem(campaign, one, to, before=before, following=following, now=now)
 
 
-def _coming(campaign: Campaign, last: Run, now: datetime) -> Iterator[Occurrence]:
-    return moved_occurrences.after(campaign, _since(last, now), last)
+def _iter_coming(campaign: Campaign, last: Run, now: datetime) -> Iterator[Occurrence]:
+    return moved_occurrences.after(campaign, _first_moment(last, now), last)
 
 
-def _since(last: Run, now: datetime) -> datetime:
+def _first_moment(last: Run, now: datetime) -> datetime:
     return max(now, last.scheduled_at, instant_of(last))
 
 

@@ -65,16 +65,16 @@ NEWEST = "(SELECT * FROM notifications_contact WHERE project_id = %s ORDER BY id
 
 def look(project_id: int, rules: dict[str, Any], renderer: Renderer) -> Look:
     """Render for the people whose message is likely to be the longest; send nothing."""
-    found = Look(longest(project_id, rules))
-    for reader in found.readers:
+    outcome = Look(longest(project_id, rules))
+    for reader in outcome.readers:
         try:
             renderer.render(reader, ttl_seconds=60)
         except Unrenderable as error:
-            found.refused.append(_refused(reader, error))
-    return found
+            outcome.refused.append(_as_refused(reader, error))
+    return outcome
 
 
-def _refused(reader: Reader, error: Unrenderable) -> Refused:
+def _as_refused(reader: Reader, error: Unrenderable) -> Refused:
     return Refused(reader.external_id, error.reason, error.detail, error.why, error.rejected)
 
 
@@ -82,11 +82,11 @@ def longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
     """Return the devices of the people with the longest values. Empty if looking takes too long, or
     if the rules are broken, which other checks report."""
     with suppress(TooSlow, ValidationError), statement_timeout(seconds=LOOKING_SECONDS):
-        return _longest(project_id, rules)
+        return _query_longest(project_id, rules)
     return []
 
 
-def _longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
+def _query_longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
     where = compile_tree(settled(project_id, rules))
     fresh = policy.fresh(policy.seen_since(project_id))
     own = [project_id, *where.params, DEVICES_TRIED]
@@ -97,11 +97,11 @@ def _longest(project_id: int, rules: dict[str, Any]) -> list[Reader]:
         for statement, params in (newest, everybody):
             cursor.execute(statement, params)
             if rows := cursor.fetchall():
-                return [_reader(row) for row in rows]
+                return [_as_reader(row) for row in rows]
     return []
 
 
-def _reader(row: tuple[Any, ...]) -> Reader:
+def _as_reader(row: tuple[Any, ...]) -> Reader:
     external_id, attributes, locale, timezone, kind, address, platform = row
     return Reader(
         reference="0:0",

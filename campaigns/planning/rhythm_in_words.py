@@ -17,14 +17,14 @@ def of_campaign(campaign: Campaign) -> str:
     """Describe how its launched series repeats; empty if there is none or it was stopped."""
     if campaign.at is None or not campaign.repeat or campaign.series is None:
         return ""
-    said = repeating.with_days_off(_each(campaign), campaign)
+    repeats = repeating.with_days_off(_describe_rhythm(campaign), campaign)
     if campaign.until is None:
-        return _("%(repeats)s, until somebody stops it.") % {"repeats": said}
+        return _("%(repeats)s, until somebody stops it.") % {"repeats": repeats}
     until = local(campaign.until, campaign.timezone, DAY)
-    return _("%(repeats)s, until %(until)s.") % {"repeats": said, "until": until}
+    return _("%(repeats)s, until %(until)s.") % {"repeats": repeats, "until": until}
 
 
-def _each(campaign: Campaign) -> str:
+def _describe_rhythm(campaign: Campaign) -> str:
     at, zone, count = campaign.at, campaign.timezone, campaign.every
     assert at is not None
     words = {
@@ -61,8 +61,8 @@ def _each(campaign: Campaign) -> str:
             _("Repeats on the last day of every %(count)s months at %(time)s"),
         ),
     }
-    each, some = by_rhythm[campaign.repeat, campaign.on_days]
-    return (each if campaign.every == 1 else some) % words
+    singular, plural = by_rhythm[campaign.repeat, campaign.on_days]
+    return (singular if campaign.every == 1 else plural) % words
 
 
 def _by_whose_clock(campaign: Campaign, clock: str) -> str:

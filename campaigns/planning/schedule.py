@@ -57,9 +57,11 @@ def start_due(now: datetime) -> list[int]:
 
     If the process dies here: nothing is committed, and the next sweep starts them.
     """
-    due = Run.objects.filter(state=Run.State.SCHEDULED, scheduled_at__lte=now)
+    due_runs = Run.objects.filter(state=Run.State.SCHEDULED, scheduled_at__lte=now)
     with transaction.atomic():
-        runs = list(due.order_by("scheduled_at").select_for_update(skip_locked=True)[:RUNS_AT_ONCE])
+        runs = list(
+            due_runs.order_by("scheduled_at").select_for_update(skip_locked=True)[:RUNS_AT_ONCE]
+        )
         return [run.pk for run in runs if _start(run, now)]
 
 
@@ -106,30 +108,30 @@ def _due_series(now: datetime) -> Iterator[Run]:
     repeating = Campaign.objects.filter(goes_on, schedule_kind="recurring", archived_at=None)
     runs = Run.objects.filter(campaign=OuterRef("pk")).exclude(occurrence=ONCE)
     newest = Subquery(runs.order_by("-pk").values("pk")[:1])
-    found = Run.objects.filter(pk__in=repeating.annotate(last=newest).values("last"))
-    due = found.filter(scheduled_at__lte=now).select_related("campaign", "project")
-    return (run for run in due.order_by("scheduled_at") if not stopped(run))
+    last_runs = Run.objects.filter(pk__in=repeating.annotate(last=newest).values("last"))
+    due_runs = last_runs.filter(scheduled_at__lte=now).select_related("campaign", "project")
+    return (run for run in due_runs.order_by("scheduled_at") if not stopped(run))
 
 
 def follow(last: Run, now: datetime) -> Run | None:
     """Make the run after the series' last one, unless one exists or the series was stopped."""
-    if _next(last, now) is None:
+    if _next_occurrence(last, now) is None:
         return None
     try:
         with transaction.atomic():
             campaign = Campaign.locked(last.campaign.pk)
             last.campaign = campaign  # reloaded: the next one may just have been moved
-            one = _next(last, now)
-            if campaign.archived_at or campaign.series != last or one is None:
+            next_one = _next_occurrence(last, now)
+            if campaign.archived_at or campaign.series != last or next_one is None:
                 return None
             # It never begins before the last one did, however early the first time zone reaches
             # its time. The last one began late if it was launched when that had happened already.
-            begins = max(one.begins, last.scheduled_at)
-            hour = local.hour_of(campaign, one.instant)
-            run = repeated(last, one.instant, begins=begins, hour=hour)
-            if one.due <= now:
+            begins = max(next_one.begins, last.scheduled_at)
+            hour = local.hour_of(campaign, next_one.instant)
+            run = repeated(last, next_one.instant, begins=begins, hour=hour)
+            if next_one.due <= now:
                 leave_to_newer(last, run, now)
-            if missed := _missed(last, min(now, one.instant - INSTANT)):
+            if missed := _count_missed(last, min(now, next_one.instant - INSTANT)):
                 # The system was down. One late run asks a person; the others would only repeat it.
                 audit.record(
                     "carillon",
@@ -144,7 +146,7 @@ def follow(last: Run, now: datetime) -> Run | None:
         return None  # another sweep was faster
 
 
-def _next(last: Run, now: datetime) -> Occurrence | None:
+def _next_occurrence(last: Run, now: datetime) -> Occurrence | None:
     """Return the occurrence after this moment. If the series ended while the system was down,
     return the last one missed: nothing else would show that it was not sent."""
     coming: Occurrence | None = following(last, now)
@@ -152,7 +154,7 @@ def _next(last: Run, now: datetime) -> Occurrence | None:
         return coming
     since = max(last.scheduled_at, instant_of(last))
     passed = islice(last.campaign.occurrences(since, last), COUNTED)
-    return max(passed, key=lambda one: one.due, default=None)
+    return max(passed, key=lambda occurrence: occurrence.due, default=None)
 
 
 def leave_out(run: Run, *, by: str, now: datetime) -> None:
@@ -163,7 +165,7 @@ def leave_out(run: Run, *, by: str, now: datetime) -> None:
     follow(run, now)
 
 
-def _missed(last: Run, now: datetime) -> int:
+def _count_missed(last: Run, now: datetime) -> int:
     since = max(last.scheduled_at, instant_of(last))
     passed = takewhile(lambda at: at <= now, last.campaign.rhythm.after(since))
     return sum(1 for _ in islice(passed, COUNTED))

@@ -41,17 +41,17 @@ def find_users(snippet: Snippet) -> Users:
     answering = templates.filter(automations__isnull=False).exclude(automations__state="archived")
     rows = [
         templates.order_by("-pk").values_list("pk", "name"),
-        _not_ended(_saying(templates)).values_list("pk", "name"),
+        _not_ended(_campaigns_with(templates)).values_list("pk", "name"),
         # Automations are a layer above this one; a template knows its own.
         answering.order_by("-automations").values_list("automations", F("automations__name")),
     ]
-    found = [[User(pk, name) for pk, name in some[: LISTED + 1]] for some in rows]
-    more = any(len(some) > LISTED for some in found)
-    shown = [some[:LISTED] for some in found]
-    return Users(shown[0], shown[1], shown[2], more)
+    users = [[User(pk, name) for pk, name in some[: LISTED + 1]] for some in rows]
+    more = any(len(some) > LISTED for some in users)
+    listed = [some[:LISTED] for some in users]
+    return Users(listed[0], listed[1], listed[2], more)
 
 
-def _saying(templates: QuerySet[Template]) -> QuerySet[Campaign]:
+def _campaigns_with(templates: QuerySet[Template]) -> QuerySet[Campaign]:
     """Return the campaigns with one of these templates as their main text or as a variant."""
     as_variant = Variant.objects.filter(template__in=templates).values("campaign")
     return Campaign.objects.filter(Q(template__in=templates) | Q(pk__in=as_variant))
@@ -62,13 +62,13 @@ def _not_ended(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
     runs = Run.objects.filter(campaign=OuterRef("pk"))
     last = runs.exclude(occurrence=ONCE).order_by("-pk")
     goes_on = Q(until=None) | Q(until__gt=Now())
-    asked = campaigns.annotate(
+    annotated = campaigns.annotate(
         launched=Exists(runs.filter(HOLDS)),
         going=Exists(runs.filter(finished_at=None)),
         stopped_at=Subquery(last.values("series_stopped_at")[:1]),
     )
     repeats = Q(schedule_kind="recurring", stopped_at=None) & goes_on
-    going: QuerySet[Campaign] = asked.filter(
+    going: QuerySet[Campaign] = annotated.filter(
         Q(launched=False) | Q(going=True) | repeats, archived_at=None
     )
     return going.order_by("-pk")

@@ -46,21 +46,21 @@ class Cut:
 
     def shortened(self, most: int) -> Cut:
         """The same for a page: at most this many values, and the smaller ones among the others."""
-        rest = self.kinds[most:]
+        smaller = self.kinds[most:]
         if self.others:
-            rest = [*rest, self.others]
-        return Cut(self.by, self.kinds[:most], _together(rest) if rest else None)
+            smaller = [*smaller, self.others]
+        return Cut(self.by, self.kinds[:most], _sum_kinds(smaller) if smaller else None)
 
 
-def _together(kinds: list[Kind]) -> Kind:
+def _sum_kinds(kinds: list[Kind]) -> Kind:
     columns = zip(*((k.accepted, k.rejected, k.skipped, k.unknown) for k in kinds), strict=True)
     return Kind("", *map(sum, columns))
 
 
 def kept_of(run: Run) -> Breakdown | None:
     """The stored counts of a run; None until all its recipients are counted."""
-    kept = Breakdown.objects.filter(run=run).select_related("run").first()
-    return kept if kept and kept.is_of(run) else None
+    stored = Breakdown.objects.filter(run=run).select_related("run").first()
+    return stored if stored and stored.is_of(run) else None
 
 
 def will_be_counted(run: Run) -> bool:

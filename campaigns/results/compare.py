@@ -42,8 +42,8 @@ class Counts:
 
 def comparable(run: Run) -> QuerySet[Run]:
     """Other runs of the project whose people are all chosen, newest first."""
-    others = Run.objects.filter(project=run.project_id, planned__gt=0).exclude(pk=run.pk)
-    whole = others.filter(unfrozen=None, people__isnull=False)
+    other_runs = Run.objects.filter(project=run.project_id, planned__gt=0).exclude(pk=run.pk)
+    whole = other_runs.filter(unfrozen=None, people__isnull=False)
     return whole.select_related("campaign", "project").order_by("-pk")
 
 
@@ -72,26 +72,26 @@ def counts(newer: Run, older: Run) -> Counts:
     try:
         both, exact = _in_both(newer, older, "TRUE"), True
     except TooSlow:
-        some = " AND ".join(f"{_bucket(of)} = 0" for of in ("n", "o"))
+        some = " AND ".join(f"{_bucket_sql(alias)} = 0" for alias in ("n", "o"))
         both, exact = ONE_IN * _in_both(newer, older, some), False
     now, before = newer.people or 0, older.people or 0
     both = min(both, now, before)
     return Counts(now - both, before - both, both, exact)
 
 
-def _bucket(of: str) -> str:
+def _bucket_sql(alias: str) -> str:
     """SQL of a person's bucket, by a hash: consecutive ids may have something in common."""
-    return f"hashint8extended({of}.contact_id, 0) & {ONE_IN - 1}"
+    return f"hashint8extended({alias}.contact_id, 0) & {ONE_IN - 1}"
 
 
 def _in_both(newer: Run, older: Run, some: str) -> int:
     with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
-        cursor.execute(BOTH.format(**_parts(newer, older), some=some))
+        cursor.execute(BOTH.format(**_partitions(newer, older), some=some))
         people: int = cursor.fetchone()[0]
     return people
 
 
-def _parts(newer: Run, older: Run) -> dict[str, str]:
+def _partitions(newer: Run, older: Run) -> dict[str, str]:
     runs = {"newer": newer, "older": older}
     return {name: partition("campaigns_recipient", run.pk) for name, run in runs.items()}
 
@@ -118,12 +118,12 @@ class Person:
 
 def people(newer: Run, older: Run, who: Who, *, after: int, limit: int) -> list[Person]:
     """List these people, by id. Raises TooSlow if there are very few among very many."""
-    parts = _parts(newer, older)
-    of, other = parts["newer"], parts["older"]
+    parts = _partitions(newer, older)
+    table, other_table = parts["newer"], parts["older"]
     if who is Who.LEFT:
-        of, other = other, of
+        table, other_table = other_table, table
     has = "EXISTS" if who is Who.BOTH else "NOT EXISTS"
     with statement_timeout(seconds=LISTING_SECONDS), connection.cursor() as cursor:
-        statement = PEOPLE.format(of=of, other=other, has=has)
+        statement = PEOPLE.format(of=table, other=other_table, has=has)
         cursor.execute(statement, {"after": after, "limit": limit})
         return [Person(*row) for row in cursor.fetchall()]

@@ -28,11 +28,11 @@ def receipts_of(contact: Contact) -> Iterator[dict[str, Any]]:
     for runs in every_run(contact):
         mine = sent_to(contact.pk, runs)
         with connection.cursor() as cursor:
-            cursor.execute(TOLD, [[one.run_id for one in mine], [one.seq for one in mine]])
+            cursor.execute(TOLD, [[row.run_id for row in mine], [row.seq for row in mine]])
             rows = cursor.fetchall()
         for run_id, seq, event, at, phone_at in rows:
-            told = {"run": run_id, "seq": seq, "event": NAMES[event]}
-            yield {**told, "at": at, "at_phone": phone_at}
+            receipt = {"run": run_id, "seq": seq, "event": NAMES[event]}
+            yield {**receipt, "at": at, "at_phone": phone_at}
 
 
 def opens_of(contact: Contact) -> list[str]:
@@ -43,9 +43,9 @@ def opens_of(contact: Contact) -> list[str]:
 def goals_of(contact: Contact) -> Iterator[dict[str, Any]]:
     """The runs with a goal that they opened (or received), and what they did that counts for it."""
     reached: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
-    for did in Conversion.objects.filter(contact_id=contact.pk).order_by("at"):
-        value = None if did.value is None else float(did.value)
-        reached[did.run_id, did.seq].append({"at": did.at, "value": value})
+    for conversion in Conversion.objects.filter(contact_id=contact.pk).order_by("at"):
+        value = None if conversion.value is None else float(conversion.value)
+        reached[conversion.run_id, conversion.seq].append({"at": conversion.at, "value": value})
     touches = list(Touch.objects.filter(contact_id=contact.pk).order_by("-at", "-run_id", "seq"))
     runs = Run.every.in_bulk({touch.run_id for touch in touches})
     for touch in touches:

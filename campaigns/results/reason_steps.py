@@ -69,12 +69,12 @@ ERROR_OF_LIQUID = re.compile(r"[A-Za-z]+(?:Error|Exception): (?P<said>[^\n]*)", 
 
 def detail_in_words(reason: str, detail: str) -> str:
     """A delivery's detail in words. FCM's own words and unknown forms are shown unchanged."""
-    if reason == Reason.MISSING_VALUE and (found := MISSING.fullmatch(detail)):
-        return gettext("No value for %(name)s") % {"name": found["name"]}
-    if reason == Reason.CAPPED and (found := KEPT.fullmatch(detail)):
-        return gettext("Kept for run %(number)s") % {"number": found["run"]}
-    if found := AT_LAST.fullmatch(detail):
-        return gettext("The last answer: %(reason)s") % {"reason": in_words(found["reason"])}
+    if reason == Reason.MISSING_VALUE and (parts := MISSING.fullmatch(detail)):
+        return gettext("No value for %(name)s") % {"name": parts["name"]}
+    if reason == Reason.CAPPED and (parts := KEPT.fullmatch(detail)):
+        return gettext("Kept for run %(number)s") % {"number": parts["run"]}
+    if parts := AT_LAST.fullmatch(detail):
+        return gettext("The last answer: %(reason)s") % {"reason": in_words(parts["reason"])}
     if reason == Reason.TEMPLATE_ERROR:
         bare = ERROR_OF_LIQUID.match(detail)
         return gettext(bare["said"] if bare else detail) if detail else ""

@@ -54,11 +54,11 @@ class Filters:
         }
         if self.person:
             values["seqs"] = seqs_in(run, self.person)
-        meant = [(chunks, rows) for asked, chunks, rows in self._rules() if asked]
-        chunks, rows = zip(EVERYBODY, *meant, strict=True)
+        active_rules = [(chunks, rows) for is_set, chunks, rows in self._iter_rules() if is_set]
+        chunks, rows = zip(EVERYBODY, *active_rules, strict=True)
         return " AND ".join(chunks), " AND ".join(rows), values
 
-    def _rules(self) -> Iterator[tuple[bool, str, str]]:
+    def _iter_rules(self) -> Iterator[tuple[bool, str, str]]:
         """(whether the filter is set, which chunks to search, which recipients match)."""
         yield self.status == WAITING, "k.state <> 'closed'", "d.seq IS NULL"
         yield self.status in COUNTED, f"k.{self.status} > 0", "d.status = %(status)s"
@@ -195,7 +195,7 @@ def csv_lines(run: Run, filters: Filters) -> Iterator[str]:
     writer, after = csv.writer(_Echo()), 0
     yield writer.writerow(COLUMNS)
     while rows := page(run, filters, after=after, limit=ROWS_AT_ONCE):
-        yield "".join(writer.writerow(_cells(row)) for row in rows)
+        yield "".join(writer.writerow(_csv_cells(row)) for row in rows)
         after = rows[-1].seq
 
 
@@ -206,7 +206,7 @@ class _Echo:
         return line
 
 
-def _cells(row: Row) -> list[Any]:
+def _csv_cells(row: Row) -> list[Any]:
     return [
         row.seq,
         neutral(row.external_id or ""),

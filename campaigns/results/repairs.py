@@ -32,10 +32,10 @@ def stalled(now: datetime) -> QuerySet[Run]:
     long_ago = now - STANDS_STILL
     of_run = Chunk.objects.filter(run=OuterRef("pk"))
     worked_on = Exists(of_run.filter(state=Chunk.State.LEASED, lease_until__gt=now))
-    rung = Q(state=Chunk.State.QUEUED, queued_at__lt=long_ago)
-    due = Q(state=Chunk.State.WAITING) & (Q(not_before=None) | Q(not_before__lt=long_ago))
+    queued = Q(state=Chunk.State.QUEUED, queued_at__lt=long_ago)
+    waiting = Q(state=Chunk.State.WAITING) & (Q(not_before=None) | Q(not_before__lt=long_ago))
     sending = Q(state=Run.State.SENDING, started_at__lt=long_ago) & Exists(
-        of_run.filter(rung | due)
+        of_run.filter(queued | waiting)
     )
     preparing = Q(state=Run.State.PREPARING, scheduled_at__lt=long_ago)
     return Run.objects.filter(~worked_on, sending | preparing, finished_at=None)

@@ -110,8 +110,8 @@ def held_back(run: Run) -> int:
 def held_back_and_waiting(run: Run) -> int:
     """Count the recipients of the control group and the holdout without an outcome yet."""
     skipped = reasons_of(run)
-    gone = sum(skipped.get(reason, 0) for reason in (Reason.CONTROL, Reason.HOLDOUT))
-    return max(0, held_back(run) - gone)
+    settled = sum(skipped.get(reason, 0) for reason in (Reason.CONTROL, Reason.HOLDOUT))
+    return max(0, held_back(run) - settled)
 
 
 def in_plain_words(reasons: dict[str, int]) -> list[tuple[str, int]]:
@@ -132,15 +132,15 @@ def waves_of(run: Run) -> list[dict[str, Any]]:
 
 def _waiting_for_a_time(run: Run) -> tuple[Retrying, Sleeping]:
     asleep = Q(reason__in=OWN_TIMES)
-    found = run.retries.aggregate(
+    counts = run.retries.aggregate(
         retrying=Count("pk", filter=~asleep),
         retried_at=Min("not_before", filter=~asleep),
         asleep=Count("pk", filter=asleep),
         first_at=Min("not_before", filter=asleep),
         last_at=Max("not_before", filter=asleep),
     )
-    sleeping = Sleeping(found["asleep"], found["first_at"], found["last_at"])
-    return Retrying(found["retrying"], found["retried_at"]), sleeping
+    sleeping = Sleeping(counts["asleep"], counts["first_at"], counts["last_at"])
+    return Retrying(counts["retrying"], counts["retried_at"]), sleeping
 
 
 def _rate(run: Run, totals: Totals, now: datetime) -> float:
@@ -152,8 +152,10 @@ def _rate(run: Run, totals: Totals, now: datetime) -> float:
     if run.state not in LEAVING:
         return 0.0
     recent = Window.objects.filter(run=run, settled_at__gt=now - RATE_OVER)
-    sent = sum(len(seqs) for seqs in recent.values_list("seqs", flat=True))
-    return sent / min(RATE_OVER, max(now - run.started_at, timedelta(seconds=0.5))).total_seconds()
+    answered = sum(len(seqs) for seqs in recent.values_list("seqs", flat=True))
+    return (
+        answered / min(RATE_OVER, max(now - run.started_at, timedelta(seconds=0.5))).total_seconds()
+    )
 
 
 def _eta(
@@ -184,6 +186,6 @@ def _eta_of_rest(
         judges_at = sent_at + timedelta(seconds=run.first_wait_seconds)
     if judges_at is None:
         return None
-    rest = totals.planned - part.devices
-    seconds = foretell(run.project, run.own_rate, rest).seconds(rest)
+    rest_devices = totals.planned - part.devices
+    seconds = foretell(run.project, run.own_rate, rest_devices).seconds(rest_devices)
     return max(judges_at, now) + timedelta(seconds=seconds)

@@ -81,17 +81,17 @@ class Page:
 
 def page_of(contact: Contact, *, after: int | None, limit: int) -> Page:
     """A page of final outcomes. It ends early after RUNS_A_PAGE runs were searched."""
-    found: list[Sent] = []
+    matching: list[Sent] = []
     looked_at = 0
     for runs in _newest_runs(contact.project_id, after):
         rows = [row for row in sent_to(contact.pk, runs) if row.status]
-        found += [row for row in rows if after is None or row.place < after]
+        matching += [row for row in rows if after is None or row.place < after]
         looked_at += len(runs)
-        if len(found) > limit:
-            return Page(found[:limit], found[limit - 1].place)
+        if len(matching) > limit:
+            return Page(matching[:limit], matching[limit - 1].place)
         if looked_at >= RUNS_A_PAGE:
-            return Page(found, runs[-1] << SEQ_BITS)
-    return Page(found, None)
+            return Page(matching, runs[-1] << SEQ_BITS)
+    return Page(matching, None)
 
 
 def every_run(contact: Contact) -> Iterator[list[int]]:
@@ -142,4 +142,4 @@ def told(row: Sent) -> dict[str, Any]:
 def seqs_in(run: Run, external_id: str) -> list[int]:
     """The person's recipient numbers in the run."""
     person = Contact.objects.filter(project=run.project_id, external_id=external_id).first()
-    return [sent.seq for sent in sent_to(person.pk, [run.pk])] if person else []
+    return [row.seq for row in sent_to(person.pk, [run.pk])] if person else []

@@ -48,13 +48,13 @@ def timeline(run: Run, *, now: datetime, within: timedelta = timedelta()) -> Tim
     step = next((step for step in STEPS if drawn / step <= MAX_POINTS), STEPS[-1])
     with connection.cursor() as cursor:
         cursor.execute(ANSWERED, {"run": run.pk, "start": run.started_at, "step": step})
-        found = {max(0, slot): int(count) for slot, count in cursor.fetchall()}
-    if not found:
+        counts = {max(0, slot): int(count) for slot, count in cursor.fetchall()}
+    if not counts:
         return Timeline(step, [])
     # The step that is not over yet is left out: it would always look like a drop.
-    whole = max(int(seconds // step), 1) if ended is None else max(found) + 1
+    whole = max(int(seconds // step), 1) if ended is None else max(counts) + 1
     last = min(whole, int(seconds // step) + 1)
-    return Timeline(step, [found.get(slot, 0) for slot in range(last)])
+    return Timeline(step, [counts.get(slot, 0) for slot in range(last)])
 
 
 def _paused_after(run: Run) -> datetime | None:

@@ -93,8 +93,8 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """“B was opened more: by 4.1 % of its people, against 3.2 % (A), surely.”"""
-        said = SENTENCES[self.metric, self.answer]()
-        return said % {
+        text = SENTENCES[self.metric, self.answer]()
+        return text % {
             "one": self.one,
             "other": self.other,
             "share": share(self.count, self.of),
@@ -144,50 +144,51 @@ def compared(run: Run) -> Compared | None:
         return None
     people, devices = by_group.groups(run)
     opened, did = by_group.opened(run), by_group.did(run)
-    lines = _lines(run, (people, devices), opened, did)
+    lines = _build_lines(run, (people, devices), opened, did)
     comparisons = [*_of_openings(people, opened), *_of_deeds(run, people, did)]
     return Compared(lines, comparisons, whole=opened is not None and did is not None)
 
 
-def _lines(
+def _build_lines(
     run: Run, numbers: tuple[People, People], opened: People | None, did: People | None
 ) -> list[Line]:
     people, devices = numbers
-    kept = breakdown.kept_of(run)
-    kinds = {kind.value: kind for kind in breakdown.cut(kept, "variant").kinds} if kept else {}
-    groups = sorted(people, key=_place)
-    told = funnel.of_values(run, kept, "variant", [str(group) for group in groups])
+    stored = breakdown.kept_of(run)
+    kinds = {kind.value: kind for kind in breakdown.cut(stored, "variant").kinds} if stored else {}
+    groups = sorted(people, key=_sort_key)
+    funnels = funnel.of_values(run, stored, "variant", [str(group) for group in groups])
     return [
         Line(
             group,
             people[group],
             devices.get(group, 0),
             kinds.get(str(group)),
-            theirs.steps,
-            theirs.goal,
+            group_funnel.steps,
+            group_funnel.goal,
             run.winner if group == REST else group,
             None if opened is None else opened.get(group, 0),
             None if did is None else did.get(group, 0),
         )
-        for group, theirs in zip(groups, told, strict=True)
+        for group, group_funnel in zip(groups, funnels, strict=True)
     ]
 
 
-def _place(group: int) -> tuple[bool, int]:
+def _sort_key(group: int) -> tuple[bool, int]:
     """A sort key: the variants in their order, then the groups that get nothing."""
     return not gets_a_text(group), abs(group)
 
 
 def _of_openings(people: People, opened: People | None) -> list[Comparison]:
-    others = _others(people)
+    tried = _tried_variants(people)
     if not opened or MAIN not in people:
         return []
     return [
-        _compared(Metric.OPENED, group, opened, people, comparisons=len(others)) for group in others
+        _compare_with_main(Metric.OPENED, group, opened, people, comparisons=len(tried))
+        for group in tried
     ]
 
 
-def _others(people: People) -> list[int]:
+def _tried_variants(people: People) -> list[int]:
     """The variants without the main text, and without the rest of a trial, which tried none."""
     return [group for group in sorted(people) if MAIN < group < REST]
 
@@ -195,37 +196,45 @@ def _others(people: People) -> list[int]:
 def _of_deeds(run: Run, people: People, did: People | None) -> list[Comparison]:
     if not did:
         return []
-    others = _others(people)
+    tried = _tried_variants(people)
     of_variants = [
-        _compared(Metric.DID, group, did, people, comparisons=len(others), goal=run.goal_event)
-        for group in others
+        _compare_with_main(
+            Metric.DID, group, did, people, comparisons=len(tried), goal=run.goal_event
+        )
+        for group in tried
         if MAIN in people
     ]
     if CONTROL not in people:
         return of_variants
-    sent = [group for group in people if gets_a_text(group)]
-    count, of = (sum(each.get(group, 0) for group in sent) for each in (did, people))
+    groups = [group for group in people if gets_a_text(group)]
+    count, of = (sum(numbers.get(group, 0) for group in groups) for numbers in (did, people))
     names = (_("Those who were sent it"), in_words(CONTROL))
     codes = (EVERY, name_of(CONTROL))
     control = (did.get(CONTROL, 0), people[CONTROL])
-    answer = _answer((count, of), control, comparisons=1)
+    answer = _judge((count, of), control, comparisons=1)
     of_all = Comparison(Metric.DID, *names, codes, count, of, *control, answer, run.goal_event)
     return [of_all, *(of_variants if run.winner_by == Run.WinnerBy.GOAL else ())]
 
 
-def _compared(
-    metric: Metric, one: int, counts: People, people: People, *, comparisons: int, goal: str = ""
+def _compare_with_main(
+    metric: Metric,
+    variant: int,
+    counts: People,
+    people: People,
+    *,
+    comparisons: int,
+    goal: str = "",
 ) -> Comparison:
     """Compare a variant with the main text."""
-    names = in_words(one), in_words(MAIN)
-    mine, theirs = ((counts.get(group, 0), people[group]) for group in (one, MAIN))
-    answer = _answer(mine, theirs, comparisons=comparisons)
-    codes = (name_of(one), name_of(MAIN))
+    names = in_words(variant), in_words(MAIN)
+    mine, theirs = ((counts.get(group, 0), people[group]) for group in (variant, MAIN))
+    answer = _judge(mine, theirs, comparisons=comparisons)
+    codes = (name_of(variant), name_of(MAIN))
     return Comparison(metric, *names, codes, *mine, *theirs, answer, goal)
 
 
-def _answer(one: tuple[int, int], other: tuple[int, int], *, comparisons: int) -> Answer:
+def _judge(mine: tuple[int, int], theirs: tuple[int, int], *, comparisons: int) -> Answer:
     """Whether one group is surely ahead of another; each is (count, of)."""
-    if not evidence.is_sure(evidence.strength(*one, *other), comparisons=comparisons):
+    if not evidence.is_sure(evidence.strength(*mine, *theirs), comparisons=comparisons):
         return Answer.TOO_EARLY
-    return Answer.MORE if one[0] * other[1] > other[0] * one[1] else Answer.FEWER
+    return Answer.MORE if mine[0] * theirs[1] > theirs[0] * mine[1] else Answer.FEWER

@@ -79,7 +79,7 @@ def allowed_now(run: Run) -> PaceNow:
 def in_plain_words(run: Run, pace: PaceNow, now: datetime) -> str:
     until = max(pace.until or now, now)  # what is due already is due now, not in the past
     reported = load.newest_report(run.project)
-    words = _words(run, pace.limit, reported, now).format(
+    words = _limit_words(run, pace.limit, reported, now).format(
         rate=number(pace.rate_per_second),
         full=number(full_rate(run.project)),
         left=in_words(max(1.0, (until - now).total_seconds())),
@@ -101,7 +101,7 @@ def _of_the_address(run: Run, reported: Load | None, now: datetime) -> str:
     return _("Their health address says nothing: %(why)s") % {"why": why} if why else ""
 
 
-def _words(run: Run, limit: Limit, reported: Load | None, now: datetime) -> str:
+def _limit_words(run: Run, limit: Limit, reported: Load | None, now: datetime) -> str:
     if limit is Limit.RATE and (own := slowest(run)) and own[1] in OWN:
         return str(OWN[own[1]])
     if limit is Limit.LOAD and reported and reported.is_silent(now):
@@ -119,7 +119,7 @@ class Said:
 
 def beside_the_rate(run: Run, now: datetime) -> Said:
     if run.state in (Run.State.SCHEDULED, Run.State.PREPARING):
-        return Said(_foretold(run))
+        return Said(_describe_forecast(run))
     if run.state == Run.State.PAUSED:
         return Said(_("Paused: nothing is sent."))
     if run.state != Run.State.SENDING:
@@ -131,22 +131,22 @@ def beside_the_rate(run: Run, now: datetime) -> Said:
     return Said(words, away=allowed.limit is Limit.FAILING)
 
 
-def _foretold(run: Run) -> str:
+def _describe_forecast(run: Run) -> str:
     """The rate and its limit as the launch predicted them, for this number of devices."""
-    foretold = forecast.foretell(
+    expected = forecast.foretell(
         run.project,
         run.rate_per_second,
-        _devices(run),
+        _known_devices(run),
         spread_seconds=run.spread_seconds,
         opens_per_second=run.opens_per_second,
     )
     text = _("At most %(rate)s: %(limit)s.")
-    if foretold.measured:
+    if expected.measured:
         text = _("About %(rate)s: %(limit)s.")
-    return text % {"rate": number(foretold.rate), "limit": foretold.limit}
+    return text % {"rate": number(expected.rate), "limit": expected.limit}
 
 
-def _devices(run: Run) -> int | None:
+def _known_devices(run: Run) -> int | None:
     """The devices of a run; None if they are not known quickly.
 
     Pages ask each second while a run is being prepared.

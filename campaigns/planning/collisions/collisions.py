@@ -38,29 +38,37 @@ def collisions(days: Mapping[date, Sequence[Entry]]) -> dict[date, DayCollisions
     left out."""
     ends = clock() + COUNTING_SECONDS
     with until(ends):
-        found = {day: _of_day(entries) for day, entries in sorted(days.items())}
-    return {day: one for day, one in found.items() if one.pairs or one.left}
+        by_day = {day: _count_day(entries) for day, entries in sorted(days.items())}
+    return {
+        day: day_collisions
+        for day, day_collisions in by_day.items()
+        if day_collisions.pairs or day_collisions.left
+    }
 
 
-def _of_day(entries: Sequence[Entry]) -> DayCollisions:
-    launched = [(entry.campaign, run) for entry in entries if (run := _launched(entry))]
-    pairs = _pairs(launched)
-    found = [
-        Collision(one, other, count_overlap(one.project_id, run.rules, of_other.rules))
-        for (one, run), (other, of_other) in pairs[:MAX_PAIRS]
+def _count_day(entries: Sequence[Entry]) -> DayCollisions:
+    launched = [(entry.campaign, run) for entry in entries if (run := _run_of(entry))]
+    pairs = _pair_up(launched)
+    counted = [
+        Collision(
+            campaign, other_campaign, count_overlap(campaign.project_id, run.rules, other_run.rules)
+        )
+        for (campaign, run), (other_campaign, other_run) in pairs[:MAX_PAIRS]
     ]
-    told = [pair for pair in found if pair.both is None or pair.both.people]
-    return DayCollisions(told, len(pairs) - len(found))
+    overlapping = [pair for pair in counted if pair.both is None or pair.both.people]
+    return DayCollisions(overlapping, len(pairs) - len(counted))
 
 
-def _pairs(launched: Sequence[Launched]) -> list[tuple[Launched, Launched]]:
+def _pair_up(launched: Sequence[Launched]) -> list[tuple[Launched, Launched]]:
     """Pair each campaign with each other one, however often it is sent. A campaign that people get
     more than once is also paired with itself."""
     times = Counter(campaign.pk for campaign, _run in launched)
-    each = list({one[0].pk: one for one in launched}.values())
-    again = [one for one in each if times[one[0].pk] > 1 and not one[1].once_each]
-    return [*combinations(each, 2), *((one, one) for one in again)]
+    launches = list({launch[0].pk: launch for launch in launched}.values())
+    repeated = [
+        launch for launch in launches if times[launch[0].pk] > 1 and not launch[1].once_each
+    ]
+    return [*combinations(launches, 2), *((launch, launch) for launch in repeated)]
 
 
-def _launched(entry: Entry) -> Run | None:
+def _run_of(entry: Entry) -> Run | None:
     return entry.run or entry.follows

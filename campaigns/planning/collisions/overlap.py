@@ -43,30 +43,34 @@ def count_overlap(project_id: int, one: Tree, other: Tree) -> Overlap | None:
     """
     key = "-".join(["both", str(project_id), *sorted(map(row_versions.mark, (one, other)))])
     with suppress(redis.RedisError):
-        if isinstance(kept := cache.get(key), list):
-            return Overlap(*kept)
-    found = _counted(project_id, one, other)
-    if found is not None:
+        if isinstance(cached := cache.get(key), list):
+            return Overlap(*cached)
+    overlap = _count_or_estimate(project_id, one, other)
+    if overlap is not None:
         with suppress(redis.RedisError):
-            cache.set(key, [found.people, found.exact], KEPT)
-    return found
+            cache.set(key, [overlap.people, overlap.exact], KEPT)
+    return overlap
 
 
-def _counted(project_id: int, one: Tree, other: Tree) -> Overlap | None:
+def _count_or_estimate(project_id: int, first_rules: Tree, second_rules: Tree) -> Overlap | None:
     with suppress(TooSlow, ValidationError), statement_timeout(seconds=estimating.SAMPLE_SECONDS):
-        return Overlap(_count(project_id, one, other, None), exact=True)
+        return Overlap(_count(project_id, first_rules, second_rules, None), exact=True)
     with suppress(TooSlow, ValidationError), statement_timeout(seconds=estimating.PART_SECONDS):
         part = estimating.part(1, policy.seen_since(project_id), project_id)
-        return Overlap(part.all(_count(project_id, one, other, part)), exact=False)
+        return Overlap(part.all(_count(project_id, first_rules, second_rules, part)), exact=False)
     return None
 
 
-def _count(project_id: int, one: Tree, other: Tree, part: estimating.Part | None) -> int:
-    first, second = (compile_tree(as_meant(project_id, tree, part)) for tree in (one, other))
+def _count(
+    project_id: int, first_rules: Tree, second_rules: Tree, part: estimating.Part | None
+) -> int:
+    first, second = (
+        compile_tree(as_meant(project_id, tree, part)) for tree in (first_rules, second_rules)
+    )
     source = part.source if part else people_and_devices(project_id)
     statement = BOTH.format(source=source, one=first.sql, other=second.sql)
     params = [*first.params, *second.params]
     with connection.cursor() as cursor:
         cursor.execute(statement, [project_id, *params, *params])
-        found: int = cursor.fetchone()[0]
-    return found
+        people: int = cursor.fetchone()[0]
+    return people

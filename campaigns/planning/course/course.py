@@ -49,8 +49,8 @@ def foresee(
     steps: int = MOST_STEPS,
 ) -> Course:
     """Compute the course. `gets_it`: how many of all devices get it, unless it is too late."""
-    people, less, each = drawn(kinds, gets_it, rules, most=MOST)
-    plan = solve(people, less, _slower(capacity, each))
+    people, less, scale = drawn(kinds, gets_it, rules, most=MOST)
+    plan = solve(people, less, _slow_down(capacity, scale))
     step = fitting((plan.last - plan.start).total_seconds() if plan.last else 0, steps)
     sent, *lost = in_proportion([plan.sent, *plan.skipped.values()], gets_it)
     return Course(
@@ -60,7 +60,7 @@ def foresee(
         skipped=dict(zip(plan.skipped, lost, strict=True)),
         step=step,
         counts=in_proportion(plan.curve(timedelta(seconds=step)), sent),
-        exact=exact and each == 1 and gets_it in (0, sum(kinds.values())),
+        exact=exact and scale == 1 and gets_it in (0, sum(kinds.values())),
     )
 
 
@@ -76,8 +76,8 @@ class Late:
 def who_is_late(
     kinds: Mapping[PersonKind, int], gets_it: int, rules: Rules, capacity: Capacity, reason: str
 ) -> Late:
-    people, less, each = drawn(kinds, gets_it, rules, most=MOST)
-    plan = solve(people, less, _slower(capacity, each))
+    people, less, scale = drawn(kinds, gets_it, rules, most=MOST)
+    plan = solve(people, less, _slow_down(capacity, scale))
     number = plan.reasons.index(reason) if reason in plan.reasons else NOBODY
     lost = Counter(kind for kind, why in zip(people.of, plan.why, strict=True) if why == number)
     whole = Counter(people.of)
@@ -91,9 +91,9 @@ def drawn(
     kinds: Mapping[PersonKind, int], gets_it: int, rules: Rules, *, most: int
 ) -> tuple[People, Rules, int]:
     """Return at most `most` people, the rules for them, and how many devices each stands for."""
-    each = max(1, -(-gets_it // most))
-    people = People.mixed(shared_out(kinds, gets_it // each).items())
-    return people, fewer(rules, each), each
+    scale = max(1, -(-gets_it // most))
+    people = People.mixed(shared_out(kinds, gets_it // scale).items())
+    return people, fewer(rules, scale), scale
 
 
 def fewer(rules: Rules, each: int) -> Rules:
@@ -113,14 +113,14 @@ def in_proportion(counts: Collection[int], many: int) -> list[int]:
     return [after - before for before, after in pairwise(until)]
 
 
-def _slower(capacity: Capacity, times: int) -> Capacity:
+def _slow_down(capacity: Capacity, times: int) -> Capacity:
     return replace(
         capacity,
         full=capacity.full / times,
         most=capacity.most and capacity.most / times,
         cold=capacity.cold and capacity.cold / times,
         climb=capacity.climb / times,
-        others=tuple(replace(one, rate=one.rate / times) for one in capacity.others),
+        others=tuple(replace(other, rate=other.rate / times) for other in capacity.others),
     )
 
 

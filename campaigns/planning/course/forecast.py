@@ -108,12 +108,12 @@ def foretell(
     if rate_per_second:
         limits.append((float(rate_per_second), Limit.RATE, _("the campaign's own rate")))
     if spread_seconds and devices:
-        said = _("so that it takes %(time)s") % {"time": in_words(spread_seconds)}
-        limits.append((devices / spread_seconds, Limit.RATE, said))
+        text = _("so that it takes %(time)s") % {"time": in_words(spread_seconds)}
+        limits.append((devices / spread_seconds, Limit.RATE, text))
     if opens_per_second and (opening := load_open_rate(project.pk, timezone.now())).known:
-        said = _opened(opens_per_second, opening)
-        limits.append((opening.rate(opens_per_second), Limit.RATE, said))
-    lowest = _bearable(min(limits, key=lambda one: one[0]), project, load)
+        text = _describe_open_limit(opens_per_second, opening)
+        limits.append((opening.rate(opens_per_second), Limit.RATE, text))
+    lowest = _limit_by_load(min(limits, key=lambda limit: limit[0]), project, load)
     reckoned = _from_a_cold_start(project, *lowest)
     measured = _as_measured(project, devices) if devices else None
     if measured is None or measured.seconds(devices or 0) <= reckoned.seconds(devices or 0):
@@ -121,7 +121,7 @@ def foretell(
     return measured
 
 
-def _bearable(lowest: Limited, project: Project, load: Load | None) -> Limited:
+def _limit_by_load(lowest: Limited, project: Project, load: Load | None) -> Limited:
     if load is None or not load.level:
         return lowest
     rate = between(project.floor_per_second, lowest[0], load.level)
@@ -129,7 +129,7 @@ def _bearable(lowest: Limited, project: Project, load: Load | None) -> Limited:
     return (rate, Limit.LOAD, text) if rate < lowest[0] else lowest
 
 
-def _opened(opens_per_second: int, opening: OpenRate) -> str:
+def _describe_open_limit(opens_per_second: int, opening: OpenRate) -> str:
     """Name the runs that the limit was learned from, so that people can judge if they are alike."""
     text = ngettext(
         "so that at most %(most)s a second open it, as %(share)s %% did of run %(runs)s",
@@ -152,7 +152,7 @@ def _from_a_cold_start(project: Project, rate: float, by: Limit, limit: str) -> 
 
 def _as_measured(project: Project, devices: int) -> Forecast | None:
     """Return how fast the last runs of that size were, from start to end, by their rows."""
-    rates = list(islice(_measured(project, devices), LAST_RUNS))
+    rates = list(islice(_measured_rates(project, devices), LAST_RUNS))
     if not rates:
         return None
     text = ngettext(
@@ -161,7 +161,7 @@ def _as_measured(project: Project, devices: int) -> Forecast | None:
     return Forecast(max(rates), Limit.WORKERS, text, measured=True)
 
 
-def _measured(project: Project, devices: int) -> Iterator[float]:
+def _measured_rates(project: Project, devices: int) -> Iterator[float]:
     """Yield the rates of runs that nothing held up: not paused, not sent again, without a wait for
     a first part or for people's mornings, and slower than their own rate, if any."""
     straight = Run.objects.filter(
@@ -172,12 +172,18 @@ def _measured(project: Project, devices: int) -> Iterator[float]:
     for run in columns[:LOOKED_AT]:
         if run.started_at is None or run.finished_at is None:
             continue
-        sent, own = (run.planned or 0) - run.skipped, run.own_rate
-        rate = average_rate(sent, run.started_at, run.finished_at)
-        alike = devices / ALIKE <= sent <= devices * ALIKE
-        mostly = sent >= MOSTLY_SENT * (run.planned or 0)
-        held = own and rate > own * HELD_BY_ITS_OWN
-        if sent >= MEASURABLE and alike and mostly and not held and not _stood_still(run):
+        sent_devices, own = (run.planned or 0) - run.skipped, run.own_rate
+        rate = average_rate(sent_devices, run.started_at, run.finished_at)
+        alike = devices / ALIKE <= sent_devices <= devices * ALIKE
+        mostly = sent_devices >= MOSTLY_SENT * (run.planned or 0)
+        is_held = own and rate > own * HELD_BY_ITS_OWN
+        if (
+            sent_devices >= MEASURABLE
+            and alike
+            and mostly
+            and not is_held
+            and not _stood_still(run)
+        ):
             yield rate
 
 

@@ -45,32 +45,34 @@ def expected(course: Course, opening: OpenRate, soon: OpenDelays) -> Opens | Non
     if not opening.known:
         return None
     share = opening.opened / opening.able
-    found = round(course.sent * share)
-    told = round(found * min(1.0, opening.able / opening.reached)) if opening.reached else found
+    total = round(course.sent * share)
+    reported = round(total * min(1.0, opening.able / opening.reached)) if opening.reached else total
     runs = sorted(opening.runs)
     if not soon.seconds or not course.sent:
-        return Opens(found, told, share, runs)
+        return Opens(total, reported, share, runs)
     lasts = course.step * len(course.counts) + soon.after(MOSTLY)
     step = course.step if lasts < course.step * STEPS else fitting(lasts, MOST_STEPS)
-    counts = _counts(course, soon, share, step, int(lasts // step) + 1)
-    most = max(_counts(course, soon, share, course.step, len(course.counts) + MOST_STEPS))
+    counts = _opens_by_step(course, soon, share, step, int(lasts // step) + 1)
+    most = max(_opens_by_step(course, soon, share, course.step, len(course.counts) + MOST_STEPS))
     half = soon.after(0.5)
-    return Opens(found, told, share, runs, half, most / course.step, step, _whole(counts))
+    return Opens(total, reported, share, runs, half, most / course.step, step, _round_steps(counts))
 
 
-def _counts(course: Course, soon: OpenDelays, share: float, step: int, steps: int) -> list[float]:
+def _opens_by_step(
+    course: Course, soon: OpenDelays, share: float, step: int, steps: int
+) -> list[float]:
     """Return the opens in each step. A message counts as sent in the middle of its step."""
-    sent = [
+    sent_at = [
         ((number + 0.5) * course.step, count) for number, count in enumerate(course.counts) if count
     ]
     until = [
-        share * sum(count * soon.share(end - at) for at, count in sent)
+        share * sum(count * soon.share(end - at) for at, count in sent_at)
         for end in range(0, (steps + 1) * step, step)
     ]
     return [after - before for before, after in pairwise(until)]
 
 
-def _whole(counts: Sequence[float]) -> list[int]:
+def _round_steps(counts: Sequence[float]) -> list[int]:
     """Round the counts so that the running total stays right at every step."""
     sums, whole = 0.0, [0]
     for count in counts:
@@ -93,10 +95,10 @@ def said(opens: Opens | None) -> str:
     )
     part, runs = percent(round(10_000 * opens.share), 10_000), ", ".join(map(str, opens.runs))
     many %= {"count": f"{opens.expected:,}", "share": part, "runs": runs}
-    return f"{many} {_when(opens)}" if opens.expected else many
+    return f"{many} {_describe_when(opens)}" if opens.expected else many
 
 
-def _when(opens: Opens) -> str:
+def _describe_when(opens: Opens) -> str:
     if opens.half_after is None or opens.most_per_second is None:
         return _(
             "When, nobody can say: the recipients of these runs are no longer kept, or it took too "

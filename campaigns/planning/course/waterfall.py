@@ -52,22 +52,22 @@ class Step:
 def steps(found: Reach, losses: Sequence[Lost], sent_to: int, course: Course) -> list[Step]:
     """Return the steps of the waterfall; the last one is what is left of the others."""
     exact = found.exact
-    told = [Step(_("People in the audience"), found.people, is_sum=True, exact=exact)]
+    early_steps = [Step(_("People in the audience"), found.people, is_sum=True, exact=exact)]
     if found.unreachable_people:
-        told.append(Step(_("without a device"), found.unreachable_people, exact=exact))
-    told.append(Step(_("Devices"), found.devices, is_sum=True, exact=exact))
-    told += [_loss(one) for one in losses]
-    if twice := sum(one.devices or 0 for one in losses) - (found.devices - sent_to):
-        told.append(Step(_("counted under several reasons"), -twice, exact=exact))
+        early_steps.append(Step(_("without a device"), found.unreachable_people, exact=exact))
+    early_steps.append(Step(_("Devices"), found.devices, is_sum=True, exact=exact))
+    early_steps += [_loss_step(loss) for loss in losses]
+    if twice := sum(loss.devices or 0 for loss in losses) - (found.devices - sent_to):
+        early_steps.append(Step(_("counted under several reasons"), -twice, exact=exact))
     late = [*_too_late(course)]
-    left = sent_to - sum(step.count for step in late)
-    sure = exact and all(step.exact for step in [*told, *late])
-    return [*told, *late, Step(_("Messages that leave"), left, is_sum=True, exact=sure)]
+    remaining = sent_to - sum(step.count for step in late)
+    sure = exact and all(step.exact for step in [*early_steps, *late])
+    return [*early_steps, *late, Step(_("Messages that leave"), remaining, is_sum=True, exact=sure)]
 
 
-def _loss(one: Lost) -> Step:
-    count = one.devices or 0
-    return Step(one.short, count, exact=one.exact, reason=one.reason, variable=one.variable)
+def _loss_step(loss: Lost) -> Step:
+    count = loss.devices or 0
+    return Step(loss.short, count, exact=loss.exact, reason=loss.reason, variable=loss.variable)
 
 
 def too_late_because(reason: str) -> str:
@@ -86,10 +86,10 @@ def _too_late(course: Course) -> Iterator[Step]:
 
 def in_vain(course: Course | None) -> str:
     """Describe devices that it is sent to but that still get nothing; empty if there are none."""
-    return " ".join(_said(step) for step in _too_late(course)) if course else ""
+    return " ".join(_describe_loss(step) for step in _too_late(course)) if course else ""
 
 
-def _said(step: Step) -> str:
+def _describe_loss(step: Step) -> str:
     text = ngettext(
         "%(count)s of them gets nothing: %(why)s.",
         "%(count)s of them get nothing: %(why)s.",

@@ -33,16 +33,16 @@ ENDED = gettext_lazy("Its series has ended. Duplicate the campaign to start anot
 
 
 def problems(campaign: Any) -> dict[str, str]:
-    found: dict[str, str] = {}
+    errors: dict[str, str] = {}
     if campaign.schedule_kind == campaign.Schedule.AT and campaign.at is None:
-        found["at"] = _("Choose a time, or launch it now.")
+        errors["at"] = _("Choose a time, or launch it now.")
     if campaign.schedule_kind == campaign.Schedule.RECURRING:
-        found |= repeating.problems(campaign)
-    found |= _when_is_held(campaign) | _strangers(campaign)
-    found |= of_pace(campaign) | _of_the_winner(campaign)
+        errors |= repeating.problems(campaign)
+    errors |= _when_is_held(campaign) | _of_other_projects(campaign)
+    errors |= of_pace(campaign) | _of_the_winner(campaign)
     if campaign.analytics_label and (words := rules.label(campaign.analytics_label)):
-        found["analytics_label"] = words
-    return found
+        errors["analytics_label"] = words
+    return errors
 
 
 def when_changed(campaign: Any) -> set[str]:
@@ -66,11 +66,11 @@ def _when_is_held(campaign: Any) -> dict[str, str]:
     run = going.exclude(state=Run.State.CANCELLED).first()
     if run is None:
         return {}
-    said = MOVE_IT if run.state == Run.State.SCHEDULED else END_IT
-    return {"schedule_kind" if "schedule_kind" in changed else "at": said % {"number": run.pk}}
+    text = MOVE_IT if run.state == Run.State.SCHEDULED else END_IT
+    return {"schedule_kind" if "schedule_kind" in changed else "at": text % {"number": run.pk}}
 
 
-def _strangers(campaign: Any) -> dict[str, str]:
+def _of_other_projects(campaign: Any) -> dict[str, str]:
     """Refuse an audience, template or category of another project."""
     words = {
         "audience": _("There is no such audience in this project."),
@@ -78,8 +78,12 @@ def _strangers(campaign: Any) -> dict[str, str]:
         "category": _("There is no such category in this project."),
     }
     chosen = {name: getattr(campaign, name) for name in words if getattr(campaign, f"{name}_id")}
-    others = [name for name, one in chosen.items() if one.project_id != campaign.project_id]
-    return {name: words[name] for name in others}
+    foreign = [
+        name
+        for name, chosen_object in chosen.items()
+        if chosen_object.project_id != campaign.project_id
+    ]
+    return {name: words[name] for name in foreign}
 
 
 def of_pace(campaign: Any) -> dict[str, str]:
@@ -89,15 +93,15 @@ def of_pace(campaign: Any) -> dict[str, str]:
 
 def _too_late(campaign: Any) -> dict[str, str]:
     """Limit the wait and the spread: the last people must get it before it expires."""
-    most, found = campaign.ttl_seconds // 2, {}
+    most, errors = campaign.ttl_seconds // 2, {}
     words = {"most": in_words(most)}
     if campaign.first_percent is not None and campaign.first_wait_seconds > most:
         text = _("Wait at most %(most)s, half of “Expires after”: the rest is sent after it.")
-        found["first_wait_seconds"] = text % words
+        errors["first_wait_seconds"] = text % words
     if campaign.spread_seconds is not None and campaign.spread_seconds > most:
         text = _("At most %(most)s, half of “Expires after”, which goes on while it is spread.")
-        found["spread_seconds"] = text % words
-    return found
+        errors["spread_seconds"] = text % words
+    return errors
 
 
 def _of_the_winner(campaign: Any) -> dict[str, str]:

@@ -40,7 +40,7 @@ def make_run(campaign: Any, by: str, now: datetime) -> Run:
     at = first.due if first else campaign.goes_at(now)
     begins = campaign.begins(at) if at else now
     texts = launching.wordings(campaign)
-    weights = [one.weight for one in texts]
+    weights = [wording.weight for wording in texts]
     run = Run.objects.create(
         project_id=campaign.project_id,
         campaign=campaign,
@@ -62,15 +62,17 @@ def make_run(campaign: Any, by: str, now: datetime) -> Run:
 def _refuse_what_changed_meanwhile(campaign: Any, locked: Any) -> None:
     """Raise NotReady if the campaign was changed since it was checked: what was checked is what
     is sent."""
-    if _meant(campaign) != _meant(locked):
+    if _launch_inputs(campaign) != _launch_inputs(locked):
         text = _("It was changed a moment ago. Check it again, then launch it.")
         raise campaign.NotReady({"campaign": text})
 
 
-def _meant(campaign: Any) -> tuple[Any, ...]:
+def _launch_inputs(campaign: Any) -> tuple[Any, ...]:
     """Return everything that a launch depends on."""
     when = [getattr(campaign, name) for name in TIMES]
-    texts = [(one.weight, one.template.frozen()) for one in launching.wordings(campaign)]
+    texts = [
+        (wording.weight, wording.template.frozen()) for wording in launching.wordings(campaign)
+    ]
     who_and_what = (campaign.audience.frozen_rules(), texts)
     return (*who_and_what, campaign.policy, when, campaign.archived_at is None)
 

@@ -26,33 +26,33 @@ UNKNOWN_OPENS = gettext_lazy(
 
 
 def problems(campaign: Any, now: datetime) -> dict[str, str]:
-    if found := unready(campaign, now):
-        return found
+    if errors := unready(campaign, now):
+        return errors
     return hopeless(campaign, look(campaign)) or hopeless_variants(campaign)
 
 
 def unready(campaign: Any, now: datetime) -> dict[str, str]:
     """Return the problems that can be found without a look at people, by field."""
-    found: dict[str, str] = {}
+    errors: dict[str, str] = {}
     if campaign.archived_at is not None:
-        found["campaign"] = _("It is archived. Bring it back first.")
+        errors["campaign"] = _("It is archived. Bring it back first.")
     for name, checked in (("audience", campaign.audience), ("template", campaign.template)):
         try:
             checked.clean()
         except ValidationError as error:
-            found[name] = f"{checked}: {' '.join(error.messages)}"
+            errors[name] = f"{checked}: {' '.join(error.messages)}"
     if campaign.schedule_kind == campaign.Schedule.AT and local.is_over(campaign, now):
-        found["at"] = _("This time has passed. Choose a later one, or launch it now.")
+        errors["at"] = _("This time has passed. Choose a later one, or launch it now.")
     if campaign.schedule_kind == campaign.Schedule.RECURRING and not campaign.coming(now, 1):
-        found |= repeating.none_left(campaign, now)
+        errors |= repeating.none_left(campaign, now)
     if campaign.opens_per_second and not load_open_rate(campaign.project_id, now).known:
-        found["opens_per_second"] = str(UNKNOWN_OPENS)
+        errors["opens_per_second"] = str(UNKNOWN_OPENS)
     if not (campaign.template.title or campaign.template.body):
-        found["template"] = _("The text is empty: write a title and a text.")
-    found |= form_problems.chosen_too_late(
+        errors["template"] = _("The text is empty: write a title and a text.")
+    errors |= form_problems.chosen_too_late(
         campaign
     )  # events may be kept for less time than when it was saved
-    return found | launching.unready(campaign)
+    return errors | launching.unready(campaign)
 
 
 def hopeless(campaign: Any, look: Look, template: Template | None = None) -> dict[str, str]:
@@ -65,9 +65,9 @@ def hopeless(campaign: Any, look: Look, template: Template | None = None) -> dic
 
 def hopeless_variants(campaign: Any) -> dict[str, str]:
     """Return the first variant that FCM would reject for every person checked."""
-    for one in launching.wordings(campaign)[1:]:
-        if found := hopeless(campaign, look(campaign, one.template), one.template):
-            return {"variants": f"{one.words}: {found['template']}"}
+    for wording in launching.wordings(campaign)[1:]:
+        if errors := hopeless(campaign, look(campaign, wording.template), wording.template):
+            return {"variants": f"{wording.words}: {errors['template']}"}
     return {}
 
 

@@ -51,17 +51,17 @@ class LocalTimeSpread:
         text = _("By each reader's clock: the first get it on %(first)s, the last on %(last)s.")
         first, last = in_zone(self.first, self.zone), in_zone(self.last, self.zone)
         return " ".join(
-            filter(None, (self._by_best_hours(), text % {"first": first, "last": last}))
+            filter(None, (self._describe_best_hours(), text % {"first": first, "last": last}))
         )
 
     @property
     def words(self) -> str:
         """What people should consider before the launch, in words."""
-        quiet_hours = (self._at_night(), self._waits(), self._expires())
-        said = (*quiet_hours, self._passed(), self._zoneless())
-        return " ".join(capfirst(one) for one in said if one)
+        quiet_hours = (self._describe_night(), self._describe_waits(), self._describe_expiry())
+        sentences = (*quiet_hours, self._describe_passed(), self._describe_zoneless())
+        return " ".join(capfirst(sentence) for sentence in sentences if sentence)
 
-    def _by_best_hours(self) -> str:
+    def _describe_best_hours(self) -> str:
         if not self.by.best_hour:
             return ""
         if not self.best:
@@ -69,10 +69,10 @@ class LocalTimeSpread:
             return text % {"clock": f"{self.by.wall:%H:%M}"}
         text = _("%(percent)s of the readers have a best hour, and get it then; the others at "
                  "%(clock)s.")  # fmt: skip
-        found = {"percent": self._share(self.best), "clock": f"{self.by.wall:%H:%M}"}
-        return capfirst(text % found)
+        values = {"percent": self._share(self.best), "clock": f"{self.by.wall:%H:%M}"}
+        return capfirst(text % values)
 
-    def _at_night(self) -> str:
+    def _describe_night(self) -> str:
         if self.hours or not is_night(self.by.wall):
             return ""
         if self.by.best_hour:
@@ -83,7 +83,7 @@ class LocalTimeSpread:
                  "to be then.")  # fmt: skip
         return text % {"clock": f"{self.by.wall:%H:%M}"}
 
-    def _waits(self) -> str:
+    def _describe_waits(self) -> str:
         if not self.waits or self.hours is None:
             return ""
         text = _("%(percent)s of the readers have quiet hours at %(clock)s: they get it at "
@@ -94,7 +94,7 @@ class LocalTimeSpread:
         clocks = {"clock": f"{self.by.wall:%H:%M}", "end": f"{self.hours.end:%H:%M}"}
         return text % {"percent": self._share(self.waits), **clocks}
 
-    def _passed(self) -> str:
+    def _describe_passed(self) -> str:
         if not self.passed:
             return ""
         if self.by.passed == NEXT_DAY:
@@ -108,7 +108,7 @@ class LocalTimeSpread:
             text = _("For %(percent)s of the readers that time has passed: they get nothing.")
         return text % {"percent": self._share(self.passed)}
 
-    def _zoneless(self) -> str:
+    def _describe_zoneless(self) -> str:
         if not self.zoneless:
             return ""
         text = _("%(percent)s of the readers have no time zone: they go by %(zone)s.")
@@ -116,7 +116,7 @@ class LocalTimeSpread:
             text = _("%(percent)s of the readers have no time zone: they get nothing.")
         return text % {"percent": self._share(self.zoneless), "zone": self.by.otherwise}
 
-    def _expires(self) -> str:
+    def _describe_expiry(self) -> str:
         return too_late(self._share(self.expires)) if self.expires else ""
 
     def _share(self, devices: int) -> str:
@@ -158,15 +158,15 @@ def spread_by_local_time(
 ) -> LocalTimeSpread:
     gets_it: list[datetime] = []
     passed, zoneless, best, waits, expires = 0, 0, 0, 0, 0
-    for (of, hour), count in found.clocks.items():
-        known = of in known_zones()
-        zoneless += 0 if known else count
-        best += count if known and hour is not None else 0
-        passed += count if by.has_passed(of, hour) else 0
-        at = by.of(of, hour)
+    for (own_zone, hour), count in found.clocks.items():
+        is_known = own_zone in known_zones()
+        zoneless += 0 if is_known else count
+        best += count if is_known and hour is not None else 0
+        passed += count if by.has_passed(own_zone, hour) else 0
+        at = by.of(own_zone, hour)
         if at is None:
             continue
-        wakes_at = hours.asleep_until(of, at) if hours else None
+        wakes_at = hours.asleep_until(own_zone, at) if hours else None
         if wakes_at and wakes_at >= at + ttl:
             expires += count
         else:

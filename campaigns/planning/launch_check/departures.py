@@ -34,6 +34,8 @@ def asked(
 ) -> tuple[RunRequest, SharedCapacity]:
     """Return what the campaign asks of the gate, and what else is sent meanwhile."""
     # Kinds that the clock leaves out are among the skipped devices already.
-    who = {kind: count for kind, count in kinds(found.clocks).items() if not never(rules, kind)}
-    asks = RunRequest(who, min(sum(who.values()), sent_to), rules, pace.rate)
-    return asks, capacity_beside_others(campaign, asks, pace.capacity, now)
+    person_kinds = {
+        kind: count for kind, count in kinds(found.clocks).items() if not never(rules, kind)
+    }
+    request = RunRequest(person_kinds, min(sum(person_kinds.values()), sent_to), rules, pace.rate)
+    return request, capacity_beside_others(campaign, request, pace.capacity, now)

@@ -31,38 +31,39 @@ ASLEEP = gettext_lazy(
 def refused(look: Look, found: Reach) -> list[Loss]:
     """Count refused devices by reason, among people with the longest values, with one example."""
     return [
-        _refused(reason, look, found) for reason in dict.fromkeys(r.reason for r in look.refused)
+        _build_refused_loss(reason, look, found)
+        for reason in dict.fromkeys(r.reason for r in look.refused)
     ]
 
 
-def _refused(reason: Reason, look: Look, found: Reach) -> Loss:
-    those = [one for one in look.refused if one.reason == reason]
+def _build_refused_loss(reason: Reason, look: Look, audience: Reach) -> Loss:
+    refusals = [refusal for refusal in look.refused if refusal.reason == reason]
     return Loss(
         reason,
-        _refused_words(those, look),
-        devices=len(those),
+        _refused_words(refusals, look),
+        devices=len(refusals),
         of=look.devices,
-        exact=found.exact and look.devices >= found.devices,
-        rejected=those[0].rejected,
-        example=those[0].external_id,
+        exact=audience.exact and look.devices >= audience.devices,
+        rejected=refusals[0].rejected,
+        example=refusals[0].external_id,
     )
 
 
-def _refused_words(those: list[Refused], look: Look) -> str:
+def _refused_words(refusals: list[Refused], look: Look) -> str:
     text = _(
         "%(count)s of the %(devices)s devices of the people with the longest values would "
         "be skipped, e.g. %(person)s: %(why)s"
     )
-    if those[0].rejected:
+    if refusals[0].rejected:
         text = _(
             "%(count)s of the %(devices)s devices of the people with the longest values "
             "would be rejected, e.g. %(person)s: %(why)s"
         )
     return text % {
-        "count": f"{len(those):,}",
+        "count": f"{len(refusals):,}",
         "devices": f"{look.devices:,}",
-        "person": those[0].external_id,
-        "why": those[0].why,
+        "person": refusals[0].external_id,
+        "why": refusals[0].why,
     }
 
 
@@ -71,15 +72,15 @@ def too_late(
 ) -> list[Loss]:
     """Count devices whose turn or morning comes after the message has expired."""
     wait = wait_of(found.devices, campaign)
-    shown = in_words(campaign.ttl_seconds)
+    time_to_live = in_words(campaign.ttl_seconds)
     if course is None:  # nobody could foresee it in time
         lost = {Reason.EXPIRED: devices - pace.devices(campaign.ttl_seconds - wait)}
     else:
         lost = {reason: course.skipped.get(reason, 0) for reason in TOO_LATE}
     takes = in_words(pace.seconds(devices) + wait)
     words = {
-        Reason.EXPIRED: OUT_OF_TURN % {"takes": takes, "shown": shown},
-        Reason.QUIET_HOURS: ASLEEP % {"shown": shown},
+        Reason.EXPIRED: OUT_OF_TURN % {"takes": takes, "shown": time_to_live},
+        Reason.QUIET_HOURS: ASLEEP % {"shown": time_to_live},
     }
     exact = course.exact if course else found.exact
     return [

@@ -18,28 +18,33 @@ from notifications.values import row_versions
 
 
 def marks(campaign: Campaign) -> str:
-    return row_versions.carried(_parts(campaign))
+    return row_versions.carried(_marks_by_part(campaign))
 
 
 def changed(campaign: Campaign, looked_at: str) -> list[str]:
     """Return sentences that say which parts changed since the person looked, and who did it."""
     rows = {"audience": campaign.audience, "template": campaign.template, "campaign": campaign}
-    found = row_versions.changed(row_versions.parse(looked_at), _parts(campaign))
-    return [_said(name, rows[name]) for name in found]
+    parts = row_versions.changed(row_versions.parse(looked_at), _marks_by_part(campaign))
+    return [_describe_change(name, rows[name]) for name in parts]
 
 
-def _parts(campaign: Campaign) -> dict[str, str]:
-    shown = {
+def _marks_by_part(campaign: Campaign) -> dict[str, str]:
+    contents = {
         "audience": [campaign.audience_id, _rules_of(campaign.audience)],
         "template": [
-            [one.template.pk, one.weight, one.template.frozen()] for one in wordings(campaign)
+            [wording.template.pk, wording.weight, wording.template.frozen()]
+            for wording in wordings(campaign)
         ],
-        "campaign": [campaign.label, campaign.kind, *(_kept(campaign, name) for name in GUARDED)],
+        "campaign": [
+            campaign.label,
+            campaign.kind,
+            *(_field_value(campaign, name) for name in GUARDED),
+        ],
     }
-    return {name: row_versions.mark(value) for name, value in shown.items()}
+    return {name: row_versions.mark(value) for name, value in contents.items()}
 
 
-def _kept(campaign: Campaign, name: str) -> Any:
+def _field_value(campaign: Campaign, name: str) -> Any:
     """Return the value of this field; of a foreign key, the id."""
     field: Any = Campaign._meta.get_field(name)
     return field.value_from_object(campaign)
@@ -54,7 +59,7 @@ def _rules_of(audience: Audience) -> dict[str, Any]:
         return audience.effective_rules
 
 
-def _said(name: str, row: Any) -> str:
+def _describe_change(name: str, row: Any) -> str:
     words = {
         "audience": _("%(who)s changed the audience after you opened this page."),
         "template": _("%(who)s changed the text after you opened this page."),

@@ -22,7 +22,7 @@ FEW = 2_000  # devices; their fetches are over before anybody notices
 def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[LaunchWarning]:
     """Warn if the phones' fetches would slow down the server that sends to them. `devices`: of the
     audience. `seconds`: how long sending takes, without waits."""
-    texts = _fetching(campaign, devices)
+    texts = _count_fetches(campaign, devices)
     phones = round(sum(texts.values()))
     if phones < FEW:
         return []
@@ -45,24 +45,27 @@ def too_much(campaign: Campaign, devices: int, seconds: float | None) -> list[La
     return [LaunchWarning(Code.HEAVY_IMAGE, words)]
 
 
-def _fetching(campaign: Campaign, devices: int) -> dict[int, float]:
+def _count_fetches(campaign: Campaign, devices: int) -> dict[int, float]:
     """Return how many phones fetch an image from here, by its size. The rest of a trial may get any
     of the texts, so it counts with the heaviest."""
-    sizes = {one.number: _largest(campaign, one.template) for one in launching.wordings(campaign)}
+    sizes = {
+        wording.number: _largest_image(campaign, wording.template)
+        for wording in launching.wordings(campaign)
+    }
     if not any(sizes.values()):
         return {}
     shares = launching.split_of(campaign, devices).shares()
     heaviest = max(sizes, key=lambda number: sizes[number])
-    found: dict[int, float] = defaultdict(float)
+    fetches: dict[int, float] = defaultdict(float)
     for group, share in shares.items():
         if size := sizes.get(heaviest if group == REST else group, 0):
-            found[size] += devices * share
-    return dict(found)
+            fetches[size] += devices * share
+    return dict(fetches)
 
 
-def _largest(campaign: Campaign, template: Template) -> int:
+def _largest_image(campaign: Campaign, template: Template) -> int:
     """Return the size of the largest image that phones fetch from here, in any language."""
-    said = [template.image, *(texts.get("image", "") for texts in template.locales.values())]
-    names = {name for address in said if (name := name_at_our_door(address))}
+    addresses = [template.image, *(texts.get("image", "") for texts in template.locales.values())]
+    names = {name for address in addresses if (name := name_at_our_door(address))}
     sizes = Image.objects.filter(project=campaign.project_id, name__in=names)
     return max(sizes.values_list("size", flat=True), default=0) if names else 0

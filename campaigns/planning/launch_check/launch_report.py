@@ -124,7 +124,9 @@ class LaunchReport:
     @cached_property
     def shares(self) -> list[sharing.Share]:
         """The share of each group; empty if everybody gets the same text."""
-        texts = {one.number: str(one.template) for one in launching.wordings(self.campaign)}
+        texts = {
+            wording.number: str(wording.template) for wording in launching.wordings(self.campaign)
+        }
         devices = self.reach.devices if self.reach else None
         return sharing.shares(launching.split_of(self.campaign, devices), texts, self.reach)
 
@@ -138,10 +140,13 @@ class LaunchReport:
         texts = launching.wordings(self.campaign)
         if len(texts) < 2 or not self._readable or not self.samples:
             return []
-        shown = self.samples[0]
+        sample = self.samples[0]
         return [
-            (one.words, preview.card(one.template.frozen(), shown.person, platform=shown.platform))
-            for one in texts
+            (
+                wording.words,
+                preview.card(wording.template.frozen(), sample.person, platform=sample.platform),
+            )
+            for wording in texts
         ]
 
     @cached_property
@@ -188,16 +193,16 @@ class LaunchReport:
     def reach(self) -> Reach | None:
         """How many people and devices it reaches. None if the rules are broken or counting takes
         too long."""
-        return self._counted[0]
+        return self._counted_reach[0]
 
     @property
     def uncounted(self) -> str:
         """Why they could not be counted, if that takes too long."""
-        return self._counted[1]
+        return self._counted_reach[1]
 
     @cached_property
     @_in_time
-    def _counted(self) -> tuple[Reach | None, str]:
+    def _counted_reach(self) -> tuple[Reach | None, str]:
         if "audience" in self._unready:
             return None, ""
         try:
@@ -241,11 +246,11 @@ class LaunchReport:
         too late."""
         if self.reach is None or not self._readable:
             return []
-        asked, sent_to = self.campaign, self._sent_to(self.reach)
-        late = expected_skips.too_late(asked, self.reach, sent_to, self.pace, self.course)
+        campaign, sent_to = self.campaign, self._sent_to(self.reach)
+        late = expected_skips.too_late(campaign, self.reach, sent_to, self.pace, self.course)
         refused = expected_skips.refused(self.look, self.reach)
         if self.skipped.devices is not None:  # counted for everybody: a few examples add nothing
-            refused = [one for one in refused if one.reason != Reason.MISSING_VALUE]
+            refused = [loss for loss in refused if loss.reason != Reason.MISSING_VALUE]
         return [*refused, *late]
 
     @property
@@ -268,14 +273,14 @@ class LaunchReport:
         """The next occurrences of a series; the first stands where its run was moved to."""
         if self.campaign.schedule_kind != Campaign.Schedule.RECURRING:
             return []
-        if self._waiting is None or self._waiting.occurrence == ONCE:
+        if self._next_run is None or self._next_run.occurrence == ONCE:
             return self.campaign.next_ones(self.now, COMING)
-        own, begins = instant_of(self._waiting), self._waiting.scheduled_at
-        first = Occurrence(own, own if self._waiting.hour else begins, begins)
+        own, begins = instant_of(self._next_run), self._next_run.scheduled_at
+        first = Occurrence(own, own if self._next_run.hour else begins, begins)
         return [first, *self.campaign.next_ones(max(self.now, own), COMING - 1)]
 
     @cached_property
-    def _waiting(self) -> Run | None:
+    def _next_run(self) -> Run | None:
         """The run of a launched campaign that will start next."""
         if self.begun:
             return self.begun
@@ -284,33 +289,37 @@ class LaunchReport:
 
     @property
     def starts_at(self) -> datetime:
-        if self._waiting is not None:
-            return max(self._waiting.scheduled_at, self.now)
+        if self._next_run is not None:
+            return max(self._next_run.scheduled_at, self.now)
         return self.campaign.starts_at(self.now)
 
     @cached_property
     def local_time(self) -> LocalTime | None:
         """The local time at which each person would get it; None: all at once."""
-        if self._waiting is not None:
-            return self._waiting.local_time
+        if self._next_run is not None:
+            return self._next_run.local_time
         return local.launched_at(self.campaign, self.campaign.goes_at(self.now), self.starts_at)
 
     @property
     def around(self) -> str:
         """When the first and the last person would get it by local time, in words."""
-        return self._asleep.plan if isinstance(self._asleep, clocks.LocalTimeSpread) else ""
+        return (
+            self._clock_check.plan if isinstance(self._clock_check, clocks.LocalTimeSpread) else ""
+        )
 
     @cached_property
     def pace(self) -> forecast.Forecast:
         devices = self.reach.devices if self.reach else None
-        asked = self.campaign
+        campaign = self.campaign
         return forecast.foretell(
-            asked.project,
-            asked.rate_per_second,
+            campaign.project,
+            campaign.rate_per_second,
             devices,
-            spread_seconds=asked.spread_seconds,
-            opens_per_second=asked.opens_per_second,
-            load=load.newest_report(asked.project) if self.starts_at - self.now <= SOON else None,
+            spread_seconds=campaign.spread_seconds,
+            opens_per_second=campaign.opens_per_second,
+            load=load.newest_report(campaign.project)
+            if self.starts_at - self.now <= SOON
+            else None,
         )
 
     @property
@@ -319,9 +328,9 @@ class LaunchReport:
             return None
         return self.pace.seconds(self._sent_to(self.reach)) + self.wait
 
-    def _sent_to(self, found: Reach) -> int:
+    def _sent_to(self, audience: Reach) -> int:
         """How many devices take sending time: all, if nobody could count the skipped ones."""
-        return found.devices if self.sent_to is None else self.sent_to
+        return audience.devices if self.sent_to is None else self.sent_to
 
     @cached_property
     def course(self) -> Course | None:
@@ -330,15 +339,15 @@ class LaunchReport:
     def course_in(self, steps: int) -> Course | None:
         """Return how many messages leave when, beside what else is planned. None if nobody could
         count them."""
-        if self._asked is None or self._zones is None:
+        if self._request_and_capacity is None or self._zones is None:
             return None
-        asks, others = self._asked
-        every = self._surely_all(sum(self._zones.clocks.values()))
-        exact = self._zones.exact and self.skipped.exact and every
-        found = foresee(
-            asks.kinds, asks.gets_it, asks.rules, others.capacity, exact=exact, steps=steps
+        request, shared = self._request_and_capacity
+        all_counted = self._all_counted(sum(self._zones.clocks.values()))
+        exact = self._zones.exact and self.skipped.exact and all_counted
+        course = foresee(
+            request.kinds, request.gets_it, request.rules, shared.capacity, exact=exact, steps=steps
         )
-        return found if self._is_sure(found) else replace(found, exact=False)
+        return course if self._is_sure(course) else replace(course, exact=False)
 
     @cached_property
     def opens(self) -> Opens | None:
@@ -346,34 +355,38 @@ class LaunchReport:
         return self.opens_of(self.course) if self.course else None
 
     def opens_of(self, course: Course) -> Opens | None:
-        return opens.expected(course, *self._opening)
+        return opens.expected(course, *self._open_rate_and_delays)
 
     @cached_property
     @_in_time
-    def _opening(self) -> tuple[OpenRate, OpenDelays]:
-        found = load_open_rate(self.campaign.project_id, self.now)
-        if found.known:
+    def _open_rate_and_delays(self) -> tuple[OpenRate, OpenDelays]:
+        open_rate = load_open_rate(self.campaign.project_id, self.now)
+        if open_rate.known:
             with suppress(TooSlow), statement_timeout(seconds=SOON_SECONDS):
-                return found, load_open_delays(found)
-        return found, OpenDelays()
+                return open_rate, load_open_delays(open_rate)
+        return open_rate, OpenDelays()
 
     def late(self, reason: str) -> Late:
         """Return the kinds of people who come too late, as far as that can be known."""
-        if self._asked is None or self.course is None or reason not in self.course.skipped:
+        if (
+            self._request_and_capacity is None
+            or self.course is None
+            or reason not in self.course.skipped
+        ):
             return Late([], [])
-        asks, others = self._asked
-        return who_is_late(asks.kinds, asks.gets_it, asks.rules, others.capacity, reason)
+        request, shared = self._request_and_capacity
+        return who_is_late(request.kinds, request.gets_it, request.rules, shared.capacity, reason)
 
-    def _is_sure(self, found: Course) -> bool:
+    def _is_sure(self, course: Course) -> bool:
         """Whether the course is sure. How many messages leave may depend on the rate. Nobody knows
         the rate if it follows the servers' load, or if it is only measured in the last runs."""
-        guessed = self.pace.measured and Reason.EXPIRED in found.skipped
+        guessed = self.pace.measured and Reason.EXPIRED in course.skipped
         return self.pace.by != Limit.LOAD and not guessed
 
     @property
     def beside(self) -> list[Planned]:
         """The other planned runs of the Firebase project that are sent meanwhile."""
-        return self._asked[1].others if self._asked else []
+        return self._request_and_capacity[1].others if self._request_and_capacity else []
 
     @property
     def beside_named(self) -> list[str]:
@@ -381,7 +394,7 @@ class LaunchReport:
 
     @cached_property
     @_in_time
-    def _asked(self) -> tuple[RunRequest, SharedCapacity] | None:
+    def _request_and_capacity(self) -> tuple[RunRequest, SharedCapacity] | None:
         if self.sent_to is None or self._zones is None or not (self.reach and self.reach.devices):
             return None
         rules = departures.rules_of(self.campaign, self.starts_at, self.local_time, self.first)
@@ -389,7 +402,7 @@ class LaunchReport:
             self.campaign, rules, self._zones, self.sent_to, self.pace, self.now
         )
 
-    def _surely_all(self, devices: int) -> bool:
+    def _all_counted(self, devices: int) -> bool:
         """Whether both counts agree: nobody came or went between them."""
         return self.reach is not None and self.reach.exact and self.reach.devices == devices
 
@@ -403,8 +416,8 @@ class LaunchReport:
     @property
     def first(self) -> int:
         """How many devices go first; 0: all go at once."""
-        of = (self.campaign.first_percent, self.campaign.first_least)
-        return draw.size_of(self.reach.devices, *of) if self.reach else 0
+        limits = (self.campaign.first_percent, self.campaign.first_least)
+        return draw.size_of(self.reach.devices, *limits) if self.reach else 0
 
     @property
     def wait(self) -> int:
@@ -425,45 +438,47 @@ class LaunchReport:
             return None
         if self.course and self.course.ends_at:
             return self.course.ends_at
-        return clocks.ends(self._asleep, self.starts_at + timedelta(seconds=self.seconds))
+        return clocks.ends(self._clock_check, self.starts_at + timedelta(seconds=self.seconds))
 
     # --- What is odd ------------------------------------------------------------------------------
 
     @cached_property
     @_in_time
     def doubts(self) -> list[LaunchWarning]:
-        found = []
+        doubts = []
         if self.uncounted:
-            found.append(LaunchWarning(Code.UNCOUNTABLE, self.uncounted))
+            doubts.append(LaunchWarning(Code.UNCOUNTABLE, self.uncounted))
         if self.nobody:
-            found.append(LaunchWarning(Code.NOBODY_REACHABLE, self.nobody))
+            doubts.append(LaunchWarning(Code.NOBODY_REACHABLE, self.nobody))
         if self._readable:
-            found += warnings.of_text(self.campaign)
-            found += warnings.of_links(self.campaign)
-        found += warnings.of_goal(self.campaign, self.now)
-        found += warnings.of_variants(self.campaign)
+            doubts += warnings.of_text(self.campaign)
+            doubts += warnings.of_links(self.campaign)
+        doubts += warnings.of_goal(self.campaign, self.now)
+        doubts += warnings.of_variants(self.campaign)
         if "audience" not in self._unready:
-            found += warnings.of_rules(self.campaign.project_id, self._rules)
+            doubts += warnings.of_rules(self.campaign.project_id, self._rules)
         if self.reach is not None:
-            found += warnings.of_unseen(self.campaign.project_id, self._rules, self.reach)
+            doubts += warnings.of_unseen(self.campaign.project_id, self._rules, self.reach)
         if self.reach is not None and self._readable:
             devices = self.reach.devices
-            found += image_load.too_much(self.campaign, devices, self.pace.seconds(devices))
+            doubts += image_load.too_much(self.campaign, devices, self.pace.seconds(devices))
         if self.at_night:
             code = Code.BY_THE_CLOCK if self.local_time else Code.AT_NIGHT
-            found.append(LaunchWarning(code, self.at_night))
+            doubts.append(LaunchWarning(code, self.at_night))
         if "audience" not in self._unready:
-            found += warnings.of_edits(self.campaign, None if self.begun else self._waiting)
-        found += warnings.of_had(self.campaign)
-        return [*found, *warnings.of_sending(self.campaign, self.starts_at, self.now)]
+            doubts += warnings.of_edits(self.campaign, None if self.begun else self._next_run)
+        doubts += warnings.of_had(self.campaign)
+        return [*doubts, *warnings.of_sending(self.campaign, self.starts_at, self.now)]
 
     @property
     def at_night(self) -> str:
-        return self._asleep.words if self._asleep else ""
+        return self._clock_check.words if self._clock_check else ""
 
     @cached_property
     @_in_time
-    def _asleep(self) -> quiet.NightShare | quiet.QuietHoursWait | clocks.LocalTimeSpread | None:
+    def _clock_check(
+        self,
+    ) -> quiet.NightShare | quiet.QuietHoursWait | clocks.LocalTimeSpread | None:
         if self.reach is None or self.nobody:
             return None
         if self._zones is None:
@@ -485,7 +500,7 @@ class LaunchReport:
     def warnings(self) -> list[LaunchWarning | Loss]:
         """What a page shows at the top, except what it shows in red."""
         red = (Code.UNCOUNTABLE, Code.NOBODY_REACHABLE)
-        return [*(one for one in self.doubts if one.code not in red), *self.others_lost]
+        return [*(doubt for doubt in self.doubts if doubt.code not in red), *self.others_lost]
 
     @property
     def in_doubt(self) -> int:
@@ -513,11 +528,11 @@ class LaunchReport:
     def first_sample(self) -> preview.Card | None:
         """The card of a person who does receive it, if there is one: the newest people may all be
         skipped."""
-        shown = next((card for card in self.samples if card.message), None)
-        if shown is None and self.samples and self._readable:
+        sample = next((card for card in self.samples if card.message), None)
+        if sample is None and self.samples and self._readable:
             reached = self._cards(skipped.receives(self.campaign))
-            shown = next((card for card in reached if card.message), None)
-        return shown or next(iter(self.samples), None)
+            sample = next((card for card in reached if card.message), None)
+        return sample or next(iter(self.samples), None)
 
     def _cards(self, only: Sql | None = None) -> list[preview.Card]:
         if self.reach is None or not self._readable:
@@ -530,7 +545,9 @@ class LaunchReport:
         never checked."""
         devices = self.reach.devices if self.reach and self.reach.exact else None
         checked = texts_checked.check_texts(self.campaign, self.now, devices=devices)
-        return [(one, checked.get(one.number)) for one in launching.wordings(self.campaign)]
+        return [
+            (wording, checked.get(wording.number)) for wording in launching.wordings(self.campaign)
+        ]
 
     @cached_property
     def longest(self) -> preview.Card | None:

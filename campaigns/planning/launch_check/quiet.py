@@ -51,11 +51,11 @@ class NightShare:
             "clocks: %(where)s. Choose another time, unless it has to be then."
         )
         asleep = sum(count for _zone, count in self.zones)
-        those = said_of(asleep, self.devices, exact=self.exact)
-        values = {"percent": those, "from": NIGHT_FROM, "to": f"{NIGHT_TO:02}"}
-        return capfirst(text % {**values, "where": ", ".join(self._where())})
+        asleep_share = said_of(asleep, self.devices, exact=self.exact)
+        values = {"percent": asleep_share, "from": NIGHT_FROM, "to": f"{NIGHT_TO:02}"}
+        return capfirst(text % {**values, "where": ", ".join(self._zones_in_words())})
 
-    def _where(self) -> Iterator[str]:
+    def _zones_in_words(self) -> Iterator[str]:
         for zone, count in self.zones[:NAMED]:
             clock = {"clock": local(self.at, zone, CLOCK), "zone": zone}
             text = _("%(percent)s at %(clock)s in %(zone)s") % {
@@ -70,9 +70,9 @@ class NightShare:
 def asleep(project: Project, found: Zones, at: datetime) -> NightShare:
     """Find devices where it is night. A person without a time zone counts with the project's."""
     by_zone = _by_known_zone(found.devices, project.timezone)
-    there = {zone: at.astimezone(clock_of(zone)) for zone in by_zone}
-    night = [(zone, count) for zone, count in by_zone.items() if is_night(there[zone])]
-    night.sort(key=lambda one: -one[1])
+    local_times = {zone: at.astimezone(clock_of(zone)) for zone in by_zone}
+    night = [(zone, count) for zone, count in by_zone.items() if is_night(local_times[zone])]
+    night.sort(key=lambda zone_count: -zone_count[1])
     return NightShare(night, sum(by_zone.values()), found.exact, at)
 
 
@@ -89,9 +89,13 @@ class QuietHoursWait:
 
     @property
     def words(self) -> str:
-        return " ".join(capfirst(said) for said in (self._who_waits(), self._who_never()) if said)
+        return " ".join(
+            capfirst(sentence)
+            for sentence in (self._describe_waits(), self._describe_expiry())
+            if sentence
+        )
 
-    def _who_waits(self) -> str:
+    def _describe_waits(self) -> str:
         if not self.waits or self.last is None:
             return ""
         text = _(
@@ -100,7 +104,7 @@ class QuietHoursWait:
         )
         return text % {"percent": self._share(self.waits), "last": in_zone(self.last, self.zone)}
 
-    def _who_never(self) -> str:
+    def _describe_expiry(self) -> str:
         return too_late(self._share(self.expires)) if self.expires else ""
 
     def _share(self, devices: int) -> str:
@@ -119,8 +123,8 @@ def resting(
     hours: QuietHours, ttl: timedelta, found: Zones, at: datetime, zone: str
 ) -> QuietHoursWait:
     waits, expires, last = 0, 0, None
-    for there, count in found.devices.items():
-        wakes_at = hours.asleep_until(there, at)
+    for device_zone, count in found.devices.items():
+        wakes_at = hours.asleep_until(device_zone, at)
         if wakes_at is None:
             continue
         if wakes_at < at + ttl:
@@ -137,10 +141,10 @@ def look(
     """Return how many sleep or rest at its start, shown in this time zone. None if nobody can count
     them in time."""
     try:
-        found = reach.zones(sent.project_id, rules, seconds=seconds)
+        zones = reach.zones(sent.project_id, rules, seconds=seconds)
     except reach.Uncountable:
         return None
-    return judged(sent, found, at, zone)
+    return judged(sent, zones, at, zone)
 
 
 def judged(
@@ -154,16 +158,16 @@ def judged(
 def warning(
     sent: Campaign | Run, rules: dict[str, Any], at: datetime, zone: str, *, seconds: float
 ) -> str:
-    found = look(sent, rules, at, zone, seconds=seconds)
-    return found.words if found else ""
+    result = look(sent, rules, at, zone, seconds=seconds)
+    return result.words if result else ""
 
 
 def _by_known_zone(devices: Mapping[str, int], otherwise: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for written, count in devices.items():
         zone = written if written in known_zones() else otherwise
-        found[zone] = found.get(zone, 0) + count
-    return found
+        counts[zone] = counts.get(zone, 0) + count
+    return counts
 
 
 def is_night(at: datetime) -> bool:

@@ -28,7 +28,7 @@ def cards(campaign: Campaign, only: Sql | None = None) -> list[preview.Card]:
     content = campaign.template.frozen()
     return [
         preview.card(content, person, platform=device.platform)
-        for person in _different([one for one in people if one.devices.all()])
+        for person in _choose_different([person for person in people if person.devices.all()])
         for device in list(person.devices.all())[:1]
     ]
 
@@ -36,20 +36,22 @@ def cards(campaign: Campaign, only: Sql | None = None) -> list[preview.Card]:
 def longest(campaign: Campaign, readers: Iterable[Reader]) -> preview.Card | None:
     """Return the card of the reader with the largest message, as FCM counts it."""
     content = campaign.template.frozen()
-    each = (preview.card(content, _person(one), platform=one.platform) for one in readers)
-    sent = (card for card in each if card.message)
-    return max(sent, key=lambda card: card.bytes_used, default=None)
+    cards_of_readers = (
+        preview.card(content, _as_contact(reader), platform=reader.platform) for reader in readers
+    )
+    sendable = (card for card in cards_of_readers if card.message)
+    return max(sendable, key=lambda card: card.bytes_used, default=None)
 
 
-def _different(people: list[Contact]) -> list[Contact]:
+def _choose_different(people: list[Contact]) -> list[Contact]:
     """Choose people with different languages first: three equal samples show no more than one."""
     first_of = {person.locale: person for person in reversed(people)}
     chosen = list(first_of.values())[:MOST]
-    rest = [person for person in people if person not in chosen]
-    return [*chosen, *rest][:MOST]
+    remaining = [person for person in people if person not in chosen]
+    return [*chosen, *remaining][:MOST]
 
 
-def _person(reader: Reader) -> Contact:
+def _as_contact(reader: Reader) -> Contact:
     return Contact(
         external_id=reader.external_id,
         attributes=reader.attributes,

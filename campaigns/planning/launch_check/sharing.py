@@ -69,19 +69,23 @@ def shares(split: Split, texts: Mapping[int, str], found: Reach | None) -> list[
 def usual(project_id: int) -> float:
     """Return which share of recent runs is opened, among devices that can report it."""
     ended = Run.objects.filter(project=project_id, state=Run.State.FINISHED).order_by("-pk")
-    told = opened(list(ended[:LATELY])).values()
-    able = sum(one.able or 0 for one in told)
-    count = sum(one.count for one in told if one.able)
+    open_counts = opened(list(ended[:LATELY])).values()
+    able = sum(run_opens.able or 0 for run_opens in open_counts)
+    count = sum(run_opens.count for run_opens in open_counts if run_opens.able)
     return count / able if able >= ENOUGH and 0 < count < able / A_QUARTER else COMMON
 
 
 def enough(campaign: Campaign, found: list[Share]) -> str:
     """Say how many people each variant needs before a difference of a quarter can be sure."""
-    texts = [one for one in found if gets_a_text(one.group) and one.group != REST]
+    texts = [
+        group_share
+        for group_share in found
+        if gets_a_text(group_share.group) and group_share.group != REST
+    ]
     if len(texts) < 2:
         return ""
     now = usual(campaign.project_id)
-    more, least = now * A_QUARTER, min(one.people for one in texts)
+    more, least = now * A_QUARTER, min(group_share.people for group_share in texts)
     needs = evidence.needed(now, more, comparisons=len(texts) - 1)
     text = _(
         "To see %(more)s %% opened against %(now)s %%, about %(needs)s people are needed in each "

@@ -90,41 +90,41 @@ class TextsChecked:
 
     @property
     def by_level(self) -> list[tuple[str, list[FindingInWords]]]:
-        found = [
-            (str(label), [one for one in self.found if one.level == level])
+        labelled = [
+            (str(label), [finding for finding in self.found if finding.level == level])
             for level, label in words.LEVELS.items()
         ]
-        return [(label, those) for label, those in found if those]
+        return [(label, findings) for label, findings in labelled if findings]
 
     @property
     def is_wrong(self) -> bool:
-        return any(one.level == Level.WRONG for one in self.found)
+        return any(finding.level == Level.WRONG for finding in self.found)
 
     @property
     def in_short(self) -> str:
         """A short summary, such as “2 to mend, 1 to look at”."""
-        count = Counter(one.level for one in self.found)
+        count = Counter(finding.level for finding in self.found)
         parts = [
             (count[Level.WRONG], _("%(count)s to mend")),
             (count[Level.ODD], _("%(count)s to look at")),
         ]
-        said = [each % {"count": f"{number:,}"} for number, each in parts if number]
-        return ", ".join(said) or _("nothing to mend")
+        phrases = [phrase % {"count": f"{number:,}"} for number, phrase in parts if number]
+        return ", ".join(phrases) or _("nothing to mend")
 
     @property
     def texts(self) -> list[Readers]:
         return [
             Readers(
-                words.text_named(one["text"]),
-                words.languages(one["locales"], one["more_locales"]),
-                {name: one[name] for name in self.totals},
+                words.text_named(text["text"]),
+                words.languages(text["locales"], text["more_locales"]),
+                {name: text[name] for name in self.totals},
             )
-            for one in self._report["texts"]
+            for text in self._report["texts"]
         ]
 
     @property
     def lines(self) -> list[Line]:
-        return list(self._lines())
+        return list(self._iter_lines())
 
     @property
     def links_untried(self) -> int:
@@ -134,36 +134,39 @@ class TextsChecked:
     def _report(self) -> dict[str, Any]:
         return dict(self.check.report or {})
 
-    def _lines(self) -> Iterator[Line]:
+    def _iter_lines(self) -> Iterator[Line]:
         names = words.named(self.check)
         for text in self._report["texts"]:
-            for one in text["platforms"]:
-                most = {**one["shows"], "bytes": MAX_BYTES}
+            for platform in text["platforms"]:
+                most = {**platform["shows"], "bytes": MAX_BYTES}
                 over = {"title": "title_cut", "body": "body_cut", "bytes": "too_large"}
-                rooms = {**ROOMS[one["platform"]], "bytes": Room(MAX_BYTES, MAX_BYTES)}
-                held = {
-                    name: _longest(
-                        one["longest"][name], (most[name], rooms[name]), names, one[over[name]]
+                rooms = {**ROOMS[platform["platform"]], "bytes": Room(MAX_BYTES, MAX_BYTES)}
+                lengths = {
+                    name: _build_longest(
+                        platform["longest"][name],
+                        (most[name], rooms[name]),
+                        names,
+                        platform[over[name]],
                     )
                     for name in over
                 }
                 yield Line(
                     words.text_named(text["text"]),
-                    str(Device.Platform(one["platform"]).label),
-                    one["devices"],
-                    exact=one["exact"],
-                    **held,
+                    str(Device.Platform(platform["platform"]).label),
+                    platform["devices"],
+                    exact=platform["exact"],
+                    **lengths,
                 )
 
 
-def _longest(
-    held: list[int] | None, most: tuple[int, Room], names: dict[int, str], over: int
+def _build_longest(
+    longest: list[int] | None, most: tuple[int, Room], names: dict[int, str], over: int
 ) -> Longest:
     opened, room = most
     shows = opened, room.closed, room.shows_more
-    if not held:
+    if not longest:
         return Longest(None, *shows, over=over)
-    return Longest(held[0], *shows, names.get(held[1], ""), over)
+    return Longest(longest[0], *shows, names.get(longest[1], ""), over)
 
 
 def check_texts(

@@ -103,11 +103,11 @@ def of_rules(project_id: int, tree: dict[str, Any]) -> list[LaunchWarning]:
             "This project has no people yet: import a file, or register people through the API."
         )
         return [LaunchWarning(Code.NOBODY_KNOWN, nobody)]
-    asked = [leaf for leaf in leaves(tree) if leaf["field"] == past.FIELD]
-    of_runs = [*_forgotten(project_id, asked), *_not_over(project_id, asked)]
+    run_leaves = [leaf for leaf in leaves(tree) if leaf["field"] == past.FIELD]
+    of_runs = [*_forgotten(project_id, run_leaves), *_not_over(project_id, run_leaves)]
     return [
         *of_runs,
-        *_cannot_tell(project_id, asked),
+        *_cannot_tell(project_id, run_leaves),
         *of_removed_events(project_id, tree),
         *_of_attributes(project_id, tree),
     ]
@@ -116,29 +116,29 @@ def of_rules(project_id: int, tree: dict[str, Any]) -> list[LaunchWarning]:
 def of_removed_events(project_id: int, tree: dict[str, Any]) -> list[LaunchWarning]:
     """Warn of rules without a time limit when old events are removed. The rules of audiences that
     these rules name are included."""
-    meant = launched(project_id, tree)
-    asked = filter(events_kept.has_no_limit, leaves(meant))
-    found = "; ".join(dict.fromkeys(map(events_kept.in_words, asked)))
-    events = events_kept.kept(project_id, meant) if found else None
+    launched_rules = launched(project_id, tree)
+    unlimited = filter(events_kept.has_no_limit, leaves(launched_rules))
+    rules = "; ".join(dict.fromkeys(map(events_kept.in_words, unlimited)))
+    events = events_kept.kept(project_id, launched_rules) if rules else None
     if events is None:
         return []
     text = _(
         "Events before {date} are removed. These rules do not see them, as they have no time "
         "limit: {rules}."
     )
-    words = text.format(date=events.day, rules=found)
+    words = text.format(date=events.day, rules=rules)
     return [LaunchWarning(Code.EVENTS_REMOVED, words)]
 
 
-def _not_over(project_id: int, asked: list[dict[str, Any]]) -> list[LaunchWarning]:
+def _not_over(project_id: int, run_leaves: list[dict[str, Any]]) -> list[LaunchWarning]:
     text = _("Run {number} is not finished: people still waiting in it count as not reached.")
-    going = {pk for leaf in asked if (pk := not_over(project_id, leaf))}
+    going = {pk for leaf in run_leaves if (pk := not_over(project_id, leaf))}
     return [LaunchWarning(Code.RUN_NOT_OVER, text.format(number=pk)) for pk in sorted(going)]
 
 
-def _cannot_tell(project_id: int, asked: list[dict[str, Any]]) -> list[LaunchWarning]:
+def _cannot_tell(project_id: int, run_leaves: list[dict[str, Any]]) -> list[LaunchWarning]:
     """Warn of the first “has not opened” rule that selects devices which cannot report opens."""
-    for leaf in asked:
+    for leaf in run_leaves:
         value = leaf["value"]
         asks = value["outcome"] == reported.NOT_OPENED and CAN_TELL not in value
         if asks and (words := _how_many(one_run(project_id, value))):
@@ -165,8 +165,8 @@ def _how_many(run: int | None) -> str:
     return text.format(people=f"{counted[0]:,}", silent=f"{counted[1]:,}")
 
 
-def _forgotten(project_id: int, asked: list[dict[str, Any]]) -> list[LaunchWarning]:
-    count = max((forgotten(project_id, leaf["value"]) for leaf in asked), default=0)
+def _forgotten(project_id: int, run_leaves: list[dict[str, Any]]) -> list[LaunchWarning]:
+    count = max((forgotten(project_id, leaf["value"]) for leaf in run_leaves), default=0)
     text = ngettext(
         "A rule refers to {count} run whose recipients were removed: nobody counts as "
         "having been in it.",
@@ -178,25 +178,25 @@ def _forgotten(project_id: int, asked: list[dict[str, Any]]) -> list[LaunchWarni
 
 
 def _of_attributes(project_id: int, tree: dict[str, Any]) -> list[LaunchWarning]:
-    asked = [
+    comparisons = [
         (leaf["field"].removeprefix(PREFIX), leaf["op"])
         for leaf in leaves(tree)
         if leaf["field"].startswith(PREFIX)
     ]
     odd = [_asks_devices()] if person.asks_devices(tree) else []
-    if not asked:
+    if not comparisons:
         return odd
-    types = {known.name: known.types for known in vocabulary.attributes(project_id)}
-    gone = vocabulary.nowhere(project_id, {name for name, _op in asked} - set(types))
-    odd += [_gone(name) for name in gone]
+    types = {attribute.name: attribute.types for attribute in vocabulary.attributes(project_id)}
+    unknown_names = vocabulary.nowhere(project_id, {name for name, _op in comparisons} - set(types))
+    odd += [_no_such_attribute(name) for name in unknown_names]
     return odd + [
         _other_type(name, op)
-        for name, op in dict.fromkeys(asked)
-        if name in types and op in NEEDS and not _holds(NEEDS[op], types[name])
+        for name, op in dict.fromkeys(comparisons)
+        if name in types and op in NEEDS and not _has_kind(NEEDS[op], types[name])
     ]
 
 
-def _holds(kind: str, types: list[str]) -> bool:
+def _has_kind(kind: str, types: list[str]) -> bool:
     return kind in types or (kind == "text" and "time" in types)  # a time is written as a text
 
 
@@ -209,7 +209,7 @@ def _asks_devices() -> LaunchWarning:
     return LaunchWarning(Code.ASKS_DEVICES, text)
 
 
-def _gone(name: str) -> LaunchWarning:
+def _no_such_attribute(name: str) -> LaunchWarning:
     text = _(
         "No person has the attribute “{name}”: your app has renamed it or no longer sends "
         "it. Choose another attribute, or remove the rule."
@@ -218,13 +218,13 @@ def _gone(name: str) -> LaunchWarning:
 
 
 def _other_type(name: str, op: str) -> LaunchWarning:
-    said = {
+    texts = {
         "number": _("“{name}” contains no numbers, so a rule that compares it matches nobody."),
         "time": _("“{name}” contains no dates, so a rule about its time matches nobody."),
         "text": _("“{name}” contains no text, so a rule about its letters matches nobody."),
         "list": _("“{name}” contains no lists, so a rule about what is in it matches nobody."),
     }
-    return LaunchWarning(Code.OTHER_TYPE, said[NEEDS[op]].format(name=name))
+    return LaunchWarning(Code.OTHER_TYPE, texts[NEEDS[op]].format(name=name))
 
 
 def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[LaunchWarning]:
@@ -251,8 +251,8 @@ def of_unseen(project_id: int, tree: dict[str, Any], found: Reach) -> list[Launc
 
 def of_text(campaign: Campaign) -> Iterator[LaunchWarning]:
     """Warn if a text that was wrong before would be sent again."""
-    if said := wrong_text.unchanged(campaign):
-        yield LaunchWarning(Code.TEXT_UNCHANGED, said)
+    if text := wrong_text.unchanged(campaign):
+        yield LaunchWarning(Code.TEXT_UNCHANGED, text)
     for run, corrections in wrong_text.said_again(campaign):
         words = wrong_text.in_words(run, corrections)
         yield LaunchWarning(Code.TEXT_WAS_WRONG, words, see=corrections)
@@ -261,7 +261,7 @@ def of_text(campaign: Campaign) -> Iterator[LaunchWarning]:
 def of_links(campaign: Campaign) -> Iterator[LaunchWarning]:
     """Warn of a web address without https://, which a phone takes for a place in the app. This is
     no error: an app may have such places."""
-    texts = [one.template for one in launching.wordings(campaign)]
+    texts = [wording.template for wording in launching.wordings(campaign)]
     links = [
         link
         for text in texts
@@ -284,8 +284,8 @@ def of_goal(campaign: Campaign, now: datetime) -> Iterator[LaunchWarning]:
         return
     if not reading.ever(campaign.project_id, campaign.goal_event):
         yield LaunchWarning(Code.NO_SUCH_EVENT, _unheard_of(campaign))
-    elif campaign.goal_value and (said := _not_summed(campaign, now)):
-        yield LaunchWarning(Code.NO_SUCH_VALUE, said)
+    elif campaign.goal_value and (words := _not_summed(campaign, now)):
+        yield LaunchWarning(Code.NO_SUCH_VALUE, words)
 
 
 def of_variants(campaign: Campaign) -> Iterator[LaunchWarning]:
@@ -310,27 +310,27 @@ def _can_tell(project: Project) -> bool:
 
 def _unheard_of(campaign: Campaign) -> str:
     text = _("The goal waits for “{name}”, and nobody has done that so far.")
-    known = reading.names(campaign.project_id)
-    return _with_the_like(text.format(name=campaign.goal_event), campaign.goal_event, known)
+    names = reading.names(campaign.project_id)
+    return _suggest_similar(text.format(name=campaign.goal_event), campaign.goal_event, names)
 
 
 def _not_summed(campaign: Campaign, now: datetime) -> str:
     project, event, name = campaign.project_id, campaign.goal_event, campaign.goal_value
-    found = reading.numbers(project, event, name, now=now)
-    if found is None or not found.events or found.numbers:
+    numbers = reading.numbers(project, event, name, now=now)
+    if numbers is None or not numbers.events or numbers.numbers:
         return ""
-    if found.held:
+    if numbers.held:
         text = _("The goal sums up “{name}”, and that is a number in no recent “{event}”.")
         return text.format(name=name, event=event)
     text = _("The goal sums up “{name}”, and no recent “{event}” has that.")
-    known = [one.name for one in reading.properties(project, event, now=now)]
-    return _with_the_like(text.format(name=name, event=event), name, known)
+    names = [event_property.name for event_property in reading.properties(project, event, now=now)]
+    return _suggest_similar(text.format(name=name, event=event), name, names)
 
 
-def _with_the_like(said: str, name: str, known: Sequence[str]) -> str:
-    alike = get_close_matches(name, known, 1)
-    meant = _("Is “{name}” meant?").format(name=alike[0]) if alike else _("Check the name.")
-    return f"{said} {meant}"
+def _suggest_similar(text: str, name: str, known_names: Sequence[str]) -> str:
+    alike = get_close_matches(name, known_names, 1)
+    question = _("Is “{name}” meant?").format(name=alike[0]) if alike else _("Check the name.")
+    return f"{text} {question}"
 
 
 # --- About sending it -----------------------------------------------------------------------------
@@ -362,8 +362,8 @@ def edited_since(run: Run, campaign: Campaign, rules: Callable[[], Any]) -> bool
 
 def _label(run: Run, campaign: Campaign) -> str:
     """Return the campaign's label; the run's, if both were made from the name at their time."""
-    made = labels.is_made(run.analytics_label, campaign.pk)
-    return run.analytics_label if made and not campaign.analytics_label else campaign.label
+    is_made = labels.is_made(run.analytics_label, campaign.pk)
+    return run.analytics_label if is_made and not campaign.analytics_label else campaign.label
 
 
 def _launched_at(run: Run, campaign: Campaign) -> datetime:
@@ -389,13 +389,13 @@ def of_had(campaign: Campaign) -> Iterator[LaunchWarning]:
 def of_sending(campaign: Campaign, starts_at: datetime, now: datetime) -> Iterator[LaunchWarning]:
     if lacking := credentials.lacking(campaign.project):
         yield LaunchWarning(Code.NO_CREDENTIALS, lacking)
-    if said := labels.warning(campaign.project_id, campaign.label, at=starts_at):
-        yield LaunchWarning(Code.MANY_LABELS, said)
+    if message := labels.warning(campaign.project_id, campaign.label, at=starts_at):
+        yield LaunchWarning(Code.MANY_LABELS, message)
     if starts_at <= now:
-        yield from _others(campaign.project)
+        yield from _other_runs(campaign.project)
 
 
-def _others(project: Project) -> Iterator[LaunchWarning]:
+def _other_runs(project: Project) -> Iterator[LaunchWarning]:
     going = at_work(project.pk).count()
     if not going:
         return

@@ -38,7 +38,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Search:
     """Which people to look for, and which of the people found are left out."""
 
     why: str
@@ -53,60 +53,67 @@ def find_left_out(
     """Find people left out for this reason, from the person `start` on. None if the reason leaves
     out nobody. Raises TooSlow."""
     if reason in (Reason.CONTROL, Reason.HOLDOUT):
-        asked = _on_purpose(report, reason)
+        search = _on_purpose(report, reason)
     elif reason in TOO_LATE:
-        asked = _by_the_clock(report, reason)
+        search = _by_the_clock(report, reason)
     else:
-        asked = _for_a_cause(report, reason, variable)
-    return _found(report.campaign, asked, start) if isinstance(asked, _Asked) else asked
+        search = _for_a_cause(report, reason, variable)
+    return _find_people(report.campaign, search, start) if isinstance(search, _Search) else search
 
 
-def _for_a_cause(report: LaunchReport, reason: str, variable: str) -> _Asked | None:
-    named = (one for one in report.causes if (one.reason, one.variable) == (reason, variable))
+def _for_a_cause(report: LaunchReport, reason: str, variable: str) -> _Search | None:
+    named = (
+        cause for cause in report.causes if (cause.reason, cause.variable) == (reason, variable)
+    )
     cause = next(named, None)
     if cause is None:
         return None
-    return _Asked(cause.short, cause.holds, lambda person: _is_lost(cause, person))
+    return _Search(cause.short, cause.holds, lambda person: _is_lost(cause, person))
 
 
-def _by_the_clock(report: LaunchReport, reason: str) -> _Asked | None:
+def _by_the_clock(report: LaunchReport, reason: str) -> _Search | None:
     """Look for people who come too late, without those left out for another reason anyway."""
     late = report.late(reason)
     if not (late.everybody or late.some):
         return None
-    each = [expired_by_local_time.people(late, report.local_time)]
-    each += [_not(one.holds) for one in report.causes if not one.variable]
-    holds = Sql(" AND ".join(one.sql for one in each), [p for one in each for p in one.params])
-    return _Asked(too_late_because(reason), holds, maybe=bool(late.some))
+    conditions = [expired_by_local_time.people(late, report.local_time)]
+    conditions += [_negate(cause.holds) for cause in report.causes if not cause.variable]
+    holds = Sql(
+        " AND ".join(condition.sql for condition in conditions),
+        [p for condition in conditions for p in condition.params],
+    )
+    return _Search(too_late_because(reason), holds, maybe=bool(late.some))
 
 
-def _not(holds: Sql) -> Sql:
+def _negate(holds: Sql) -> Sql:
     return Sql(f"NOT ({holds.sql})", holds.params)
 
 
-def _on_purpose(report: LaunchReport, reason: str) -> _Asked | LeftOut | None:
+def _on_purpose(report: LaunchReport, reason: str) -> _Search | LeftOut | None:
     lost = by_chance.losses(report.campaign, report.reach) if report.reach else []
-    loss = next((one for one in lost if one.reason == reason), None)
+    loss = next((loss for loss in lost if loss.reason == reason), None)
     if loss is None:
         return None
     if reason == Reason.CONTROL:  # each run draws its own
         return LeftOut(loss.short, [], drawn=True)
-    return _Asked(loss.short, Sql(split.held_out_of(report.campaign.project_id, "c.id"), []))
+    return _Search(loss.short, Sql(split.held_out_of(report.campaign.project_id, "c.id"), []))
 
 
-def _found(campaign: Campaign, asked: _Asked, start: int | None) -> LeftOut:
+def _find_people(campaign: Campaign, search: _Search, start: int | None) -> LeftOut:
     with statement_timeout(seconds=SECONDS):
-        found = sample(
+        people = sample(
             campaign.project_id,
             campaign.audience.effective_rules,
             size=LOOKED_AT,
             start=start,
-            only=_with_standing(asked.holds, campaign),
+            only=_with_standing(search.holds, campaign),
         )
-    lost = [person for person in found if asked.is_lost(person)]
-    last = lost[SHOWN - 1] if len(lost) > SHOWN else found[-1] if len(found) == LOOKED_AT else None
+    lost = [person for person in people if search.is_lost(person)]
+    last = (
+        lost[SHOWN - 1] if len(lost) > SHOWN else people[-1] if len(people) == LOOKED_AT else None
+    )
     older = last.pk - 1 if last else None
-    return LeftOut(asked.why, lost[:SHOWN], older, maybe=asked.maybe)
+    return LeftOut(search.why, lost[:SHOWN], older, maybe=search.maybe)
 
 
 def _with_standing(holds: Sql, campaign: Campaign) -> Sql:
@@ -122,5 +129,5 @@ def _with_standing(holds: Sql, campaign: Campaign) -> Sql:
 
 def _is_lost(cause: Cause, person: Contact) -> bool:
     platforms = {device.platform for device in person.devices.all()}
-    alike = (Alike(person.locale, one, [], 1, person.external_id) for one in platforms)
-    return any(cause.applies(one) for one in alike)
+    alike = (Alike(person.locale, platform, [], 1, person.external_id) for platform in platforms)
+    return any(cause.applies(group) for group in alike)

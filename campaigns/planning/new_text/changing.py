@@ -94,16 +94,16 @@ def rewritten(run: Run, texts: Mapping[str, Any], variant: int = MAIN) -> dict[s
 
 def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """List the fields that read differently, in any language; a snippet's text counts, too."""
-    found = [name for name in FROZEN if (before.get(name) or None) != (after.get(name) or None)]
-    if "locales" not in found:
-        return found
+    changed = [name for name in FROZEN if (before.get(name) or None) != (after.get(name) or None)]
+    if "locales" not in changed:
+        return changed
     inside = {
         name
         for tag in {*before["locales"], *after["locales"]}
         for name in (*TEXTS, "buttons", "data")
         if before["locales"].get(tag, {}).get(name) != after["locales"].get(tag, {}).get(name)
     }
-    return [name for name in FROZEN if name != "locales" and name in {*found, *inside}]
+    return [name for name in FROZEN if name != "locales" and name in {*changed, *inside}]
 
 
 def hopeless(run: Run, content: dict[str, Any]) -> str:
@@ -132,10 +132,10 @@ def checked(run: Run, new: NewText) -> dict[int, dict[str, Any]]:
         raise ChangedMeanwhile
     for number in new.by_variant:
         variants.check(run, number)
-    return {number: _checked(run, new, number) for number in new.by_variant}
+    return {number: _check_variant(run, new, number) for number in new.by_variant}
 
 
-def _checked(run: Run, new: NewText, variant: int) -> dict[str, Any]:
+def _check_variant(run: Run, new: NewText, variant: int) -> dict[str, Any]:
     content = rewritten(run, new.by_variant[variant], variant)
     if why := hopeless(run, content):
         raise NotChanged(why)

@@ -87,14 +87,14 @@ def foretold(run: Run, content: Mapping[str, Any], variant: int = MAIN) -> Skips
         return Skips(0, 0, [], exact=True)
     with suppress(TooSlow, ValidationError):
         if run.planned is None:
-            judged = _of_audience(run, paths, variant)
+            judged = _judge_audience(run, paths, variant)
         else:
-            judged = _of_waiting(run, paths, variant)
+            judged = _judge_waiting(run, paths, variant)
         sure = not preview.depends(content) and not preview.depends(before)
-        lost = _lost(content, paths, judged.groups)
+        lost = _count_lost(content, paths, judged.groups)
         return Skips(
             sum(lost.values()),
-            sum(_lost(before, paths, judged.groups).values()),
+            sum(_count_lost(before, paths, judged.groups).values()),
             names=sorted({liquid.written(path) for lacking in lost for path in lacking}),
             exact=judged.exact and sure,
         )
@@ -110,31 +110,31 @@ def somebody(run: Run, variant: int = MAIN) -> Contact | None:
         statement_timeout(seconds=LOOKING_SECONDS),
         connection.cursor() as cursor,
     ):
-        cursor.execute(WAITING, _waiting(run, variant, 1))
-        if found := cursor.fetchone():
-            return Contact.objects.filter(pk=found[0]).first()
+        cursor.execute(WAITING, _waiting_params(run, variant, 1))
+        if row := cursor.fetchone():
+            return Contact.objects.filter(pk=row[0]).first()
     return None
 
 
-def _lost(
+def _count_lost(
     content: Mapping[str, Any], paths: list[liquid.Path], groups: list[Alike]
 ) -> dict[frozenset[liquid.Path], int]:
     """Count the devices that this text would skip, by the needed values that they lack."""
     needed_by = cache(partial(preview.needed_by, content))
-    found: dict[frozenset[liquid.Path], int] = {}
+    counts: dict[frozenset[liquid.Path], int] = {}
     for group in groups:
-        asked = needed_by(group.locale, group.platform)
+        needed = needed_by(group.locale, group.platform)
         lacks = zip(paths, group.holds, strict=True)
-        lacking = frozenset(path for path, lack in lacks if lack and path in asked)
+        lacking = frozenset(path for path, lack in lacks if lack and path in needed)
         if lacking:
-            found[lacking] = found.get(lacking, 0) + group.devices
-    return found
+            counts[lacking] = counts.get(lacking, 0) + group.devices
+    return counts
 
 
-def _waiting(run: Run, variant: int, most: int) -> list[Any]:
+def _waiting_params(run: Run, variant: int, most: int) -> list[Any]:
     """Return the parameters of WAITING: with variants, for people who read that one, or may."""
-    rest = _open_trial(run) or variants.read_by(run, REST) == variant
-    groups = [variant, REST] if rest else [variant]
+    includes_rest = _open_trial(run) or variants.read_by(run, REST) == variant
+    groups = [variant, REST] if includes_rest else [variant]
     return [run.pk, groups, run.pk, run.pk, most]
 
 
@@ -143,33 +143,35 @@ def _open_trial(run: Run) -> bool:
     return run.tries_variants and run.winner is None
 
 
-def _of_waiting(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
+def _judge_waiting(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
     lacks = [skipped.lacks(path) for path in paths]
-    statement = ALIKE.format(lacking=", ".join(one.sql for one in lacks))
-    params = [param for one in lacks for param in one.params]
+    statement = ALIKE.format(lacking=", ".join(lack.sql for lack in lacks))
+    params = [param for lack in lacks for param in lack.params]
     consent = [run.asks["marketing"], run.asks["category"]]
     with statement_timeout(seconds=LOOKING_SECONDS), connection.cursor() as cursor:
-        cursor.execute(statement, [*params, *_waiting(run, variant, MOST), *consent])
+        cursor.execute(statement, [*params, *_waiting_params(run, variant, MOST), *consent])
         groups = [Alike(*row) for row in cursor.fetchall()]
     looked_at = sum(group.devices for group in groups)
     return Judged(groups, exact=looked_at < MOST and not run.freezing)
 
 
-def _of_audience(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
+def _judge_audience(run: Run, paths: list[liquid.Path], variant: int) -> Judged:
     """Judge the people who would be chosen now: the run has no recipients yet. With variants, count
     the share that is meant to read that variant, or may."""
-    found = reach.quick(run.project_id, run.rules)
+    total = reach.quick(run.project_id, run.rules)
     lacks = [skipped.lacks(path) for path in paths]
-    conditions = [Sql(f"(out = '' AND {one.sql})", one.params) for one in lacks]
+    conditions = [Sql(f"(out = '' AND {lack.sql})", lack.params) for lack in lacks]
     judged = reach.judged(
-        run.project_id, run.rules, conditions, found, run.asks, seconds=LOOKING_SECONDS
+        run.project_id, run.rules, conditions, total, run.asks, seconds=LOOKING_SECONDS
     )
     groups = split.split_of_run(run)
     if groups is None:
-        return replace(judged, exact=judged.exact and found.exact)
+        return replace(judged, exact=judged.exact and total.exact)
     if _open_trial(run):
-        groups = replace(groups, tried=launching.share_tried(run, found.devices))
+        groups = replace(groups, tried=launching.share_tried(run, total.devices))
     shares = groups.shares()
     share = shares[variant] + shares.get(REST, 0.0)
-    of_it = [replace(one, devices=round(one.devices * share)) for one in judged.groups]
-    return replace(judged, groups=of_it, exact=False)
+    variant_groups = [
+        replace(alike, devices=round(alike.devices * share)) for alike in judged.groups
+    ]
+    return replace(judged, groups=variant_groups, exact=False)

@@ -27,35 +27,56 @@ def capacity_beside_others(
     campaign: Campaign, asks: RunRequest, alone: Capacity, now: datetime
 ) -> SharedCapacity:
     """Return the run's capacity beside other runs. `alone`: its capacity without other runs."""
-    there = firebase.for_project(campaign.project)
-    [goes] = simulate([asks], there.gate)
+    firebase_project = firebase.for_project(campaign.project)
+    [goes] = simulate([asks], firebase_project.gate)
     if goes.ends_at is None:
         return SharedCapacity(alone, [])
     lasts = goes.ends_at - asks.rules.start  # with others, it takes longer
     until = goes.ends_at + lasts + AN_HOUR
-    found = planned(there, asks.rules.start, until, now)
-    others = [one for one in found if one.asks and one.campaign.pk != campaign.pk]
-    if not others:
+    planned_runs = planned(firebase_project, asks.rules.start, until, now)
+    other_runs = [
+        planned_run
+        for planned_run in planned_runs
+        if planned_run.asks and planned_run.campaign.pk != campaign.pk
+    ]
+    if not other_runs:
         return SharedCapacity(alone, [])
-    *going, own = simulate([*(one.asks for one in others if one.asks), asks], there.gate)
-    pairs = zip(others, going, strict=True)
-    meets = [replace(one, goes=goes) for one, goes in pairs if _meet(goes, own)]
-    if not meets:
+    *going, own = simulate(
+        [*(planned_run.asks for planned_run in other_runs if planned_run.asks), asks],
+        firebase_project.gate,
+    )
+    pairs = zip(other_runs, going, strict=True)
+    overlapping = [
+        replace(planned_run, goes=goes) for planned_run, goes in pairs if _do_overlap(goes, own)
+    ]
+    if not overlapping:
         return SharedCapacity(alone, [])
-    stretches = tuple(each for one in meets if one.goes for each in one.goes.stretches)
+    stretches = tuple(
+        stretch
+        for planned_run in overlapping
+        if planned_run.goes
+        for stretch in planned_run.goes.stretches
+    )
     return SharedCapacity(
-        replace(alone, full=there.gate.full, most=alone.full, others=stretches), meets
+        replace(alone, full=firebase_project.gate.full, most=alone.full, others=stretches),
+        overlapping,
     )
 
 
-def _meet(one: RunResult, other: RunResult) -> bool:
+def _do_overlap(first: RunResult, second: RunResult) -> bool:
     return any(
-        this.begins < that.ends and that.begins < this.ends
-        for this in one.stretches
-        for that in other.stretches
+        first_stretch.begins < second_stretch.ends and second_stretch.begins < first_stretch.ends
+        for first_stretch in first.stretches
+        for second_stretch in second.stretches
     )
 
 
 def named(others: Sequence[Planned], project_id: int) -> list[str]:
     """Return the names of this project's campaigns. Those of other projects stay unnamed."""
-    return sorted({one.campaign.name for one in others if one.campaign.project_id == project_id})
+    return sorted(
+        {
+            planned_run.campaign.name
+            for planned_run in others
+            if planned_run.campaign.project_id == project_id
+        }
+    )

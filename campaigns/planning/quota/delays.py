@@ -49,10 +49,16 @@ def with_another(
     start = asks.rules.start
     [alone] = simulate([asks], there.gate)
     lasts = (alone.ends_at or start) - start  # beside others, it takes longer
-    found = planned(there, start, start + 2 * lasts + AN_HOUR, now)
-    others = [one for one in found if one.asks and (of is None or one.campaign.pk != of.pk)]
-    *then, goes = simulate([*(one.asks for one in others if one.asks), asks], there.gate)
-    return Outcome(goes, alone.ends_at, slower(run_together(others, there), then))
+    planned_runs = planned(there, start, start + 2 * lasts + AN_HOUR, now)
+    other_runs = [
+        planned_run
+        for planned_run in planned_runs
+        if planned_run.asks and (of is None or planned_run.campaign.pk != of.pk)
+    ]
+    *results, goes = simulate(
+        [*(planned_run.asks for planned_run in other_runs if planned_run.asks), asks], there.gate
+    )
+    return Outcome(goes, alone.ends_at, slower(run_together(other_runs, there), results))
 
 
 def messages(count: int, at: datetime, there: Firebase) -> RunRequest:
@@ -61,17 +67,21 @@ def messages(count: int, at: datetime, there: Firebase) -> RunRequest:
     return RunRequest({PersonKind(): count}, count, Rules(start=at, ttl=TTL), rate)
 
 
-def _pushed(one: Planned, after: RunResult) -> Pushed | None:
-    before = one.goes
+def _find_delay(planned_run: Planned, after: RunResult) -> Pushed | None:
+    before = planned_run.goes
     if before is None or before.ends_at is None or after.ends_at is None:
         return None
     later, fewer = after.ends_at - before.ends_at, before.sent - after.sent
     if later < WORTH_SAYING and fewer <= 0:
         return None
-    return Pushed(one, after.ends_at, max(later, timedelta()), max(0, fewer))
+    return Pushed(planned_run, after.ends_at, max(later, timedelta()), max(0, fewer))
 
 
 def slower(before: Sequence[Planned], after: Sequence[RunResult | None]) -> list[Pushed]:
     """Return the runs that end later then. None in `after`: nobody could count that run."""
-    found = [_pushed(one, goes) for one, goes in zip(before, after, strict=True) if goes]
-    return [one for one in found if one]
+    delays = [
+        _find_delay(planned_run, goes)
+        for planned_run, goes in zip(before, after, strict=True)
+        if goes
+    ]
+    return [delay for delay in delays if delay]

@@ -33,7 +33,7 @@ class Firebase:
 
     def own(self, project_id: int) -> Project:
         """Return the same project object: it asks the database only once which others share it."""
-        return next(one for one in self.projects if one.pk == project_id)
+        return next(project for project in self.projects if project.pk == project_id)
 
     @property
     def gate(self) -> Gate:
@@ -47,13 +47,15 @@ class Firebase:
 def for_project(project: Project) -> Firebase:
     """Return the Firebase project of this project, which comes first in it."""
     named = Project.objects.filter(firebase_project_id=project.firebase_project_id)
-    others = [one for one in named.exclude(pk=project.pk) if one.endpoint == project.endpoint]
-    return Firebase(project.firebase_project_id, [project, *others])
+    other_projects = [
+        other for other in named.exclude(pk=project.pk) if other.endpoint == project.endpoint
+    ]
+    return Firebase(project.firebase_project_id, [project, *other_projects])
 
 
 def among(projects: Iterable[Project]) -> list[Firebase]:
     """Group projects by Firebase project, in the order of their first ones."""
-    found: defaultdict[tuple[str, str], list[Project]] = defaultdict(list)
+    by_firebase: defaultdict[tuple[str, str], list[Project]] = defaultdict(list)
     for project in projects:
-        found[project.firebase_project_id, project.endpoint].append(project)
-    return [Firebase(name, same) for (name, _endpoint), same in found.items()]
+        by_firebase[project.firebase_project_id, project.endpoint].append(project)
+    return [Firebase(name, same) for (name, _endpoint), same in by_firebase.items()]

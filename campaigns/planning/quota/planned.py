@@ -67,19 +67,19 @@ def compute_planned(
 
 
 def reckoned_of(there: Firebase, found: Sequence[Planned], since: datetime) -> PlannedRuns:
-    first = _first(found, since)
-    whole, part = (sum(_ends(one) >= since for one in runs) for runs in (found, first))
+    first = _choose_first(found, since)
+    whole, part = (sum(_earliest_end(run) >= since for run in runs) for runs in (found, first))
     return PlannedRuns(run_together(first, there), whole - part)
 
 
 def run_together(found: Sequence[Planned], there: Firebase) -> list[Planned]:
-    goes = iter(simulate([one.asks for one in found if one.asks], there.gate))
-    return [replace(one, goes=next(goes) if one.asks else None) for one in found]
+    goes = iter(simulate([run.asks for run in found if run.asks], there.gate))
+    return [replace(run, goes=next(goes) if run.asks else None) for run in found]
 
 
 def planned(there: Firebase, since: datetime, until: datetime, now: datetime) -> list[Planned]:
     """Return the planned runs, each by itself, the earliest first."""
-    return _first(list_all_planned(there, since, until, now), since)
+    return _choose_first(list_all_planned(there, since, until, now), since)
 
 
 def list_all_planned(
@@ -91,80 +91,82 @@ def list_all_planned(
     campaigns = Campaign.objects.filter(project__in=there.projects)
     unfinished = Run.objects.filter(project__in=there.projects, finished_at=None)
     ids = unfinished.filter(campaign__isnull=False).values_list("campaign", flat=True).distinct()
-    by = _Asking(there, Sizes({*ids}), now)
+    requests = _RequestFinder(there, Sizes({*ids}), now)
 
     def series_since(run: Run) -> datetime:
-        return since - by.lasts(run)
+        return since - requests.lasts(run)
 
     coming = calendar.coming(
         campaigns, max(since - LASTS, now), until, now, series_since=series_since
     )
-    found = [*map(by.of_rest, going), *map(by.of_entry, coming)]
-    return sorted(found, key=lambda one: one.at)
+    planned_runs = [*map(requests.of_rest, going), *map(requests.of_entry, coming)]
+    return sorted(planned_runs, key=lambda planned_run: planned_run.at)
 
 
-def _first(found: Sequence[Planned], since: datetime) -> list[Planned]:
+def _choose_first(planned_runs: Sequence[Planned], since: datetime) -> list[Planned]:
     """Return at most MOST: runs that begin from `since` on, then earlier ones that last longest."""
-    begin = [one for one in found if one.at >= since]
-    before = [one for one in found if one.at < since]
-    before.sort(key=_ends, reverse=True)
-    first = sorted([*begin, *before][:MOST], key=lambda one: one.at)
-    return [replace(one, asks=one.asks and _from(one.asks, one.at)) for one in first]
+    beginning = [run for run in planned_runs if run.at >= since]
+    earlier = [run for run in planned_runs if run.at < since]
+    earlier.sort(key=_earliest_end, reverse=True)
+    first = sorted([*beginning, *earlier][:MOST], key=lambda run: run.at)
+    return [replace(run, asks=run.asks and _starting_at(run.asks, run.at)) for run in first]
 
 
-def _from(asks: RunRequest, at: datetime) -> RunRequest:
+def _starting_at(request: RunRequest, at: datetime) -> RunRequest:
     """Set the start. The runs of a series ask for the same, each from its own time on."""
-    return replace(asks, rules=replace(asks.rules, start=at))
+    return replace(request, rules=replace(request.rules, start=at))
 
 
-def _ends(one: Planned) -> datetime:
-    return one.at + _lasts(one.asks)
+def _earliest_end(run: Planned) -> datetime:
+    return run.at + _least_duration(run.asks)
 
 
-def _lasts(asks: RunRequest | None) -> timedelta:
+def _least_duration(request: RunRequest | None) -> timedelta:
     """Return how long it lasts at least: with quiet hours a day longer, and with local time until
     the last time zone."""
-    if asks is None:
+    if request is None:
         return timedelta()
-    lasts = asks.rules.wait + timedelta(seconds=asks.gets_it / asks.rate)
-    if by := asks.rules.local_time:
-        lasts += by.last - by.begins
-    return lasts + (A_DAY if asks.rules.quiet else timedelta())
+    duration = request.rules.wait + timedelta(seconds=request.gets_it / request.rate)
+    if local_time := request.rules.local_time:
+        duration += local_time.last - local_time.begins
+    return duration + (A_DAY if request.rules.quiet else timedelta())
 
 
-def _under_way(there: Firebase) -> list[Run]:
+def _under_way(firebase: Firebase) -> list[Run]:
     moving = Run.objects.filter(
-        project__in=there.projects,
+        project__in=firebase.projects,
         finished_at=None,
         state__in=[Run.State.PREPARING, Run.State.SENDING],
     )
     return list(moving.select_related("campaign__project", "project").defer("content")[:MOST])
 
 
-class _Asking:
+class _RequestFinder:
     """Finds what each run asks for. The runs of one series ask for the same, at other times."""
 
-    def __init__(self, there: Firebase, sizes: Sizes, now: datetime) -> None:
-        self._there, self._sizes, self._now = there, sizes, now
+    def __init__(self, firebase: Firebase, sizes: Sizes, now: datetime) -> None:
+        self._there, self._sizes, self._now = firebase, sizes, now
         self._expected: dict[int, RunRequest | None] = {}
 
     def of_entry(self, entry: Entry) -> Planned:
         at = max(entry.at, self._now)
         if entry.run is not None:
-            return Planned(entry.campaign, entry.run, at, self._of(entry.run, at), entry=entry)
+            return Planned(
+                entry.campaign, entry.run, at, self._request_of(entry.run, at), entry=entry
+            )
         return Planned(entry.campaign, None, at, self._on_its_day(entry), entry=entry)
 
     def lasts(self, run: Run) -> timedelta:
         """Return how long each run of this run's series lasts."""
-        return _lasts(self._of_series(run, self._now))
+        return _least_duration(self._of_series(run, self._now))
 
     def _on_its_day(self, entry: Entry) -> RunRequest | None:
         """Return what an expected run asks for. With local time, each has other times."""
-        asks = self._of_series(entry.follows, entry.at) if entry.follows else None
-        if asks is None or asks.rules.local_time is None:
-            return asks
-        by = local.launched_at(entry.campaign, entry.instant, entry.at)
-        return replace(asks, rules=replace(asks.rules, local_time=by))
+        request = self._of_series(entry.follows, entry.at) if entry.follows else None
+        if request is None or request.rules.local_time is None:
+            return request
+        local_time = local.launched_at(entry.campaign, entry.instant, entry.at)
+        return replace(request, rules=replace(request.rules, local_time=local_time))
 
     def _of_series(self, run: Run, at: datetime) -> RunRequest | None:
         if run.campaign.pk not in self._expected:
@@ -174,24 +176,26 @@ class _Asking:
     def _of_later(self, run: Run, at: datetime) -> RunRequest | None:
         """Return what later runs of a series ask for. If each person gets it only once, that is
         nothing: the next run has reached everybody by then."""
-        asks = self._of(run, at)
-        return replace(asks, kinds={}, gets_it=0) if asks and run.once_each else asks
+        request = self._request_of(run, at)
+        return replace(request, kinds={}, gets_it=0) if request and run.once_each else request
 
     def of_rest(self, run: Run) -> Planned:
         """Return what the people who still wait ask for, from now on. While a run is being
         prepared, nobody knows them yet."""
         rest = totals_of(run).waiting if run.planned and not run.freezing else None
-        asks = self._of(run, self._now, rest=rest)
-        if asks is not None:
-            left = max(run.deadline - self._now, timedelta())
-            rules = replace(asks.rules, ttl=asks.rules.ttl if run.hour else left, first=0)
-            asks = replace(asks, rules=rules)
-        if asks is not None and rest is not None:
-            kinds = rest_of(run, asks.kinds, rest)
-            asks = replace(asks, kinds=kinds, gets_it=sum(kinds.values()))
-        return Planned(run.campaign, run, self._now, asks)
+        request = self._request_of(run, self._now, rest=rest)
+        if request is not None:
+            time_left = max(run.deadline - self._now, timedelta())
+            rules = replace(
+                request.rules, ttl=request.rules.ttl if run.hour else time_left, first=0
+            )
+            request = replace(request, rules=rules)
+        if request is not None and rest is not None:
+            kinds = rest_of(run, request.kinds, rest)
+            request = replace(request, kinds=kinds, gets_it=sum(kinds.values()))
+        return Planned(run.campaign, run, self._now, request)
 
-    def _of(self, run: Run, at: datetime, *, rest: int | None = None) -> RunRequest | None:
+    def _request_of(self, run: Run, at: datetime, *, rest: int | None = None) -> RunRequest | None:
         size = self._sizes.of(run, run.rules, at, rest=rest)
         if size is None:
             return None
@@ -224,8 +228,8 @@ def asks_for(
     return RunRequest(size.kinds, size.gets_it, rules, rate, exact=size.exact)
 
 
-def _pace(sent: Any, devices: int, there: Firebase, *, begun: bool) -> Forecast:
-    project = there.own(sent.project_id)
+def _pace(sent: Any, devices: int, firebase: Firebase, *, begun: bool) -> Forecast:
+    project = firebase.own(sent.project_id)
     if begun:  # the rest goes on as fast as the whole was spread
         return foretell(project, sent.own_rate, devices)
     return foretell(
@@ -242,10 +246,10 @@ def of_campaign(
 ) -> RunRequest | None:
     """Return what the campaign would ask for if it were launched for `at`; None: for its own time.
     The result is None if nobody can count its people."""
-    by, begins = None, at or campaign.starts_at(now)
+    local_time, begins = None, at or campaign.starts_at(now)
     size = Sizes([campaign.pk]).of(campaign, campaign.audience.effective_rules, begins)
     if size is None:
         return None
     if at is None:
-        by = local.launched_at(campaign, campaign.goes_at(now), begins)
-    return asks_for(campaign, size, begins, by, there=there)
+        local_time = local.launched_at(campaign, campaign.goes_at(now), begins)
+    return asks_for(campaign, size, begins, local_time, there=there)

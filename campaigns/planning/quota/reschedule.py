@@ -26,37 +26,54 @@ class Moved:
 def moved(run: Run, to: datetime, now: datetime, *, one: datetime | None = None) -> Moved | None:
     """Compute the effect of moving a run to `to`. `one`: move the occurrence of its series that is
     due then, not the run. None if nobody can count its people in time."""
-    there = firebase.for_project(run.project)
+    firebase_project = firebase.for_project(run.project)
     size = Sizes([run.campaign.pk]).of(run, run.rules, to)
     if size is None:
         return None
-    asks = asks_for(run, size, to, run.local_time, there=there)
+    request = asks_for(run, size, to, run.local_time, there=firebase_project)
     if one is not None and run.once_each:  # everybody has got it by then
-        asks = replace(asks, kinds={}, gets_it=0)
-    [alone] = simulate([asks], there.gate)
+        request = replace(request, kinds={}, gets_it=0)
+    [alone] = simulate([request], firebase_project.gate)
     lasts = (alone.ends_at or to) - to
-    found = _around((one or run.scheduled_at, to), 2 * lasts + AN_HOUR, there, now)
-    others = [each for each in found if not _is_it(each, run, one)]
-    *going, goes = simulate([*(each.asks for each in others if each.asks), asks], there.gate)
-    then = iter(going)
-    after = [next(then) if each.asks else None for each in others]
-    before = [each for each in run_together(found, there) if not _is_it(each, run, one)]
+    nearby = _planned_around(
+        (one or run.scheduled_at, to), 2 * lasts + AN_HOUR, firebase_project, now
+    )
+    other_runs = [planned_run for planned_run in nearby if not _is_same(planned_run, run, one)]
+    *going, goes = simulate(
+        [*(planned_run.asks for planned_run in other_runs if planned_run.asks), request],
+        firebase_project.gate,
+    )
+    results = iter(going)
+    after = [next(results) if planned_run.asks else None for planned_run in other_runs]
+    before = [
+        planned_run
+        for planned_run in run_together(nearby, firebase_project)
+        if not _is_same(planned_run, run, one)
+    ]
     return Moved(goes, slower(before, after))
 
 
-def _around(
-    both: Sequence[datetime], width: timedelta, there: Firebase, now: datetime
+def _planned_around(
+    times: Sequence[datetime], width: timedelta, firebase_project: Firebase, now: datetime
 ) -> list[Planned]:
     """Return what is planned around each of the two times: years may lie between them."""
-    found = {_which(one): one for at in both for one in planned(there, at, at + width, now)}
-    return sorted(found.values(), key=lambda one: one.at)
+    by_key = {
+        _key_of(planned_run): planned_run
+        for at in times
+        for planned_run in planned(firebase_project, at, at + width, now)
+    }
+    return sorted(by_key.values(), key=lambda planned_run: planned_run.at)
 
 
-def _which(one: Planned) -> tuple[int, int, datetime]:
-    return one.campaign.pk, one.run.pk if one.run else 0, one.at
+def _key_of(planned_run: Planned) -> tuple[int, int, datetime]:
+    return planned_run.campaign.pk, planned_run.run.pk if planned_run.run else 0, planned_run.at
 
 
-def _is_it(each: Planned, run: Run, one: datetime | None) -> bool:
-    if one is not None:
-        return each.run is None and each.campaign.pk == run.campaign.pk and each.at == one
-    return each.run is not None and each.run.pk == run.pk
+def _is_same(planned_run: Planned, run: Run, due_at: datetime | None) -> bool:
+    if due_at is not None:
+        return (
+            planned_run.run is None
+            and planned_run.campaign.pk == run.campaign.pk
+            and planned_run.at == due_at
+        )
+    return planned_run.run is not None and planned_run.run.pk == run.pk

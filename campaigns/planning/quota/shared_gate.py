@@ -70,14 +70,14 @@ class RunResult:
     @cached_property
     def skipped(self) -> dict[str, int]:
         """How many get nothing, by reason, scaled to all of `gets_it`."""
-        found = self.plan.skipped
-        *counts, _sent = in_proportion([*found.values(), self.plan.sent], self.asks.gets_it)
-        return dict(zip(found, counts, strict=True))
+        by_reason = self.plan.skipped
+        *counts, _sent = in_proportion([*by_reason.values(), self.plan.sent], self.asks.gets_it)
+        return dict(zip(by_reason, counts, strict=True))
 
     @cached_property
     def quarters(self) -> dict[datetime, int]:
         """How many messages leave in each quarter of an hour, by its beginning."""
-        start, width = _since(self.plan.start), QUARTER // MICROSECOND
+        start, width = _to_microseconds(self.plan.start), QUARTER // MICROSECOND
         counted = Counter((start + at) // width for at in self.plan.at if at != NEVER)
         numbers = sorted(counted)
         many = in_proportion([counted[n] for n in numbers], self.sent)
@@ -86,35 +86,36 @@ class RunResult:
     @property
     def stretches(self) -> list[Other]:
         """When the run uses the gate: not while everybody who waits sleeps."""
-        found: list[tuple[datetime, datetime]] = []
+        spans: list[tuple[datetime, datetime]] = []
         for begins in self.quarters:
-            since = found.pop()[0] if found and found[-1][1] == begins else begins
-            found.append((since, begins + QUARTER))
+            since = spans.pop()[0] if spans and spans[-1][1] == begins else begins
+            spans.append((since, begins + QUARTER))
         first, last = self.plan.first, self.plan.last
         return [
             Other(max(since, first), min(until, last), self.asks.rate)
-            for since, until in found
+            for since, until in spans
             if first and last and max(since, first) < min(until, last)
         ]
 
 
 def simulate(runs: Sequence[RunRequest], gate: Gate) -> list[RunResult]:
     """Compute how the runs go, in the order given. The same runs always go the same way."""
-    there = _There(gate)
-    draw = _Drawing(max(MIN_OF_ONE, min(MAX_OF_ONE, MAX_PEOPLE // max(1, len(runs)))))
-    lines, eaches = [], []
+    gate_state = _GateState(gate)
+    draw = _PeopleSampler(max(MIN_OF_ONE, min(MAX_OF_ONE, MAX_PEOPLE // max(1, len(runs)))))
+    lines, scales = [], []
     for number, run in enumerate(runs):
-        people, rules, each = draw(run)
-        place = _Place(there, number, _since(rules.start), run.rate, each)
+        people, rules, scale = draw(run)
+        place = _GatePlace(gate_state, number, _to_microseconds(rules.start), run.rate, scale)
         lines.append(Line(people, rules, place))
-        eaches.append(each)
-    _let_go(lines, [_since(run.rules.start) for run in runs], there)
+        scales.append(scale)
+    _advance_lines(lines, [_to_microseconds(run.rules.start) for run in runs], gate_state)
     return [
-        RunResult(run, line.plan, each) for run, line, each in zip(runs, lines, eaches, strict=True)
+        RunResult(run, line.plan, scale)
+        for run, line, scale in zip(runs, lines, scales, strict=True)
     ]
 
 
-class _Drawing:
+class _PeopleSampler:
     """Samples the people of runs. The runs of a series share their people: these are drawn once."""
 
     def __init__(self, most: int) -> None:
@@ -122,30 +123,30 @@ class _Drawing:
         self._known: dict[tuple[int, int], tuple[People, int]] = {}
 
     def __call__(self, run: RunRequest) -> tuple[People, Rules, int]:
-        same = id(run.kinds), run.gets_it
-        if same not in self._known:
-            people, _rules, each = drawn(run.kinds, run.gets_it, run.rules, most=self._most)
-            self._known[same] = people, each
-        people, each = self._known[same]
-        return people, fewer(run.rules, each), each
+        key = id(run.kinds), run.gets_it
+        if key not in self._known:
+            people, _rules, scale = drawn(run.kinds, run.gets_it, run.rules, most=self._most)
+            self._known[key] = people, scale
+        people, scale = self._known[key]
+        return people, fewer(run.rules, scale), scale
 
 
-def _let_go(lines: list[Line], starts: list[int], there: _There) -> None:
+def _advance_lines(lines: list[Line], starts: list[int], gate_state: _GateState) -> None:
     """Advance the lines: always the one whose next message is due first."""
     ways: list[Iterator[None]] = [line.steps() for line in lines]
-    due: list[tuple[float, int]] = [(start, number) for number, start in enumerate(starts)]
-    heapify(due)
-    while due:
-        _at, number = heappop(due)
+    queue: list[tuple[float, int]] = [(start, number) for number, start in enumerate(starts)]
+    heapify(queue)
+    while queue:
+        _at, number = heappop(queue)
         line, start = lines[number], starts[number]
-        line.stops_at = due[0][0] - start if due else float("inf")
+        line.stops_at = queue[0][0] - start if queue else float("inf")
         if next(ways[number], ways) is ways:
-            there.leave(number)
+            gate_state.leave(number)
         else:
-            heappush(due, (start + line.now, number))
+            heappush(queue, (start + line.now, number))
 
 
-class _There:
+class _GateState:
     """The gate as time passes: its rate climbs while a run sends, and falls as fast as it rose."""
 
     def __init__(self, gate: Gate) -> None:
@@ -159,8 +160,8 @@ class _There:
         level = self._level + (passed if self._asking else -passed)
         self._level, self._at = min(self._gate.full, max(self._cold, level)), max(self._at, now)
         self._asking[number] = rate
-        others = sum(self._asking.values()) - rate
-        return min(rate, max(self._level / len(self._asking), self._level - others))
+        others_rate = sum(self._asking.values()) - rate
+        return min(rate, max(self._level / len(self._asking), self._level - others_rate))
 
     @property
     def climbs(self) -> bool:
@@ -170,12 +171,14 @@ class _There:
         self._asking.pop(number, None)
 
 
-class _Place:
+class _GatePlace:
     """One run's place at the gate: its line asks it for the pace."""
 
-    def __init__(self, there: _There, number: int, start: int, rate: float, each: int) -> None:
-        self._there, self._number, self._start = there, number, start
-        self._rate, self._each = rate, each
+    def __init__(
+        self, gate_state: _GateState, number: int, start: int, rate: float, scale: int
+    ) -> None:
+        self._there, self._number, self._start = gate_state, number, start
+        self._rate, self._each = rate, scale
 
     def gap(self, now: float) -> tuple[float, float]:
         share = self._there.share(self._number, self._rate, self._start + now)
@@ -186,5 +189,5 @@ class _Place:
         self._there.leave(self._number)
 
 
-def _since(at: datetime) -> int:
+def _to_microseconds(at: datetime) -> int:
     return (at - EPOCH) // MICROSECOND

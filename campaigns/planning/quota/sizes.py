@@ -57,78 +57,85 @@ class Sizes:
         """Return the size of a campaign or run, `sent`, that starts at this time. `rest`: how many
         of its people still wait. None if nobody could count them in time."""
         campaign_id = sent.campaign.pk if isinstance(sent, Run) else sent.pk
-        known = rest if rest is not None else self._last.get(campaign_id)
-        if known is not None and not (sent.quiet_hours or sent.local_time):
-            return Size({PersonKind(): known}, known, exact=rest is not None)
-        found = self._counted(sent.project_id, rules, best_hours=by_best_hours(sent))
-        if found is None:
-            return None if known is None else Size({PersonKind(): known}, known, exact=False)
-        who, exact = found
-        everybody = sum(who.values())
-        if known is None:
+        known_size = rest if rest is not None else self._last.get(campaign_id)
+        if known_size is not None and not (sent.quiet_hours or sent.local_time):
+            return Size({PersonKind(): known_size}, known_size, exact=rest is not None)
+        counted = self._count_people(sent.project_id, rules, best_hours=by_best_hours(sent))
+        if counted is None:
+            return (
+                None
+                if known_size is None
+                else Size({PersonKind(): known_size}, known_size, exact=False)
+            )
+        person_kinds, exact = counted
+        everybody = sum(person_kinds.values())
+        if known_size is None:
             campaign = sent.campaign if isinstance(sent, Run) else sent
-            return self._sent_to(campaign, rules, at, Size(who, everybody, exact))
-        return Size(who, min(known, everybody), exact=rest is not None)
+            return self._sent_to(campaign, rules, at, Size(person_kinds, everybody, exact))
+        return Size(person_kinds, min(known_size, everybody), exact=rest is not None)
 
     def _sent_to(self, campaign: Campaign, rules: dict[str, Any], at: datetime, all: Size) -> Size:
         """Subtract devices that are skipped for any reason but the clock: a plan covers that one.
         Subtract nothing if they could not be counted in time."""
-        key = f"quota-skips-{campaign.pk}-{_mark(campaign, rules, at)}"
+        key = f"quota-skips-{campaign.pk}-{_cache_mark(campaign, rules, at)}"
         if key not in self._known_skips:
-            self._known_skips[key] = self._skips(key, campaign, rules, at, all)
+            self._known_skips[key] = self._count_skips(key, campaign, rules, at, all)
         lost = self._known_skips[key]
         if lost is None:
             return replace(all, exact=False)
         devices, exact = lost
         return Size(all.kinds, max(0, all.gets_it - devices), all.exact and exact)
 
-    def _skips(
+    def _count_skips(
         self, key: str, campaign: Campaign, rules: dict[str, Any], at: datetime, all: Size
     ) -> tuple[int, bool] | None:
         with suppress(redis.RedisError):
-            if isinstance(kept := cache.get(key), list):
-                return kept[0], kept[1]
+            if isinstance(cached := cache.get(key), list):
+                return cached[0], cached[1]
         if not sent_to.is_readable(campaign):
             return None
-        found = Reach(0, 0, all.gets_it, {}, exact=all.exact)
+        audience = Reach(0, 0, all.gets_it, {}, exact=all.exact)
         with suppress(ValidationError, TooSlow), until(self._ends):
             causes = sent_to.causes(campaign, at, None)
             limit = estimating.SAMPLE_SECONDS
-            lost = sent_to.skips(campaign, rules, found, causes, seconds=limit)
+            lost = sent_to.skips(campaign, rules, audience, causes, seconds=limit)
             if lost.devices is not None:
                 with suppress(redis.RedisError):
                     cache.set(key, [lost.devices, lost.exact], KEPT)
                 return lost.devices, lost.exact
         return None
 
-    def _counted(
+    def _count_people(
         self, project_id: int, rules: dict[str, Any], *, best_hours: bool
     ) -> Counted | None:
         key = f"quota-{'hours' if best_hours else 'zones'}-{project_id}-{row_versions.mark(rules)}"
         if key not in self._known:
-            found = self._zones(key, project_id, rules, best_hours=best_hours)
-            self._known[key] = (kinds(found.clocks), found.exact) if found else None
+            zones = self._count_zones(key, project_id, rules, best_hours=best_hours)
+            self._known[key] = (kinds(zones.clocks), zones.exact) if zones else None
         return self._known[key]
 
-    def _zones(
+    def _count_zones(
         self, key: str, project_id: int, rules: dict[str, Any], *, best_hours: bool
     ) -> Zones | None:
         with suppress(redis.RedisError):
-            if isinstance(kept := cache.get(key), list):
-                return Zones({(zone, hour): n for zone, hour, n in kept[0]}, kept[1])
+            if isinstance(cached := cache.get(key), list):
+                return Zones({(zone, hour): n for zone, hour, n in cached[0]}, cached[1])
         with suppress(ValidationError, TooSlow), until(self._ends):
             seconds = estimating.SAMPLE_SECONDS
-            found = reach.zones(project_id, rules, seconds=seconds, best_hours=best_hours)
+            zones = reach.zones(project_id, rules, seconds=seconds, best_hours=best_hours)
             with suppress(redis.RedisError):
-                rows = [[zone, hour, n] for (zone, hour), n in found.clocks.items()]
-                cache.set(key, [rows, found.exact], KEPT)
-            return found
+                rows = [[zone, hour, n] for (zone, hour), n in zones.clocks.items()]
+                cache.set(key, [rows, zones.exact], KEPT)
+            return zones
         return None
 
 
-def _mark(campaign: Campaign, rules: dict[str, Any], at: datetime) -> str:
+def _cache_mark(campaign: Campaign, rules: dict[str, Any], at: datetime) -> str:
     """Return a cache mark of everything that decides who is skipped, except what people do."""
-    texts = [[one.number, one.weight, one.template.updated_at] for one in wordings(campaign)]
+    texts = [
+        [wording.number, wording.weight, wording.template.updated_at]
+        for wording in wordings(campaign)
+    ]
     caps, by_chance = campaign.caps, split_of(campaign)
     # By the hour: what people got drops out of the caps' periods bit by bit.
     hour = at.replace(minute=0, second=0, microsecond=0) if caps and caps.holds else None

@@ -21,12 +21,12 @@ WHERE t.run_id = %s AND r.run_id = %s AND t.reason = ANY(%s) GROUP BY 1, 2
 def rest_of(run: Run, kinds: Mapping[PersonKind, int], waiting: int) -> dict[PersonKind, int]:
     """Return the kinds of the people who wait. People that no worker has looked at yet are assumed
     to be spread over the time zones as everybody is."""
-    found = _asleep(run)
-    free = max(0, waiting - sum(found.values()))
-    return shared_out(kinds, min(free, sum(kinds.values()))) | found
+    asleep = _count_asleep(run)
+    free = max(0, waiting - sum(asleep.values()))
+    return shared_out(kinds, min(free, sum(kinds.values()))) | asleep
 
 
-def _asleep(run: Run) -> dict[PersonKind, int]:
+def _count_asleep(run: Run) -> dict[PersonKind, int]:
     with connection.cursor() as cursor:
         cursor.execute(ASLEEP, [run.pk, run.pk, [*OWN_TIMES]])
         return {PersonKind(zone, wakes_at=at): count for zone, at, count in cursor.fetchall()}

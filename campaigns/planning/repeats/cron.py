@@ -35,10 +35,10 @@ class Field:
         """Return the numbers that a part of this field stands for; empty if it cannot be read."""
         alone = " ".join(part if field is self else "*" for field in FIELDS)
         try:
-            found: set[int] = getattr(CronSim(alone, END), self.name)
+            numbers: set[int] = getattr(CronSim(alone, END), self.name)
         except CronSimError:
             return set()
-        return found
+        return numbers
 
 
 FIELDS = (
@@ -113,13 +113,13 @@ def check(text: str) -> CronSim:
         for part in parts.split(","):
             _check_part(field, part)
     try:
-        found = CronSim(text, END)
+        cron_sim = CronSim(text, END)
     except CronSimError as error:
-        raise _wrong(FIELDS[2], _("there is no such day in these months.")) from error
-    if len(found.minutes) > 1:
+        raise _field_error(FIELDS[2], _("there is no such day in these months.")) from error
+    if len(cron_sim.minutes) > 1:
         message = _("one minute of the hour, such as 0: at least an hour lies between two.")
-        raise _wrong(FIELDS[0], message)
-    return found
+        raise _field_error(FIELDS[0], message)
+    return cron_sim
 
 
 def _check_part(field: Field, part: str) -> None:
@@ -130,15 +130,19 @@ def _check_part(field: Field, part: str) -> None:
         for word in (begin, end) if dash else (begin,):
             if not WORD.fullmatch(word) or not field.values(word):
                 text = _("“%(part)s” is none; write a number from %(first)s to %(last)s.")
-                shown = {"part": part, "first": field.first, "last": field.last}
-                raise _wrong(field, text % shown)
+                values = {"part": part, "first": field.first, "last": field.last}
+                raise _field_error(field, text % values)
         if not field.values(span):
-            raise _wrong(field, _("“%(part)s” ends before it begins.") % {"part": part})
+            raise _field_error(field, _("“%(part)s” ends before it begins.") % {"part": part})
         if slash and len(field.values(span)) == 1:
-            raise _wrong(field, _("“%(part)s”: a step goes with * or a range.") % {"part": part})
+            raise _field_error(
+                field, _("“%(part)s”: a step goes with * or a range.") % {"part": part}
+            )
     if slash and not (len(step) <= 2 and field.values(f"*/{step}")):
-        raise _wrong(field, _("“%(part)s”: a step is a number from 1 to 99.") % {"part": part})
+        raise _field_error(
+            field, _("“%(part)s”: a step is a number from 1 to 99.") % {"part": part}
+        )
 
 
-def _wrong(field: Field, said: str) -> ValueError:
-    return ValueError(_("%(field)s: %(said)s") % {"field": field.words, "said": said})
+def _field_error(field: Field, message: str) -> ValueError:
+    return ValueError(_("%(field)s: %(said)s") % {"field": field.words, "said": message})

@@ -30,24 +30,24 @@ def named(text: str) -> dict[date, str]:
     """
     if len(text) > LONGEST:
         raise _too_many()
-    found: dict[date, str] = {}
+    days: dict[date, str] = {}
     for line in text.splitlines():
-        found |= {day: name or found.get(day, "") for day, name in _of_line(line).items()}
-    count(found)
-    return found
+        days |= {day: name or days.get(day, "") for day, name in _parse_line(line).items()}
+    count(days)
+    return days
 
 
-def _of_line(line: str) -> dict[date, str]:
+def _parse_line(line: str) -> dict[date, str]:
     days: list[date] = []
-    rest = line.strip(f"{MARKS}\t")
-    while rest and (not days or LIKE_A_DATE.match(rest)):
-        word, *after = BETWEEN.split(rest, maxsplit=1)
-        days.append(_day(word))
-        rest = "".join(after)
-    found = dict.fromkeys(days, "")
+    remainder = line.strip(f"{MARKS}\t")
+    while remainder and (not days or LIKE_A_DATE.match(remainder)):
+        word, *after = BETWEEN.split(remainder, maxsplit=1)
+        days.append(_parse_day(word))
+        remainder = "".join(after)
+    names = dict.fromkeys(days, "")
     if days:
-        found[days[-1]] = _name(rest)
-    return found
+        names[days[-1]] = _parse_name(remainder)
+    return names
 
 
 def beside(some: Mapping[date, str], others: Mapping[date, str]) -> dict[date, str]:
@@ -95,7 +95,7 @@ def tidy(text: str) -> str:
     return " ".join(printed.split()).strip(MARKS)
 
 
-def _name(text: str) -> str:
+def _parse_name(text: str) -> str:
     name = tidy(text)
     if len(name) > LONGEST_NAME:
         message = _("“%(name)s” is too long for the name of a day; at most %(most)s characters.")
@@ -103,7 +103,7 @@ def _name(text: str) -> str:
     return name
 
 
-def _day(word: str) -> date:
+def _parse_day(word: str) -> date:
     try:
         if DATE.fullmatch(word):
             return date.fromisoformat(word)

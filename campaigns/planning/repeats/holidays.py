@@ -76,10 +76,10 @@ class OddRepeat(ValueError):
 
 def parse_calendar(text: str, today: date) -> dict[date, str]:
     """Parse a file completely: raises ValueError also for an entry whose repeats cannot be read."""
-    found = take(text, today)
-    if found.left_out:
-        raise ValueError(str(OddRepeat(Event({"SUMMARY": [found.left_out[0]]}))))
-    return found.days
+    taken = take(text, today)
+    if taken.left_out:
+        raise ValueError(str(OddRepeat(Event({"SUMMARY": [taken.left_out[0]]}))))
+    return taken.days
 
 
 def take(text: str, today: date) -> Taken:
@@ -95,30 +95,30 @@ def take(text: str, today: date) -> Taken:
     if not whole.upper().endswith("\nEND:VCALENDAR"):
         raise ValueError(_("This calendar file is cut off: it does not end with END:VCALENDAR."))
     first, last = today - timedelta(days=1), _years_after(today)  # it may be yesterday elsewhere
-    found: dict[date, str] = {}
+    days: dict[date, str] = {}
     odd: dict[str, OddRepeat] = {}
-    for event in _events(lines):
+    for event in _iter_events(lines):
         called = event.called if days_off.is_name(event.called) else ""
         try:
-            found |= {day: found.get(day) or called for day in _days(event, first, last)}
+            days |= {day: days.get(day) or called for day in _iter_days(event, first, last)}
         except OddRepeat as error:
             odd[error.name] = error
-        days_off.count(found)
-    if not found:
+        days_off.count(days)
+    if not days:
         message = _("There is no event of a whole day in it, from today to five years ahead.")
         raise ValueError(next(map(str, odd.values()), message))
-    return Taken(found, list(odd))
+    return Taken(days, list(odd))
 
 
 def _years_after(today: date) -> date:
     return date(today.year + YEARS_AHEAD, today.month, min(today.day, 28))
 
 
-def _events(lines: Iterable[Contentline]) -> Iterator[Event]:
+def _iter_events(lines: Iterable[Contentline]) -> Iterator[Event]:
     """Yield the events with their own values, without those of the alarms inside them."""
     inside: list[str] = []
     event, number = Event(), 0
-    for name, value in _values(lines):
+    for name, value in _iter_values(lines):
         if name == "BEGIN":
             inside.append(value.strip().upper())
             if inside[-1] == "VEVENT":
@@ -131,7 +131,7 @@ def _events(lines: Iterable[Contentline]) -> Iterator[Event]:
             event.said[name].append(value)
 
 
-def _values(lines: Iterable[Contentline]) -> Iterator[tuple[str, str]]:
+def _iter_values(lines: Iterable[Contentline]) -> Iterator[tuple[str, str]]:
     """Yield name and value of each line that matters here and can be read."""
     for line in filter(IS_USED.match, lines):
         with suppress(ValueError):
@@ -145,18 +145,18 @@ def _expect_few(events: int) -> None:
         raise ValueError(text % {"most": f"{MAX_EVENTS:,}"})
 
 
-def _days(event: Event, first: date, last: date) -> Iterator[date]:
-    if isinstance(_read(event.one("DTSTART")), datetime):
+def _iter_days(event: Event, first: date, last: date) -> Iterator[date]:
+    if isinstance(_parse_value(event.one("DTSTART")), datetime):
         if not _is_from_midnight_to_midnight(event):
             return
         for name in ("DTSTART", "DTEND"):
             event.said[name] = [value.strip()[:8] for value in event.said[name]]
     if event.one("STATUS").upper() == "CANCELLED":
         return
-    begins = _date(event, event.one("DTSTART"))
-    length = _length(event, begins)
+    begins = _parse_date(event, event.one("DTSTART"))
+    length = _length_in_days(event, begins)
     earliest = date.fromordinal(max(1, first.toordinal() - length))
-    for start in _starts(event, begins, earliest, last):
+    for start in _iter_starts(event, begins, earliest, last):
         from_, until = start.toordinal(), start.toordinal() + length
         for day in range(max(from_, first.toordinal()), min(until, last.toordinal() + 1)):
             yield date.fromordinal(day)
@@ -165,9 +165,9 @@ def _days(event: Event, first: date, last: date) -> Iterator[date]:
 def _is_from_midnight_to_midnight(event: Event) -> bool:
     """Whether the event lasts from midnight to midnight. Outlook writes whole days like this, in a
     zone that it names. Midnight in UTC is not midnight in that zone."""
-    begins, ends = _read(event.one("DTSTART")), _read(event.one("DTEND"))
+    begins, ends = _parse_value(event.one("DTSTART")), _parse_value(event.one("DTEND"))
     if not event.one("DTEND"):
-        lasts = _read(event.one("DURATION"))
+        lasts = _parse_value(event.one("DURATION"))
         ends = begins + lasts if isinstance(lasts, timedelta) and abs(lasts.days) < A_YEAR else None
     return all(map(_is_midnight, (begins, ends))) and bool(begins < ends)
 
@@ -177,37 +177,37 @@ def _is_midnight(moment: Any) -> bool:
     return local and (moment.hour, moment.minute, moment.second) == (0, 0, 0)
 
 
-def _read(value: str) -> Any:
+def _parse_value(value: str) -> Any:
     """Parse a date, a time, a duration, …; None if it is nothing of the kind."""
     with suppress(ValueError):
         return vDDDTypes.from_ical(value)
 
 
-def _date(event: Event, value: str) -> date:
-    day = _read(value)
+def _parse_date(event: Event, value: str) -> date:
+    day = _parse_value(value)
     if isinstance(day, date) and not isinstance(day, datetime) and day.year >= EARLIEST_YEAR:
         return day
     text = _("“%(name)s”: “%(value)s” is no date of a calendar file from %(year)s on.")
     raise ValueError(text % {"name": event.name, "value": value[:40], "year": EARLIEST_YEAR})
 
 
-def _length(event: Event, begins: date) -> int:
+def _length_in_days(event: Event, begins: date) -> int:
     """Return the length in days, without the day on which the event ends."""
     if end := event.one("DTEND"):
-        days = (_date(event, end) - begins).days
+        days = (_parse_date(event, end) - begins).days
         if days < 0:
             raise ValueError(_("“%(name)s” ends before it begins.") % {"name": event.name})
         return max(1, days)
     if not (lasts := event.one("DURATION")):
         return 1
-    length = _read(lasts)
+    length = _parse_value(lasts)
     if isinstance(length, timedelta) and length == timedelta(days=max(0, length.days)):
         return max(1, length.days)
     text = _("“%(name)s” lasts “%(value)s”: it has to be whole days.")
     raise ValueError(text % {"name": event.name, "value": lasts[:40]})
 
 
-def _starts(event: Event, begins: date, first: date, last: date) -> Iterator[date]:
+def _iter_starts(event: Event, begins: date, first: date, last: date) -> Iterator[date]:
     """Yield each date on which the event begins; some of those before `first` are left out."""
     if event.said["RDATE"] or event.said["RECURRENCE-ID"] or len(event.said["RRULE"]) > 1:
         raise OddRepeat(event)
@@ -215,20 +215,20 @@ def _starts(event: Event, begins: date, first: date, last: date) -> Iterator[dat
         yield begins
         return
     without = {word.strip()[:8] for line in event.said["EXDATE"] for word in line.split(",")}
-    every, most, until = _rule(event, begins)
+    interval, most, until = _parse_rule(event, begins)
     # Not by dateutil: it looks at each day of each of these years.
-    years = range(begins.year, min(last, until).year + 1, every)
+    years = range(begins.year, min(last, until).year + 1, interval)
     if (begins.month, begins.day) == (2, 29):
-        there_are = [year for year in years if isleap(year)]
+        years_with_date = [year for year in years if isleap(year)]
     else:
-        there_are = [*years]
-    for year in there_are[:most]:
+        years_with_date = [*years]
+    for year in years_with_date[:most]:
         day = begins.replace(year=year)
         if first <= day <= until and f"{day:%Y%m%d}" not in without:
             yield day
 
 
-def _rule(event: Event, begins: date) -> tuple[int, int | None, date]:
+def _parse_rule(event: Event, begins: date) -> tuple[int, int | None, date]:
     """Return the interval in years, the number of times (None: any number), and the last day."""
     text = event.one("RRULE").strip(";")
     try:
@@ -241,7 +241,11 @@ def _rule(event: Event, begins: date) -> tuple[int, int | None, date]:
     is_more = len(parts) != len(text.split(";")) or parts.keys() - OF_A_RULE
     if "FREQ" not in parts or differs or is_more:
         raise OddRepeat(event)
-    every, most, until = parts.get("INTERVAL", 1), parts.get("COUNT"), parts.get("UNTIL", date.max)
-    if every < 1 or (most is not None and most < 1):
+    interval, most, until = (
+        parts.get("INTERVAL", 1),
+        parts.get("COUNT"),
+        parts.get("UNTIL", date.max),
+    )
+    if interval < 1 or (most is not None and most < 1):
         raise OddRepeat(event)
-    return every, most, until.date() if isinstance(until, datetime) else until
+    return interval, most, until.date() if isinstance(until, datetime) else until

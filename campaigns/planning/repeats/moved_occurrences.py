@@ -62,23 +62,23 @@ def after(campaign: Any, moment: datetime, last: Any) -> Iterator[Occurrence]:
     later = (name for name, to in campaign.moved.items() if datetime.fromisoformat(to) > moment)
     since = min([moment, *(datetime.fromisoformat(name) - INSTANT for name in later)])
     for instant in campaign.rhythm.after(since):
-        its = occurrence(campaign, instant)
-        if its.due > moment and (last is None or instant > own):
-            yield its
+        candidate = occurrence(campaign, instant)
+        if candidate.due > moment and (last is None or instant > own):
+            yield candidate
 
 
 def found(
     coming: Iterator[Occurrence], at: datetime, zone: str
 ) -> tuple[Occurrence, Occurrence | None]:
     """Return the occurrence that is due then, and the one after it. Raises ValueError."""
-    for number, one in enumerate(islice(coming, LOOKED_AT), start=1):
-        if at in (one.due, one.instant):
-            return one, next(coming, None)
-        if at < min(one.due, one.instant):
+    for number, candidate in enumerate(islice(coming, LOOKED_AT), start=1):
+        if at in (candidate.due, candidate.instant):
+            return candidate, next(coming, None)
+        if at < min(candidate.due, candidate.instant):
             break  # so are all that follow
         if number == LOOKED_AT:
             text = _("Only the next %(most)s times can be moved; the last of them is %(when)s.")
-            raise ValueError(text % {"most": f"{LOOKED_AT:,}", "when": short(one.due, zone)})
+            raise ValueError(text % {"most": f"{LOOKED_AT:,}", "when": short(candidate.due, zone)})
     raise ValueError(_("None of the times to come is at this time."))
 
 

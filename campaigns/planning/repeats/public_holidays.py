@@ -39,14 +39,14 @@ def parts(country: str) -> list[tuple[str, str]]:
 
     if country not in _countries():
         return []
-    found = country_holidays(country)
-    names = {code: name for name, code in reversed(found.subdivisions_aliases.items())}
-    return sorted(((code, names.get(code, code)) for code in found.subdivisions), key=_by_name)
+    calendar = country_holidays(country)
+    names = {code: name for name, code in reversed(calendar.subdivisions_aliases.items())}
+    return sorted(((code, names.get(code, code)) for code in calendar.subdivisions), key=_by_name)
 
 
-def _by_name(one: tuple[str, str]) -> str:
+def _by_name(pair: tuple[str, str]) -> str:
     """Sort by name without accents: Å stands beside A."""
-    return "".join(letter for letter in normalize("NFKD", one[1]) if not combining(letter))
+    return "".join(letter for letter in normalize("NFKD", pair[1]) if not combining(letter))
 
 
 def country_of(zone: str) -> str:
@@ -82,14 +82,16 @@ def find_holidays(
     have no problems. Names that are not known in this language are English."""
     from holidays import country_holidays  # 7 MB, and few processes ever ask
 
-    known = country_holidays(country).supported_languages
-    tongue = next((one for one in (to_locale(language), ENGLISH) if one in known), None)
+    languages = country_holidays(country).supported_languages
+    tongue = next(
+        (locale for locale in (to_locale(language), ENGLISH) if locale in languages), None
+    )
     first = today - timedelta(days=1)  # it may be yesterday elsewhere
     years_asked = range(first.year, until + 1)
-    found = country_holidays(country, subdiv=part or None, years=years_asked, language=tongue)
-    return {day: _short(name) for day, name in sorted(found.items()) if day >= first}
+    days = country_holidays(country, subdiv=part or None, years=years_asked, language=tongue)
+    return {day: _shorten(name) for day, name in sorted(days.items()) if day >= first}
 
 
-def _short(name: str) -> str:
+def _shorten(name: str) -> str:
     short = days_off.tidy(days_off.tidy(name)[: days_off.LONGEST_NAME])
     return short if days_off.is_name(short) else ""

@@ -118,12 +118,12 @@ def days_problems(repeat: str, every: int, on_days: str) -> dict[str, str]:
 
 def how_often(campaign: Any) -> str:
     """Return “Every 2 weeks, by each reader's clock”; empty if it does not repeat."""
-    said = _days(campaign)
-    if not (said and campaign.local_time):
-        return said
+    words = _rhythm_in_words(campaign)
+    if not (words and campaign.local_time):
+        return words
     if campaign.best_hour:
-        return _("%(repeats)s, at each person's best hour") % {"repeats": said}
-    return _("%(repeats)s, by each reader's clock") % {"repeats": said}
+        return _("%(repeats)s, at each person's best hour") % {"repeats": words}
+    return _("%(repeats)s, by each reader's clock") % {"repeats": words}
 
 
 def with_days_off(said: str, campaign: Any) -> str:
@@ -146,19 +146,19 @@ def with_days_off(said: str, campaign: Any) -> str:
 def _goes_on(rhythm: Rhythm | Cron, day: date, zone: str) -> bool:
     place = ZoneInfo(zone)
     midnight = datetime.combine(day, time(), place)
-    found = rhythm.next_after(midnight.astimezone(UTC) - timedelta.resolution)
-    return found is not None and found.astimezone(place).date() == day
+    next_time = rhythm.next_after(midnight.astimezone(UTC) - timedelta.resolution)
+    return next_time is not None and next_time.astimezone(place).date() == day
 
 
-def _days(campaign: Any) -> str:
+def _rhythm_in_words(campaign: Any) -> str:
     if campaign.on_days == WORKDAYS:
         return _("Every day from Monday to Friday")
     if campaign.repeat == BY_CRON:
         return _("By cron “%(cron)s”") % {"cron": campaign.cron}
     if campaign.repeat == WEEKLY and campaign.weekdays:
         words = {"count": f"{campaign.every:,}", "days": weekdays.in_words(campaign.weekdays)}
-        one, more = _("Every week on %(days)s"), _("Every %(count)s weeks on %(days)s")
-        return (one if campaign.every == 1 else more) % words
+        singular, plural = _("Every week on %(days)s"), _("Every %(count)s weeks on %(days)s")
+        return (singular if campaign.every == 1 else plural) % words
     by_rhythm = {
         (DAILY, ""): (_("Every day"), _("Every %(count)s days")),
         (WEEKLY, ""): (_("Every week"), _("Every %(count)s weeks")),
@@ -168,5 +168,5 @@ def _days(campaign: Any) -> str:
             _("Every %(count)s months on the last day"),
         ),
     }
-    each, some = by_rhythm.get((campaign.repeat, campaign.on_days), ("", ""))
-    return each if campaign.every == 1 else some % {"count": f"{campaign.every:,}"}
+    singular, plural = by_rhythm.get((campaign.repeat, campaign.on_days), ("", ""))
+    return singular if campaign.every == 1 else plural % {"count": f"{campaign.every:,}"}

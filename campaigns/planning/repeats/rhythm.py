@@ -94,8 +94,8 @@ class Rhythm:
         if self.repeat == DAILY:
             return start + timedelta(days=number * self.every)
         if self.repeat == WEEKLY:
-            weeks, which = divmod(number, len(self._days_of_week))
-            return start + timedelta(weeks=weeks * self.every, days=self._days_of_week[which])
+            weeks, index = divmod(number, len(self._days_of_week))
+            return start + timedelta(weeks=weeks * self.every, days=self._days_of_week[index])
         years, month = divmod(start.month - 1 + number * self.every, 12)
         year, month = start.year + years, month + 1
         last = monthrange(year, month)[1]

@@ -17,14 +17,14 @@ def losses(campaign: Campaign, found: Reach) -> list[Loss]:
     parts = split_of(campaign).shares()
     named = ((CONTROL, Reason.CONTROL), (HOLDOUT, Reason.HOLDOUT))
     return [
-        _loss(group, reason, round(found.devices * parts[group]), found)
+        _build_loss(group, reason, round(found.devices * parts[group]), found)
         for group, reason in named
         if parts.get(group)
     ]
 
 
-def _loss(group: int, reason: Reason, devices: int, found: Reach) -> Loss:
+def _build_loss(group: int, reason: Reason, devices: int, audience: Reach) -> Loss:
     text = _("About %(count)s devices: %(why)s.")
     words = text % {"count": f"{devices:,}", "why": reason.label}
     short = _("control group") if group == CONTROL else _("holdout")
-    return Loss(reason, words, devices=devices, of=found.devices, exact=False, short=short)
+    return Loss(reason, words, devices=devices, of=audience.devices, exact=False, short=short)

@@ -20,26 +20,29 @@ def causes(by: LocalTime | None, texts: Iterable[int]) -> Iterator[Cause]:
     """Yield why local time would skip some of an audience, whatever the text."""
     if by is None:
         return
-    texts, known = [*texts], [*known_zones()]
-    unknown = Sql("c.timezone <> ALL(%s::text[])", [known])
+    texts, zones = [*texts], [*known_zones()]
+    unknown = Sql("c.timezone <> ALL(%s::text[])", [zones])
     if not by.otherwise:
         short = _("no time zone")
         yield with_any_text(Reason.NO_ZONE, unknown, short, _without_zone, texts)
-    if never := _never(by, known, unknown):
-        there = partial(_too_late_there, f"{by.wall:%H:%M}")
-        short, words = _("the time has passed"), _too_late_for_them if by.best_hour else there
+    if never := _time_has_passed(by, zones, unknown):
+        words_with_clock = partial(_too_late_there, f"{by.wall:%H:%M}")
+        short, words = (
+            _("the time has passed"),
+            _too_late_for_them if by.best_hour else words_with_clock,
+        )
         yield with_any_text(Reason.LOCAL_TIME, never, short, words, texts)
 
 
-def _never(by: LocalTime, known: list[str], unknown: Sql) -> Sql | None:
+def _time_has_passed(by: LocalTime, zones: list[str], unknown: Sql) -> Sql | None:
     """Return SQL that selects contacts `c` whose local time has passed, or None if there is
     none."""
-    late = [zone for zone in known if by.of(zone) is None]
+    late = [zone for zone in zones if by.of(zone) is None]
     never = Sql("c.timezone = ANY(%s::text[])", [late])
     if by.best_hour:
         late = [
             f"{zone} {'' if hour is None else hour}"
-            for zone in known
+            for zone in zones
             for hour in (None, *range(24))
             if by.of(zone, hour) is None
         ]

@@ -24,20 +24,20 @@ def causes(
 ) -> list[Cause]:
     """Return the causes of skips: those that depend on the text, and those that do not."""
     wordings = launching.wordings(campaign)
-    texts = [one.number for one in wordings]
+    texts = [wording.number for wording in wordings]
     with_any = (
         own_times.causes(by, texts),
         skipped.of_had(campaign, begun, texts),
         skipped.of_caps(campaign, at, texts),
     )
-    return [*skipped.causes_of(wordings), *(one for each in with_any for one in each)]
+    return [*skipped.causes_of(wordings), *(cause for group in with_any for cause in group)]
 
 
 def is_readable(campaign: Campaign) -> bool:
     """Whether all of its texts are valid: otherwise the values they need are unknown."""
     try:
-        for one in launching.wordings(campaign):
-            one.template.clean()
+        for wording in launching.wordings(campaign):
+            wording.template.clean()
     except ValidationError:
         return False
     return True

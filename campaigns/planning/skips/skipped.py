@@ -59,14 +59,16 @@ class Skipped:
     @property
     def overlap(self) -> bool:
         """Whether the reasons add up to more than the devices."""
-        return sum(one.devices or 0 for one in self.losses) > (self.devices or 0)
+        return sum(loss.devices or 0 for loss in self.losses) > (self.devices or 0)
 
     @property
     def why(self) -> str:
         """The reason, such as “no city”; several reasons each with their number."""
         if len(self.losses) == 1:
             return self.losses[0].short
-        return ", ".join(f"{counted(one.devices, one.exact)} {one.short}" for one in self.losses)
+        return ", ".join(
+            f"{counted(loss.devices, loss.exact)} {loss.short}" for loss in self.losses
+        )
 
 
 def count_skips(
@@ -78,9 +80,11 @@ def count_skips(
     seconds: float = reach.EXACT_SECONDS,
 ) -> Skipped:
     texts = launching.wordings(campaign)
-    shares = {one.number: one.weight / sum(each.weight for each in texts) for one in texts}
+    shares = {
+        wording.number: wording.weight / sum(text.weight for text in texts) for wording in texts
+    }
     ask = partial(reach.judged, found=found, asks=campaign.asks, seconds=seconds)
-    return _because([*causes], found, partial(ask, campaign.project_id, rules), shares)
+    return _count_because([*causes], found, partial(ask, campaign.project_id, rules), shares)
 
 
 def also(skipped: Skipped, others: list[Loss], found: Reach) -> Skipped:
@@ -90,9 +94,9 @@ def also(skipped: Skipped, others: list[Loss], found: Reach) -> Skipped:
         return skipped
     if skipped.devices is None:
         return replace(skipped, losses=[*others, *skipped.losses], exact=False)
-    left_out = sum(one.devices or 0 for one in others)
-    rest = 1 - left_out / found.devices if found.devices else 1
-    devices = left_out + round(skipped.devices * rest)
+    left_out = sum(loss.devices or 0 for loss in others)
+    remaining_share = 1 - left_out / found.devices if found.devices else 1
+    devices = left_out + round(skipped.devices * remaining_share)
     return Skipped([*others, *skipped.losses], devices, exact=False)
 
 
@@ -101,12 +105,14 @@ def out(project_id: int, rules: dict[str, Any], found: Reach, asks: Mapping[str,
     audience does not wait."""
     quick = partial(reach.judged, found=found, asks=asks, seconds=estimating.SAMPLE_SECONDS)
     everybody = {MAIN: 1.0}
-    return _because(list(_out(everybody)), found, partial(quick, project_id, rules), everybody)
+    return _count_because(
+        list(_opt_out_causes(everybody)), found, partial(quick, project_id, rules), everybody
+    )
 
 
-def _because(
+def _count_because(
     causes: list[Cause],
-    found: Reach,
+    audience: Reach,
     ask: Callable[..., reach.Judged],
     shares: Mapping[int, float],
 ) -> Skipped:
@@ -116,48 +122,48 @@ def _because(
     need is multiplied by their share.
     """
     try:
-        judged = ask(conditions=[one.holds for one in causes])
+        judged = ask(conditions=[cause.holds for cause in causes])
     except reach.Uncountable:
         text = _("They could not be counted: that takes too long with these rules.")
         unknown = Loss(Reason.MISSING_VALUE, text, devices=None, of=None, exact=False, short=text)
         return Skipped([unknown], devices=None, exact=False)
     losses = [
-        _loss(cause, lost, shares, found, exact=judged.exact and cause.sure)
+        _build_loss(cause, lost, shares, audience, exact=judged.exact and cause.sure)
         for number, cause in enumerate(causes)
-        if (lost := _lost(judged.groups, [number], causes))
+        if (lost := _select_lost(judged.groups, [number], causes))
     ]
-    devices = _devices(_lost(judged.groups, range(len(causes)), causes), shares)
-    exact = judged.exact and all(one.exact for one in losses)
-    return Skipped(sorted(losses, key=lambda one: -(one.devices or 0)), devices, exact)
+    devices = _count_devices(_select_lost(judged.groups, range(len(causes)), causes), shares)
+    exact = judged.exact and all(loss.exact for loss in losses)
+    return Skipped(sorted(losses, key=lambda loss: -(loss.devices or 0)), devices, exact)
 
 
 Lost = list[tuple[Alike, Set[int]]]  # groups of devices, and the texts that skip them
 
 
-def _lost(groups: list[Alike], numbers: Iterable[int], causes: list[Cause]) -> Lost:
+def _select_lost(groups: list[Alike], numbers: Iterable[int], causes: list[Cause]) -> Lost:
     """Return the groups that any of these causes skips, with the texts."""
-    each = [
-        (one, set().union(*(causes[n].applies(one) for n in numbers if one.holds[n])))
-        for one in groups
+    group_texts = [
+        (group, set().union(*(causes[n].applies(group) for n in numbers if group.holds[n])))
+        for group in groups
     ]
-    return [(one, texts) for one, texts in each if texts]
+    return [(group, texts) for group, texts in group_texts if texts]
 
 
-def _devices(lost: Lost, shares: Mapping[int, float]) -> int:
-    of_each = (one.devices * sum(shares[text] for text in texts) for one, texts in lost)
-    return round(sum(of_each))
+def _count_devices(lost: Lost, shares: Mapping[int, float]) -> int:
+    counts = (group.devices * sum(shares[text] for text in texts) for group, texts in lost)
+    return round(sum(counts))
 
 
-def _loss(
-    cause: Cause, lost: Lost, shares: Mapping[int, float], found: Reach, *, exact: bool
+def _build_loss(
+    cause: Cause, lost: Lost, shares: Mapping[int, float], audience: Reach, *, exact: bool
 ) -> Loss:
-    devices = _devices(lost, shares)
-    said, drawn = cause.words(devices), any(texts != shares.keys() for _one, texts in lost)
+    devices = _count_devices(lost, shares)
+    words, drawn = cause.words(devices), any(texts != shares.keys() for _one, texts in lost)
     return Loss(
         cause.reason,
-        _("About %(said)s") % {"said": said} if drawn else said,
+        _("About %(said)s") % {"said": words} if drawn else words,
         devices=devices,
-        of=found.devices,
+        of=audience.devices,
         exact=exact and not drawn,
         example=lost[0][0].example,
         variable=cause.variable,
@@ -166,12 +172,12 @@ def _loss(
 
 
 def causes_of(texts: list[Wording]) -> list[Cause]:
-    contents = {one.number: one.template.frozen() for one in texts}
+    contents = {wording.number: wording.template.frozen() for wording in texts}
     needed_by = {n: cache(partial(preview.needed_by, content)) for n, content in contents.items()}
     sure = not any(map(preview.depends, contents.values()))
     needed = chain.from_iterable(map(preview.needed, contents.values()))
-    missing = (_missing(path, needed_by, sure=sure) for path in dict.fromkeys(needed))
-    return [*_out(contents), *missing]
+    missing = (_missing_value_cause(path, needed_by, sure=sure) for path in dict.fromkeys(needed))
+    return [*_opt_out_causes(contents), *missing]
 
 
 def receives(campaign: Campaign) -> Sql:
@@ -193,7 +199,7 @@ def wants(asks: dict[str, Any]) -> Sql:
     return Sql(f"({out} = '')", [asks["marketing"], asks["category"]])
 
 
-def _out(texts: Iterable[int]) -> Iterator[Cause]:
+def _opt_out_causes(texts: Iterable[int]) -> Iterator[Cause]:
     """Yield a cause for each way to be out. People who are out count only there: whatever values
     they have, and with any text."""
     everything = {*texts}
@@ -202,7 +208,7 @@ def _out(texts: Iterable[int]) -> Iterator[Cause]:
             Reason(reason),
             Sql("out = %s", [reason]),
             short=_("suppressed") if reason == eligibility.SUPPRESSED else _("unsubscribed"),
-            words=partial(_said_no, reason),
+            words=partial(_opted_out_words, reason),
             applies=lambda _group: everything,
         )
 
@@ -214,16 +220,16 @@ def of_caps(campaign: Campaign, at: datetime, texts: Iterable[int]) -> Iterator[
     if caps is None or not caps.holds:
         return
     coming = reserved_places.higher_runs(campaign.project_id, campaign.precedence, caps, at)
-    enough = Sql(*enough_by(caps, at, [_coming(run) for run in coming]))
+    enough = Sql(*enough_by(caps, at, [_as_coming(run) for run in coming]))
     short = _("had enough messages")
-    words = partial(_with_places, coming) if coming else _had_enough
+    words = partial(_reserved_places_words, coming) if coming else _had_enough_words
     cause = with_any_text(Reason.CAPPED, enough, short, words, texts)
     # People who wait for their own time, or for the morning, are judged when that comes.
     waits = campaign.local_time or campaign.quiet_hours is not None
     yield replace(cause, sure=not waits)
 
 
-def _coming(run: Run) -> Coming:
+def _as_coming(run: Run) -> Coming:
     people = people_of(run)
     return Coming(run.pk, run.category_id, run.scheduled_at, people.sql, people.params)
 
@@ -232,19 +238,19 @@ def of_had(campaign: Campaign, begun: Run | None, texts: Iterable[int]) -> Itera
     """Yield the cause for people who got the campaign before, as far as is known now. The run that
     has just begun does not count. A run leaves these people out when it chooses its people."""
     if holds := who_had_it(campaign, begun):
-        yield with_any_text(Reason.HAD_IT, holds, _("had it already"), _had_it, texts)
+        yield with_any_text(Reason.HAD_IT, holds, _("had it already"), _had_it_words, texts)
 
 
 def who_had_it(campaign: Campaign, begun: Run | None = None) -> Sql | None:
     """Return SQL on `c` for people who got the campaign before; None if it may be sent again."""
     if not (campaign.once_each and campaign.pk):
         return None
-    got = prior_recipients.received(campaign.pk, except_run=begun.pk if begun else 0)
-    sql = " OR ".join(one for one, _params in got)
-    return Sql(f"({sql})", [param for _one, params in got for param in params])
+    received = prior_recipients.received(campaign.pk, except_run=begun.pk if begun else 0)
+    sql = " OR ".join(condition for condition, _params in received)
+    return Sql(f"({sql})", [param for _one, params in received for param in params])
 
 
-def _had_it(devices: int) -> str:
+def _had_it_words(devices: int) -> str:
     text = ngettext(
         "%(count)s device: its person had this campaign in an earlier run.",
         "%(count)s devices: their people had this campaign in an earlier run.",
@@ -262,7 +268,7 @@ def with_any_text(
     return Cause(reason, only_then, short, words, applies=lambda _group: everything)
 
 
-def _had_enough(devices: int) -> str:
+def _had_enough_words(devices: int) -> str:
     text = ngettext(
         "%(count)s device: its person has got as many messages as the caps allow.",
         "%(count)s devices: their people have got as many messages as the caps allow.",
@@ -271,7 +277,7 @@ def _had_enough(devices: int) -> str:
     return text % {"count": f"{devices:,}"}
 
 
-def _with_places(above: Sequence[Run], devices: int) -> str:
+def _reserved_places_words(higher_runs: Sequence[Run], devices: int) -> str:
     text = ngettext(
         "%(count)s device: by the caps its person has had enough, with the place that is kept for "
         "a campaign of higher precedence: %(runs)s.",
@@ -279,12 +285,14 @@ def _with_places(above: Sequence[Run], devices: int) -> str:
         "kept for campaigns of higher precedence: %(runs)s.",
         devices,
     )
-    named = [_("%(name)s (run %(run)s)") % {"name": run.campaign, "run": run.pk} for run in above]
-    shown = ", ".join(named[:MAX_NAMED]) + (" …" if len(named) > MAX_NAMED else "")
-    return text % {"count": f"{devices:,}", "runs": shown}
+    named = [
+        _("%(name)s (run %(run)s)") % {"name": run.campaign, "run": run.pk} for run in higher_runs
+    ]
+    run_names = ", ".join(named[:MAX_NAMED]) + (" …" if len(named) > MAX_NAMED else "")
+    return text % {"count": f"{devices:,}", "runs": run_names}
 
 
-def _said_no(reason: str, devices: int) -> str:
+def _opted_out_words(reason: str, devices: int) -> str:
     text = ngettext(
         "%(count)s device: its person does not want such messages.",
         "%(count)s devices: their people do not want such messages.",
@@ -299,7 +307,7 @@ def _said_no(reason: str, devices: int) -> str:
     return text % {"count": f"{devices:,}"}
 
 
-def _missing(
+def _missing_value_cause(
     path: liquid.Path,
     needed_by: Mapping[int, Callable[[str, str], Set[liquid.Path]]],
     *,
@@ -310,7 +318,7 @@ def _missing(
         Reason.MISSING_VALUE,
         Sql(f"(out = '' AND {lack.sql})", lack.params),
         short=_("no %(name)s") % {"name": name},
-        words=partial(_without, name),
+        words=partial(_without_value_words, name),
         applies=lambda group: {
             text for text, needs in needed_by.items() if path in needs(group.locale, group.platform)
         },
@@ -321,11 +329,11 @@ def _missing(
 
 def lacks(path: liquid.Path) -> Sql:
     """Return SQL on `c`: whether the value is missing. True or false, never NULL."""
-    value = _value(path)
+    value = _value_sql(path)
     return Sql(f"COALESCE({value.sql}, '') = ''", value.params)
 
 
-def _value(path: liquid.Path) -> Sql:
+def _value_sql(path: liquid.Path) -> Sql:
     own = preview.OWN.get(str(path[0]))
     if own or len(path) == 1:
         return Sql(own) if own else Sql("c.attributes ->> %s", [path[0]])
@@ -333,7 +341,7 @@ def _value(path: liquid.Path) -> Sql:
     return Sql("(c.attributes #> %s::text[])::text", [[str(part) for part in path]])
 
 
-def _without(name: str, devices: int) -> str:
+def _without_value_words(name: str, devices: int) -> str:
     text = ngettext(
         "%(count)s device: its person has no “%(name)s”, and the text they read needs it.",
         "%(count)s devices: their people have no “%(name)s”, and the text they read needs it.",
@@ -355,8 +363,8 @@ def outcome(found: Reach, skipped: Skipped, *, all_reasons: bool = True) -> str:
             lost = {"count": counted(skipped.devices, skipped.exact), "why": skipped.why}
             parts.append(_("%(count)s will be skipped: %(why)s") % lost)
         if all_reasons:
-            sent = counted(max(0, found.devices - skipped.devices), exact)
-            parts.append(_("%(count)s will be sent to") % {"count": sent})
+            sending = counted(max(0, found.devices - skipped.devices), exact)
+            parts.append(_("%(count)s will be sent to") % {"count": sending})
     return f"{'; '.join(parts)}."
 
 

@@ -47,8 +47,12 @@ class Pace:
         cold = capacity.full if capacity.cold is None else min(capacity.cold, capacity.full)
         self._cold = self._level = cold
         self._others = [
-            (_since(start, one.begins), _since(start, one.ends), one.rate)
-            for one in capacity.others
+            (
+                _microseconds_since(start, other.begins),
+                _microseconds_since(start, other.ends),
+                other.rate,
+            )
+            for other in capacity.others
         ]
         self._turns = sorted({at for begins, ends, _ in self._others for at in (begins, ends)})
 
@@ -68,12 +72,12 @@ class Pace:
         self._level = max(self._cold, self._level - self._of.climb * passed / SECOND)
 
     def _share(self, now: float) -> float:
-        asked = [rate for begins, ends, rate in self._others if begins <= now < ends]
-        return max(self._level / (len(asked) + 1), self._level - sum(asked))
+        other_rates = [rate for begins, ends, rate in self._others if begins <= now < ends]
+        return max(self._level / (len(other_rates) + 1), self._level - sum(other_rates))
 
     def _next_turn(self, now: float) -> float:
         return next((float(at) for at in self._turns if at > now), float("inf"))
 
 
-def _since(start: datetime, at: datetime) -> int:
+def _microseconds_since(start: datetime, at: datetime) -> int:
     return (at - start) // timedelta(microseconds=1)

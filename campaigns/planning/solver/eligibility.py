@@ -27,7 +27,7 @@ class Answer:
 def check(rules: Rules, kind: PersonKind, now: datetime) -> Answer:
     if skip := kind.out or never(rules, kind):
         return Answer(FOR_EVER, skip=skip)
-    hour = _hour(rules, kind)
+    hour = _own_hour(rules, kind)
     deadline = (hour or rules.start) + rules.ttl
     awake_until = FOR_EVER
     if now < deadline:
@@ -55,7 +55,7 @@ def never(rules: Rules, kind: PersonKind) -> str:
     return "" if local.of(kind.zone, kind.best_hour) else Skip.LOCAL_TIME
 
 
-def _hour(rules: Rules, kind: PersonKind) -> datetime | None:
+def _own_hour(rules: Rules, kind: PersonKind) -> datetime | None:
     if rules.local_time is None:
         return None
     return kind.wakes_at or rules.local_time.of(kind.zone, kind.best_hour)
@@ -77,14 +77,14 @@ def _has_enough(
     None: for ever."""
     if caps is None or not counted:
         return False, None
-    got = [at for at in counted if now - A_WEEK < at <= now]
-    today = [at for at in got if at > now - A_DAY]
+    received = [at for at in counted if now - A_WEEK < at <= now]
+    today = [at for at in received if at > now - A_DAY]
     enough = (
         (caps.per_day is not None and len(today) >= caps.per_day)
-        or (caps.per_week is not None and len(got) >= caps.per_week)
-        or (caps.gap is not None and bool(got) and max(got) > now - caps.gap)
+        or (caps.per_week is not None and len(received) >= caps.per_week)
+        or (caps.gap is not None and bool(received) and max(received) > now - caps.gap)
     )
     lasts = [A_DAY, A_WEEK, *([caps.gap] if caps.gap else [])]
     changes = [at for at in counted if at > now]
-    changes += [at + last for at in got for last in lasts if at + last > now]
+    changes += [at + last for at in received for last in lasts if at + last > now]
     return enough, min(changes, default=None)

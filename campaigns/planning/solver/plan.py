@@ -39,7 +39,11 @@ class Plan:
 
     @cached_property
     def first(self) -> datetime | None:
-        return self._instant(min(one for one in self.at if one != NEVER)) if self.sent else None
+        return (
+            self._instant(min(instant for instant in self.at if instant != NEVER))
+            if self.sent
+            else None
+        )
 
     @cached_property
     def last(self) -> datetime | None:
@@ -48,7 +52,7 @@ class Plan:
     def curve(self, step: timedelta) -> list[int]:
         """Return how many messages leave in each step, from the start to the last one."""
         width = round(step.total_seconds() * SECOND)
-        counted = Counter(one // width for one in self.at if one != NEVER)
+        counted = Counter(instant // width for instant in self.at if instant != NEVER)
         return [counted[n] for n in range(max(counted, default=-1) + 1)]
 
     def _instant(self, at: int) -> datetime:

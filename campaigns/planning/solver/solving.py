@@ -71,18 +71,18 @@ class Line:
 
     def _serve(self, people: Iterable[int]) -> Iterator[None]:
         """Serve all of these people, until nobody waits any more."""
-        yield from self._leave(people)
+        yield from self._let_leave(people)
         while self._when:
             at = heappop(self._when)
             self._rest_until(float(at))
-            yield from self._leave(sorted(self._coming.pop(at)))
+            yield from self._let_leave(sorted(self._coming.pop(at)))
 
     def _rest_until(self, at: float) -> None:
         if at > self.now:
             self._pace.rest(at - self.now)
             self.now = at
 
-    def _leave(self, people: Iterable[int]) -> Iterator[None]:
+    def _let_leave(self, people: Iterable[int]) -> Iterator[None]:
         of, may_until, left_at = self._people.of, self._may_until, self._at
         now, gap, even_until = self.now, 0.0, -1.0
         for person in people:
@@ -100,30 +100,32 @@ class Line:
 
     def _may_leave(self, person: int, kind: int, now: float) -> bool:
         """Whether the person may leave now. If not, note the reason, or when they return."""
-        answer = self._ask(kind, now)
+        answer = self._check_kind(kind, now)
         if answer.skip:
             self._why[person] = self._reasons.setdefault(answer.skip, len(self._reasons))
         elif answer.waits_until:
-            self._come(person, _since(self._rules.start, answer.waits_until))
+            self._schedule_return(
+                person, _microseconds_since(self._rules.start, answer.waits_until)
+            )
         return not (answer.skip or answer.waits_until)
 
-    def _come(self, person: int, at: int) -> None:
+    def _schedule_return(self, person: int, at: int) -> None:
         if at not in self._coming:
             self._coming[at] = []
             heappush(self._when, at)
         self._coming[at].append(person)
 
-    def _ask(self, kind: int, now: float) -> Answer:
-        known = self._answers[kind]
-        if known is not None and now < self._holds_until[kind]:
-            return known
+    def _check_kind(self, kind: int, now: float) -> Answer:
+        last_answer = self._answers[kind]
+        if last_answer is not None and now < self._holds_until[kind]:
+            return last_answer
         moment = self._rules.start + timedelta(microseconds=int(now))
         answer = check(self._rules, self._people.kinds[kind], moment)
-        until = float(_since(self._rules.start, answer.holds_until))
+        until = float(_microseconds_since(self._rules.start, answer.holds_until))
         self._answers[kind], self._holds_until[kind] = answer, until
         self._may_until[kind] = -1.0 if answer.skip or answer.waits_until else until
         return answer
 
 
-def _since(start: datetime, at: datetime) -> int:
+def _microseconds_since(start: datetime, at: datetime) -> int:
     return (at - start) // MICROSECOND

@@ -30,28 +30,30 @@ def begin(
 ) -> list[TextCheck]:
     """Create a check for each text of the campaign. Raises Refused, Campaign.DoesNotExist."""
     with transaction.atomic():
-        held = Campaign.locked(campaign.pk)
-        _refuse_what_cannot_be_read(held, now)
-        _refuse_too_many(held)
-        texts = launching.wordings(held)
-        over = Q(state__in=("cancelled", "failed")) | ~Q(variant__in=[one.number for one in texts])
-        TextCheck.objects.filter(over, campaign=held.pk).delete()
-        rules = held.audience.frozen_rules()
+        locked = Campaign.locked(campaign.pk)
+        _refuse_what_cannot_be_read(locked, now)
+        _refuse_too_many(locked)
+        texts = launching.wordings(locked)
+        over = Q(state__in=("cancelled", "failed")) | ~Q(
+            variant__in=[wording.number for wording in texts]
+        )
+        TextCheck.objects.filter(over, campaign=locked.pk).delete()
+        rules = locked.audience.frozen_rules()
         return [
             TextCheck.objects.create(
-                project_id=held.project_id,
-                campaign=held,
-                variant=one.number,
+                project_id=locked.project_id,
+                campaign=locked,
+                variant=wording.number,
                 by=by,
                 language=get_language() or "en",
                 tries_links=tries_links,
                 days=days,
-                content=one.template.frozen(),
+                content=wording.template.frozen(),
                 rules=rules,
-                asks=held.asks,
+                asks=locked.asks,
                 asked_at=now,
             )
-            for one in texts
+            for wording in texts
         ]
 
 

@@ -139,30 +139,34 @@ SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL jit = off; SET LOCAL wo
 
 def count(plan: Plan, sheets: Sheets, ids: range) -> Counted:
     """Count the devices with these ids. Must run in a transaction."""
-    found = _statement(plan, sheets, ids)
+    statement = _build_statement(plan, sheets, ids)
     with connection.cursor() as cursor:
         cursor.execute(GENTLY)
-        cursor.execute(found.sql, found.params)
-        return Counted(*(_read(one) for one in cursor.fetchone()))
+        cursor.execute(statement.sql, statement.params)
+        return Counted(*(_parse_rows(cell) for cell in cursor.fetchone()))
 
 
-def _read(found: Any) -> list[list[Any]]:
-    given = json.loads(found) if isinstance(found, str) else found
-    return given or []
+def _parse_rows(value: Any) -> list[list[Any]]:
+    rows = json.loads(value) if isinstance(value, str) else value
+    return rows or []
 
 
-def _statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
+def _build_statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
     variables = sheets.variables
     people = _people_of(plan, ids)
     parts = {
-        "codes": _joined(" || ", [_code(n, one) for n, one in enumerate(variables)], "''"),
-        "skipped": _joined(" OR ", [_is_skipped(n, v) for n, v in enumerate(variables)], "FALSE"),
-        "sizes": _sizes(len(variables)),
-        "told": _told(plan, people),
-        "locales": _locales(sheets),
+        "codes": _join_sql(
+            " || ", [_code_sql(n, variable) for n, variable in enumerate(variables)], "''"
+        ),
+        "skipped": _join_sql(" OR ", [_is_skipped(n, v) for n, v in enumerate(variables)], "FALSE"),
+        "sizes": _sizes_sql(len(variables)),
+        "told": _same_text_join(plan, people),
+        "locales": _locale_params(sheets),
         "out": Sql("", [plan.asks["marketing"], plan.asks["category"]]),
-        "values": _joined(", ", [_named(f"v{n}", v.value) for n, v in enumerate(variables)], "1"),
-        "lengths": _lengths(len(variables)),
+        "values": _join_sql(
+            ", ", [_name_sql(f"v{n}", v.value) for n, v in enumerate(variables)], "1"
+        ),
+        "lengths": _lengths_sql(len(variables)),
         "ids": Sql("", [plan.project_id, ids.start, ids.stop]),
         "where": compile_tree(_of_part(plan.rules, people, len(ids))),
     }
@@ -171,7 +175,7 @@ def _statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
         joined=joined(plan.seen_since),
         standing=eligibility.JOIN,
         columns=", ".join(_columns(len(variables))),
-        sheets=", ".join(_row(sheets, number) for number in range(len(sheets.all))),
+        sheets=", ".join(_row_sql(sheets, number) for number in range(len(sheets.all))),
         main=" ".join(f"WHEN '{name}' THEN {n}" for n, name in enumerate(PLATFORMS)),
         again="told.person IS NOT NULL" if plan.same else "FALSE",
         lacking=LACKING,
@@ -186,22 +190,22 @@ def _statement(plan: Plan, sheets: Sheets, ids: range) -> Sql:
 # --- Of one variable ------------------------------------------------------------------------------
 
 
-def _code(number: int, variable: Variable) -> Sql:
-    value, void, held = f"v.v{number}", variable.is_void, variable.is_object
+def _code_sql(number: int, variable: Variable) -> Sql:
+    value, void, is_object = f"v.v{number}", variable.is_void, variable.is_object
     words = ", ".join(f"'{word}'" for word in NOBODYS)
     past = f"CASE WHEN {is_time(value)} THEN {value}::timestamptz < statement_timestamp() END"
     sql = f"""CASE WHEN NOT s.asked{number} THEN '.'
         WHEN {value} IS NULL AND {void.sql} THEN 'e' WHEN {value} IS NULL THEN 'm'
         WHEN {value} = '' THEN 'e'
         WHEN {value} ~ '{BLANK}' THEN 's'
-        WHEN starts_with({value}, '{{') AND {held.sql} THEN 'o'
+        WHEN starts_with({value}, '{{') AND {is_object.sql} THEN 'o'
         WHEN (strpos({value}, '<') > 0 OR strpos({value}, '&') > 0) AND {value} ~* '{MARKUP}'
             THEN 'h'
         WHEN char_length({value}) < 12 AND lower(btrim({value})) IN ({words}) THEN 'n'
         WHEN char_length({value}) > {LONG} THEN 'l'
         WHEN {value} LIKE '____-__-__%%' AND {past} THEN 'p'
         ELSE '.' END"""
-    return Sql(sql, [*void.params, *held.params])
+    return Sql(sql, [*void.params, *is_object.params])
 
 
 def _is_skipped(number: int, variable: Variable) -> Sql:
@@ -213,10 +217,10 @@ def _is_skipped(number: int, variable: Variable) -> Sql:
     return Sql(f"(s.needed{number} AND {value} IS NULL AND NOT {void.sql})", void.params)
 
 
-def _lengths(count: int) -> Sql:
+def _lengths_sql(count: int) -> Sql:
     """Return SQL for the width and the bytes of each value: on iOS as JSON, which escapes."""
-    each = [part for n in range(count) for part in _lengths_of(n)]
-    return Sql(", ".join(each) or "1")
+    columns = [part for n in range(count) for part in _lengths_of(n)]
+    return Sql(", ".join(columns) or "1")
 
 
 def _lengths_of(number: int) -> Iterator[str]:
@@ -229,22 +233,22 @@ def _lengths_of(number: int) -> Iterator[str]:
     yield f"{size} AS size{number}"
 
 
-def _sizes(count: int) -> Sql:
+def _sizes_sql(count: int) -> Sql:
     """Return SQL for how much of each measure a device's values take up."""
     unit = {"title": "wide", "body": "wide", "bytes": "size"}
     sums = {
         name: " + ".join(f"s.{name}{n} * COALESCE(w.{unit[name]}{n}, 0)" for n in range(count))
         for name in MEASURES
     }
-    each = [f"LEAST({sums[name] or '0'}, {MAX_SIZE})::bigint AS {name}" for name in MEASURES]
-    return Sql(", ".join(each))
+    columns = [f"LEAST({sums[name] or '0'}, {MAX_SIZE})::bigint AS {name}" for name in MEASURES]
+    return Sql(", ".join(columns))
 
 
-def _named(name: str, value: Sql) -> Sql:
+def _name_sql(name: str, value: Sql) -> Sql:
     return Sql(f"{value.sql} AS {name}", value.params)
 
 
-def _joined(between: str, parts: Sequence[Sql], otherwise: str) -> Sql:
+def _join_sql(between: str, parts: Sequence[Sql], otherwise: str) -> Sql:
     sql = between.join(part.sql for part in parts) or otherwise
     return Sql(f"({sql})" if between in (" || ", " OR ") else sql, [
         param for part in parts for param in part.params
@@ -262,7 +266,7 @@ def _columns(count: int) -> Iterator[str]:
         yield from (f"{name}{number}" for name in MEASURES)
 
 
-def _row(sheets: Sheets, number: int) -> str:
+def _row_sql(sheets: Sheets, number: int) -> str:
     """Return a sheet as SQL values: only our own numbers, nothing that a person typed."""
     sheet = sheets.all[number]
     cells = [str(int(number)), *(str(int(sheet.room[name])) for name in MEASURES)]
@@ -273,9 +277,9 @@ def _row(sheets: Sheets, number: int) -> str:
     return f"({', '.join(cells)})"
 
 
-def _locales(sheets: Sheets) -> Sql:
+def _locale_params(sheets: Sheets) -> Sql:
     pairs = list(sheets.of)
-    locales, platforms = [one for one, _ in pairs], [one for _, one in pairs]
+    locales, platforms = [name for name, _ in pairs], [name for _, name in pairs]
     return Sql("", [locales, platforms, list(sheets.of.values())])
 
 
@@ -312,7 +316,7 @@ TOLD = """LEFT JOIN (
 ) told ON told.person = c.id"""
 
 
-def _told(plan: Plan, people: tuple[int, int]) -> Sql:
+def _same_text_join(plan: Plan, people: tuple[int, int]) -> Sql:
     """Return SQL for people who were sent the same text. It is a join: otherwise millions would be
     looked up one by one."""
     if not plan.same:

@@ -21,18 +21,20 @@ KINDS = ("link", "image")
 
 def links_in(content: Content) -> list[str]:
     """Return every https address that is the same for all its readers."""
-    found = [
+    addresses = [
         written[kind].strip()
         for tag in ("", *languages_of(content))
         for written in [in_language(content, tag)]
         for kind in KINDS
         if written[kind] and not is_personal(written[kind])
     ]
-    return [one for one in dict.fromkeys(found) if one.lower().startswith("https://")]
+    return [
+        address for address in dict.fromkeys(addresses) if address.lower().startswith("https://")
+    ]
 
 
 def to_try(content: Content, project: Project) -> list[str]:
-    own = [one for one in links_in(content) if images.allowed(one, project.own_hosts)]
+    own = [address for address in links_in(content) if images.allowed(address, project.own_hosts)]
     return own[:MOST]
 
 

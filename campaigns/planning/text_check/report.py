@@ -70,15 +70,15 @@ Finding = dict[str, Any]
 def build_report(check: TextCheck, sheets: Sheets, looked: dict[str, Any]) -> dict[str, Any]:
     """Build the report of a check whose devices are all counted."""
     groups = list(tallies.groups(check.tally))
-    texts = _texts(groups, sheets, looked["longest"])
-    found = [
+    texts = _figures_by_text(groups, sheets, looked["longest"])
+    findings = [
         *_of_values(check, sheets),
         *_of_sizes(texts),
-        *_refused(looked["refused"], texts),
+        *_of_refused(looked["refused"], texts),
         *_of_keys(check),
         *_of_links(check),
         *_of_languages(groups, sheets),
-        *_said_before(check, groups),
+        *_of_sent_before(check, groups),
         *_not_looked_at(sheets),
     ]
     rank = list(Level)
@@ -86,16 +86,18 @@ def build_report(check: TextCheck, sheets: Sheets, looked: dict[str, Any]) -> di
         "totals": _totals(groups),
         "exact": not preview.depends(check.content),
         "texts": texts,
-        "findings": sorted(found, key=lambda one: (rank.index(one["level"]), -one["devices"])),
+        "findings": sorted(
+            findings, key=lambda finding: (rank.index(finding["level"]), -finding["devices"])
+        ),
         "links": check.links,
         "links_untried": links.untried(check.content, check.project) if check.tries_links else None,
     }
 
 
-def _finding(code: Code, **said: Any) -> Finding:
+def _finding(code: Code, **details: Any) -> Finding:
     level = Level.WRONG if code in WRONG else Level.NOTE if code in NOTES else Level.ODD
     empty: Finding = {"devices": 0, "exact": True, "people": [], "text": None, "platform": ""}
-    return {"code": code, "level": level, **empty, "variable": "", **said}
+    return {"code": code, "level": level, **empty, "variable": "", **details}
 
 
 # --- In all, and by text --------------------------------------------------------------------------
@@ -115,16 +117,20 @@ def _totals(groups: list[Group]) -> dict[str, int]:
     }
 
 
-def _texts(groups: list[Group], sheets: Sheets, longest: dict[str, Any]) -> list[dict[str, Any]]:
+def _figures_by_text(
+    groups: list[Group], sheets: Sheets, longest: dict[str, Any]
+) -> list[dict[str, Any]]:
     """Return the figures of each text of the template, those with the most readers first."""
     of_text: dict[str, list[Group]] = defaultdict(list)
     for group in groups:
         of_text[_sheet(group, sheets).text].append(group)
-    found = [_text(text, held, sheets, longest) for text, held in of_text.items()]
-    return sorted(found, key=lambda one: -one["devices"])
+    entries = [
+        _text_figures(text, text_groups, sheets, longest) for text, text_groups in of_text.items()
+    ]
+    return sorted(entries, key=lambda entry: -entry["devices"])
 
 
-def _text(
+def _text_figures(
     text: str, groups: list[Group], sheets: Sheets, longest: dict[str, Any]
 ) -> dict[str, Any]:
     by_locale: Counter[str] = Counter()
@@ -136,25 +142,25 @@ def _text(
         "locales": by_locale.most_common(LOCALES),
         "more_locales": max(0, len(by_locale) - LOCALES),
         "platforms": [
-            _platform(platform, mine, sheets, longest.get(f"{text}|{platform}", {}))
+            _platform_figures(platform, mine, sheets, longest.get(f"{text}|{platform}", {}))
             for platform in PLATFORMS
-            if (mine := [one for one in groups if one.platform == platform])
+            if (mine := [group for group in groups if group.platform == platform])
         ],
     }
 
 
-def _platform(
+def _platform_figures(
     platform: str, groups: list[Group], sheets: Sheets, longest: dict[str, Any]
 ) -> dict[str, Any]:
     counts = {
-        name: sum(one.sums[name] for one in groups)
+        name: sum(group.sums[name] for group in groups)
         for name in ("title_cut", "body_cut", "too_large")
     }
     title, body = CUT_OFF[platform]
     return {
         "platform": platform,
-        "devices": sum(one.sums["devices"] for one in groups),
-        "exact": all(_sheet(one, sheets).exact for one in groups),
+        "devices": sum(group.sums["devices"] for group in groups),
+        "exact": all(_sheet(group, sheets).exact for group in groups),
         "shows": {"title": title, "body": body},
         "longest": {name: longest.get(name) for name in MEASURES},
         **counts,
@@ -170,98 +176,98 @@ def _sheet(group: Group, sheets: Sheets) -> Sheet:
 
 def _of_values(check: TextCheck, sheets: Sheets) -> Iterator[Finding]:
     """Yield findings by variable and kind; missing values also by whether they skip devices."""
-    found: dict[tuple[int, str, bool], Finding] = {}
-    for one in tallies.oddities(check.tally):
-        sheet, code = sheets.of_reader(one.locale, one.platform), Code(ODD[one.letter])
-        variable = sheets.variables[one.variable]
-        needs = sheet.needed[one.variable] and (code == Code.MISSING or len(variable.path) == 1)
+    findings: dict[tuple[int, str, bool], Finding] = {}
+    for oddity in tallies.oddities(check.tally):
+        sheet, code = sheets.of_reader(oddity.locale, oddity.platform), Code(ODD[oddity.letter])
+        variable = sheets.variables[oddity.variable]
+        needs = sheet.needed[oddity.variable] and (code == Code.MISSING or len(variable.path) == 1)
         skips = code in LACKING and needs
         new = _finding(code, variable=variable.name, skips=skips, texts=[])
-        held = found.setdefault((one.variable, one.letter, skips), new)
-        held["devices"] += one.devices
-        held["people"] = list(dict.fromkeys([*held["people"], *one.people]))[:EXAMPLES]
-        held["texts"] = sorted({*held["texts"], sheet.text})
+        finding = findings.setdefault((oddity.variable, oddity.letter, skips), new)
+        finding["devices"] += oddity.devices
+        finding["people"] = list(dict.fromkeys([*finding["people"], *oddity.people]))[:EXAMPLES]
+        finding["texts"] = sorted({*finding["texts"], sheet.text})
         if code in LACKING:
-            held["level"] = Level.WRONG if skips else Level.NOTE
-    yield from found.values()
+            finding["level"] = Level.WRONG if skips else Level.NOTE
+    yield from findings.values()
 
 
 def _of_sizes(texts: list[dict[str, Any]]) -> Iterator[Finding]:
     """Yield one finding for each part that is cut off, with its worst case; the texts have the
     rest. Then yield messages that are too large."""
-    each = [(text["text"], one) for text in texts for one in text["platforms"]]
+    platforms = [(text["text"], platform) for text in texts for platform in text["platforms"]]
     for code, name in CUTS:
-        over = [(text, one) for text, one in each if _over(one, name) > 0]
+        over = [(text, platform) for text, platform in platforms if _excess(platform, name) > 0]
         if over:
-            text, worst = max(over, key=lambda pair: _over(pair[1], name))
+            text, worst = max(over, key=lambda pair: _excess(pair[1], name))
             size, person = worst["longest"][name]
             yield _finding(
                 code,
-                devices=sum(max(one[f"{name}_cut"], 1) for _, one in over),
-                exact=all(one["exact"] for _, one in over),
+                devices=sum(max(platform[f"{name}_cut"], 1) for _, platform in over),
+                exact=all(platform["exact"] for _, platform in over),
                 text=text,
                 platform=worst["platform"],
                 size=size,
                 most=worst["shows"][name],
                 people=[person],
             )
-    for text, one in each:
-        if one["too_large"]:
-            where = {"text": text, "platform": one["platform"], "exact": one["exact"]}
-            yield _finding(Code.TOO_LARGE, **where, devices=one["too_large"])
+    for text, platform in platforms:
+        if platform["too_large"]:
+            where = {"text": text, "platform": platform["platform"], "exact": platform["exact"]}
+            yield _finding(Code.TOO_LARGE, **where, devices=platform["too_large"])
 
 
-def _over(platform: dict[str, Any], name: str) -> int:
+def _excess(platform: dict[str, Any], name: str) -> int:
     """Return by how much the longest text exceeds what a phone shows."""
     size, *_ = platform["longest"][name] or [0]
     return int(size) - int(platform["shows"][name])
 
 
-def _refused(refused: list[dict[str, Any]], texts: list[dict[str, Any]]) -> Iterator[Finding]:
+def _of_refused(refused: list[dict[str, Any]], texts: list[dict[str, Any]]) -> Iterator[Finding]:
     """Yield findings for the rendered people whose text cannot be rendered, or that FCM refuses.
     Messages that are too large are left out where they were counted before."""
     counted = {
-        (text["text"], one["platform"])
+        (text["text"], platform["platform"])
         for text in texts
-        for one in text["platforms"]
-        if one["too_large"]
+        for platform in text["platforms"]
+        if platform["too_large"]
     }
-    for one in refused:
-        where = {"text": one["text"], "platform": one["platform"]}
-        of_a_few = {"devices": 1, "exact": False, "people": [one["person"]]}
-        if one["reason"] != Reason.TOO_LONG:
-            yield _finding(Code.REFUSED, **where, **of_a_few, reason=one["reason"])
-        elif (one["text"], one["platform"]) not in counted:
+    for refusal in refused:
+        where = {"text": refusal["text"], "platform": refusal["platform"]}
+        of_a_few = {"devices": 1, "exact": False, "people": [refusal["person"]]}
+        if refusal["reason"] != Reason.TOO_LONG:
+            yield _finding(Code.REFUSED, **where, **of_a_few, reason=refusal["reason"])
+        elif (refusal["text"], refusal["platform"]) not in counted:
             yield _finding(Code.TOO_LARGE, **where, **of_a_few)
 
 
 def _of_keys(check: TextCheck) -> Iterator[Finding]:
     """Yield data keys whose values never arrive as written. Keys that FCM itself reserves are
     refused when a template is saved, and before a check."""
-    found: dict[tuple[str, str], Finding] = {}
+    findings: dict[tuple[str, str], Finding] = {}
     for tag in ("", *languages_of(check.content)):
         for platform in PLATFORMS:
             sheet = on_platform(check.content, tag, platform)
             for key in _written_over(sheet, platform).intersection(sheet["data"]):
                 where = "" if key == LINK_KEY else platform
-                found[key, where] = _finding(Code.RESERVED_KEY, key=key, platform=where)
-    yield from found.values()
+                findings[key, where] = _finding(Code.RESERVED_KEY, key=key, platform=where)
+    yield from findings.values()
 
 
 def _written_over(sheet: dict[str, Any], platform: str) -> set[str]:
     """Return the keys that are overwritten: by the template's link, by Apple's own values, or by
     title and body in a data-only message."""
-    taken = {LINK_KEY} if sheet["link"] else set()
-    taken |= {APPLES} if platform == "ios" else set()
-    return taken | (TEXTS if sheet["options"].get("data_only") else set())
+    keys = {LINK_KEY} if sheet["link"] else set()
+    keys |= {APPLES} if platform == "ios" else set()
+    return keys | (TEXTS if sheet["options"].get("data_only") else set())
 
 
 def _of_links(check: TextCheck) -> Iterator[Finding]:
-    for one in check.links:
-        if links.is_dead(one):
-            yield _finding(Code.DEAD_LINK, **one)
-        elif links.is_in_trouble(one):
-            yield _finding(Code.LINK_TROUBLE, **one)
+    for link in check.links:
+        if links.is_dead(link):
+            yield _finding(Code.DEAD_LINK, **link)
+        elif links.is_in_trouble(link):
+            yield _finding(Code.LINK_TROUBLE, **link)
 
 
 def _of_languages(groups: list[Group], sheets: Sheets) -> Iterator[Finding]:
@@ -282,7 +288,7 @@ def _of_languages(groups: list[Group], sheets: Sheets) -> Iterator[Finding]:
         )
 
 
-def _said_before(check: TextCheck, groups: list[Group]) -> Iterator[Finding]:
+def _of_sent_before(check: TextCheck, groups: list[Group]) -> Iterator[Finding]:
     if devices := sum(group.sums["again"] for group in groups):
         runs = sorted({run for run, _ in (check.plan or {})["same"]}, reverse=True)
         yield _finding(Code.SAID_BEFORE, devices=devices, runs=runs, days=check.days)

@@ -27,16 +27,16 @@ def runs_alike(check: TextCheck, locales: Sequence[str], now: datetime) -> list[
     ).order_by("-pk")
     if check.campaign.schedule_kind == Campaign.Schedule.RECURRING:
         runs = runs.exclude(campaign=check.campaign_id)
-    says = {locale: _said(check.content, locale) for locale in locales}
-    found: list[tuple[int, str]] = []
+    says = {locale: _title_and_body(check.content, locale) for locale in locales}
+    matches: list[tuple[int, str]] = []
     for run in runs.only("content", "project")[:LOOKED_AT]:
-        alike = [one for one, words in says.items() if _said(run.content, one) == words]
-        found += [(run.pk, locale) for locale in alike]
-        if len({pk for pk, _ in found}) == MOST:
+        alike = [tag for tag, words in says.items() if _title_and_body(run.content, tag) == words]
+        matches += [(run.pk, locale) for locale in alike]
+        if len({pk for pk, _ in matches}) == MOST:
             break
-    return found
+    return matches
 
 
-def _said(content: Content, locale: str) -> tuple[str, str]:
-    said = in_language(content, locale)
-    return said["title"], said["body"]
+def _title_and_body(content: Content, locale: str) -> tuple[str, str]:
+    text = in_language(content, locale)
+    return text["title"], text["body"]

@@ -146,9 +146,9 @@ class Sheets:
         self._first: list[tuple[str, str]] = []
         self.of: dict[tuple[str, str], int] = {}
         for locale, platform in pairs:
-            self.of[locale, platform] = self._number(locale, platform)
+            self.of[locale, platform] = self._assign_number(locale, platform)
 
-    def _number(self, locale: str, platform: str) -> int:
+    def _assign_number(self, locale: str, platform: str) -> int:
         written = on_platform(self._content, locale, platform)
         mark = f"{platform} {text_for(self._content, locale)} {written!r}"
         if mark not in self._numbers:
@@ -195,22 +195,28 @@ class Sheets:
         locale, platform = self._first[number]
         written = on_platform(self._content, locale, platform)
         sources = self._sources(locale, platform)
-        each = {"title": [written["title"]], "body": [written["body"]], "bytes": sources}
-        often = {name: self._often(found) for name, found in each.items()}
-        asked = {path for source in sources for path in liquid.paths(source)}
+        sources_by_measure = {
+            "title": [written["title"]],
+            "body": [written["body"]],
+            "bytes": sources,
+        }
+        often = {name: self._count_uses(texts) for name, texts in sources_by_measure.items()}
+        used_paths = {path for source in sources for path in liquid.paths(source)}
         needed = preview.needed_by(self._content, locale, platform)
-        taken = self._taken_by_itself(locale, platform, often, asked)
+        room_taken = self._measure_words(locale, platform, often, used_paths)
         title, body = CUT_OFF[platform]
         most = {"title": title, "body": body, "bytes": sizes.MAX_BYTES}
         return Sheet(
             number,
             text_for(self._content, locale),
             platform,
-            asked=tuple(one.path in asked for one in self.variables),
-            needed=tuple(one.path in needed for one in self.variables),
+            asked=tuple(variable.path in used_paths for variable in self.variables),
+            needed=tuple(variable.path in needed for variable in self.variables),
             often=often,
-            room={name: most[name] - taken[name] if taken else NO_LIMIT for name in MEASURES},
-            exact=bool(taken) and self._is_plain(written, platform),
+            room={
+                name: most[name] - room_taken[name] if room_taken else NO_LIMIT for name in MEASURES
+            },
+            exact=bool(room_taken) and self._is_plain(written, platform),
         )
 
     def _is_plain(self, written: Mapping[str, Any], platform: str) -> bool:
@@ -219,40 +225,46 @@ class Sheets:
         # On iOS, an image is not part of what Apple counts.
         elsewhere = is_personal(options) or (platform == "ios" and is_personal(written["image"]))
         led_through_us = self.printer.counts_links and is_personal(written["link"])
-        sources = [one for one in texts_in(written) if is_personal(one)]
+        sources = [source for source in texts_in(written) if is_personal(source)]
         filtered = any(_filtered.search(source) for source in sources)
         return not (filtered or elsewhere or options.get("data") or led_through_us)
 
-    def _often(self, sources: Iterable[str]) -> tuple[int, ...]:
+    def _count_uses(self, sources: Iterable[str]) -> tuple[int, ...]:
         counted = Counter(
             path for source in sources if is_personal(source) for path, _ in liquid.asked(source)
         )
-        return tuple(counted[one.path] for one in self.variables)
+        return tuple(counted[variable.path] for variable in self.variables)
 
-    def _taken_by_itself(
-        self, locale: str, platform: str, often: Mapping[str, tuple[int, ...]], asked: set[Path]
+    def _measure_words(
+        self,
+        locale: str,
+        platform: str,
+        often: Mapping[str, tuple[int, ...]],
+        used_paths: set[Path],
     ) -> dict[str, int]:
         """Return how much room the words between the values take, measured with a made-up person
         whose every value is one letter. Empty if no such person can be made up."""
-        person = Contact(external_id="1", attributes=_made_up(asked), locale=locale, timezone="1")
+        person = Contact(
+            external_id="1", attributes=_made_up(used_paths), locale=locale, timezone="1"
+        )
         try:
             message = self.printer.message(person, platform)
         except Unrenderable:
             return {}
-        found = dict(zip(MEASURES, measured(message), strict=True))
+        lengths = dict(zip(MEASURES, measured(message), strict=True))
         # A language is the only value that was not one letter.
-        own = [len(locale) if one.path == ("locale",) else 1 for one in self.variables]
+        own = [len(locale) if variable.path == ("locale",) else 1 for variable in self.variables]
         values = {
             name: sum(n * size for n, size in zip(often[name], own, strict=True))
             for name in MEASURES
         }
-        return {name: found[name] - values[name] for name in MEASURES}
+        return {name: lengths[name] - values[name] for name in MEASURES}
 
 
-def _made_up(asked: Iterable[Path]) -> dict[str, Any]:
+def _made_up(paths: Iterable[Path]) -> dict[str, Any]:
     """Return attributes of a made-up person with all these values, except places in a list."""
     person: dict[str, Any] = {}
-    for path in sorted(asked, key=len):
+    for path in sorted(paths, key=len):
         inside = person
         for step in path[:-1]:
             inner = inside.setdefault(str(step), {})

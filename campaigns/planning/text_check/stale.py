@@ -52,10 +52,10 @@ def reasons(
         Why.PEOPLE: _("The people have changed much since."),
         Why.OLD: _("It is more than a week old."),
     }
-    return [Stale(why, words[why]) for why in _found(check, campaign, now, devices)]
+    return [Stale(why, words[why]) for why in _find_reasons(check, campaign, now, devices)]
 
 
-def _found(
+def _find_reasons(
     check: TextCheck, campaign: Campaign, now: datetime, devices: int | None
 ) -> Iterator[Why]:
     if check.content != _content_of(campaign, check.variant):
@@ -71,7 +71,7 @@ def _found(
 
 def _content_of(campaign: Campaign, variant: int) -> object:
     texts = launching.wordings(campaign)
-    return next((one.template.frozen() for one in texts if one.number == variant), None)
+    return next((wording.template.frozen() for wording in texts if wording.number == variant), None)
 
 
 def _rules_of(campaign: Campaign) -> object:
@@ -84,18 +84,22 @@ def _rules_of(campaign: Campaign) -> object:
 
 def _counted_since(check: TextCheck, campaign: Campaign) -> int | None:
     """Return the devices in the audience's last count, if that is newer than the check."""
-    known = campaign.audience.known_size
+    known_size = campaign.audience.known_size
     since = check.started_at or check.asked_at
-    if known is None or not known["exact"] or datetime.fromisoformat(known["at"]) < since:
+    if (
+        known_size is None
+        or not known_size["exact"]
+        or datetime.fromisoformat(known_size["at"]) < since
+    ):
         return None
-    return int(known["devices"])
+    return int(known_size["devices"])
 
 
 def _people_changed(check: TextCheck, devices: int | None) -> bool:
-    then = int((check.report or {}).get("totals", {}).get("devices", 0))
-    if devices is not None and abs(devices - then) > MUCH * max(then, 1):
+    devices_before = int((check.report or {}).get("totals", {}).get("devices", 0))
+    if devices is not None and abs(devices - devices_before) > MUCH * max(devices_before, 1):
         return True
-    return _imported_since(check) > MUCH * max(then, 1)
+    return _imported_since(check) > MUCH * max(devices_before, 1)
 
 
 def _imported_since(check: TextCheck) -> int:

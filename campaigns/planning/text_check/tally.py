@@ -45,48 +45,48 @@ def add_part(tally: Tally, part: Counted) -> Tally:
     """Return a new tally with this part added. The old one must not change before it is saved."""
     return {
         "seen": int(tally.get("seen", 0)) + sum(row[2] for row in part.sums),
-        "sums": _sums(tally.get("sums", {}), part),
-        "longest": _longest(tally.get("longest", {}), part),
-        "odd": _odd(tally.get("odd", {}), part),
+        "sums": _add_sums(tally.get("sums", {}), part),
+        "longest": _add_longest(tally.get("longest", {}), part),
+        "odd": _add_odd(tally.get("odd", {}), part),
     }
 
 
-def _sums(known: dict[str, list[int]], part: Counted) -> dict[str, list[int]]:
-    found = dict(known)
+def _add_sums(old: dict[str, list[int]], part: Counted) -> dict[str, list[int]]:
+    sums = dict(old)
     for locale, platform, *counts in part.sums:
         key = f"{locale}|{platform}"
-        before = found.get(key, [0] * len(SUMS))
-        found[key] = [a + b for a, b in zip(before, counts, strict=True)]
-    return found
+        before = sums.get(key, [0] * len(SUMS))
+        sums[key] = [a + b for a, b in zip(before, counts, strict=True)]
+    return sums
 
 
-def _longest(known: dict[str, Any], part: Counted) -> dict[str, Any]:
-    found = dict(known)
+def _add_longest(old: dict[str, Any], part: Counted) -> dict[str, Any]:
+    longest_values = dict(old)
     for number, *packed in part.longest:
-        held = found.get(str(number), {})
-        found[str(number)] = {
-            name: _largest([*held.get(name, []), _unpacked(one)])
-            for name, one in zip(TRIED, packed, strict=True)
+        before = longest_values.get(str(number), {})
+        longest_values[str(number)] = {
+            name: _keep_largest([*before.get(name, []), _unpack(packed_value)])
+            for name, packed_value in zip(TRIED, packed, strict=True)
         }
-    return found
+    return longest_values
 
 
-def _unpacked(packed: int) -> list[int]:
+def _unpack(packed: int) -> list[int]:
     return [packed >> PERSON_BITS, packed & PERSON]
 
 
-def _largest(found: list[list[int]]) -> list[list[int]]:
-    of_each = {person: [size, person] for size, person in sorted(found)}
-    return sorted(of_each.values(), reverse=True)[:LONGEST]
+def _keep_largest(sizes: list[list[int]]) -> list[list[int]]:
+    by_person = {person: [size, person] for size, person in sorted(sizes)}
+    return sorted(by_person.values(), reverse=True)[:LONGEST]
 
 
-def _odd(known: dict[str, Any], part: Counted) -> dict[str, Any]:
-    found = dict(known)
+def _add_odd(old: dict[str, Any], part: Counted) -> dict[str, Any]:
+    odd = dict(old)
     for variable, letter, locale, platform, devices, *some in part.odd:
         key = f"{variable}|{letter}|{locale}|{platform}"
-        count, people = found.get(key, [0, []])
-        found[key] = [count + devices, list(dict.fromkeys([*people, *some]))[:EXAMPLES]]
-    return found
+        count, people = odd.get(key, [0, []])
+        odd[key] = [count + devices, list(dict.fromkeys([*people, *some]))[:EXAMPLES]]
+    return odd
 
 
 # --- Read again -----------------------------------------------------------------------------------

@@ -126,24 +126,28 @@ class TextCheck(OfProject):
 
 def newest(campaign: Campaign) -> dict[int, TextCheck]:
     """Return the newest check of each current text, by variant, in any state."""
-    return _newest(campaign, TextCheck.objects.all())
+    return _newest_by_variant(campaign, TextCheck.objects.all())
 
 
 def newest_whole(campaign: Campaign) -> dict[int, TextCheck]:
-    return _newest(campaign, TextCheck.objects.filter(state="finished"))
+    return _newest_by_variant(campaign, TextCheck.objects.filter(state="finished"))
 
 
-def _newest(campaign: Campaign, checks: models.QuerySet[TextCheck]) -> dict[int, TextCheck]:
-    numbers = [one.number for one in launching.wordings(campaign)]
-    found = checks.filter(campaign=campaign.pk, variant__in=numbers)
-    return {one.variant: one for one in found.order_by("variant", "-pk").distinct("variant")}
+def _newest_by_variant(
+    campaign: Campaign, checks: models.QuerySet[TextCheck]
+) -> dict[int, TextCheck]:
+    numbers = [wording.number for wording in launching.wordings(campaign)]
+    matching = checks.filter(campaign=campaign.pk, variant__in=numbers)
+    return {
+        check.variant: check for check in matching.order_by("variant", "-pk").distinct("variant")
+    }
 
 
 def unfinished() -> list[int]:
     """Return checks for the sweep: not begun yet, or their worker has died."""
     idle = Q(leased_until=None) | Q(leased_until__lt=Now())
-    found = TextCheck.objects.filter(idle, state__in=UNDER_WAY, pk=_its_turn()).order_by("pk")
-    return list(found.values_list("pk", flat=True))
+    idle_checks = TextCheck.objects.filter(idle, state__in=UNDER_WAY, pk=_its_turn()).order_by("pk")
+    return list(idle_checks.values_list("pk", flat=True))
 
 
 def _its_turn() -> models.Subquery:
@@ -205,8 +209,8 @@ def finish(check: TextCheck, report: dict[str, Any], *, now: datetime) -> None:
 def give_up(check_id: int, problem: str, *, now: datetime) -> None:
     """Mark the check as failed. Its page says why; it is not retried by itself."""
     going = TextCheck.objects.filter(pk=check_id, state__in=UNDER_WAY)
-    said = problem.replace("\x00", "")[:MAX_PROBLEM] or "?"
-    going.update(state="failed", problem=said, finished_at=now, lease=F("lease") + 1)
+    text = problem.replace("\x00", "")[:MAX_PROBLEM] or "?"
+    going.update(state="failed", problem=text, finished_at=now, lease=F("lease") + 1)
 
 
 def cancel(campaign: Campaign, *, now: datetime) -> bool:

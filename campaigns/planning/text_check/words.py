@@ -50,31 +50,31 @@ LEVELS = {
 def describe_findings(check: TextCheck) -> list[FindingInWords]:
     """Return the findings in words; none if the check is not complete. People who were erased
     meanwhile are not named."""
-    found: list[Finding] = (check.report or {}).get("findings", [])
+    findings: list[Finding] = (check.report or {}).get("findings", [])
     names = named(check)
     return [
         FindingInWords(
-            code=one["code"],
-            level=one["level"],
-            words=in_words(one),
-            devices=one["devices"],
-            exact=one["exact"],
-            text=one["text"],
-            platform=one["platform"],
-            variable=one["variable"],
-            people=[names[pk] for pk in one["people"] if pk in names],
+            code=finding["code"],
+            level=finding["level"],
+            words=in_words(finding),
+            devices=finding["devices"],
+            exact=finding["exact"],
+            text=finding["text"],
+            platform=finding["platform"],
+            variable=finding["variable"],
+            people=[names[pk] for pk in finding["people"] if pk in names],
         )
-        for one in found
+        for finding in findings
     ]
 
 
 def named(check: TextCheck) -> dict[int, str]:
     """Return the external ids of all people in the report, by number."""
     report = check.report or {}
-    numbers = {pk for one in report.get("findings", []) for pk in one["people"]}
+    numbers = {pk for finding in report.get("findings", []) for pk in finding["people"]}
     for text in report.get("texts", []):
         for platform in text["platforms"]:
-            numbers |= {held[1] for held in platform["longest"].values() if held}
+            numbers |= {length[1] for length in platform["longest"].values() if length}
     mine = Contact.objects.filter(project=check.project_id, pk__in=numbers)
     return dict(mine.values_list("pk", "external_id"))
 
@@ -98,29 +98,31 @@ def languages(counted: list[list[Any]], more: int) -> str:
     named = ", ".join(f"{locale_named(tag)} ({count:,})" for tag, count in counted)
     if not more:
         return named
-    rest = ngettext("%(count)s more language", "%(count)s more languages", more)
-    return f"{named}, {rest % {'count': f'{more:,}'}}"
+    more_words = ngettext("%(count)s more language", "%(count)s more languages", more)
+    return f"{named}, {more_words % {'count': f'{more:,}'}}"
 
 
 # --- Each kind ------------------------------------------------------------------------------------
 
 
-def _devices(one: Finding) -> str:
-    text = ngettext("%(count)s device", "%(count)s devices", one["devices"])
-    count = f"{one['devices']:,}"
-    return text % {"count": count if one["exact"] else _("about %(number)s") % {"number": count}}
+def _devices_in_words(finding: Finding) -> str:
+    text = ngettext("%(count)s device", "%(count)s devices", finding["devices"])
+    count = f"{finding['devices']:,}"
+    return text % {
+        "count": count if finding["exact"] else _("about %(number)s") % {"number": count}
+    }
 
 
-def _lacking(one: Finding) -> str:
-    if one["skips"]:
+def _describe_missing(finding: Finding) -> str:
+    if finding["skips"]:
         text = _("“{{ %(name)s }}” is missing: %(devices)s will be skipped.")
-        if one["code"] == Code.EMPTY:
+        if finding["code"] == Code.EMPTY:
             text = _("“{{ %(name)s }}” is empty: %(devices)s will be skipped.")
     else:
         text = _("“{{ %(name)s }}” is missing: %(devices)s get the text without it.")
-        if one["code"] == Code.EMPTY:
+        if finding["code"] == Code.EMPTY:
             text = _("“{{ %(name)s }}” is empty: %(devices)s get the text without it.")
-    return text % {"name": one["variable"], "devices": _devices(one)}
+    return text % {"name": finding["variable"], "devices": _devices_in_words(finding)}
 
 
 ODD_VALUES = {
@@ -133,93 +135,105 @@ ODD_VALUES = {
 }
 
 
-def _odd_value(one: Finding) -> str:
+def _odd_value(finding: Finding) -> str:
     text = _("“{{ %(name)s }}” %(is)s: %(devices)s.")
-    is_odd = ODD_VALUES[Code(one["code"])]
-    return text % {"name": one["variable"], "is": is_odd, "devices": _devices(one)}
+    is_odd = ODD_VALUES[Code(finding["code"])]
+    return text % {"name": finding["variable"], "is": is_odd, "devices": _devices_in_words(finding)}
 
 
-def _no_text(one: Finding) -> str:
-    named = languages(one["locales"], one["more_locales"])
+def _no_text(finding: Finding) -> str:
+    named = languages(finding["locales"], finding["more_locales"])
     text = _("%(devices)s read the main text, as there is none in their language: %(languages)s.")
-    return text % {"devices": _devices(one), "languages": named}
+    return text % {"devices": _devices_in_words(finding), "languages": named}
 
 
-def _cut(one: Finding) -> str:
+def _describe_cut(finding: Finding) -> str:
     text = _(
         "Even opened, the title is cut off for %(devices)s. The longest (%(where)s) is as wide "
         "as %(size)s letters, and about %(most)s are shown."
     )
-    if one["code"] == Code.BODY_CUT:
+    if finding["code"] == Code.BODY_CUT:
         text = _(
             "Even opened, the body is cut off for %(devices)s. The longest (%(where)s) is as wide "
             "as %(size)s letters, and about %(most)s are shown."
         )
-    numbers = {"size": f"{one['size']:,}", "most": one["most"]}
-    return text % {"devices": _devices(one), "where": _where(one), **numbers}
+    numbers = {"size": f"{finding['size']:,}", "most": finding["most"]}
+    return text % {
+        "devices": _devices_in_words(finding),
+        "where": _text_and_platform(finding),
+        **numbers,
+    }
 
 
-def _too_large(one: Finding) -> str:
+def _too_large(finding: Finding) -> str:
     text = _("The message is over FCM's 4,096 bytes for %(devices)s (%(where)s): FCM refuses it.")
-    return text % {"devices": _devices(one), "where": _where(one)}
+    return text % {"devices": _devices_in_words(finding), "where": _text_and_platform(finding)}
 
 
-def _refused(one: Finding) -> str:
+def _describe_refused(finding: Finding) -> str:
     text = _("Somebody with long values would get nothing (%(where)s): %(why)s.")
-    return text % {"where": _where(one), "why": reason_in_words(one["reason"])}
+    return text % {"where": _text_and_platform(finding), "why": reason_in_words(finding["reason"])}
 
 
-def _where(one: Finding) -> str:
-    return f"{text_named(one['text'])}, {Device.Platform(one['platform']).label}"
+def _text_and_platform(finding: Finding) -> str:
+    return f"{text_named(finding['text'])}, {Device.Platform(finding['platform']).label}"
 
 
-def _reserved_key(one: Finding) -> str:
+def _reserved_key(finding: Finding) -> str:
     text = _("The data “%(key)s” is lost: this key is already in use. Choose another.")
-    if one["platform"]:
+    if finding["platform"]:
         text = _(
             "The data “%(key)s” is lost on %(platform)s: this key is already in use. Choose "
             "another."
         )
-        return text % {"key": one["key"], "platform": Device.Platform(one["platform"]).label}
-    return text % {"key": one["key"]}
+        return text % {
+            "key": finding["key"],
+            "platform": Device.Platform(finding["platform"]).label,
+        }
+    return text % {"key": finding["key"]}
 
 
-def _dead_link(one: Finding) -> str:
+def _dead_link(finding: Finding) -> str:
     text = _("%(url)s leads nowhere: its host answers %(status)s.")
-    return text % {"url": one["url"], "status": one["status"]}
+    return text % {"url": finding["url"], "status": finding["status"]}
 
 
-def _link_trouble(one: Finding) -> str:
-    why = str(Call.Error(one["error"]).label) if one["error"] else f"HTTP {one['status']}"
-    return _("%(url)s could not be opened: %(why)s.") % {"url": one["url"], "why": why.rstrip(".")}
+def _link_trouble(finding: Finding) -> str:
+    why = (
+        str(Call.Error(finding["error"]).label) if finding["error"] else f"HTTP {finding['status']}"
+    )
+    return _("%(url)s could not be opened: %(why)s.") % {
+        "url": finding["url"],
+        "why": why.rstrip("."),
+    }
 
 
-def _said_before(one: Finding) -> str:
-    numbers = ", ".join(str(run) for run in one["runs"])
+def _describe_sent_before(finding: Finding) -> str:
+    numbers = ", ".join(str(run) for run in finding["runs"])
     text = ngettext(
         "%(devices)s are of people who were sent the same text within %(days)s day (run %(runs)s).",
         "%(devices)s are of people who were sent the same text within %(days)s days (run "
         "%(runs)s).",
-        one["days"],
+        finding["days"],
     )
-    return text % {"devices": _devices(one), "days": one["days"], "runs": numbers}
+    return text % {"devices": _devices_in_words(finding), "days": finding["days"], "runs": numbers}
 
 
-def _not_looked_at(one: Finding) -> str:
+def _not_looked_at(finding: Finding) -> str:
     text = _("So many variables are not looked at; left out: %(names)s.")
-    return text % {"names": ", ".join(one["variables"])}
+    return text % {"names": ", ".join(finding["variables"])}
 
 
 WORDS: dict[Code, Callable[[dict[str, Any]], str]] = {
-    **dict.fromkeys((Code.MISSING, Code.EMPTY), _lacking),
+    **dict.fromkeys((Code.MISSING, Code.EMPTY), _describe_missing),
     **dict.fromkeys(ODD_VALUES, _odd_value),
     Code.NO_TEXT: _no_text,
-    **dict.fromkeys((Code.TITLE_CUT, Code.BODY_CUT), _cut),
+    **dict.fromkeys((Code.TITLE_CUT, Code.BODY_CUT), _describe_cut),
     Code.TOO_LARGE: _too_large,
-    Code.REFUSED: _refused,
+    Code.REFUSED: _describe_refused,
     Code.RESERVED_KEY: _reserved_key,
     Code.DEAD_LINK: _dead_link,
     Code.LINK_TROUBLE: _link_trouble,
-    Code.SAID_BEFORE: _said_before,
+    Code.SAID_BEFORE: _describe_sent_before,
     Code.NOT_LOOKED_AT: _not_looked_at,
 }

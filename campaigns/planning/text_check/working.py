@@ -53,7 +53,7 @@ def work(check_id: int, *, seconds: float) -> bool:
         return False
     try:
         with translation.override(check.language), suppress(Fenced):
-            _work(check, until=time.monotonic() + seconds)
+            _work_until(check, until=time.monotonic() + seconds)
     finally:
         with suppress(*DATABASE_TROUBLE):
             release(check)
@@ -61,7 +61,7 @@ def work(check_id: int, *, seconds: float) -> bool:
     return check.under_way
 
 
-def _work(check: TextCheck, *, until: float) -> None:
+def _work_until(check: TextCheck, *, until: float) -> None:
     try:
         reading = Reading(check)
         while check.under_way:
@@ -84,17 +84,17 @@ class Reading:
     def step(self) -> None:
         """Do the next step: settle the plan, read one part, try one link, or report."""
         if self.check.plan is None:
-            self._settle()
+            self._settle_plan()
         elif self.check.position < self.check.plan["end"]:
-            self._read()
+            self._read_part()
         elif untried := self._links[len(self.check.links) :]:
-            self._try(untried[0])
+            self._try_link(untried[0])
         else:
-            self._report()
+            self._finish_check()
 
     # --- What is to be read -----------------------------------------------------------------------
 
-    def _settle(self) -> None:
+    def _settle_plan(self) -> None:
         """Settle the plan once: rules, devices and languages, as a run does before it freezes."""
         check, now = self.check, clock.now()
         with transaction.atomic():
@@ -133,35 +133,35 @@ class Reading:
         check, plan = self.check, self.check.plan or {}
         label = check.campaign.label
         printer = Printer(check.content, check.project, label=label, run=plan["run"])
-        return Sheets(check.content, [one for one in plan["locales"] if one], printer)
+        return Sheets(check.content, [locale for locale in plan["locales"] if locale], printer)
 
     # --- Reading ----------------------------------------------------------------------------------
 
-    def _read(self) -> None:
+    def _read_part(self) -> None:
         """Read one part, of about as many devices as two seconds allow."""
         check, began = self.check, time.monotonic()
         ids = range(check.position, self._end_of_part())
         try:
             with transaction.atomic(), statement_timeout(seconds=MAX_SECONDS):
                 self._refuse_lists_that_are_gone()
-                found = counting.count(self._plan, self._sheets, ids)
+                counted = counting.count(self._plan, self._sheets, ids)
         except TooSlow:
             self._try_fewer()
             return
         took = max(time.monotonic() - began, 0.01)
-        wanted = round(self._devices * PART_SECONDS / took)
-        fits = max(LEAST, min(wanted, 4 * self._devices, MOST))
-        tally = {**add_part(check.tally, found), "part": fits}
+        target = round(self._devices_per_part * PART_SECONDS / took)
+        fits = max(LEAST, min(target, 4 * self._devices_per_part, MOST))
+        tally = {**add_part(check.tally, counted), "part": fits}
         keep(check, now=clock.now(), tally=tally, position=ids.stop)
 
     def _try_fewer(self) -> None:
-        if self._devices == LEAST:
+        if self._devices_per_part == LEAST:
             raise TooSlow
-        fewer = max(LEAST, self._devices // 8)
+        fewer = max(LEAST, self._devices_per_part // 8)
         keep(self.check, now=clock.now(), tally={**self.check.tally, "part": fewer})
 
     @property
-    def _devices(self) -> int:
+    def _devices_per_part(self) -> int:
         """How many devices the next part has."""
         return int(self.check.tally.get("part", FIRST))
 
@@ -177,7 +177,7 @@ class Reading:
             cursor.execute(
                 "SELECT id FROM notifications_device WHERE project_id = %s AND id >= %s AND id < %s"
                 " ORDER BY id OFFSET %s LIMIT 1",
-                [self.check.project_id, self.check.position, end, self._devices],
+                [self.check.project_id, self.check.position, end, self._devices_per_part],
             )
             following = cursor.fetchone()
         return following[0] if following else end
@@ -189,13 +189,13 @@ class Reading:
         check = self.check
         return links.to_try(check.content, check.project) if check.tries_links else []
 
-    def _try(self, url: str) -> None:
+    def _try_link(self, url: str) -> None:
         """Try one link, outside of any transaction: another server answers when it likes."""
         keep(self.check, now=clock.now(), lease=LINK_LEASE)
-        one = links.tried(url)
-        keep(self.check, now=clock.now(), links=[*self.check.links, one])
+        result = links.tried(url)
+        keep(self.check, now=clock.now(), links=[*self.check.links, result])
 
-    def _report(self) -> None:
+    def _finish_check(self) -> None:
         check = self.check
         looked = longest.rendered(check.project_id, self._sheets, check.tally)
         finish(check, report.build_report(check, self._sheets, looked), now=clock.now())

@@ -18,18 +18,20 @@ from campaigns.runs.variants.group import MAIN
 def wordings(campaign: Any) -> list[Wording]:
     """Return all texts of the campaign, the main text first."""
     main = Wording(MAIN, campaign.template, campaign.weight)
-    others = list(campaign.variants.all()) if campaign.pk else []
-    prefetch_related_objects(others, "template")  # no query if they were loaded before
-    return [main, *(Wording(one.number, one.template, one.weight) for one in others)]
+    extras = list(campaign.variants.all()) if campaign.pk else []
+    prefetch_related_objects(extras, "template")  # no query if they were loaded before
+    return [main, *(Wording(extra.number, extra.template, extra.weight) for extra in extras)]
 
 
 def split_of(campaign: Any, devices: int | None = None) -> split.Split:
     """Return how a launch now would share out its people, with any seed. `devices`: how many there
     are, if known: in a small audience, the first part is larger than its percent."""
-    weights = tuple(one.weight for one in wordings(campaign))
-    held = split.holdout_of(campaign.project_id, campaign.kind, past_holdout=campaign.past_holdout)
+    weights = tuple(wording.weight for wording in wordings(campaign))
+    held_out = split.holdout_of(
+        campaign.project_id, campaign.kind, past_holdout=campaign.past_holdout
+    )
     tried = share_tried(campaign, devices) if campaign.tries_variants and len(weights) > 1 else 1.0
-    return split.Split(1, weights, campaign.control_percent, held, tried=tried)
+    return split.Split(1, weights, campaign.control_percent, held_out, tried=tried)
 
 
 def share_tried(campaign: Any, devices: int | None) -> float:
@@ -45,28 +47,28 @@ def share_tried(campaign: Any, devices: int | None) -> float:
 
 def unready(campaign: Any) -> dict[str, str]:
     """Return what is wrong with the first variant that has a problem."""
-    seen, others = {campaign.template_id}, wordings(campaign)[1:]
-    if campaign.tries_variants and not others:
+    template_ids, extras = {campaign.template_id}, wordings(campaign)[1:]
+    if campaign.tries_variants and not extras:
         text = _("There are no variants to choose from. Choose some under “What”.")
         return {"winner_by": text}
-    for one in others:
-        if words := _problem(one, seen):
-            return {"variants": f"{one.words} ({one.template}): {words}"}
-        seen.add(one.template.pk)
+    for wording in extras:
+        if words := _problem(wording, template_ids):
+            return {"variants": f"{wording.words} ({wording.template}): {words}"}
+        template_ids.add(wording.template.pk)
     return {}
 
 
-def _problem(one: Wording, seen: set[int]) -> str:
-    if one.template.pk in seen:
+def _problem(wording: Wording, template_ids: set[int]) -> str:
+    if wording.template.pk in template_ids:
         return _("Another variant has the same text. Choose another template.")
-    if not (one.template.title or one.template.body):
+    if not (wording.template.title or wording.template.body):
         return _("The text is empty: write a title and a text.")
     try:
-        one.template.clean()
+        wording.template.clean()
     except ValidationError as error:
         return " ".join(error.messages)
     return ""
 
 
 def freeze(run: Run, texts: list[Wording]) -> None:
-    variant.keep(run, {one.number: one.template.frozen() for one in texts[1:]})
+    variant.keep(run, {wording.number: wording.template.frozen() for wording in texts[1:]})

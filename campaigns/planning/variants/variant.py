@@ -68,8 +68,8 @@ def choose(campaign: Any, chosen: Sequence[tuple[Template, int]]) -> bool:
 
     If the process dies here: it has the new variants, or still the old ones.
     """
-    had = [(one.template_id, one.weight) for one in campaign.variants.all()]
-    if had == [(template.pk, weight) for template, weight in chosen]:
+    current = [(row.template_id, row.weight) for row in campaign.variants.all()]
+    if current == [(template.pk, weight) for template, weight in chosen]:
         return False
     with transaction.atomic():
         campaign.variants.all().delete()

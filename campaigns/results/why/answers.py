@@ -12,10 +12,10 @@ from notifications.people.contact import Contact
 
 def answers_to(run_id: int, seqs: list[int]) -> dict[int, list[Answer]]:
     """The answers by recipient number, in the order they came."""
-    found: dict[int, list[Answer]] = defaultdict(list)
+    by_seq: dict[int, list[Answer]] = defaultdict(list)
     for answer in Answer.objects.filter(run_id=run_id, seq__in=seqs).order_by("seq", "attempt"):
-        found[answer.seq].append(answer)
-    return found
+        by_seq[answer.seq].append(answer)
+    return by_seq
 
 
 def answers_of(contact: Contact) -> Iterator[dict[str, Any]]:

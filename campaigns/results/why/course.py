@@ -46,39 +46,42 @@ class Step:
 ORDER = list(Kind)
 
 
-def _begun(row: Row, why: Why) -> list[Step]:
+def _freeze_steps(row: Row, why: Why) -> list[Step]:
     at = why.run.started_at
-    return [Step(at, Kind.CHOSEN, *_chosen(row, why))] if at else []
+    return [Step(at, Kind.CHOSEN, *_describe_choice(row, why))] if at else []
 
 
 def course(row: Row, why: Why) -> list[Step]:
     """All steps in the order of time; those of the same moment in the order they are done."""
     steps = [
-        *_begun(row, why),
-        *(Step(window.opened_at, Kind.WINDOW, *_window(window, why)) for window in row.windows),
-        *(_answer(answer) for answer in row.answers),
-        *_final(row),
-        *(_receipt(receipt) for receipt in row.receipts),
-        *_due(row),
+        *_freeze_steps(row, why),
+        *(
+            Step(window.opened_at, Kind.WINDOW, *_describe_window(window, why))
+            for window in row.windows
+        ),
+        *(_answer_step(answer) for answer in row.answers),
+        *_final_steps(row),
+        *(_receipt_step(receipt) for receipt in row.receipts),
+        *_retry_steps(row),
     ]
     return sorted(steps, key=lambda step: (step.at, ORDER.index(step.kind)))
 
 
-def _chosen(row: Row, why: Why) -> tuple[str, str]:
+def _describe_choice(row: Row, why: Why) -> tuple[str, str]:
     if why.run.kind == Run.Kind.MESSAGES:
         return _("The day's messages began."), ""
     text = _("The run began to be frozen; this device is in it.")
-    return text, " ".join(filter(None, (_drawn(row), _best_hour(row, why.run))))
+    return text, " ".join(filter(None, (_describe_group(row), _describe_best_hour(row, why.run))))
 
 
-def _drawn(row: Row) -> str:
+def _describe_group(row: Row) -> str:
     if row.variant is None:
         return ""
     text = _("By chance this person fell into: %(group)s.")
     return text % {"group": group.in_words(row.variant)}
 
 
-def _best_hour(row: Row, run: Run) -> str:
+def _describe_best_hour(row: Row, run: Run) -> str:
     if run.local_time is None or not run.local_time.best_hour:
         return ""
     if row.best:
@@ -87,7 +90,7 @@ def _best_hour(row: Row, run: Run) -> str:
     return text % {"clock": f"{run.local_time.wall:%H:%M}"}
 
 
-def _window(window: Opened, why: Why) -> tuple[str, str]:
+def _describe_window(window: Opened, why: Why) -> tuple[str, str]:
     text = _("A request was about to leave.")
     if window.lost:
         text = _("A request was about to leave, and its worker died: it may have left.")
@@ -96,7 +99,7 @@ def _window(window: Opened, why: Why) -> tuple[str, str]:
     return text, _("It says revision %(number)d of the text.") % {"number": window.revision}
 
 
-def _answer(answer: Answer) -> Step:
+def _answer_step(answer: Answer) -> Step:
     more = [
         _("It may have arrived.") if answer.may_have_arrived else _("It did not arrive."),
         detail_in_words(answer.reason, answer.detail),
@@ -131,35 +134,37 @@ def reason_in_words(code: str) -> str:
     return cause_in_words(NO_ACCESS[code]).rstrip(".") if code in NO_ACCESS else code
 
 
-def _final(row: Row) -> list[Step]:
-    sent = row.sent
-    if not sent.status or sent.at is None:
+def _final_steps(row: Row) -> list[Step]:
+    sent_row = row.sent
+    if not sent_row.status or sent_row.at is None:
         return []
     text = _("FCM took it.")
-    if sent.reason:
-        text = f"{Delivery.Status(sent.status).label}: {in_words(sent.reason)}."
-    return [Step(sent.at, Kind.FINAL, text, " ".join(_beside(row)), code=sent.status)]
+    if sent_row.reason:
+        text = f"{Delivery.Status(sent_row.status).label}: {in_words(sent_row.reason)}."
+    return [
+        Step(sent_row.at, Kind.FINAL, text, " ".join(_further_sentences(row)), code=sent_row.status)
+    ]
 
 
-def _beside(row: Row) -> Iterator[str]:
+def _further_sentences(row: Row) -> Iterator[str]:
     """Further sentences. FCM's detail is left out if a stored answer shows it already."""
-    sent = row.sent
-    detail = detail_in_words(sent.reason, sent.detail)
-    if detail and not any(answer.detail == sent.detail for answer in row.answers):
+    sent_row = row.sent
+    detail = detail_in_words(sent_row.reason, sent_row.detail)
+    if detail and not any(answer.detail == sent_row.detail for answer in row.answers):
         yield f"{detail.rstrip('.')}."
-    if step := STEPS.get(sent.reason):
+    if step := STEPS.get(sent_row.reason):
         yield str(step)
-    if sent.resent:
+    if sent_row.resent:
         yield _("It was sent again, so the phone may have got two.")
 
 
-def _receipt(receipt: Receipt) -> Step:
+def _receipt_step(receipt: Receipt) -> Step:
     event = str(Event(receipt.event).label)
     text = _("The phone told: %(event)s.") % {"event": event}
     return Step(receipt.at, Kind.RECEIPT, text, phone_at=receipt.phone_at)
 
 
-def _due(row: Row) -> list[Step]:
+def _retry_steps(row: Row) -> list[Step]:
     if row.retry is None or row.sent.status:
         return []
     if row.retry.reason == Reason.QUIET_HOURS:

@@ -69,14 +69,16 @@ class Now:
 
 def how_they_stand(run: Run, contact: Contact, now: datetime, *, asks: dict[str, Any]) -> Now:
     """The current state of the person. `asks`: the consent that the message's category needs."""
-    ruled, problem = _ruled(run, contact)
+    ruled, problem = _check_rules(run, contact)
     selected = {judged.device.pk: judged.selected for judged in ruled.devices} if ruled else {}
     devices = contact.devices.order_by("-last_seen_at", "pk")[:MOST_DEVICES]
-    seen = [Seen(one, _fate(one, run), selected.get(one.pk)) for one in devices]
-    return Now(now, ruled, problem, _consent(contact, asks), seen)
+    seen_devices = [
+        Seen(device, _find_fate(device, run), selected.get(device.pk)) for device in devices
+    ]
+    return Now(now, ruled, problem, _find_consent(contact, asks), seen_devices)
 
 
-def _ruled(run: Run, contact: Contact) -> tuple[InOrOut | None, str]:
+def _check_rules(run: Run, contact: Contact) -> tuple[InOrOut | None, str]:
     """Check the run's rules with the same SQL that froze it, or say why that is impossible."""
     if run.kind == Run.Kind.MESSAGES:
         return None, ""
@@ -99,7 +101,7 @@ def _ask_forgotten(run: Run) -> bool:
     return any(forgotten(run.project_id, value) for value in past_runs)
 
 
-def _fate(device: Device, run: Run) -> Fate:
+def _find_fate(device: Device, run: Run) -> Fate:
     """The fate of a device, as far as it is certain.
 
     A retired device may have been active in between, and one that was seen since may not have been
@@ -121,14 +123,14 @@ WHERE c.id = %(contact)s
 """
 
 
-def _consent(contact: Contact, asks: dict[str, Any]) -> Consent:
+def _find_consent(contact: Contact, asks: dict[str, Any]) -> Consent:
     with connection.cursor() as cursor:
         cursor.execute(OUT, {**asks, "contact": contact.pk})
-        found = cursor.fetchone()
-    if found is None:
+        row = cursor.fetchone()
+    if row is None:
         raise Contact.DoesNotExist
-    (reason,) = found
+    (reason,) = row
     if suppressed := suppression_of(contact):
         return Consent(reason, suppressed.at)
-    told = ConsentChange.objects.filter(contact=contact, category__in=["", asks["category"]])
-    return Consent(reason, told.order_by("-pk").values_list("at", flat=True).first())
+    changes = ConsentChange.objects.filter(contact=contact, category__in=["", asks["category"]])
+    return Consent(reason, changes.order_by("-pk").values_list("at", flat=True).first())

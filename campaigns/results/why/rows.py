@@ -54,39 +54,41 @@ class Row:
 
 def rows_of(run: Run, contact: Contact) -> list[Row]:
     """The person's rows in the run, by number; empty if the person is not in it."""
-    sent = sent_to(contact.pk, [run.pk]) if run.planned is not None else []
-    seqs = [one.seq for one in sent]
+    sent_rows = sent_to(contact.pk, [run.pk]) if run.planned is not None else []
+    seqs = [row.seq for row in sent_rows]
     if not seqs:
         return []
-    then = {one.seq: one for one in Recipient.objects.filter(run_id=run.pk, seq__in=seqs)}
-    devices = Device.objects.in_bulk({one.device_id for one in sent})
-    windows, answers = _windows(run.pk, seqs), answers_to(run.pk, seqs)
-    receipts = _by_seq(Receipt.objects.filter(run_id=run.pk, seq__in=seqs).order_by("at", "event"))
-    retries = {one.seq: one for one in Retry.objects.filter(run=run, seq__in=seqs)}
+    recipients = {row.seq: row for row in Recipient.objects.filter(run_id=run.pk, seq__in=seqs)}
+    devices = Device.objects.in_bulk({row.device_id for row in sent_rows})
+    windows, answers = _load_windows(run.pk, seqs), answers_to(run.pk, seqs)
+    receipts = _group_by_seq(
+        Receipt.objects.filter(run_id=run.pk, seq__in=seqs).order_by("at", "event")
+    )
+    retries = {row.seq: row for row in Retry.objects.filter(run=run, seq__in=seqs)}
     return [
-        _row(
-            one, then[one.seq], devices.get(one.device_id), contact, windows=windows[one.seq],
-            answers=answers[one.seq], receipts=receipts[one.seq], retry=retries.get(one.seq),
+        _build_row(
+            row, recipients[row.seq], devices.get(row.device_id), contact, windows=windows[row.seq],
+            answers=answers[row.seq], receipts=receipts[row.seq], retry=retries.get(row.seq),
         )
-        for one in sent
+        for row in sent_rows
     ]  # fmt: skip
 
 
-def _row(
-    sent: Sent, then: Recipient, device: Device | None, contact: Contact, **came_of_it: Any
+def _build_row(
+    sent: Sent, recipient: Recipient, device: Device | None, contact: Contact, **related: Any
 ) -> Row:
-    platform = then.platform or (device.platform if device else "")
+    platform = recipient.platform or (device.platform if device else "")
     moved = device is not None and device.contact_id != contact.pk
-    came_of_it["variant"] = then.variant
-    came_of_it["best"] = Best.of_row(then)
-    return Row(sent, platform, then.message, device, moved, **came_of_it)
+    related["variant"] = recipient.variant
+    related["best"] = Best.of_row(recipient)
+    return Row(sent, platform, recipient.message, device, moved, **related)
 
 
-def _by_seq(rows: Iterable[Receipt]) -> dict[int, list[Receipt]]:
-    found: dict[int, list[Receipt]] = defaultdict(list)
+def _group_by_seq(rows: Iterable[Receipt]) -> dict[int, list[Receipt]]:
+    by_seq: dict[int, list[Receipt]] = defaultdict(list)
     for row in rows:
-        found[row.seq].append(row)
-    return found
+        by_seq[row.seq].append(row)
+    return by_seq
 
 
 # Windows are found by the recipients' chunks, which are indexed: a window names up to 200 of them.
@@ -103,10 +105,10 @@ ORDER BY mine.seq, w.opened_at
 """
 
 
-def _windows(run_id: int, seqs: list[int]) -> dict[int, list[Opened]]:
-    found: dict[int, list[Opened]] = defaultdict(list)
+def _load_windows(run_id: int, seqs: list[int]) -> dict[int, list[Opened]]:
+    by_seq: dict[int, list[Opened]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(WINDOWS, {"run": run_id, "seqs": seqs, "most": MAX_WINDOWS})
         for seq, *window in cursor.fetchall():
-            found[seq].append(Opened(*window))
-    return found
+            by_seq[seq].append(Opened(*window))
+    return by_seq

@@ -97,15 +97,15 @@ class Why:
 def why(run: Run, contact: Contact, *, now: datetime) -> Why:
     """Find all that is known. Raises Contact.DoesNotExist if the person was erased meanwhile."""
     rows = [] if run.forgotten_at else rows_of(run, contact)
-    messages = _messages(run, contact)
-    stands = how_they_stand(run, contact, now, asks=_asks(run, messages))
-    ending = _ending(run, rows, messages)
-    cause = _cause(run, contact, stands) if ending == Ending.NOT_IN else None
-    follows = ending == Ending.WAITING and _follow(run, rows)
+    messages = _load_messages(run, contact)
+    stands = how_they_stand(run, contact, now, asks=_consent_params(run, messages))
+    ending = _find_ending(run, rows, messages)
+    cause = _find_cause(run, contact, stands) if ending == Ending.NOT_IN else None
+    follows = ending == Ending.WAITING and _waits_for_first_part(run, rows)
     return Why(run, contact, ending, cause, rows, messages, stands, follows)
 
 
-def _follow(run: Run, rows: list[Row]) -> bool:
+def _waits_for_first_part(run: Run, rows: list[Row]) -> bool:
     """Whether the person waits for the first part. All their devices are in it, or none is."""
     if held(run) is None:
         return False
@@ -113,45 +113,45 @@ def _follow(run: Run, rows: list[Row]) -> bool:
     return run.chunks.filter(follows=True, first_seq__lte=seq, last_seq__gte=seq).exists()
 
 
-def _messages(run: Run, contact: Contact) -> list[Message]:
+def _load_messages(run: Run, contact: Contact) -> list[Message]:
     if run.kind != Run.Kind.MESSAGES or run.forgotten_at:
         return []
     theirs = Message.objects.filter(run_id=run.pk, contact_id=contact.pk)
     return list(theirs.defer("content", "variables").order_by("-number")[:MAX_MESSAGES])
 
 
-def _asks(run: Run, messages: list[Message]) -> dict[str, Any]:
+def _consent_params(run: Run, messages: list[Message]) -> dict[str, Any]:
     """The consent that is needed: for the newest message in a run of messages, else for the run."""
     if messages:
         return eligibility.skip_reason_params(messages[0].category_kind, messages[0].category)
     return run.asks
 
 
-def _ending(run: Run, rows: list[Row], messages: list[Message]) -> Ending:
+def _find_ending(run: Run, rows: list[Row], messages: list[Message]) -> Ending:
     if run.forgotten_at:
         return Ending.FORGOTTEN
     if rows:
-        return _of_statuses([row.sent.status for row in rows])
+        return _ending_of_statuses([row.sent.status for row in rows])
     if messages:
-        taken = any(message.state == Message.State.TAKEN for message in messages)
-        return Ending.NO_DEVICE if taken else Ending.NOT_SENT
+        is_taken = any(message.state == Message.State.TAKEN for message in messages)
+        return Ending.NO_DEVICE if is_taken else Ending.NOT_SENT
     if run.planned is None:
         return Ending.NOBODY if run.state == Run.State.CANCELLED else Ending.NOT_YET
     return Ending.NOT_YET if run.freezing else Ending.NOT_IN
 
 
-def _of_statuses(statuses: list[str]) -> Ending:
+def _ending_of_statuses(statuses: list[str]) -> Ending:
     """The ending for several devices: the best one for the person, if they differ."""
     count = Counter(statuses)
     if count[Delivery.Status.ACCEPTED]:
         whole = count[Delivery.Status.ACCEPTED] == len(statuses)
         return Ending.ACCEPTED if whole else Ending.PARTLY
     best = (Delivery.Status.UNKNOWN, "", Delivery.Status.REJECTED, Delivery.Status.SKIPPED)
-    found = next(status for status in best if count[status])
-    return Ending(found or Ending.WAITING)
+    best_status = next(status for status in best if count[status])
+    return Ending(best_status or Ending.WAITING)
 
 
-def _cause(run: Run, contact: Contact, stands: Now) -> Cause | None:
+def _find_cause(run: Run, contact: Contact, stands: Now) -> Cause | None:
     if run.kind == Run.Kind.MESSAGES:
         return None
     frozen_at = run.evaluated_at or run.started_at
@@ -159,7 +159,7 @@ def _cause(run: Run, contact: Contact, stands: Now) -> Cause | None:
         return Cause.PERSON_LATER
     if _brought_before(run, contact):
         return Cause.HAD_IT
-    return _of_devices(stands) or _of_rules(stands)
+    return _cause_of_devices(stands) or _cause_of_rules(stands)
 
 
 def _brought_before(run: Run, contact: Contact) -> Run | None:
@@ -170,9 +170,9 @@ def _brought_before(run: Run, contact: Contact) -> Run | None:
     return brought if brought and brought.pk < run.pk else None
 
 
-def _of_devices(stands: Now) -> Cause | None:
+def _cause_of_devices(stands: Now) -> Cause | None:
     """The cause, if the person has no devices, or if all of them were left out; else None."""
-    fates = {seen.fate for seen in stands.devices}
+    fates = {device.fate for device in stands.devices}
     if not fates:
         return Cause.NO_DEVICE
     if fates <= {Fate.RETIRED, Fate.UNSEEN}:
@@ -180,9 +180,9 @@ def _of_devices(stands: Now) -> Cause | None:
     return None
 
 
-def _of_rules(stands: Now) -> Cause:
+def _cause_of_rules(stands: Now) -> Cause:
     if stands.ruled is not None and not stands.ruled.is_in:
         return Cause.RULES
-    if all(seen.fate != Fate.FREE for seen in stands.devices):
+    if all(device.fate != Fate.FREE for device in stands.devices):
         return Cause.DEVICE_LATER
     return Cause.NOTHING_NOW if stands.ruled is not None else Cause.RULES_UNASKED

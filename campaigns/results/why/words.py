@@ -14,15 +14,15 @@ from notifications.people.consent import eligibility
 def consent_in_words(why: Why) -> str:
     """The consent in words, with when it last changed: before the freeze, or after it."""
     consent = why.now.consent
-    said = {
+    text = {
         eligibility.SUPPRESSED: _("On the suppression list: nothing is sent to them."),
         eligibility.UNSUBSCRIBED: _("They do not want such messages."),
     }.get(consent.reason, _("They may be sent such a message."))
     if consent.changed_at is None:
-        return said
+        return text
     since = why.frozen_at is not None and consent.changed_at > why.frozen_at
     when = _("Since %(at)s, after the freeze.") if since else _("Since %(at)s, before the freeze.")
-    return f"{said} {when % {'at': why.when(consent.changed_at)}}"
+    return f"{text} {when % {'at': why.when(consent.changed_at)}}"
 
 
 def device_in_words(seen: Seen, why: Why) -> str:
@@ -47,10 +47,10 @@ def device_in_words(seen: Seen, why: Why) -> str:
 
 def not_known(why: Why) -> list[str]:
     """What cannot be known any more, to be shown beside what is known."""
-    return [said for said in _gaps(why) if said]
+    return [gap for gap in _list_gaps(why) if gap]
 
 
-def _gaps(why: Why) -> list[str]:
+def _list_gaps(why: Why) -> list[str]:
     frozen, theirs = why.when(why.frozen_at), why.run.kind == Run.Kind.CAMPAIGN
     return [
         _("Who was in it, and what FCM and the phones said.") if why.run.forgotten_at else "",
