@@ -76,8 +76,8 @@ class Audience(OfProject):
         """Its rules; for a list, the rule “is on this list”."""
         if self.kind == self.Kind.LIST:
             return {"field": "list", "op": "eq", "value": self.pk}
-        kept: dict[str, Any] = self.rules
-        return kept
+        own_rules: dict[str, Any] = self.rules
+        return own_rules
 
     def keep_size(self, found: Reach, rules: dict[str, Any], now: datetime) -> None:
         """Store the count of these rules. It is not shown if the audience's rules have changed."""
@@ -87,8 +87,8 @@ class Audience(OfProject):
 
     @property
     def known_size(self) -> dict[str, Any] | None:
-        fits = self.size and self.size.get("of") == row_versions.mark(self.effective_rules)
-        return self.size if fits else None
+        is_current = self.size and self.size.get("of") == row_versions.mark(self.effective_rules)
+        return self.size if is_current else None
 
     def frozen_rules(self) -> dict[str, Any]:
         """The rules that a launch freezes. Later changes in other rows have no effect on them.
@@ -99,21 +99,25 @@ class Audience(OfProject):
 
     def used_by(self) -> list[models.Model]:
         """What uses it: campaigns, audiences whose rules name it, and runs if it is a list."""
-        return [*self.campaigns.all(), *self.named_by(), *self._filling(), *self._asked_by()]
+        return [*self.campaigns.all(), *self.named_by(), *self._filling(), *self._dependent_runs()]
 
     def named_by(self) -> list[Audience]:
         """Audiences whose rules name this one."""
-        others = Audience.objects.filter(project=self.project_id, kind=self.Kind.RULES)
+        audiences = Audience.objects.filter(project=self.project_id, kind=self.Kind.RULES)
         me = ("audience", self.pk)
-        return [other for other in others if me in rules.named_in(other.rules)]
+        return [audience for audience in audiences if me in rules.named_in(audience.rules)]
 
     def _filling(self) -> list[Audience]:
         """Lists that are being filled from rules that name this audience."""
-        others = Audience.objects.filter(project=self.project_id).exclude(filling=None)
+        lists = Audience.objects.filter(project=self.project_id).exclude(filling=None)
         me = ("audience", self.pk)
-        return [one for one in others if me in rules.named_in((one.filling or {}).get("rules"))]
+        return [
+            filled_list
+            for filled_list in lists
+            if me in rules.named_in((filled_list.filling or {}).get("rules"))
+        ]
 
-    def _asked_by(self) -> list[Run]:
+    def _dependent_runs(self) -> list[Run]:
         """Runs that need this list; none for an audience with rules, which a run copies.
 
         These are runs launched with the list in their rules, even if the audience's rules no longer
@@ -122,8 +126,8 @@ class Audience(OfProject):
         if self.kind != self.Kind.LIST:
             return []
         runs = series.going_on(self.project_id)
-        asked = [run for run in runs if self.pk in rules.lists_named(run.rules)]
-        return [*asked, *runs_unfolding(self.pk)]
+        naming_runs = [run for run in runs if self.pk in rules.lists_named(run.rules)]
+        return [*naming_runs, *runs_unfolding(self.pk)]
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Delete the audience. Raises ProtectedError while anything uses it.
