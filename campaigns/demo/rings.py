@@ -44,10 +44,10 @@ def _accepted(project: Project, phone: Phone) -> list[dict[str, Any]]:
         try:
             caller.request("GET", f"{PATH}?{query}")
             answer = caller.getresponse()
-            said = json.loads(answer.read())
+            answer_body = json.loads(answer.read())
         finally:
             caller.close()
-        return list(said["records"])
+        return list(answer_body["records"])
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
         raise EmulatorUnavailable from error
 
