@@ -146,13 +146,13 @@ class Audience(OfProject):
         """Copy the audience; the copy of a list has the same people."""
         with transaction.atomic():
             # The lock makes a concurrent copy wait, so that it gets the next free name.
-            now = Audience.objects.select_for_update(no_key=True).get(pk=self.pk)
+            original = Audience.objects.select_for_update(no_key=True).get(pk=self.pk)
             copy = Audience.objects.create(
                 project_id=self.project_id,
                 name=self._free_name(),
                 kind=self.kind,
                 rules=self.rules,
-                filling=now.filling,  # the sweep finishes the copy too
+                filling=original.filling,  # the sweep finishes the copy too
             )
             with connection.cursor() as cursor:
                 cursor.execute(
@@ -165,8 +165,8 @@ class Audience(OfProject):
         return copy
 
     def _free_name(self) -> str:
-        taken = Audience.objects.filter(project=self.project_id).values_list("name", flat=True)
-        return name_of_copy(self.name, set(taken))
+        names = Audience.objects.filter(project=self.project_id).values_list("name", flat=True)
+        return name_of_copy(self.name, set(names))
 
 
 class Member(models.Model):
@@ -192,19 +192,19 @@ def validate_rules(tree: Any, *, project_id: int, of: int | None = None) -> None
     lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
     rules.validate(tree, lists=set(lists.values_list("pk", flat=True)))
     named = set(rules.named_in(tree))
-    if gone := named - set(looked_up(project_id, named)):
-        raise ValidationError({"rules": rules.no_such(tree, gone)})
+    if missing := named - set(looked_up(project_id, named)):
+        raise ValidationError({"rules": rules.no_such(tree, missing)})
     _refuse_too_far_back(project_id, tree)
-    meant = launched(project_id, tree, of=of)
-    settled(project_id, meant)
-    _refuse_half_lists(meant)
+    launched_rules = launched(project_id, tree, of=of)
+    settled(project_id, launched_rules)
+    _refuse_half_lists(launched_rules)
 
 
 def _refuse_too_far_back(project_id: int, tree: Any) -> None:
     """Refuse rules that look further back than events are kept, each at its place in the tree."""
     events = events_kept.kept(project_id, tree)
-    if events and (found := rules.each_at_fault(tree, events.problem)):
-        raise ValidationError({"rules": found})
+    if events and (problems := rules.each_at_fault(tree, events.problem)):
+        raise ValidationError({"rules": problems})
 
 
 def _refuse_half_lists(tree: dict[str, Any]) -> None:

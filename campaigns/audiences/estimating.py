@@ -118,8 +118,8 @@ def _people(project_id: int) -> int | None:
         cursor.execute(
             "SELECT count(*) FROM notifications_contact WHERE project_id = %s", [project_id]
         )
-        found: int = cursor.fetchone()[0]
-        return found
+        count: int = cursor.fetchone()[0]
+        return count
     return None
 
 
