@@ -52,8 +52,8 @@ def _problems(button: dict[str, Any]) -> list[str]:
         return [gettext("must be a text.")]
     if not ID.fullmatch(id):
         return [gettext("id: 1 to 32 of a–z, 0–9, - and _; the app knows the button by it.")]
-    found = [f"title: {words}" for words in _title_problems(title, needed=True)]
-    return [*found, *(f"link: {words}" for words in _link_problems(link))]
+    messages = [f"title: {words}" for words in _title_problems(title, needed=True)]
+    return [*messages, *(f"link: {words}" for words in _link_problems(link))]
 
 
 def _title_problems(title: Any, *, needed: bool = False) -> list[str]:
@@ -74,8 +74,8 @@ def _link_problems(link: str) -> list[str]:
         return [gettext("longer than %(most)s characters.") % {"most": f"{LONGEST_LINK:,}"}]
     if link.lstrip().startswith("{"):
         return [gettext("begin with https://… or your app's scheme; a value may follow.")]
-    if found := liquid.problems(link) or validation.out_of_place(link):
-        return [str(problem) for problem in found]
+    if faults := liquid.problems(link) or validation.out_of_place(link):
+        return [str(problem) for problem in faults]
     return [words for words in (rules.link(link), rules.no_user(link)) if words]
 
 

@@ -72,8 +72,8 @@ def in_place_of(shown: Content, content: Content) -> dict[str, Any]:
     options = dict(content.get("options", {}))
     for platform, name in TAGS.items():
         rest = {key: value for key, value in options.get(platform, {}).items() if key != name}
-        kept = {key: value for key, value in _options(shown, platform).items() if key == name}
-        options[platform] = {**rest, **kept}
+        shown_tag = {key: value for key, value in _options(shown, platform).items() if key == name}
+        options[platform] = {**rest, **shown_tag}
     return {**content, "options": {name: own for name, own in options.items() if own}}
 
 
@@ -91,8 +91,8 @@ def untagged(content: Content) -> list[str]:
 
 
 def _options(content: Content, platform: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = content.get("options", {}).get(platform, {})
-    return found
+    platform_options: Mapping[str, Any] = content.get("options", {}).get(platform, {})
+    return platform_options
 
 
 def text_for(content: Content, locale: str) -> str:
