@@ -152,12 +152,12 @@ class Audiences(ApiView):
     @idempotent
     def post(self, request: Request) -> Response:
         """Save rules, or a static list of people, under a name."""
-        given = self.given(AudienceSerializer)
-        if "rules" in given and "contacts" in given:
+        values = self.given(AudienceSerializer)
+        if "rules" in values and "contacts" in values:
             raise serializers.ValidationError("Give either rules or contacts, not both.")
-        listed = "contacts" in given
+        listed = "contacts" in values
         kind = Audience.Kind.LIST if listed else Audience.Kind.RULES
-        audience = _write(Audience(project=self.project, kind=kind), given)
+        audience = _write(Audience(project=self.project, kind=kind), values)
         return Response(AudienceSerializer(audience).data, status=201)
 
 
@@ -234,15 +234,15 @@ class AudienceEstimate(ApiView):
         validate_rules(tree, project_id=self.project.pk)
         began = time.monotonic()
         with _in_time():
-            found = reach.quick(self.project.pk, tree)
+            counted = reach.quick(self.project.pk, tree)
         doubted = warnings.of_removed_events(self.project.pk, tree)
         return Response(
             {
-                "contacts": found.people,
-                "devices": found.devices,
-                "exact": found.exact,
-                "margin": found.margin
-                and {"contacts": found.margin.people, "devices": found.margin.devices},
+                "contacts": counted.people,
+                "devices": counted.devices,
+                "exact": counted.exact,
+                "margin": counted.margin
+                and {"contacts": counted.margin.people, "devices": counted.margin.devices},
                 "took_ms": round((time.monotonic() - began) * 1000),
                 "warnings": [{"code": one.code, "message": one.words} for one in doubted],
             }

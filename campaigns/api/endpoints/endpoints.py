@@ -63,11 +63,13 @@ class Endpoints(ApiView):
     def post(self, request: Request) -> Response:
         """Add an endpoint. The secret of a webhook is in this answer and in no other: repeated for
         an Idempotency-Key, it is null."""
-        given = self.given(EndpointSerializer)
+        values = self.given(EndpointSerializer)
         endpoint_checks.judge_room(self.project)
-        made = Endpoint(project=self.project, via=given["via"])
-        secret = _write(made, given) or None
-        return OneTimeResponse(EndpointSerializer(made).data, once={"secret": secret}, status=201)
+        endpoint = Endpoint(project=self.project, via=values["via"])
+        secret = _write(endpoint, values) or None
+        return OneTimeResponse(
+            EndpointSerializer(endpoint).data, once={"secret": secret}, status=201
+        )
 
 
 class EndpointById(WritableRowView[Endpoint]):
