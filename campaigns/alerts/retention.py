@@ -17,12 +17,12 @@ def _ended(project_id: int) -> QuerySet[Alert]:
 
 def look(project_id: int, before: datetime | None) -> Kept:
     older = Q(ended_at__lt=before) if before else Q(pk=None)
-    found = _ended(project_id).aggregate(
+    counts = _ended(project_id).aggregate(
         there=Count("pk"),
         older=Count("pk", filter=older),
         next_at=Min("ended_at", filter=~older),
     )
-    return Kept(**found)
+    return Kept(**counts)
 
 
 def remove(ends: dict[int, datetime | None]) -> Iterator[int]:

@@ -161,8 +161,8 @@ def raised(data: Data) -> EventText:
 def ended(data: Data) -> EventText:
     lasted = datetime.fromisoformat(data["ended_at"]) - datetime.fromisoformat(data["raised_at"])
     text = _("It stood for %(time)s.") % {"time": in_words(lasted)}
-    seen = [(_("Seen by"), who(by))] if (by := data["acknowledged_by"]) else []
-    return _composed(data, _("Over: %(what)s") % {"what": text_of_data(data).headline}, text, seen)
+    facts = [(_("Seen by"), who(by))] if (by := data["acknowledged_by"]) else []
+    return _composed(data, _("Over: %(what)s") % {"what": text_of_data(data).headline}, text, facts)
 
 
 def _composed(
