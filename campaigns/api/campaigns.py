@@ -242,7 +242,7 @@ class CampaignLaunch(ApiView):
         try:
             run = control.launch(campaign, by=self.actor, now=timezone.now())
         except ObjectDoesNotExist as error:
-            raise _deleted(pk) from error
+            raise _deleted_meanwhile(pk) from error
         except Campaign.NotReady as error:
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -273,7 +273,7 @@ class CampaignStop(ApiView):
         try:
             last = control.stop(self.find(Campaign, pk), by=self.actor)
         except ObjectDoesNotExist as error:
-            raise _deleted(pk) from error
+            raise _deleted_meanwhile(pk) from error
         except Run.InvalidMove as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
         return Response(RunSerializer(last).data)
@@ -287,7 +287,7 @@ class _SeriesVerb(ApiView):
         try:
             campaign = type(self).change(self.find(Campaign, pk), by=self.actor)
         except ObjectDoesNotExist as error:
-            raise _deleted(pk) from error
+            raise _deleted_meanwhile(pk) from error
         except Run.InvalidMove as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
         return Response(CampaignSerializer(campaign).data)
@@ -342,7 +342,7 @@ class CampaignMove(ApiView):
         try:
             control.move_one(campaign, values["at"], to=values["to"], by=self.actor)
         except ObjectDoesNotExist as error:
-            raise _deleted(pk) from error
+            raise _deleted_meanwhile(pk) from error
         except WrongTime as error:
             raise serializers.ValidationError({"to": str(error)}) from error
         except NoSuchOne as error:
@@ -352,6 +352,6 @@ class CampaignMove(ApiView):
         return Response(CampaignSerializer(campaign).data)
 
 
-def _deleted(pk: int) -> NotFound:
+def _deleted_meanwhile(pk: int) -> NotFound:
     """The campaign, since it was found; what it uses stays as long as it does."""
     return NotFound(f"There is no campaign {pk} in this project.")

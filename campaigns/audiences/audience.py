@@ -99,7 +99,12 @@ class Audience(OfProject):
 
     def used_by(self) -> list[models.Model]:
         """What uses it: campaigns, audiences whose rules name it, and runs if it is a list."""
-        return [*self.campaigns.all(), *self.named_by(), *self._filling(), *self._dependent_runs()]
+        return [
+            *self.campaigns.all(),
+            *self.named_by(),
+            *self._lists_being_filled(),
+            *self._dependent_runs(),
+        ]
 
     def named_by(self) -> list[Audience]:
         """Audiences whose rules name this one."""
@@ -107,7 +112,7 @@ class Audience(OfProject):
         me = ("audience", self.pk)
         return [audience for audience in audiences if me in rules.named_in(audience.rules)]
 
-    def _filling(self) -> list[Audience]:
+    def _lists_being_filled(self) -> list[Audience]:
         """Lists that are being filled from rules that name this audience."""
         lists = Audience.objects.filter(project=self.project_id).exclude(filling=None)
         me = ("audience", self.pk)

@@ -147,11 +147,11 @@ def quick(project_id: int, tree: dict[str, Any], *, asks: Mapping[str, Any] | No
         lambda part: count(project_id, tree, part=part, asks=asks),
         seconds=estimating.SAMPLE_SECONDS,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
     )
 
 
-def _fewer(project_id: int, tree: dict[str, Any]) -> int:
+def _shrink_factor(project_id: int, tree: dict[str, Any]) -> int:
     """How many times smaller the sample is if each person is looked up in many runs."""
     rules = [leaf for leaf in leaves(settled(project_id, tree)) if leaf["field"] == past.FIELD]
     return 1 + sum(past.looks(leaf["value"]) for leaf in rules) // LOOKS
@@ -163,7 +163,7 @@ def exact(project_id: int, tree: dict[str, Any]) -> Reach:
         lambda part: count(project_id, tree, part=part),
         seconds=EXACT_SECONDS,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
     )
 
 
@@ -225,7 +225,7 @@ def judged(
         lambda part: _judge(project_id, tree, conditions, asks, part=part),
         seconds=seconds if found.exact else 0.0,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
     )
 
 
@@ -271,14 +271,14 @@ def filled(
 ) -> Filled:
     """Count the people for whom each condition holds. Raises Uncountable."""
     return _in_time(
-        lambda part: _filled(project_id, tree, conditions, part=part),
+        lambda part: _count_filled(project_id, tree, conditions, part=part),
         seconds=seconds,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
     )
 
 
-def _filled(
+def _count_filled(
     project_id: int,
     tree: dict[str, Any],
     conditions: list[Sql],
@@ -324,14 +324,14 @@ def zones(
     project_id: int, tree: dict[str, Any], *, seconds: float, best_hours: bool = False
 ) -> Zones:
     return _in_time(
-        lambda part: _zones(project_id, tree, best_hours, part=part),
+        lambda part: _count_zones(project_id, tree, best_hours, part=part),
         seconds=seconds,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
     )
 
 
-def _zones(
+def _count_zones(
     project_id: int, tree: dict[str, Any], best_hours: bool, *, part: estimating.Part | None
 ) -> Zones:
     source = part.source if part else people_and_devices(project_id)
@@ -364,16 +364,16 @@ def unseen(project_id: int, tree: dict[str, Any], found: Reach) -> Unseen | None
     if days is None or since is None:
         return None
     devices, exact = _in_time(
-        lambda part: _unseen(project_id, tree, since, part=part),
+        lambda part: _count_unseen(project_id, tree, since, part=part),
         seconds=EXACT_SECONDS if found.exact else estimating.SAMPLE_SECONDS,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
         leaves_out_unseen=False,  # it counts exactly these devices
     )
     return Unseen(devices, days, exact)
 
 
-def _unseen(
+def _count_unseen(
     project_id: int, tree: dict[str, Any], since: datetime, *, part: estimating.Part | None
 ) -> tuple[int, bool]:
     where = compile_tree(as_meant(project_id, tree, part))

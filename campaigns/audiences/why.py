@@ -103,7 +103,7 @@ def verdict(contact: Contact, tree: dict[str, Any], *, frozen: bool = False) -> 
         contact=contact,
         rules=_as_saved(explained),
         tree=_node(explained, contact),
-        because=[_node(node, contact) for node in _deciding(explained)],
+        because=[_node(node, contact) for node in _deciding_rules(explained)],
         devices=_selected_devices(contact, settled_rules),
         suppressed=suppression_of(contact) is not None,
     )
@@ -203,20 +203,20 @@ def _as_saved(node: dict[str, Any]) -> dict[str, Any]:
     return {**node, "value": {k: v for k, v in node["value"].items() if k not in kind.kept}}
 
 
-def _deciding(node: dict[str, Any]) -> list[dict[str, Any]]:
+def _deciding_rules(node: dict[str, Any]) -> list[dict[str, Any]]:
     """The rules that decided the result: in an “all” that failed, those that failed."""
     if "not" in node:
-        return [_turned(inner) for inner in _deciding(node["not"])]
+        return [_negate(inner) for inner in _deciding_rules(node["not"])]
     word = next((word for word in ("all", "any") if word in node), None)
     if word is None:
         return [node]
     agreeing = [inner for inner in node[word] if inner["holds"] == node["holds"]]
     if word == "any" and node["holds"]:
         agreeing = agreeing[:1]  # the first is enough
-    return [leaf for inner in agreeing for leaf in _deciding(inner)]
+    return [leaf for inner in agreeing for leaf in _deciding_rules(inner)]
 
 
-def _turned(node: dict[str, Any]) -> dict[str, Any]:
+def _negate(node: dict[str, Any]) -> dict[str, Any]:
     """Negate a node. “Is not pro: no” is a reason; “is pro: yes”, inside a not, is a riddle."""
     return node["not"] if "not" in node else {"not": node, "holds": not node["holds"]}
 
@@ -297,7 +297,7 @@ def emptied(project_id: int, tree: dict[str, Any]) -> list[Emptied]:
     These are the rules that match nobody on their own. If there are none, it is the first rule that
     excludes everybody whom the rules before it left. People are read once for all rules.
     """
-    rules = _together(tree)
+    rules = _joint_rules(tree)
     if not 1 < len(rules) <= MAX_JUDGED:
         return []
     alone, remaining = _somebody(project_id, rules)
@@ -309,7 +309,7 @@ def emptied(project_id: int, tree: dict[str, Any]) -> list[Emptied]:
     return [Emptied(clause(rule, project_id=project_id), alone) for rule, alone in culprits[:limit]]
 
 
-def _together(tree: dict[str, Any]) -> list[dict[str, Any]]:
+def _joint_rules(tree: dict[str, Any]) -> list[dict[str, Any]]:
     """The rules that must all hold. For “none of these”, they are negated one by one."""
     if "all" in tree:
         return list(tree["all"])

@@ -110,7 +110,7 @@ def _describe(tree: dict[str, Any], names: Names, *, outermost: bool = False) ->
     for word, joiner, empty in joined:
         if word in tree:
             parts = [_describe(inner, names) for inner in tree[word]]
-            text = _joined(parts, joiner) or empty
+            text = _join(parts, joiner) or empty
             return text if outermost or len(parts) < 2 else f"({text})"
     if "not" not in tree:
         return _leaf(tree, names)
@@ -120,7 +120,7 @@ def _describe(tree: dict[str, Any], names: Names, *, outermost: bool = False) ->
     return _("not {rules}").format(rules=_describe(inner, names))
 
 
-def _joined(parts: list[str], joiner: str) -> str:
+def _join(parts: list[str], joiner: str) -> str:
     whole, *rest = parts or [""]
     for part in rest:
         whole = joiner.format(whole, part)
@@ -136,7 +136,7 @@ def _leaf(leaf: dict[str, Any], names: Names, *, turned: bool = False) -> str:
         called = [names.get(("audience", pk)) or unnamed.format(id=pk) for pk in _values(leaf)]
         off = (op in ("ne", "not_in")) != turned
         text = _("is not on the list {names}") if off else _("is on the list {names}")
-        return text.format(names=_joined(called, _("{} or {}")))
+        return text.format(names=_join(called, _("{} or {}")))
     patterns, of_one = (TURNED, OF_ONE_TURNED) if turned else (SAID, OF_ONE)
     if turned and name == "created_at":
         patterns = TURNED | CREATED_TURNED

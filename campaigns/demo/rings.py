@@ -31,11 +31,11 @@ def fetch_pushes(project: Project, phone: Phone, *, after: float) -> list[dict[s
     owner = owner_of(project, phone)
     if owner is None:
         return []
-    records = [record for record in _accepted(project, phone) if record["at"] > after]
+    records = [record for record in _accepted_records(project, phone) if record["at"] > after]
     return [_ring(owner, record) for record in records]
 
 
-def _accepted(project: Project, phone: Phone) -> list[dict[str, Any]]:
+def _accepted_records(project: Project, phone: Phone) -> list[dict[str, Any]]:
     query = urlencode({"address": phone.address, "limit": MOST})
     try:
         place = urlsplit(project.endpoint)

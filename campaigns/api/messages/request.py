@@ -142,11 +142,11 @@ class Variables(JsonObject):
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         values = super().to_internal_value(data)
-        refuse(values, _too_long)
+        refuse(values, _number_problem)
         return values
 
 
-def _too_long(value: Any) -> str:
+def _number_problem(value: Any) -> str:
     try:
         validate_number(value) if isinstance(value, int | float) else None
     except Invalid as error:

@@ -167,7 +167,7 @@ def _sql(op: str, value: Any) -> Sql:
     The `singly` form is for a part of the people, where PostgreSQL chooses badly: with conditions
     on properties it overestimates the cost of look-ups, and collects (0.9 s instead of 0.2).
     """
-    happened, times = _happened(value), value.get("at_least", 1)
+    happened, times = _matching_events(value), value.get("at_least", 1)
     if value[KEPT].get("singly"):
         sql = (
             "((SELECT count(*) FROM (SELECT FROM"
@@ -184,7 +184,7 @@ def _sql(op: str, value: Any) -> Sql:
     return Sql(sql, params) if op == "did" else Sql(f"(NOT {sql})", params)
 
 
-def _happened(value: dict[str, Any]) -> Sql:
+def _matching_events(value: dict[str, Any]) -> Sql:
     """A FROM item: the matching events of all people. Events in the future do not count yet."""
     sql = f"{TABLE} WHERE e.project_id = %s AND e.name = %s AND e.at <= {NOW}"
     params: list[Any] = [value[KEPT]["project"], value["name"]]
@@ -221,7 +221,7 @@ def _condition_sql(property: str, op: str, value: Any) -> Sql:
 
 def _seen(op: str, value: Any) -> Sql:
     """SQL of how often the person did it, and when last, as JSON."""
-    happened = _happened(value)
+    happened = _matching_events(value)
     sql = (
         f"(SELECT json_build_array(count(*), max(e.at))::text FROM {happened.sql}"
         " AND e.contact_id = c.id)"

@@ -83,7 +83,7 @@ def work(audience_id: int, *, seconds: float) -> bool:
     """
     ends = time.monotonic() + seconds
     while True:
-        if not _part(audience_id):
+        if not _add_part(audience_id):
             return False
         if time.monotonic() >= ends:
             return True
@@ -170,7 +170,7 @@ def add(audience: Audience, people: Sql) -> int:
     return added
 
 
-def _part(audience_id: int) -> bool:
+def _add_part(audience_id: int) -> bool:
     with transaction.atomic():
         free = Audience.objects.select_for_update(skip_locked=True, no_key=True)
         audience = free.filter(TO_DO, pk=audience_id).first()
@@ -198,7 +198,7 @@ def _run_is_finished(audience: Audience, filling: dict[str, Any]) -> bool:
     on the list may be reached. So once the run has finished again, the list is filled from the
     start.
     """
-    ended = _ended(filling["run"])
+    ended = _run_end(filling["run"])
     if ended and ended != filling.setdefault("ended", ended):
         lock_people_against_erasure(audience.members.values_list("contact", flat=True))
         audience.members.all().delete()
@@ -206,7 +206,7 @@ def _run_is_finished(audience: Audience, filling: dict[str, Any]) -> bool:
     return bool(ended)
 
 
-def _ended(run_id: int) -> str | None:
+def _run_end(run_id: int) -> str | None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT finished_at::text FROM campaigns_run WHERE id = %s AND forgotten_at IS NULL"

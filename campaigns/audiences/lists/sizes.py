@@ -44,7 +44,7 @@ def count_some(*, now: datetime) -> int:
     ends, counted = time.monotonic() + SECONDS, 0
     imports = last_imports(now)
     try:
-        for audience in _due(now, imports):
+        for audience in _due_audiences(now, imports):
             if time.monotonic() >= ends:
                 break
             # Two ticks do not count the same audience. One that cannot be counted is tried once a
@@ -78,7 +78,7 @@ def _count(audience: Audience, now: datetime) -> bool:
     return True
 
 
-def _due(now: datetime, imports: dict[int, str]) -> list[Audience]:
+def _due_audiences(now: datetime, imports: dict[int, str]) -> list[Audience]:
     """Audiences with an old count that a campaign used, or a user viewed, lately; oldest first."""
     at = KeyTextTransform("at", "size")
     whole = Audience.objects.filter(filling__isnull=True).annotate(counted_at=at)

@@ -40,24 +40,24 @@ def written(content: Content, asked: Iterable[str] = (), *, source: str, origina
 
 def _unit(unit: Unit, tag: str) -> str:
     translation = unit.said.get(tag, "")
-    target = f"<target>{_marked(translation)}</target>" if translation else ""
+    target = f"<target>{_mark_tags(translation)}</target>" if translation else ""
     return (
         f"<trans-unit id={quoteattr(unit.id)} resname={quoteattr(word_of(unit.id))}"
-        f' xml:space="preserve"><source>{_marked(unit.source)}</source>{target}</trans-unit>\n'
+        f' xml:space="preserve"><source>{_mark_tags(unit.source)}</source>{target}</trans-unit>\n'
     )
 
 
-def _marked(text: str) -> str:
+def _mark_tags(text: str) -> str:
     """The text as XML, with each variable and each condition in a <ph> element."""
     pieces, position = [], 0
     for number, tag in enumerate(TAG.finditer(text), start=1):
-        pieces.append(_escaped(text[position : tag.start()]))
-        pieces.append(f'<ph id="{number}">{_escaped(tag[0])}</ph>')
+        pieces.append(_escape(text[position : tag.start()]))
+        pieces.append(f'<ph id="{number}">{_escape(tag[0])}</ph>')
         position = tag.end()
-    return "".join([*pieces, _escaped(text[position:])])
+    return "".join([*pieces, _escape(text[position:])])
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return escape(carried(text))
 
 

@@ -76,8 +76,8 @@ def count_readers(content: Content, project_id: int) -> Readers:
 
 def chain(tag: str, own: set[str], people: int = 0) -> Chain:
     steps: list[Step] = []
-    for one in fallbacks(tag):
-        steps.append(Step(one, one in own))
-        if one in own:
+    for fallback in fallbacks(tag):
+        steps.append(Step(fallback, fallback in own))
+        if fallback in own:
             return Chain(tag, steps, people)
     return Chain(tag, [*steps, Step("", is_there=True)], people)

@@ -44,7 +44,7 @@ def units(content: Content) -> list[Unit]:
     data = content["data"]
     sources = [
         *((name, content[name]) for name in TEXTS),
-        *((f"{BUTTON}{one['id']}", one["title"]) for one in content.get("buttons", ())),
+        *((f"{BUTTON}{button['id']}", button["title"]) for button in content.get("buttons", ())),
         *((f"{DATA}{key}", data[key]) for key in sorted(data)),
     ]
     return [Unit(id, text, _translations(content["locales"], id)) for id, text in sources if text]

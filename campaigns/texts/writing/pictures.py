@@ -16,9 +16,9 @@ from notifications.people.project import Project
 
 def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[str, list[str]]:
     """The problems by field. Images saved before may stay: phones fetch them all the same."""
-    old_sources = {source for *_, source in _written(before.written())}
+    old_sources = {source for *_, source in _image_sources(before.written())}
     messages: dict[str, list[str]] = {}
-    for name, prefix, source in _written(texts):
+    for name, prefix, source in _image_sources(texts):
         # The template itself reports what is not an address at all.
         is_new = source not in old_sources and not _is_a_persons(source) and not rules.https(source)
         if is_new and not name_in(source) and not images.allowed(source, project.image_hosts):
@@ -29,12 +29,12 @@ def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[
 
 
 def hosts(templates: Iterable[Template]) -> set[str]:
-    sources = (source for one in templates for *_, source in _written(one.written()))
+    sources = (source for one in templates for *_, source in _image_sources(one.written()))
     theirs = (one for one in sources if not _is_a_persons(one) and not name_in(one))
     return {images.host_of(source) for source in theirs} - {""}
 
 
-def _written(texts: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _image_sources(texts: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yield (field, place in it, address) of each image."""
     languages = texts.get("locales") or {}
     if image := texts.get("image"):
