@@ -135,8 +135,8 @@ def correct(run: Run, *, text: str, by: str, **which: Any) -> Campaign:
     """Make a draft campaign that replaces what this run sent. Raises NotCorrectable."""
     with transaction.atomic():
         campaign = correcting.draft(run, text=text, by=by, **which)
-        for made in (campaign.audience, campaign.template, campaign):
-            audit.record(by, "created", made, project=campaign.project, corrects_run=run.pk)
+        for row in (campaign.audience, campaign.template, campaign):
+            audit.record(by, "created", row, project=campaign.project, corrects_run=run.pk)
         _record(run, by, gettext_noop("made a correction of"), correction=campaign.name)
     return campaign
 
@@ -183,8 +183,8 @@ def change_rate(run: Run, rate_per_second: int | None, *, by: str) -> None:
         before = run.change("rate_per_second", rate_per_second, gettext("change its rate"))
         changes = {"rate_per_second": [before, rate_per_second]}
         for name in ("spread_seconds", "opens_per_second"):
-            if asked := run.change(name, None, gettext("change its rate")):
-                changes[name] = [asked, None]
+            if previous := run.change(name, None, gettext("change its rate")):
+                changes[name] = [previous, None]
         _record(run, by, gettext_noop("changed the rate of"), changes=changes)
 
 
@@ -214,14 +214,16 @@ def change_text(run: Run, *, new: NewText, by: str) -> int:
                 _record(later, by, CHANGED_THE_TEXT, revision=later.revision, **about)
         for variant in after if new.in_template else ():
             of_it = before[variant], after[variant]
-            if kept := handing_on.to_template(run, *of_it, by=by, variant=variant):
-                audit.record(by, "changed", kept, project=run.project, **about)
+            if template := handing_on.to_template(run, *of_it, by=by, variant=variant):
+                audit.record(by, "changed", template, project=run.project, **about)
     return run.revision
 
 
 def _what_changed(run: Run, before: dict[int, Any], after: dict[int, Any]) -> dict[str, Any]:
-    each = [changing.differing(before[variant], after[variant]) for variant in after]
-    about: dict[str, Any] = {"fields": [*dict.fromkeys(name for names in each for name in names)]}
+    differences = [changing.differing(before[variant], after[variant]) for variant in after]
+    about: dict[str, Any] = {
+        "fields": [*dict.fromkeys(name for names in differences for name in names)]
+    }
     if has_variants(run):
         about["variants"] = [*map(name_of, after)]
     return about

@@ -81,8 +81,8 @@ def sweep() -> None:
         publish(start, eta=at + TIMER_SLACK)
     for audience_id in skip_if_locked(filling.unfinished) or ():
         publish(fill_list, {"audience_id": audience_id})
-    for run_id, left in skip_if_locked(lapses_soon) or ():
-        publish(advance, {"run_id": run_id}, countdown=(left + TIMER_SLACK).total_seconds())
+    for run_id, wait in skip_if_locked(lapses_soon) or ():
+        publish(advance, {"run_id": run_id}, countdown=(wait + TIMER_SLACK).total_seconds())
     enqueue_waiting_imports(now)
     enqueue_waiting_reports(now)
     messages.look_after(now)
@@ -156,8 +156,8 @@ def send_messages() -> None:
     ends_at = time.monotonic() + SENDING_SECONDS
     while True:
         MESSAGES.clear()
-        left = _send_ripe(ends_at - time.monotonic())
-        if left is None:
+        wait = _send_due(ends_at - time.monotonic())
+        if wait is None:
             return
         if time.monotonic() > ends_at:
             enqueue_once(send_messages, MESSAGES)
@@ -165,22 +165,22 @@ def send_messages() -> None:
         with suppress(Exception):
             if not MESSAGES.set():
                 return
-        _let_gather(left)
+        _let_gather(wait)
 
 
 def _let_gather(seconds: float) -> None:
     time.sleep(max(seconds, AT_LEAST))
 
 
-def _send_ripe(seconds: float) -> float | None:
+def _send_due(seconds: float) -> float | None:
     """Send the chunks that are ready. Return the seconds until more are ready; None: no more."""
     due = messages.Due(seconds=seconds)
-    for taken in due:
+    for claimed in due:
         hit("messages_taken")
         try:
-            sending.send_claimed(taken)
+            sending.send_claimed(claimed)
         except Fenced:
-            log.warning("run=%s chunk=%s lost its lease", taken.run.pk, taken.chunk.number)
+            log.warning("run=%s chunk=%s lost its lease", claimed.run.pk, claimed.chunk.number)
     return due.ripens_in
 
 
@@ -188,9 +188,9 @@ def _send_ripe(seconds: float) -> float | None:
 def unfold_messages() -> None:
     """Write a part of the messages of calls to long lists. Then enqueue itself for the next part,
     so that campaigns get a turn."""
-    more = messages.unfold(seconds=UNFOLDING_SECONDS)
+    has_more = messages.unfold(seconds=UNFOLDING_SECONDS)
     enqueue(send_to_many)
-    if more:
+    if has_more:
         enqueue(unfold_messages)
 
 
@@ -198,12 +198,12 @@ def unfold_messages() -> None:
 def send_to_many() -> None:
     """Send one chunk of messages to many people. It enqueues the next task first, so that all free
     workers send."""
-    taken = messages.next_of_many()
-    if taken is None:
+    claimed = messages.next_of_many()
+    if claimed is None:
         return
     enqueue(send_to_many)
     try:
-        sending.send_claimed(taken)
+        sending.send_claimed(claimed)
     except Fenced:
         log.warning("messages to many lost their lease")
 
@@ -253,10 +253,10 @@ def _give_up_text_check(check_id: int, error: Exception) -> None:
 def check_texts(check_id: int) -> None:
     """Read a slice of a text check. Then enqueue the next slice, so that runs get a turn. After the
     last slice, enqueue the campaign's next text."""
-    more = text_checks.work(check_id, seconds=READING_SECONDS)
-    coming = check_id if more else text_check.following(check_id)
-    if coming is not None:
-        enqueue(check_texts, check_id=coming)
+    has_more = text_checks.work(check_id, seconds=READING_SECONDS)
+    next_check_id = check_id if has_more else text_check.following(check_id)
+    if next_check_id is not None:
+        enqueue(check_texts, check_id=next_check_id)
 
 
 # --- Runs -----------------------------------------------------------------------------------------

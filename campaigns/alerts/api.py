@@ -83,20 +83,20 @@ class Alerts(ApiView):
     def get(self, request: Request) -> Response:
         """Every alert, newest first."""
         alerts = Alert.objects.filter(project=self.project)
-        if (given := request.query_params.get("open")) is not None:
+        if (value := request.query_params.get("open")) is not None:
             alerts = alerts.filter(
-                ended_at__isnull=_one_of("open", given, ("true", "false")) == "true"
+                ended_at__isnull=_check_choice("open", value, ("true", "false")) == "true"
             )
-        if (given := request.query_params.get("kind")) is not None:
-            alerts = alerts.filter(kind=_one_of("kind", given, Kind.values))
-        named = alerts.select_related("project", "run__campaign")
-        return pages.page_by_id(request, named, AlertSerializer().to_representation)
+        if (value := request.query_params.get("kind")) is not None:
+            alerts = alerts.filter(kind=_check_choice("kind", value, Kind.values))
+        alerts_with_names = alerts.select_related("project", "run__campaign")
+        return pages.page_by_id(request, alerts_with_names, AlertSerializer().to_representation)
 
 
-def _one_of(name: str, given: str, known: Any) -> str:
-    if given not in known:
-        raise serializers.ValidationError({name: f"Use one of {', '.join(known)}."})
-    return given
+def _check_choice(name: str, value: str, allowed: Any) -> str:
+    if value not in allowed:
+        raise serializers.ValidationError({name: f"Use one of {', '.join(allowed)}."})
+    return value
 
 
 class AlertById(ApiView):

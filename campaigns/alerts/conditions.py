@@ -111,20 +111,20 @@ def find_slow(now: datetime) -> Iterator[Problem]:
     sending = Run.objects.filter(state=STATE.SENDING, finished_at=None, started_at__lte=since)
     in_time = sending.exclude(resumed_at__gt=since).exclude(reopened_at__gt=since)
     for run in in_time.order_by("pk"):
-        waiting, left = run.waiting, (run.deadline - now).total_seconds()
-        if waiting < FEW or left <= 0:  # then the rest is skipped, and its reasons say so
+        waiting, seconds_left = run.waiting, (run.deadline - now).total_seconds()
+        if waiting < FEW or seconds_left <= 0:  # then the rest is skipped, and its reasons say so
             continue
         if waited_since(run, since):
             continue
         rate = _requests(run, since) / MEASURED_OVER.total_seconds()
-        if waiting <= rate * left:
+        if waiting <= rate * seconds_left:
             continue
         waiting -= _waiting_for_local_time(run, now)
-        if waiting >= FEW and waiting > rate * left:
+        if waiting >= FEW and waiting > rate * seconds_left:
             numbers = {
                 "waiting": waiting,
                 "rate": round(rate, 1),
-                "needed": round(waiting / left, 1),
+                "needed": round(waiting / seconds_left, 1),
             }
             yield Problem(run.project_id, run, {**numbers, "deadline": written(run.deadline)})
 
@@ -171,8 +171,8 @@ def recent_runs(now: datetime) -> QuerySet[Run]:
 def _usual_share(run: Run) -> float | None:
     """Returns percent, or None if there are too few earlier runs."""
     answers = F("accepted") + F("rejected")
-    before = Run.objects.filter(project=run.project_id, pk__lt=run.pk, state=STATE.FINISHED)
-    counts = before.alias(answers=answers).filter(answers__gte=FEW).order_by("-pk")
+    earlier = Run.objects.filter(project=run.project_id, pk__lt=run.pk, state=STATE.FINISHED)
+    counts = earlier.alias(answers=answers).filter(answers__gte=FEW).order_by("-pk")
     last = counts.values_list("accepted", "rejected")[:EARLIER_RUNS]
     shares = [100 * no / (yes + no) for yes, no in last]
     return median(shares) if len(shares) >= MIN_EARLIER_RUNS else None
@@ -193,12 +193,12 @@ def find_dead_addresses(now: datetime) -> Iterator[Problem]:
     for figure in Figure.objects.filter(what=DEAD, at__gt=now - COMPARED).order_by("at"):
         days[figure.project_id].append(figure)
     for project in Project.objects.filter(pk__in=days).order_by("pk"):
-        *before, last = days[project.pk]
-        found = [day.count for day in before if day.count]
+        *earlier, last = days[project.pk]
+        counts = [day.count for day in earlier if day.count]
         is_today = last.at >= midnight(project.timezone, now)
-        if not is_today or last.count < DEAD_LEAST or len(found) < MIN_DAYS:
+        if not is_today or last.count < DEAD_LEAST or len(counts) < MIN_DAYS:
             continue
-        usual = round(median(found))
+        usual = round(median(counts))
         if last.count > DEAD_TIMES * usual:
             yield Problem(project.pk, None, {"count": last.count, "usual": usual})
 
@@ -233,8 +233,8 @@ def find_unopened(now: datetime) -> Iterator[Problem]:
     """A finished run that began an hour ago and was opened by nobody. Only finished runs have
     counted how many devices report opens, and only projects that ask for receipts have any."""
     ended = recent_runs(now).filter(finished_at__isnull=False, accepted__gte=REPORTING_DEVICES)
-    asks = Q(project__asks_receipts=True) | ~Q(project__counts_links="")
-    runs = list(ended.filter(asks, started_at__lte=now - OPENED_WITHIN).order_by("pk"))
+    reports_opens = Q(project__asks_receipts=True) | ~Q(project__counts_links="")
+    runs = list(ended.filter(reports_opens, started_at__lte=now - OPENED_WITHIN).order_by("pk"))
     opens = opened(runs)
     for run in runs:
         able = opens[run.pk].able

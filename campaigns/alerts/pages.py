@@ -126,9 +126,9 @@ def alerts_of_overview(project: Project | None) -> dict[str, Any]:
     """The template context of a few open alerts. The overview lists paused runs by itself, so here
     they are only counted."""
     alerts = _unacknowledged_first(with_names(open_alerts().filter(project=project)))
-    others = [alert for alert in alerts if alert.kind != Kind.PAUSED]
+    listed = [alert for alert in alerts if alert.kind != Kind.PAUSED]
     return {
-        "alerts": show_all(others[:ON_THE_OVERVIEW]),
+        "alerts": show_all(listed[:ON_THE_OVERVIEW]),
         "alert_count": len(alerts),
         "unacknowledged_count": sum(alert.acknowledged_at is None for alert in alerts),
     }
@@ -162,7 +162,9 @@ def page(request: HttpRequest) -> HttpResponse:
         "open": [] if before else show_all(_unacknowledged_first(selected.filter(ended_at=None))),
         **_past(selected.filter(ended_at__isnull=False), before, kind),
         "any": of_project.exists(),
-        "conditions": [(Kind(one.kind).label, _(one.description)) for one in CONDITIONS],
+        "conditions": [
+            (Kind(condition.kind).label, _(condition.description)) for condition in CONDITIONS
+        ],
         "recipients": _recipients(project),
         "sees_reports": request.user.has_perm("notifications.view_endpoint"),
         "may_acknowledge": may_acknowledge(request),
@@ -172,10 +174,14 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def _past(alerts: Any, before: int | None, kind: str) -> dict[str, Any]:
     older = alerts.filter(pk__lt=before) if before else alerts
-    found = list(older.order_by("-pk")[: PER_PAGE + 1])
-    more = {"kind": kind, "before": found[PER_PAGE - 1].pk} if len(found) > PER_PAGE else {}
-    url = f"?{urlencode({name: value for name, value in more.items() if value})}" if more else ""
-    return {"past": show_all(found[:PER_PAGE]), "older_url": url}
+    rows = list(older.order_by("-pk")[: PER_PAGE + 1])
+    next_query = {"kind": kind, "before": rows[PER_PAGE - 1].pk} if len(rows) > PER_PAGE else {}
+    url = (
+        f"?{urlencode({name: value for name, value in next_query.items() if value})}"
+        if next_query
+        else ""
+    )
+    return {"past": show_all(rows[:PER_PAGE]), "older_url": url}
 
 
 def _recipients(project: Project | None) -> list[tuple[str, str]]:

@@ -47,14 +47,14 @@ def _paused(data: Data, numbers: Data, zone: str) -> AlertText:
     if not data["campaign"]:
         headline = _("No message to single people leaves")
         return AlertText(headline, why(numbers), str(GOES_ON_BY_ITSELF))
-    headline = _("“%(name)s” is paused and needs you") % _named(data)
+    headline = _("“%(name)s” is paused and needs you") % _name_values(data)
     return AlertText(headline, why(numbers), str(NEXT_STEP.get(numbers["cause"], "")))
 
 
 def _stuck(data: Data, numbers: Data, zone: str) -> AlertText:
     since = _moment(numbers["since"], zone)
     return AlertText(
-        _("“%(name)s” is stuck") % _named(data),
+        _("“%(name)s” is stuck") % _name_values(data),
         _("It has work to do, but made no request since %(when)s.") % {"when": since},
         _("Is a worker of the queue “bulk” running? Operations shows all of them."),
     )
@@ -73,7 +73,7 @@ def _slow(data: Data, numbers: Data, zone: str) -> AlertText:
         "deadline": _moment(numbers["deadline"], zone),
     }
     return AlertText(
-        _("“%(name)s” is too slow to finish in time") % _named(data),
+        _("“%(name)s” is too slow to finish in time") % _name_values(data),
         f"{waiting} {text}",
         _("The run's page says what limits its rate. Whoever is not reached by then gets nothing."),
     )
@@ -82,7 +82,7 @@ def _slow(data: Data, numbers: Data, zone: str) -> AlertText:
 def _rejected(data: Data, numbers: Data, zone: str) -> AlertText:
     text = _("%(rejected)s of %(judged)s (%(percent)s %%); usually it is %(usual)s %%.")
     return AlertText(
-        _("“%(name)s” has unusually many rejected") % _named(data),
+        _("“%(name)s” has unusually many rejected") % _name_values(data),
         text
         % {
             "rejected": f"{numbers['rejected']:,}",
@@ -120,7 +120,7 @@ def _quota(data: Data, numbers: Data, zone: str) -> AlertText:
 def _unopened(data: Data, numbers: Data, zone: str) -> AlertText:
     text = _("FCM accepted %(accepted)s; %(able)s devices would tell that they opened it.")
     return AlertText(
-        _("Nobody has opened “%(name)s”") % _named(data),
+        _("Nobody has opened “%(name)s”") % _name_values(data),
         text % {"accepted": f"{numbers['accepted']:,}", "able": f"{numbers['able']:,}"},
         _("Send it to a phone of your own: does it arrive, and does a tap open the app?"),
     )
@@ -137,7 +137,7 @@ TEXTS: dict[str, Callable[[Data, Data, str], AlertText]] = {
 }
 
 
-def _named(data: Data) -> dict[str, str]:
+def _name_values(data: Data) -> dict[str, str]:
     return {"name": data["campaign"]["name"] if data["campaign"] else ""}
 
 
@@ -155,17 +155,17 @@ def raised(data: Data) -> EventText:
     reminders = _(
         "You get a reminder each hour until somebody acknowledges the alert on that page."
     )
-    return _composed(data, headline % {"what": alert.headline}, f"{text}\n{reminders}")
+    return _compose(data, headline % {"what": alert.headline}, f"{text}\n{reminders}")
 
 
 def ended(data: Data) -> EventText:
     lasted = datetime.fromisoformat(data["ended_at"]) - datetime.fromisoformat(data["raised_at"])
     text = _("It stood for %(time)s.") % {"time": in_words(lasted)}
-    seen = [(_("Seen by"), who(by))] if (by := data["acknowledged_by"]) else []
-    return _composed(data, _("Over: %(what)s") % {"what": text_of_data(data).headline}, text, seen)
+    facts = [(_("Seen by"), who(by))] if (by := data["acknowledged_by"]) else []
+    return _compose(data, _("Over: %(what)s") % {"what": text_of_data(data).headline}, text, facts)
 
 
-def _composed(
+def _compose(
     data: Data, headline: str, text: str, facts: list[tuple[str, str]] | None = None
 ) -> EventText:
     label = _("Open the run") if data["campaign"] else _("Open the alerts")

@@ -152,12 +152,12 @@ class Audiences(ApiView):
     @idempotent
     def post(self, request: Request) -> Response:
         """Save rules, or a static list of people, under a name."""
-        given = self.given(AudienceSerializer)
-        if "rules" in given and "contacts" in given:
+        values = self.given(AudienceSerializer)
+        if "rules" in values and "contacts" in values:
             raise serializers.ValidationError("Give either rules or contacts, not both.")
-        listed = "contacts" in given
+        listed = "contacts" in values
         kind = Audience.Kind.LIST if listed else Audience.Kind.RULES
-        audience = _write(Audience(project=self.project, kind=kind), given)
+        audience = _write(Audience(project=self.project, kind=kind), values)
         return Response(AudienceSerializer(audience).data, status=201)
 
 
@@ -175,39 +175,39 @@ class AudienceById(WritableRowView[Audience]):
         return _write(row, given)
 
 
-def _write(audience: Audience, given: dict[str, Any]) -> Audience:
-    audience.name = given["name"]
+def _write(audience: Audience, values: dict[str, Any]) -> Audience:
+    audience.name = values["name"]
     with transaction.atomic():
         if audience.kind == Audience.Kind.LIST:
-            _refuse(given, "rules", "This audience is a static list; give contacts.")
+            _refuse(values, "rules", "This audience is a static list; give contacts.")
             save(audience, called=CALLED)
-            if "contacts" in given:
-                _write_members(audience, given["contacts"])
+            if "contacts" in values:
+                _write_members(audience, values["contacts"])
         else:
-            _refuse(given, "contacts", "This audience has rules; create a new one for a list.")
-            if "rules" not in given:
+            _refuse(values, "contacts", "This audience has rules; create a new one for a list.")
+            if "rules" not in values:
                 raise serializers.ValidationError({"rules": "Give rules, or contacts for a list."})
-            audience.rules = given["rules"]
+            audience.rules = values["rules"]
             save(audience, called=CALLED)
     return audience
 
 
-def _refuse(given: dict[str, Any], name: str, message: str) -> None:
-    if name in given:
+def _refuse(values: dict[str, Any], name: str, message: str) -> None:
+    if name in values:
         raise serializers.ValidationError({name: message})
 
 
 def _write_members(audience: Audience, external_ids: list[str]) -> None:
     people = Contact.objects.filter(project=audience.project_id, external_id__in=external_ids)
-    found = dict(people.values_list("external_id", "pk"))
-    here = lock_people_against_erasure(
-        [*found.values(), *audience.members.values_list("contact", flat=True)]
+    pks = dict(people.values_list("external_id", "pk"))
+    locked = lock_people_against_erasure(
+        [*pks.values(), *audience.members.values_list("contact", flat=True)]
     )
-    ids = {external_id: pk for external_id, pk in found.items() if pk in here}
+    ids = {external_id: pk for external_id, pk in pks.items() if pk in locked}
     if unknown := [external_id for external_id in external_ids if external_id not in ids]:
-        named = ", ".join(unknown[:20])
+        names = ", ".join(unknown[:20])
         raise serializers.ValidationError(
-            {"contacts": f"{len(unknown):,} of these people are not in this project: {named}"}
+            {"contacts": f"{len(unknown):,} of these people are not in this project: {names}"}
         )
     before, now = {*audience.members.values_list("contact", flat=True)}, {*ids.values()}
     if before == now:
@@ -234,15 +234,15 @@ class AudienceEstimate(ApiView):
         validate_rules(tree, project_id=self.project.pk)
         began = time.monotonic()
         with _in_time():
-            found = reach.quick(self.project.pk, tree)
+            counted = reach.quick(self.project.pk, tree)
         doubted = warnings.of_removed_events(self.project.pk, tree)
         return Response(
             {
-                "contacts": found.people,
-                "devices": found.devices,
-                "exact": found.exact,
-                "margin": found.margin
-                and {"contacts": found.margin.people, "devices": found.margin.devices},
+                "contacts": counted.people,
+                "devices": counted.devices,
+                "exact": counted.exact,
+                "margin": counted.margin
+                and {"contacts": counted.margin.people, "devices": counted.margin.devices},
                 "took_ms": round((time.monotonic() - began) * 1000),
                 "warnings": [{"code": one.code, "message": one.words} for one in doubted],
             }

@@ -70,8 +70,8 @@ class Backpressure(ApiView):
     @extend_schema(operation_id="backpressure_retrieve", responses=LoadSerializer)
     def get(self, request: Request) -> Response:
         """How busy your servers said they are, and how fast that lets runs of campaigns send."""
-        found = Load.objects.filter(project=self.project).first()
-        return Response(LoadSerializer(found).data if found else NOBODY)
+        newest_load = Load.objects.filter(project=self.project).first()
+        return Response(LoadSerializer(newest_load).data if newest_load else NOBODY)
 
     @extend_schema(request=LevelSerializer, responses=LoadSerializer, examples=[EXAMPLE])
     @idempotent
@@ -79,5 +79,5 @@ class Backpressure(ApiView):
         """Report how busy your servers are, every few seconds. All runs of campaigns of the project
         follow within five: from what they plan together, at 0, to the project's floor, at 1.
         Messages to single people do not wait for it. Only a report makes sending faster again."""
-        asked = self.given(LevelSerializer)
-        return Response(LoadSerializer(load.reported(self.project, asked["level"])).data)
+        values = self.given(LevelSerializer)
+        return Response(LoadSerializer(load.reported(self.project, values["level"])).data)

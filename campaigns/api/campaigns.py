@@ -63,20 +63,20 @@ EXAMPLE = OpenApiExample(
 )
 
 
-def _asked(setting: Setting) -> serializers.Field[Any, Any, Any, Any]:
+def _serializer_field(setting: Setting) -> serializers.Field[Any, Any, Any, Any]:
     """As its column takes it."""
     column: Any = Campaign._meta.get_field(setting.field)
     if column.is_relation:
         return serializers.IntegerField(
             min_value=1, required=False, allow_null=True, help_text=setting.hint
         )
-    kind, given = serializers.ModelSerializer().build_standard_field(setting.field, column)
-    given.pop("label", None)
-    given["help_text"] = setting.hint
+    kind, options = serializers.ModelSerializer().build_standard_field(setting.field, column)
+    options.pop("label", None)
+    options["help_text"] = setting.hint
     if column.choices:
         codes = " or ".join(code for code, _ in column.choices)
-        given["error_messages"] = {"invalid_choice": f"Use {codes}."}
-    return kind(**given)
+        options["error_messages"] = {"invalid_choice": f"Use {codes}."}
+    return kind(**options)
 
 
 class VariantSerializer(StrictSerializer):
@@ -127,8 +127,12 @@ class CampaignSerializer(StrictSerializer):
     updated_at = serializers.DateTimeField(read_only=True)
 
     def get_fields(self) -> dict[str, Any]:
-        sent = {one.field: _asked(one) for one in SETTINGS if one.field in POLICY}
-        return {**super().get_fields(), **sent}
+        fields = {
+            setting.field: _serializer_field(setting)
+            for setting in SETTINGS
+            if setting.field in POLICY
+        }
+        return {**super().get_fields(), **fields}
 
     def validate_audience(self, pk: int) -> Audience:
         return self._mine(Audience, pk)
@@ -145,14 +149,14 @@ class CampaignSerializer(StrictSerializer):
         return None if pk is None else self._mine(Category, pk)
 
     def to_representation(self, campaign: Campaign) -> dict[str, Any]:
-        said = {name: getattr(campaign, name) for name in DEFAULTS if name != "category"}
+        values = {name: getattr(campaign, name) for name in DEFAULTS if name != "category"}
         return {
             "id": campaign.pk,
             "name": campaign.name,
             "audience": campaign.audience_id,
             "template": campaign.template_id,
             "category": campaign.category_id,
-            **said,
+            **values,
             "variants": [
                 {"template": one.template_id, "weight": one.weight}
                 for one in campaign.variants.all()
@@ -208,19 +212,19 @@ class CampaignById(WritableRowView[Campaign]):
         return _write(row, given)
 
 
-def _write(campaign: Campaign, given: dict[str, Any]) -> Campaign:
+def _write(campaign: Campaign, values: dict[str, Any]) -> Campaign:
     zone = campaign.project.timezone
     anytime = {"schedule_kind": "now", **policy.NEVER, "timezone": zone}
-    schedule, variants = given.pop("schedule", anytime), given.pop("variants", [])
-    before = Template.objects.filter(campaigns=campaign.pk).first() if campaign.pk else None
-    for name, value in {**DEFAULTS, **given, **schedule}.items():
+    schedule, variants = values.pop("schedule", anytime), values.pop("variants", [])
+    old_template = Template.objects.filter(campaigns=campaign.pk).first() if campaign.pk else None
+    for name, value in {**DEFAULTS, **values, **schedule}.items():
         setattr(campaign, name, value)
     try:
         with transaction.atomic():
             save(campaign)
             variant.choose(campaign, variants)
-            if before is not None and before.pk != campaign.template_id:
-                before.delete_if_empty()
+            if old_template is not None and old_template.pk != campaign.template_id:
+                old_template.delete_if_empty()
     except ValidationError as error:
         raise ValidationError(by_api_field(error.message_dict)) from error
     return campaign
@@ -238,7 +242,7 @@ class CampaignLaunch(ApiView):
         try:
             run = control.launch(campaign, by=self.actor, now=timezone.now())
         except ObjectDoesNotExist as error:
-            raise _deleted(pk) from error
+            raise _deleted_meanwhile(pk) from error
         except Campaign.NotReady as error:
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -269,7 +273,7 @@ class CampaignStop(ApiView):
         try:
             last = control.stop(self.find(Campaign, pk), by=self.actor)
         except ObjectDoesNotExist as error:
-            raise _deleted(pk) from error
+            raise _deleted_meanwhile(pk) from error
         except Run.InvalidMove as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
         return Response(RunSerializer(last).data)
@@ -283,7 +287,7 @@ class _SeriesVerb(ApiView):
         try:
             campaign = type(self).change(self.find(Campaign, pk), by=self.actor)
         except ObjectDoesNotExist as error:
-            raise _deleted(pk) from error
+            raise _deleted_meanwhile(pk) from error
         except Run.InvalidMove as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
         return Response(CampaignSerializer(campaign).data)
@@ -333,12 +337,12 @@ class CampaignMove(ApiView):
         """Move one of a recurring campaign that goes on, and leave the others. It stays between the
         one before and the next; the next 2,000 can be moved. Of one that has a run already, move
         the run."""
-        asked = self.given(MovedOneSerializer)
+        values = self.given(MovedOneSerializer)
         campaign = self.find(Campaign, pk)
         try:
-            control.move_one(campaign, asked["at"], to=asked["to"], by=self.actor)
+            control.move_one(campaign, values["at"], to=values["to"], by=self.actor)
         except ObjectDoesNotExist as error:
-            raise _deleted(pk) from error
+            raise _deleted_meanwhile(pk) from error
         except WrongTime as error:
             raise serializers.ValidationError({"to": str(error)}) from error
         except NoSuchOne as error:
@@ -348,6 +352,6 @@ class CampaignMove(ApiView):
         return Response(CampaignSerializer(campaign).data)
 
 
-def _deleted(pk: int) -> NotFound:
+def _deleted_meanwhile(pk: int) -> NotFound:
     """The campaign, since it was found; what it uses stays as long as it does."""
     return NotFound(f"There is no campaign {pk} in this project.")

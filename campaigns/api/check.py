@@ -168,26 +168,26 @@ class CampaignCheck(ApiView):
         """Whom a launch would reach, who would be skipped and why, and how long it would take.
         Changes nothing. Takes some seconds with millions of people; a launch does not need it."""
         report = LaunchReport(self.find(Campaign, pk), timezone.now())
-        return Response(CheckSerializer(_shown(report)).data)
+        return Response(CheckSerializer(_report_json(report)).data)
 
 
-def _shown(report: LaunchReport) -> dict[str, Any]:
+def _report_json(report: LaunchReport) -> dict[str, Any]:
     return {
         "campaign": report.campaign.pk,
         "checked_at": report.now,
         "launchable": report.launchable,
         "run": report.run.pk if report.run else None,
         "problems": list(flattened(by_api_field(report.obstacles))),
-        "who": _who(report),
-        "skipped": [_loss(loss) for loss in report.losses],
-        "when": _when(report),
-        "forecast": _forecast(report),
-        "warnings": [{"code": one.code, "message": one.words} for one in report.doubts],
-        "samples": [_sample(card) for card in report.samples],
+        "who": _reach_json(report),
+        "skipped": [_loss_json(loss) for loss in report.losses],
+        "when": _time_json(report),
+        "forecast": _forecast_json(report),
+        "warnings": [{"code": doubt.code, "message": doubt.words} for doubt in report.doubts],
+        "samples": [_sample_json(card) for card in report.samples],
     }
 
 
-def _who(report: LaunchReport) -> dict[str, Any]:
+def _reach_json(report: LaunchReport) -> dict[str, Any]:
     reach = report.reach
     return {
         "audience": report.campaign.audience_id,
@@ -202,7 +202,7 @@ def _who(report: LaunchReport) -> dict[str, Any]:
     }
 
 
-def _loss(loss: Loss) -> dict[str, Any]:
+def _loss_json(loss: Loss) -> dict[str, Any]:
     return {
         "status": Delivery.Status.REJECTED if loss.rejected else Delivery.Status.SKIPPED,
         "reason": loss.reason,
@@ -215,10 +215,10 @@ def _loss(loss: Loss) -> dict[str, Any]:
     }
 
 
-def _when(report: LaunchReport) -> dict[str, Any]:
+def _time_json(report: LaunchReport) -> dict[str, Any]:
     return {
         "starts_at": report.starts_at,
-        "coming": [one.due for one in report.coming],
+        "coming": [occurrence.due for occurrence in report.coming],
         "coming_sent_to": report.sent_to if report.coming else None,
         "seconds": report.seconds,
         "finishes_at": report.finishes_at,
@@ -230,7 +230,7 @@ def _when(report: LaunchReport) -> dict[str, Any]:
     }
 
 
-def _forecast(report: LaunchReport) -> dict[str, Any] | None:
+def _forecast_json(report: LaunchReport) -> dict[str, Any] | None:
     course = report.course
     if course is None:
         return None
@@ -246,7 +246,7 @@ def _forecast(report: LaunchReport) -> dict[str, Any] | None:
     }
 
 
-def _sample(card: Card) -> dict[str, Any]:
+def _sample_json(card: Card) -> dict[str, Any]:
     return {
         "contact": card.person.external_id if card.person else "",
         "platform": card.platform,

@@ -105,12 +105,12 @@ class DeliveriesOfOne(ApiView):
         may be short or empty and still have a `next`."""
         contact = contact_named(self, request.query_params.get("contact"))
         after, limit = pages.where(request)
-        found = sent.page_of(contact, after=after, limit=limit)
+        page = sent.page_of(contact, after=after, limit=limit)
         platforms = dict(contact.devices.values_list("pk", "platform"))
         items = [
-            {**sent.told(row), "platform": platforms.get(row.device_id, "")} for row in found.rows
+            {**sent.told(row), "platform": platforms.get(row.device_id, "")} for row in page.rows
         ]
-        return pages.page(request, items, last=found.last)
+        return pages.page(request, items, last=page.last)
 
 
 class Deliveries(ApiView):
@@ -122,9 +122,9 @@ class Deliveries(ApiView):
     )
     def get(self, request: Request, pk: int) -> Response:
         """Each recipient's result, in the order of their numbers."""
-        run, asked = self.find(Run, pk), _filters(request)
+        run, filters = self.find(Run, pk), _filters(request)
         after, limit = pages.where(request)
-        rows = recipients.page(run, asked, after=after or 0, limit=limit + 1)
+        rows = recipients.page(run, filters, after=after or 0, limit=limit + 1)
         items = [_item(row) for row in rows[:limit]]
         return pages.page(request, items, last=items[-1]["seq"] if len(rows) > limit else None)
 
@@ -134,9 +134,9 @@ class DeliveriesCsv(ApiView):
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
     def get(self, request: Request, pk: int) -> HttpResponseBase:
         """Each recipient's result as a CSV file, streamed."""
-        run, asked = self.find(Run, pk), _filters(request)
+        run, filters = self.find(Run, pk), _filters(request)
         return StreamingHttpResponse(
-            recipients.csv_lines(run, asked),
+            recipients.csv_lines(run, filters),
             content_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": f'attachment; filename="run-{run.pk}-deliveries.csv"'},
         )
@@ -164,14 +164,14 @@ def _filters(request: Request) -> Filters:
         "reason": Reason.values,
         "variant": [*group.NUMBERS],
     }
-    asked = {name: request.query_params.get(name, "") for name in allowed}
-    for name, value in asked.items():
+    values = {name: request.query_params.get(name, "") for name in allowed}
+    for name, value in values.items():
         if value and value not in allowed[name]:
             raise serializers.ValidationError({name: f"Use one of {', '.join(allowed[name])}."})
     revision = _revision(request.query_params.get("revision"))
-    variant = group.NUMBERS.get(asked["variant"])
+    variant = group.NUMBERS.get(values["variant"])
     return Filters(
-        asked["status"], asked["reason"], settled=True, revision=revision, variant=variant
+        values["status"], values["reason"], settled=True, revision=revision, variant=variant
     )
 
 

@@ -140,9 +140,9 @@ class Lists(ApiView):
     def post(self, request: Request) -> Response:
         """Create an empty list."""
         name = self.given(ListSerializer)["name"]
-        made = Audience(project=self.project, kind=Audience.Kind.LIST, name=name)
-        save(made, called=CALLED)
-        return Response(ListSerializer(made).data, status=HTTPStatus.CREATED)
+        audience = Audience(project=self.project, kind=Audience.Kind.LIST, name=name)
+        save(audience, called=CALLED)
+        return Response(ListSerializer(audience).data, status=HTTPStatus.CREATED)
 
 
 class ListById(RowView[Audience]):
@@ -153,7 +153,7 @@ class ListById(RowView[Audience]):
     }
 
     def find(self, model: Any, pk: int, *, locked: bool = False) -> Any:
-        return _a_list(self, pk, locked=locked)
+        return _find_list(self, pk, locked=locked)
 
     def shown(self, row: Audience) -> Any:
         return {**super().shown(row), "people": _people(row)}
@@ -167,7 +167,7 @@ class ListMembers(ApiView):
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         """Add up to 1,000 people. Unknown ids are rejected, and the others are added."""
-        return self._changed(pk, membership.put_on)
+        return self._change_members(pk, membership.put_on)
 
     @extend_schema(
         request=MembersSerializer, responses={200: MembersChanged}, examples=[TWO, TAKEN_OFF]
@@ -175,49 +175,51 @@ class ListMembers(ApiView):
     @patient
     def delete(self, request: Request, pk: int) -> Response:
         """Remove up to 1,000 people. Unknown ids are rejected, and the others are removed."""
-        return self._changed(pk, membership.take_off)
+        return self._change_members(pk, membership.take_off)
 
-    def _changed(self, pk: int, change: Callable[[Audience, set[int]], Change]) -> Response:
-        given = self.given(NamedSerializer)["contacts"]
+    def _change_members(self, pk: int, change: Callable[[Audience, set[int]], Change]) -> Response:
+        external_ids = self.given(NamedSerializer)["contacts"]
         with transaction.atomic():
-            audience = _a_list(self, pk, locked=True)
-            people, rejected = self._known(given)
-            done = change(audience, people)
-            counts = {"added": done.added, "removed": done.removed}
+            audience = _find_list(self, pk, locked=True)
+            people, rejected = self._find_known(external_ids)
+            change_made = change(audience, people)
+            counts = {"added": change_made.added, "removed": change_made.removed}
             if any(counts.values()):
                 audience.save(update_fields=["updated_at"])  # its people are a part of it
-                told: dict[str, Any] = counts
-                audit.record(self.actor, "changed members", audience, project=self.project, **told)
-        already = len(people) - done.added - done.removed
+                details: dict[str, Any] = counts
+                audit.record(
+                    self.actor, "changed members", audience, project=self.project, **details
+                )
+        already = len(people) - change_made.added - change_made.removed
         return Response({**counts, "already": already, "rejected": rejected})
 
-    def _known(self, given: list[Any]) -> tuple[set[int], list[dict[str, Any]]]:
+    def _find_known(self, values: list[Any]) -> tuple[set[int], list[dict[str, Any]]]:
         """The ids of the known people, and the rejected ones."""
-        read = [_read(value) for value in given]
-        ids = [external_id for external_id, _ in read if external_id]
-        known = Contact.objects.filter(project=self.project, external_id__in=ids)
-        found = dict(known.values_list("external_id", "pk"))
+        parsed = [_read(value) for value in values]
+        ids = [external_id for external_id, _ in parsed if external_id]
+        contacts = Contact.objects.filter(project=self.project, external_id__in=ids)
+        ids_by_name = dict(contacts.values_list("external_id", "pk"))
         rejected = [
             {"index": index, "field": f"contacts[{index}]", "message": problem or NOBODY}
-            for index, (external_id, problem) in enumerate(read)
-            if external_id not in found
+            for index, (external_id, problem) in enumerate(parsed)
+            if external_id not in ids_by_name
         ]
-        return set(found.values()), rejected
+        return set(ids_by_name.values()), rejected
 
 
 def lists_of(view: ApiView) -> QuerySet[Audience]:
     return Audience.objects.filter(project=view.project, kind=Audience.Kind.LIST)
 
 
-def _a_list(view: ApiView, pk: int, *, locked: bool) -> Audience:
+def _find_list(view: ApiView, pk: int, *, locked: bool) -> Audience:
     none = f"There is no static list {pk} in this project"
     try:
-        found = ApiView.find(view, Audience, pk, locked=locked)
+        audience = ApiView.find(view, Audience, pk, locked=locked)
     except NotFound as error:
         raise NotFound(f"{none}.") from error
-    if found.kind != Audience.Kind.LIST:
+    if audience.kind != Audience.Kind.LIST:
         raise NotFound(f"{none}: that is the id of an audience with rules, see audiences/{pk}.")
-    return found
+    return audience
 
 
 def _people(audience: Audience) -> int | None:

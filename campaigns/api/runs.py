@@ -239,7 +239,7 @@ def _first_part(run: Run) -> dict[str, Any] | None:
         "devices": first.part.devices,
         "rest": first.rest,
         "figures": first.figures.as_dict(),
-        "missed": [one.value for one in first.missed],
+        "missed": [figure.value for figure in first.missed],
         **{name: getattr(first.part, name) for name in times},
         "decision": first.part.decision or None,
         "winner_by": run.winner_by,
@@ -259,8 +259,8 @@ def _pace(run: Run) -> dict[str, Any]:
 
 def _summary(run: Run, totals: Totals) -> dict[str, Any]:
     cause = "" if run.state in ENDED else run.cause  # such a run waits for nobody any more
-    said = (cause_in_words(cause), str(NEXT_STEP.get(cause, "")), run.detail)
-    text = " ".join(filter(None, said)) if cause else None
+    parts = (cause_in_words(cause), str(NEXT_STEP.get(cause, "")), run.detail)
+    text = " ".join(filter(None, parts)) if cause else None
     return {
         "id": run.pk,
         "campaign": run.campaign_id,

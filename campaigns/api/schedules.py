@@ -137,30 +137,33 @@ class ScheduleSerializer(StrictSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """The campaign's own fields."""
         zone = attrs.get("timezone")
-        own = {"schedule_kind": attrs["kind"], "timezone": zone or self.context["project"].timezone}
-        _refuse_of_other_kinds(attrs)
+        fields = {
+            "schedule_kind": attrs["kind"],
+            "timezone": zone or self.context["project"].timezone,
+        }
+        _refuse_fields_of_other_kinds(attrs)
         if attrs["kind"] == Campaign.Schedule.NOW:
-            return {**own, **NEVER}
+            return {**fields, **NEVER}
         if "at" not in attrs:
             _refuse("at", "Say when.")
-        own |= {**NEVER, "at": moment_of("at", attrs["at"], zone)}
+        fields |= {**NEVER, "at": moment_of("at", attrs["at"], zone)}
         if not attrs.get("local_time"):
             _refuse_by_clock(attrs)
-        own |= {name: attrs[name] for name in BY_CLOCK if name in attrs}
+        fields |= {name: attrs[name] for name in BY_CLOCK if name in attrs}
         if attrs["kind"] == Campaign.Schedule.RECURRING:
             if "repeat" not in attrs:
                 _refuse("repeat", "Say daily, weekly, monthly or cron.")
-            own |= {name: attrs[name] for name in ("repeat", "cron", "every") if name in attrs}
-            own["on_days"] = "" if attrs.get("on_days", EACH) == EACH else attrs["on_days"]
-            own["weekdays"] = ",".join(attrs.get("weekdays", ()))
-            off = _left_out(attrs)
-            own |= {"days_off": days_off.written(off), "holiday_names": days_off.kept(off)}
+            fields |= {name: attrs[name] for name in ("repeat", "cron", "every") if name in attrs}
+            fields["on_days"] = "" if attrs.get("on_days", EACH) == EACH else attrs["on_days"]
+            fields["weekdays"] = ",".join(attrs.get("weekdays", ()))
+            off = _days_off(attrs)
+            fields |= {"days_off": days_off.written(off), "holiday_names": days_off.kept(off)}
             if attrs.get("until") is not None:
-                own["until"] = moment_of("until", attrs["until"], zone)
-        return own
+                fields["until"] = moment_of("until", attrs["until"], zone)
+        return fields
 
 
-def _refuse_of_other_kinds(attrs: dict[str, Any]) -> None:
+def _refuse_fields_of_other_kinds(attrs: dict[str, Any]) -> None:
     for name in NEVER:
         if name in attrs and name not in TIMES_OF[attrs["kind"]]:
             _refuse(name, f"Leave it out, or use the kind {KIND_OF[name]}.")
@@ -178,7 +181,7 @@ def _refuse_by_clock(attrs: dict[str, Any]) -> None:
             _refuse(name, "Set local_time, too: without it this means nothing.")
 
 
-def _left_out(attrs: dict[str, Any]) -> dict[date, str]:
+def _days_off(attrs: dict[str, Any]) -> dict[date, str]:
     """Each with what it is called."""
     days = dict.fromkeys(attrs.get("days_off", ()), "")
     if "holidays" in attrs:
@@ -190,12 +193,12 @@ def _left_out(attrs: dict[str, Any]) -> dict[date, str]:
         except ValueError as error:
             _refuse("holidays", str(error))
     by_date = {day.isoformat(): day for day in days}
-    for written, name in attrs.get("holiday_names", {}).items():
-        if written not in by_date:
-            _refuse("holiday_names", f"{written[:40]} is none of the days_off.")
+    for iso_date, name in attrs.get("holiday_names", {}).items():
+        if iso_date not in by_date:
+            _refuse("holiday_names", f"{iso_date[:40]} is none of the days_off.")
         if not days_off.is_name(name):
-            _refuse("holiday_names", f"What {written} is called is one line, and begins no date.")
-        days[by_date[written]] = name
+            _refuse("holiday_names", f"What {iso_date} is called is one line, and begins no date.")
+        days[by_date[iso_date]] = name
     return days
 
 
@@ -297,16 +300,16 @@ class Holidays(ApiView):
     def get(self, request: Request) -> Response:
         """The public holidays of a country, from today to the end of next year, for the schedule of
         a recurring campaign."""
-        asked = self.given(HolidaysAsked, request.query_params.dict())
-        choice = asked["country"], asked["part"], asked["until"]
-        found = public_holidays.find_holidays(*choice, timezone.now().date(), asked["language"])
+        values = self.given(HolidaysAsked, request.query_params.dict())
+        choice = values["country"], values["part"], values["until"]
+        days = public_holidays.find_holidays(*choice, timezone.now().date(), values["language"])
         return Response(
             {
-                "days_off": [day.isoformat() for day in found],
-                "holiday_names": days_off.kept(found),
+                "days_off": [day.isoformat() for day in days],
+                "holiday_names": days_off.kept(days),
                 "parts": [
                     {"code": code, "name": name}
-                    for code, name in public_holidays.parts(asked["country"])
+                    for code, name in public_holidays.parts(values["country"])
                 ],
             }
         )

@@ -125,10 +125,10 @@ class SnippetUsers(ApiView):
     @extend_schema(responses=UsersSerializer)
     def get(self, request: Request, pk: int) -> Response:
         """Which templates mention it, and which campaigns and automations send these."""
-        found = snippet_users.find_users(self.find(Snippet, pk))
-        shown = {
-            "templates": [one.pk for one in found.templates],
-            "campaigns": [one.pk for one in found.campaigns],
-            "automations": [one.pk for one in found.automations],
+        users = snippet_users.find_users(self.find(Snippet, pk))
+        ids = {
+            "templates": [one.pk for one in users.templates],
+            "campaigns": [one.pk for one in users.campaigns],
+            "automations": [one.pk for one in users.automations],
         }
-        return Response(UsersSerializer(shown).data)
+        return Response(UsersSerializer(ids).data)

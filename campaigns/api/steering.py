@@ -120,10 +120,10 @@ class RunVerb(ApiView):
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         """Replaced by the verb's own reference."""
-        asked = self.given(ASKS.get(self.verb.name, Nothing))
+        values = self.given(ASKS.get(self.verb.name, Nothing))
         run = self.find(Run, pk)
         try:
-            self.verb.do(run, by=self.actor, **asked)
+            self.verb.do(run, by=self.actor, **values)
         except WrongTime as error:
             raise serializers.ValidationError({"at": str(error)}) from error
         except Run.InvalidMove as error:
@@ -134,18 +134,20 @@ class RunVerb(ApiView):
 
 def door(verb: Verb) -> type[RunVerb]:
     """A class of its own for each, as the schema is made of classes."""
-    told = extend_schema(
+    schema = extend_schema(
         description=verb.reference,
         request=ASKS.get(verb.name, Nothing),
         responses=RunSerializer,
     )
     of_one: type[RunVerb] = type("RunVerb", (RunVerb,), {"verb": verb})
-    return extend_schema_view(post=told)(of_one)
+    return extend_schema_view(post=schema)(of_one)
 
 
 def _refused(run: Run, error: Run.InvalidMove) -> Problem:
     """Its words and its verbs are of the row as whoever refused had read it: not read again."""
-    now = possible(run)
-    rest = f"Possible now: {', '.join(now)}." if now else "Nothing more can be done with it."
-    said = MEANWHILE if isinstance(error, MovedMeanwhile) else error
-    return Problem(HTTPStatus.CONFLICT, f"{said} {rest}", kind="invalid-move", verbs=now)
+    allowed = possible(run)
+    rest = (
+        f"Possible now: {', '.join(allowed)}." if allowed else "Nothing more can be done with it."
+    )
+    text = MEANWHILE if isinstance(error, MovedMeanwhile) else error
+    return Problem(HTTPStatus.CONFLICT, f"{text} {rest}", kind="invalid-move", verbs=allowed)

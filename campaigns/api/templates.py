@@ -192,7 +192,7 @@ class TemplatePreview(ApiView):
         """The message this person would get on the device they used last. Nothing is sent."""
         template = self.find(Template, pk)
         contact = contact_named(self, self.given(ReaderSerializer)["contact"])
-        message = _rendered(template, _reader(contact))
+        message = _render_for(template, _reader(contact))
         return Response({"message": payload.as_fcm(self._for_this_key(message))})
 
     def _for_this_key(self, message: Push) -> Push:
@@ -219,7 +219,7 @@ def _reader(contact: Contact) -> Reader:
     )
 
 
-def _rendered(template: Template, reader: Reader) -> Push:
+def _render_for(template: Template, reader: Reader) -> Push:
     try:
         return render(template.frozen(), reader, collapse_id="carillon-preview", ttl_seconds=A_DAY)
     except Unrenderable as error:

@@ -173,9 +173,9 @@ class TextChecks(ApiView):
         last, checked = newest(campaign), texts_checked.check_texts(campaign, timezone.now())
         if MAIN not in last:
             raise NotFound(f"The texts of campaign {campaign.pk} were never checked.")
-        each = {n: self._of_text(check, checked.get(n)) for n, check in last.items()}
-        others = {name_of(number): one for number, one in each.items() if number != MAIN}
-        return {**each[MAIN], "variants": others}
+        reports = {n: self._of_text(check, checked.get(n)) for n, check in last.items()}
+        others = {name_of(number): report for number, report in reports.items() if number != MAIN}
+        return {**reports[MAIN], "variants": others}
 
     def _of_text(self, check: TextCheck, texts: TextsChecked | None) -> dict[str, Any]:
         return {
@@ -189,30 +189,30 @@ class TextChecks(ApiView):
         }
 
     def _report(self, texts: TextsChecked) -> dict[str, Any]:
-        kept: dict[str, Any] = texts.check.report or {}
+        stored: dict[str, Any] = texts.check.report or {}
         return {
             "id": texts.check.pk,
             "finished_at": texts.check.finished_at,
             "stale": [{"code": one.code, "message": one.words} for one in texts.stale],
             "exact": texts.exact,
             "totals": texts.totals,
-            "texts": [_readers(text, texts.totals) for text in kept["texts"]],
+            "texts": [_readers(text, texts.totals) for text in stored["texts"]],
             "findings": [self._finding(one) for one in texts.found],
-            "longest": [line for text in kept["texts"] for line in _longest(text)],
-            "links": kept["links"],
+            "longest": [line for text in stored["texts"] for line in _longest(text)],
+            "links": stored["links"],
         }
 
-    def _finding(self, told: FindingInWords) -> dict[str, Any]:
+    def _finding(self, finding: FindingInWords) -> dict[str, Any]:
         return {
-            "code": told.code,
-            "level": told.level,
-            "message": told.words,
-            "devices": told.devices,
-            "exact": told.exact,
-            "text": told.text,
-            "platform": told.platform,
-            "variable": told.variable,
-            "contacts": told.people if Scope.CONTACTS in self.key.scopes else [],
+            "code": finding.code,
+            "level": finding.level,
+            "message": finding.words,
+            "devices": finding.devices,
+            "exact": finding.exact,
+            "text": finding.text,
+            "platform": finding.platform,
+            "variable": finding.variable,
+            "contacts": finding.people if Scope.CONTACTS in self.key.scopes else [],
         }
 
 
@@ -228,16 +228,16 @@ def _longest(text: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "text": text["text"],
-            "platform": one["platform"],
-            "devices": one["devices"],
-            **{name: held[0] if held else None for name, held in one["longest"].items()},
-            "title_shown": one["shows"]["title"],
-            "title_at_once": ROOMS[one["platform"]]["title"].closed,
-            "body_shown": one["shows"]["body"],
-            "body_at_once": ROOMS[one["platform"]]["body"].closed,
-            **{name: one[name] for name in ("title_cut", "body_cut", "too_large")},
+            "platform": row["platform"],
+            "devices": row["devices"],
+            **{name: longest[0] if longest else None for name, longest in row["longest"].items()},
+            "title_shown": row["shows"]["title"],
+            "title_at_once": ROOMS[row["platform"]]["title"].closed,
+            "body_shown": row["shows"]["body"],
+            "body_at_once": ROOMS[row["platform"]]["body"].closed,
+            **{name: row[name] for name in ("title_cut", "body_cut", "too_large")},
         }
-        for one in text["platforms"]
+        for row in text["platforms"]
     ]
 
 
@@ -255,12 +255,12 @@ class CampaignTextCheck(TextChecks):
     def post(self, request: Request, pk: int) -> Response:
         """Have a worker read the text for everybody in the audience, and that of each variant.
         Nothing is sent. One check of a campaign is under way at a time."""
-        asked, campaign = self.given(TextCheckAskedSerializer), self.find(Campaign, pk)
+        options, campaign = self.given(TextCheckAskedSerializer), self.find(Campaign, pk)
         try:
             checks = control.begin_text_check(
                 campaign,
-                tries_links=asked["try_links"],
-                days=asked["same_text_within_days"],
+                tries_links=options["try_links"],
+                days=options["same_text_within_days"],
                 by=self.actor,
                 now=timezone.now(),
             )

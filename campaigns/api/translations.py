@@ -128,24 +128,26 @@ class TemplateTranslations(ApiView):
         """What a translated file would change, or, with `save`, changes. A text whose variables
         are not those of the main text is refused with its row; all others are taken. What is not
         in the file stays."""
-        given = self.given(TranslationsSerializer)
+        values = self.given(TranslationsSerializer)
         try:
-            cells = upload_changes.parse_file(given["format"], given["text"])
+            cells = upload_changes.parse_file(values["format"], values["text"])
         except Unreadable as error:
             raise serializers.ValidationError({"text": str(error)}) from error
         with transaction.atomic():
-            if given["save"]:
+            if values["save"]:
                 revision.open_for_change(Template, self.find(Template, pk).pk)
-            template = self.find(Template, pk, locked=given["save"])
-            _refuse_stale(template, given.get("revision"))
+            template = self.find(Template, pk, locked=values["save"])
+            _refuse_stale(template, values.get("revision"))
             proposal = upload_changes.propose(template, cells)
             template.locales = proposal.locales
-            if given["save"]:
+            if values["save"]:
                 save(template)
                 revision.keep(template, by=self.actor)
             else:
                 _check(template)
-        return Response(BroughtSerializer(_shown(template, proposal, saved=given["save"])).data)
+        return Response(
+            BroughtSerializer(_proposal_json(template, proposal, saved=values["save"])).data
+        )
 
 
 def _refuse_stale(template: Template, looked_at: int | None) -> None:
@@ -164,19 +166,24 @@ def _check(template: Template) -> None:
         raise serializers.ValidationError(error.message_dict) from error
 
 
-def _shown(template: Template, proposal: Proposal, *, saved: bool) -> dict[str, Any]:
+def _proposal_json(template: Template, proposal: Proposal, *, saved: bool) -> dict[str, Any]:
     return {
         "saved": saved and bool(proposal.changes),
         "revision": revision.newest_number(template),
-        "changes": [_changed(change) for change in proposal.changes],
+        "changes": [_change_json(change) for change in proposal.changes],
         "refused": [
-            {"row": one.row, "id": one.id, "language": one.tag, "message": one.words}
-            for one in proposal.refused
+            {
+                "row": refusal.row,
+                "id": refusal.id,
+                "language": refusal.tag,
+                "message": refusal.words,
+            }
+            for refusal in proposal.refused
         ],
     }
 
 
-def _changed(change: Change) -> dict[str, str]:
+def _change_json(change: Change) -> dict[str, str]:
     _, language, *id = change.path
     return {
         "language": language,
@@ -187,15 +194,19 @@ def _changed(change: Change) -> dict[str, str]:
 
 
 def _tags(request: Request, name: str) -> list[str]:
-    given = [one.strip() for one in request.query_params.get(name, "").split(",") if one.strip()]
-    for tag in given:
+    tags = [
+        name_given.strip()
+        for name_given in request.query_params.get(name, "").split(",")
+        if name_given.strip()
+    ]
+    for tag in tags:
         try:
             validate_locale(tag)
         except ValidationError as error:
             raise serializers.ValidationError({name: error.messages}) from error
-    if len(given) > MAX_ASKED:
+    if len(tags) > MAX_ASKED:
         raise serializers.ValidationError({name: f"At most {MAX_ASKED} languages."})
-    return [canonical(tag) for tag in given]
+    return [canonical(tag) for tag in tags]
 
 
 def _file(text: str, kind: str, name: str) -> HttpResponse:

@@ -76,8 +76,8 @@ class Audience(OfProject):
         """Its rules; for a list, the rule “is on this list”."""
         if self.kind == self.Kind.LIST:
             return {"field": "list", "op": "eq", "value": self.pk}
-        kept: dict[str, Any] = self.rules
-        return kept
+        own_rules: dict[str, Any] = self.rules
+        return own_rules
 
     def keep_size(self, found: Reach, rules: dict[str, Any], now: datetime) -> None:
         """Store the count of these rules. It is not shown if the audience's rules have changed."""
@@ -87,8 +87,8 @@ class Audience(OfProject):
 
     @property
     def known_size(self) -> dict[str, Any] | None:
-        fits = self.size and self.size.get("of") == row_versions.mark(self.effective_rules)
-        return self.size if fits else None
+        is_current = self.size and self.size.get("of") == row_versions.mark(self.effective_rules)
+        return self.size if is_current else None
 
     def frozen_rules(self) -> dict[str, Any]:
         """The rules that a launch freezes. Later changes in other rows have no effect on them.
@@ -99,21 +99,30 @@ class Audience(OfProject):
 
     def used_by(self) -> list[models.Model]:
         """What uses it: campaigns, audiences whose rules name it, and runs if it is a list."""
-        return [*self.campaigns.all(), *self.named_by(), *self._filling(), *self._asked_by()]
+        return [
+            *self.campaigns.all(),
+            *self.named_by(),
+            *self._lists_being_filled(),
+            *self._dependent_runs(),
+        ]
 
     def named_by(self) -> list[Audience]:
         """Audiences whose rules name this one."""
-        others = Audience.objects.filter(project=self.project_id, kind=self.Kind.RULES)
+        audiences = Audience.objects.filter(project=self.project_id, kind=self.Kind.RULES)
         me = ("audience", self.pk)
-        return [other for other in others if me in rules.named_in(other.rules)]
+        return [audience for audience in audiences if me in rules.named_in(audience.rules)]
 
-    def _filling(self) -> list[Audience]:
+    def _lists_being_filled(self) -> list[Audience]:
         """Lists that are being filled from rules that name this audience."""
-        others = Audience.objects.filter(project=self.project_id).exclude(filling=None)
+        lists = Audience.objects.filter(project=self.project_id).exclude(filling=None)
         me = ("audience", self.pk)
-        return [one for one in others if me in rules.named_in((one.filling or {}).get("rules"))]
+        return [
+            filled_list
+            for filled_list in lists
+            if me in rules.named_in((filled_list.filling or {}).get("rules"))
+        ]
 
-    def _asked_by(self) -> list[Run]:
+    def _dependent_runs(self) -> list[Run]:
         """Runs that need this list; none for an audience with rules, which a run copies.
 
         These are runs launched with the list in their rules, even if the audience's rules no longer
@@ -122,8 +131,8 @@ class Audience(OfProject):
         if self.kind != self.Kind.LIST:
             return []
         runs = series.going_on(self.project_id)
-        asked = [run for run in runs if self.pk in rules.lists_named(run.rules)]
-        return [*asked, *runs_unfolding(self.pk)]
+        naming_runs = [run for run in runs if self.pk in rules.lists_named(run.rules)]
+        return [*naming_runs, *runs_unfolding(self.pk)]
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Delete the audience. Raises ProtectedError while anything uses it.
@@ -142,13 +151,13 @@ class Audience(OfProject):
         """Copy the audience; the copy of a list has the same people."""
         with transaction.atomic():
             # The lock makes a concurrent copy wait, so that it gets the next free name.
-            now = Audience.objects.select_for_update(no_key=True).get(pk=self.pk)
+            original = Audience.objects.select_for_update(no_key=True).get(pk=self.pk)
             copy = Audience.objects.create(
                 project_id=self.project_id,
                 name=self._free_name(),
                 kind=self.kind,
                 rules=self.rules,
-                filling=now.filling,  # the sweep finishes the copy too
+                filling=original.filling,  # the sweep finishes the copy too
             )
             with connection.cursor() as cursor:
                 cursor.execute(
@@ -161,8 +170,8 @@ class Audience(OfProject):
         return copy
 
     def _free_name(self) -> str:
-        taken = Audience.objects.filter(project=self.project_id).values_list("name", flat=True)
-        return name_of_copy(self.name, set(taken))
+        names = Audience.objects.filter(project=self.project_id).values_list("name", flat=True)
+        return name_of_copy(self.name, set(names))
 
 
 class Member(models.Model):
@@ -188,19 +197,19 @@ def validate_rules(tree: Any, *, project_id: int, of: int | None = None) -> None
     lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
     rules.validate(tree, lists=set(lists.values_list("pk", flat=True)))
     named = set(rules.named_in(tree))
-    if gone := named - set(looked_up(project_id, named)):
-        raise ValidationError({"rules": rules.no_such(tree, gone)})
+    if missing := named - set(looked_up(project_id, named)):
+        raise ValidationError({"rules": rules.no_such(tree, missing)})
     _refuse_too_far_back(project_id, tree)
-    meant = launched(project_id, tree, of=of)
-    settled(project_id, meant)
-    _refuse_half_lists(meant)
+    launched_rules = launched(project_id, tree, of=of)
+    settled(project_id, launched_rules)
+    _refuse_half_lists(launched_rules)
 
 
 def _refuse_too_far_back(project_id: int, tree: Any) -> None:
     """Refuse rules that look further back than events are kept, each at its place in the tree."""
     events = events_kept.kept(project_id, tree)
-    if events and (found := rules.each_at_fault(tree, events.problem)):
-        raise ValidationError({"rules": found})
+    if events and (problems := rules.each_at_fault(tree, events.problem)):
+        raise ValidationError({"rules": problems})
 
 
 def _refuse_half_lists(tree: dict[str, Any]) -> None:

@@ -38,34 +38,34 @@ def too_much(tree: Any, bounds: Bounds) -> list[Problem]:
     It reads no more of the tree than it needs to refuse it.
     """
     nodes = list(islice(walk(tree), bounds.nodes + FURTHER))
-    asked = [node for node in nodes if is_leaf(node)]
+    rules = [node for node in nodes if is_leaf(node)]
     more = "+" if len(nodes) == bounds.nodes + FURTHER else ""
-    if len(asked) > bounds.leaves:
-        said = gettext("at most %(most)s rules; there are %(count)s. Remove some, or let one "
+    if len(rules) > bounds.leaves:
+        text = gettext("at most %(most)s rules; there are %(count)s. Remove some, or let one "
                        "compare with a list of values.")  # fmt: skip
-        return [_refusal(said, bounds.leaves, len(asked), more)]
-    if (costly := sum(node["field"] in COSTLY for node in asked)) > MAX_COSTLY:
-        said = gettext("at most %(most)s rules on runs, campaigns and events; there are %(count)s. "
+        return [_refusal(text, bounds.leaves, len(rules), more)]
+    if (costly := sum(node["field"] in COSTLY for node in rules)) > MAX_COSTLY:
+        text = gettext("at most %(most)s rules on runs, campaigns and events; there are %(count)s. "
                        "Remove some.")  # fmt: skip
-        return [_refusal(said, MAX_COSTLY, costly)]
+        return [_refusal(text, MAX_COSTLY, costly)]
     if len(nodes) > bounds.nodes:
-        said = gettext("at most %(most)s rules and groups; there are %(count)s. Remove groups that "
+        text = gettext("at most %(most)s rules and groups; there are %(count)s. Remove groups that "
                        "hold nothing or only one rule.")  # fmt: skip
-        return [_refusal(said, bounds.nodes, len(nodes), more)]
-    said = gettext("at most %(most)s characters in all texts together; there are %(count)s. "
+        return [_refusal(text, bounds.nodes, len(nodes), more)]
+    text = gettext("at most %(most)s characters in all texts together; there are %(count)s. "
                    "Remove some values, or put the people on a static list.")  # fmt: skip
-    text = sum(map(_characters, asked))
-    return [_refusal(said, bounds.text, text)] if text > bounds.text else []
+    size = sum(map(_characters, rules))
+    return [_refusal(text, bounds.text, size)] if size > bounds.text else []
 
 
-def _refusal(said: str, most: int, count: int, more: str = "") -> Problem:
-    return Problem(said % {"most": f"{most:,}", "count": f"{count:,}{more}"})
+def _refusal(message: str, most: int, count: int, more: str = "") -> Problem:
+    return Problem(message % {"most": f"{most:,}", "count": f"{count:,}{more}"})
 
 
 def _characters(leaf: dict[str, Any]) -> int:
     value = leaf.get("value")
     values = value if isinstance(value, list) else [value]
-    return sum(len(one) for one in values if isinstance(one, str))
+    return sum(len(text) for text in values if isinstance(text, str))
 
 
 def walk(tree: Any) -> Iterator[Any]:

@@ -25,18 +25,20 @@ LONGEST = 100  # characters; a longer text is refused without matching it
 
 
 def parse_duration(text: str) -> timedelta | None:
-    found = DURATION.fullmatch(text)
-    if not found:
+    match = DURATION.fullmatch(text)
+    if not match:
         return None
-    return timedelta(**{unit: int(n) for unit, n in found.groupdict().items() if n})
+    return timedelta(**{unit: int(n) for unit, n in match.groupdict().items() if n})
 
 
 def written(seconds: int) -> str:
     """Write seconds as an ISO 8601 duration, e.g. “P1DT2H”; 0 is “PT0S”."""
-    days, rest = divmod(seconds, 86_400)
-    hours, rest = divmod(rest, 3_600)
-    minutes, rest = divmod(rest, 60)
-    clock = "".join(f"{n}{unit}" for n, unit in ((hours, "H"), (minutes, "M"), (rest, "S")) if n)
+    days, seconds_left = divmod(seconds, 86_400)
+    hours, seconds_left = divmod(seconds_left, 3_600)
+    minutes, seconds_left = divmod(seconds_left, 60)
+    clock = "".join(
+        f"{n}{unit}" for n, unit in ((hours, "H"), (minutes, "M"), (seconds_left, "S")) if n
+    )
     text = (f"{days}D" if days else "") + (f"T{clock}" if clock else "")
     return f"P{text}" if text else "PT0S"
 

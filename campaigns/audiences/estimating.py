@@ -52,21 +52,21 @@ class Part:
         unseen = max(0.0, 1 - 1 / self.times)  # people in the sample are counted exactly
         spread = _student(pages - 1) * sqrt(pages * per_page * unseen) * self.times
         others = {page: people - found.get(page, 0) for page, people in self.pages.items()}
-        return ceil(max(spread, self._of_rare(found), self._of_rare(others)))
+        return ceil(max(spread, self._margin_of_rare(found), self._margin_of_rare(others)))
 
-    def _of_rare(self, found: Mapping[int, int]) -> float:
+    def _margin_of_rare(self, found: Mapping[int, int]) -> float:
         """The margin if few pages, or none, have a match; 0 if enough pages have one.
 
         The variance between pages says little then, so the margin is that of the share of pages
         with a match (Agresti and Coull).
         """
-        held = [count for count in found.values() if count > 0]
-        if len(held) >= ENOUGH_PAGES:
+        counts = [count for count in found.values() if count > 0]
+        if len(counts) >= ENOUGH_PAGES:
             return 0.0
         pages = len(self.pages)
-        on_one = sum(held) / len(held) if held else sum(self.pages.values()) / pages
-        share = (len(held) + 2) / (pages + 4)
-        width = 1.96 * sqrt(share * (1 - share) / (pages + 4)) + abs(share - len(held) / pages)
+        on_one = sum(counts) / len(counts) if counts else sum(self.pages.values()) / pages
+        share = (len(counts) + 2) / (pages + 4)
+        width = 1.96 * sqrt(share * (1 - share) / (pages + 4)) + abs(share - len(counts) / pages)
         return width * pages * on_one * self.times * sqrt(max(0.0, 1 - 1 / self.times))
 
 
@@ -88,15 +88,15 @@ def part(fewer: int = 1, seen_since: datetime | None = None, project_id: int | N
     """
     if project_id is None:
         return Part(source, 100 / percent)
-    pages, everybody = _looked_at(table, project_id)
-    seen = sum(pages.values())
-    if seen and (people := _people(project_id)):
-        return Part(source, people / seen, pages)
+    pages, everybody = _count_sampled(table, project_id)
+    sampled = sum(pages.values())
+    if sampled and (people := _people(project_id)):
+        return Part(source, people / sampled, pages)
     # PostgreSQL's own estimate of the rows: nobody knows how far it is off, so there is no margin.
     return Part(source, rows / everybody if rows > 0 and everybody else 100 / percent)
 
 
-def _looked_at(table: str, project_id: int) -> tuple[dict[int, int], int]:
+def _count_sampled(table: str, project_id: int) -> tuple[dict[int, int], int]:
     """The people of the project on each sampled page, and the people of all projects in total."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -118,8 +118,8 @@ def _people(project_id: int) -> int | None:
         cursor.execute(
             "SELECT count(*) FROM notifications_contact WHERE project_id = %s", [project_id]
         )
-        found: int = cursor.fetchone()[0]
-        return found
+        count: int = cursor.fetchone()[0]
+        return count
     return None
 
 

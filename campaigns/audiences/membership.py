@@ -39,21 +39,23 @@ class Change:
     def __str__(self) -> str:
         added = ngettext("%(count)s person added.", "%(count)s people added.", self.added)
         removed = ngettext("%(count)s person removed.", "%(count)s people removed.", self.removed)
-        told = [(added, self.added), (removed, self.removed)]
-        said = [words % {"count": f"{count:,}"} for words, count in told if count]
-        return " ".join(said) or _("the list stays as it was.")
+        counts = [(added, self.added), (removed, self.removed)]
+        parts = [words % {"count": f"{count:,}"} for words, count in counts if count]
+        return " ".join(parts) or _("the list stays as it was.")
 
 
 def lines_of(text: str) -> dict[str, int]:
     """The ids in a text, each with its first line number; blank lines and repeats are ignored."""
-    found: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if external_id := line.strip().strip(",;").strip():
-            found.setdefault(external_id, number)
-    if len(found) > MAX_LINES:
+            first_lines.setdefault(external_id, number)
+    if len(first_lines) > MAX_LINES:
         message = _("At most %(most)s people at once; there are %(count)s.")
-        raise ValidationError(message % {"most": f"{MAX_LINES:,}", "count": f"{len(found):,}"})
-    return found
+        raise ValidationError(
+            message % {"most": f"{MAX_LINES:,}", "count": f"{len(first_lines):,}"}
+        )
+    return first_lines
 
 
 def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
@@ -68,12 +70,12 @@ def look_up(project_id: int, lines: dict[str, int]) -> list[int]:
     unknown = [external_id for external_id in ids if external_id not in known]
     if unknown:
         text = _("Line %(line)s: no person “%(id)s” in this project.")
-        named = [text % {"line": lines[one], "id": one[:60]} for one in unknown[:LINES_NAMED]]
+        messages = [text % {"line": lines[name], "id": name[:60]} for name in unknown[:LINES_NAMED]]
         if (more := len(unknown) - LINES_NAMED) > 0:
             rest = ngettext("… and %(more)s more line.", "… and %(more)s more lines.", more)
-            named.append(rest % {"more": f"{more:,}"})
-        kept = _("Nothing was changed. Correct or remove these lines and save.")
-        raise ValidationError([*named, kept])
+            messages.append(rest % {"more": f"{more:,}"})
+        advice = _("Nothing was changed. Correct or remove these lines and save.")
+        raise ValidationError([*messages, advice])
     return list(known.values())
 
 
@@ -85,8 +87,8 @@ def change(audience: Audience, mode: str, people: list[int]) -> Change:
     on_it = Member.objects.filter(audience=audience)
     removed = 0
     with transaction.atomic():
-        there = on_it.values_list("contact", flat=True) if mode == Mode.REPLACE else ()
-        people = list(lock_people_against_erasure([*people, *there]).intersection(people))
+        on_list = on_it.values_list("contact", flat=True) if mode == Mode.REPLACE else ()
+        people = list(lock_people_against_erasure([*people, *on_list]).intersection(people))
         if mode == Mode.REMOVE:
             return Change(0, on_it.filter(contact__in=people).delete()[0])
         if mode == Mode.REPLACE:

@@ -44,12 +44,12 @@ def people_of(run: Run) -> Sql:
     except ValidationError:
         return Sql("SELECT NULL::bigint AS contact_id WHERE FALSE")
     where, asks = compile_tree(rules), run.asks
-    new, values = "TRUE", list[Any]()
+    not_received, values = "TRUE", list[Any]()
     if run.once_each and run.campaign_id:
-        new, values = prior_recipients.not_received(run.campaign_id, except_run=run.pk)
+        not_received, values = prior_recipients.not_received(run.campaign_id, except_run=run.pk)
     return Sql(
         f"SELECT c.id AS contact_id FROM {people_and_devices(run.project_id)} {eligibility.JOIN}"
         f" WHERE c.project_id = %s AND d.id IS NOT NULL AND {where.sql}"
-        f" AND {eligibility.skip_reason_sql('%s', '%s')} = '' AND {new}",
+        f" AND {eligibility.skip_reason_sql('%s', '%s')} = '' AND {not_received}",
         [run.project_id, *where.params, asks["marketing"], asks["category"], *values],
     )

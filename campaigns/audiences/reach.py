@@ -104,38 +104,40 @@ def count(
     if asks is not None:
         is_out = f"d.id IS NOT NULL AND {eligibility.skip_reason_sql('%s', '%s')} <> ''"
         counts["out"] = Sql(is_out, [asks["marketing"], asks["category"]])
-    asked = [f"count(*) FILTER (WHERE {one.sql}) AS {name}" for name, one in counts.items()]
+    columns = [
+        f"count(*) FILTER (WHERE {condition.sql}) AS {name}" for name, condition in counts.items()
+    ]
     if part:
-        asked.append(f"min({estimating.PAGE}) AS page")
+        columns.append(f"min({estimating.PAGE}) AS page")
     statement = REACH.format(
         sums=", ".join(f"COALESCE(sum({name}), 0)::bigint" for name in counts),
-        counts=", ".join(asked),
+        counts=", ".join(columns),
         source=part.source if part else people_and_devices(project_id),
         standing=eligibility.JOIN if asks is not None else "",
         where=where.sql,
         page="page, " if part else "",
         by_page=" GROUP BY page" if part else "",
     )
-    params = [param for one in counts.values() for param in one.params]
+    params = [param for condition in counts.values() for param in condition.params]
     with connection.cursor() as cursor:
         cursor.execute(statement, [*params, project_id, *where.params])
         rows = cursor.fetchall()
     if part is None:
         return _reach(counts, rows[0])
     sums = [part.all(sum(column)) for column in zip(*(row[1:] for row in rows), strict=True)]
-    found = _reach(counts, sums or [0] * (2 + len(counts)), exact=False)
+    reach = _reach(counts, sums or [0] * (2 + len(counts)), exact=False)
     people = {row[0]: row[1] for row in rows}
     devices = {row[0]: _reach(counts, row[1:]).reachable for row in rows}
     if not part.pages:  # nobody of the project is in it
-        return found
-    return replace(found, margin=Margin(part.margin(people), part.margin(devices)))
+        return reach
+    return replace(reach, margin=Margin(part.margin(people), part.margin(devices)))
 
 
 def _reach(counts: Iterable[str], row: Sequence[int], *, exact: bool = True) -> Reach:
     people, reachable, *rest = row
-    found = dict(zip(counts, rest, strict=True))
-    out = found.pop("out", None)
-    platforms = {name: devices for name, devices in found.items() if devices}
+    totals = dict(zip(counts, rest, strict=True))
+    out = totals.pop("out", None)
+    platforms = {name: devices for name, devices in totals.items() if devices}
     return Reach(people, reachable, sum(platforms.values()), platforms, exact=exact, out=out)
 
 
@@ -145,14 +147,14 @@ def quick(project_id: int, tree: dict[str, Any], *, asks: Mapping[str, Any] | No
         lambda part: count(project_id, tree, part=part, asks=asks),
         seconds=estimating.SAMPLE_SECONDS,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
     )
 
 
-def _fewer(project_id: int, tree: dict[str, Any]) -> int:
+def _shrink_factor(project_id: int, tree: dict[str, Any]) -> int:
     """How many times smaller the sample is if each person is looked up in many runs."""
-    asked = [leaf for leaf in leaves(settled(project_id, tree)) if leaf["field"] == past.FIELD]
-    return 1 + sum(past.looks(leaf["value"]) for leaf in asked) // LOOKS
+    rules = [leaf for leaf in leaves(settled(project_id, tree)) if leaf["field"] == past.FIELD]
+    return 1 + sum(past.looks(leaf["value"]) for leaf in rules) // LOOKS
 
 
 def exact(project_id: int, tree: dict[str, Any]) -> Reach:
@@ -161,16 +163,16 @@ def exact(project_id: int, tree: dict[str, Any]) -> Reach:
         lambda part: count(project_id, tree, part=part),
         seconds=EXACT_SECONDS,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
     )
 
 
 def as_meant(project_id: int, tree: dict[str, Any], part: estimating.Part | None) -> dict[str, Any]:
     """Rules settled for one statement, about everybody or about a sample."""
-    meant = settled(project_id, tree, singly=part is not None, whole=part is None)
+    rules = settled(project_id, tree, singly=part is not None, whole=part is None)
     if part is None:
-        return drawn(project_id, meant)
-    return drawn(project_id, meant, source=part.source, times=part.times)
+        return drawn(project_id, rules)
+    return drawn(project_id, rules, source=part.source, times=part.times)
 
 
 @dataclass(frozen=True)
@@ -220,14 +222,14 @@ def judged(
     If the reach `found` is only an estimate, this is one at once, without trying an exact count.
     """
     return _in_time(
-        lambda part: _judged(project_id, tree, conditions, asks, part=part),
+        lambda part: _judge(project_id, tree, conditions, asks, part=part),
         seconds=seconds if found.exact else 0.0,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
     )
 
 
-def _judged(
+def _judge(
     project_id: int,
     tree: dict[str, Any],
     conditions: list[Sql],
@@ -269,14 +271,14 @@ def filled(
 ) -> Filled:
     """Count the people for whom each condition holds. Raises Uncountable."""
     return _in_time(
-        lambda part: _filled(project_id, tree, conditions, part=part),
+        lambda part: _count_filled(project_id, tree, conditions, part=part),
         seconds=seconds,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
     )
 
 
-def _filled(
+def _count_filled(
     project_id: int,
     tree: dict[str, Any],
     conditions: list[Sql],
@@ -285,13 +287,13 @@ def _filled(
 ) -> Filled:
     source = part.source if part else people_and_devices(project_id)
     where = compile_tree(as_meant(project_id, tree, part))
-    held = ", ".join(condition.sql for condition in conditions)
+    flags = ", ".join(condition.sql for condition in conditions)
     sums = ", ".join(f"count(*) FILTER (WHERE held[{n + 1}])" for n in range(len(conditions)))
     params = [param for condition in conditions for param in condition.params]
     with connection.cursor() as cursor:
         # GROUP BY counts each person once, with any number of devices.
         cursor.execute(
-            f"SELECT count(*), {sums} FROM (SELECT ARRAY[{held}] AS held FROM {source}"
+            f"SELECT count(*), {sums} FROM (SELECT ARRAY[{flags}] AS held FROM {source}"
             f" WHERE c.project_id = %s AND {where.sql} GROUP BY c.id) people",
             [*params, project_id, *where.params],
         )
@@ -312,24 +314,24 @@ class Zones:
 
     @cached_property
     def devices(self) -> dict[str, int]:
-        found: Counter[str] = Counter()
+        totals: Counter[str] = Counter()
         for (zone, _hour), count in self.clocks.items():
-            found[zone] += count
-        return dict(found)
+            totals[zone] += count
+        return dict(totals)
 
 
 def zones(
     project_id: int, tree: dict[str, Any], *, seconds: float, best_hours: bool = False
 ) -> Zones:
     return _in_time(
-        lambda part: _zones(project_id, tree, best_hours, part=part),
+        lambda part: _count_zones(project_id, tree, best_hours, part=part),
         seconds=seconds,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
     )
 
 
-def _zones(
+def _count_zones(
     project_id: int, tree: dict[str, Any], best_hours: bool, *, part: estimating.Part | None
 ) -> Zones:
     source = part.source if part else people_and_devices(project_id)
@@ -342,8 +344,8 @@ def _zones(
             [project_id, *where.params],
         )
         rows = cursor.fetchall()
-    found = {(zone, hour): part.all(count) if part else count for zone, hour, count in rows}
-    return Zones(found, exact=part is None)
+    clocks = {(zone, hour): part.all(count) if part else count for zone, hour, count in rows}
+    return Zones(clocks, exact=part is None)
 
 
 @dataclass(frozen=True)
@@ -362,16 +364,16 @@ def unseen(project_id: int, tree: dict[str, Any], found: Reach) -> Unseen | None
     if days is None or since is None:
         return None
     devices, exact = _in_time(
-        lambda part: _unseen(project_id, tree, since, part=part),
+        lambda part: _count_unseen(project_id, tree, since, part=part),
         seconds=EXACT_SECONDS if found.exact else estimating.SAMPLE_SECONDS,
         of=project_id,
-        fewer=_fewer(project_id, tree),
+        fewer=_shrink_factor(project_id, tree),
         leaves_out_unseen=False,  # it counts exactly these devices
     )
     return Unseen(devices, days, exact)
 
 
-def _unseen(
+def _count_unseen(
     project_id: int, tree: dict[str, Any], since: datetime, *, part: estimating.Part | None
 ) -> tuple[int, bool]:
     where = compile_tree(as_meant(project_id, tree, part))

@@ -98,22 +98,22 @@ def validate(tree: Any, *, lists: Container[int]) -> None:
 
     `lists` holds the ids of the project's static lists.
     """
-    if found := problems(tree) or _strange(tree, lists) or _found_out(tree):
-        raise ValidationError({"rules": found[:PROBLEMS_SAID]})
+    if errors := problems(tree) or _reference_problems(tree, lists) or _server_key_problems(tree):
+        raise ValidationError({"rules": errors[:PROBLEMS_SAID]})
 
 
 def problems(tree: Any, bounds: Bounds = AS_WRITTEN) -> list[Problem]:
     """The problems of any tree; empty if it is valid. Sizes are checked before contents."""
-    found = too_much(tree, bounds)
-    if not found:
-        _check(tree, (), bounds.depth, found)
-    return found or _misplaced(tree)
+    errors = too_much(tree, bounds)
+    if not errors:
+        _check(tree, (), bounds.depth, errors)
+    return errors or _misplaced(tree)
 
 
 def refuse_broken(tree: Any) -> None:
     """Raise Broken if stored rules are not valid: only `walk` is safe with them."""
-    if found := problems(tree, AS_KEPT):
-        raise Broken({"rules": found[:PROBLEMS_SAID]})
+    if errors := problems(tree, AS_KEPT):
+        raise Broken({"rules": errors[:PROBLEMS_SAID]})
 
 
 def _paths(tree: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -128,29 +128,29 @@ def _paths(tree: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
             yield from _paths(inner, (*path, word, index))
 
 
-def _check(node: Any, path: Path, levels: int, found: list[Problem]) -> None:
-    """Add the problems of a node to `found`. `levels`: how many it may have, its own included."""
+def _check(node: Any, path: Path, levels: int, errors: list[Problem]) -> None:
+    """Add the problems of a node to `errors`. `levels`: how many it may have, its own included."""
     if not levels:
         text = gettext("nested deeper than %(most)s levels.") % {"most": MAX_DEPTH}
-        found.append(Problem(text, path))
+        errors.append(Problem(text, path))
     elif not isinstance(node, dict):
         text = gettext('must be an object such as {"all": []}.')
-        found.append(Problem(text, path))
+        errors.append(Problem(text, path))
     elif set(node) in ({"all"}, {"any"}):
         word = "all" if "all" in node else "any"
         if not isinstance(node[word], list):
             text = gettext("must be a list of rules.")
-            found.append(Problem(text, path, word))
+            errors.append(Problem(text, path, word))
             return
         for index, inner in enumerate(node[word]):
-            _check(inner, (*path, word, index), levels - 1, found)
+            _check(inner, (*path, word, index), levels - 1, errors)
     elif set(node) == {"not"}:
-        _check(node["not"], (*path, "not"), levels - 1, found)
+        _check(node["not"], (*path, "not"), levels - 1, errors)
     elif not set(node) - {"all", "any", "not"} and node:
         text = gettext("use one of all, any and not in an object; put one inside the other.")
-        found.append(Problem(text, path))
+        errors.append(Problem(text, path))
     else:
-        found += [problem for problem in [_leaf_problem(node, path)] if problem]
+        errors += [problem for problem in [_leaf_problem(node, path)] if problem]
 
 
 def _leaf_problem(leaf: dict[str, Any], path: Path) -> Problem | None:
@@ -166,18 +166,18 @@ def _leaf_problem(leaf: dict[str, Any], path: Path) -> Problem | None:
             "known": known,
         }
         return Problem(text % words, path, "field")
-    asked = field_of(name)
+    field = field_of(name)
     if not isinstance(op, str):
         text = gettext("must be a text, one of %(allowed)s.")
-        allowed = ", ".join(o for o in OPERATORS if o in asked.ops)
+        allowed = ", ".join(o for o in OPERATORS if o in field.ops)
         return Problem(text % {"allowed": allowed}, path, "op")
-    if op not in asked.ops:
-        allowed = ", ".join(o for o in OPERATORS if o in asked.ops)
+    if op not in field.ops:
+        allowed = ", ".join(o for o in OPERATORS if o in field.ops)
         text = gettext("“%(op)s” cannot be used with %(field)s. Use one of %(allowed)s.")
         words = {"op": op[:50], "field": name, "allowed": allowed}
         return Problem(text % words, path, "op")
     value, kind = leaf.get("value"), KINDS.get(name)
-    problem = kind.problem(op, value) if kind else _value_problem(asked, op, value)
+    problem = kind.problem(op, value) if kind else _value_problem(field, op, value)
     return Problem(problem, path, "value") if problem else None
 
 
@@ -205,7 +205,7 @@ def field_of(name: str) -> Field:
     return FIELDS.get(name) or Field("c.attributes", "attribute", frozenset(ATTRIBUTE_OPS))
 
 
-def _value_problem(asked: Field, op: str, value: Any) -> str:
+def _value_problem(field: Field, op: str, value: Any) -> str:
     if op in ("exists", "not_exists"):
         return (
             "" if value in (None, "", True) else gettext("leave it out; this operator takes none.")
@@ -215,7 +215,7 @@ def _value_problem(asked: Field, op: str, value: Any) -> str:
             return gettext("needs at least one value.")
         if not isinstance(value, list) or not 1 <= len(value) <= MAX_VALUES:
             return gettext("must be a list of 1 to %(most)s values.") % {"most": f"{MAX_VALUES:,}"}
-        return next((p for inner in value if (p := _scalar_problem(asked, inner))), "")
+        return next((p for inner in value if (p := _scalar_problem(field, inner))), "")
     if op in ("before", "after"):
         text = gettext("must be a date or time in ISO 8601, e.g. 2026-05-31.")
         return "" if moment(value) else text
@@ -224,29 +224,29 @@ def _value_problem(asked: Field, op: str, value: Any) -> str:
     if op in ("contains", "starts_with") and not (isinstance(value, str) and value):
         return gettext("must be a text.")
     if op in ("gt", "gte", "lt", "lte"):
-        return _order_problem(asked, value)
-    return _scalar_problem(asked, value)
+        return _order_problem(field, value)
+    return _scalar_problem(field, value)
 
 
-def _order_problem(asked: Field, value: Any) -> str:
-    if asked.kind == "version":
-        fits = isinstance(value, str) and VERSION.fullmatch(value)
-        return "" if fits else gettext("must be a version such as 4.10.1, in quotes.")
+def _order_problem(field: Field, value: Any) -> str:
+    if field.kind == "version":
+        is_version = isinstance(value, str) and VERSION.fullmatch(value)
+        return "" if is_version else gettext("must be a version such as 4.10.1, in quotes.")
     if _is_large(value):
         return gettext("must be a number of at most 15 digits.")
     text = gettext("must be a number. For dates use before or after.")
     return "" if _is_number(value) else text
 
 
-def _scalar_problem(asked: Field, value: Any) -> str:
-    if asked.kind == "list":
+def _scalar_problem(field: Field, value: Any) -> str:
+    if field.kind == "list":
         return "" if _is_id(value) else gettext("must be the id of a static list.")
     if isinstance(value, str):
         if len(value) > MAX_TEXT or unstorable(value):
             text = gettext("must be a text of at most %(most)s ordinary characters.")
             return text % {"most": MAX_TEXT}
         return ""
-    if asked.kind != "attribute":
+    if field.kind != "attribute":
         return gettext("must be a text.")
     if _is_large(value):
         return gettext("must be a number of at most 15 digits.")
@@ -258,8 +258,8 @@ def _scalar_problem(asked: Field, value: Any) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    fits = isinstance(value, int | float) and not isinstance(value, bool)
-    return fits and abs(value) < 1e15  # NaN and Infinity fail this too
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) < 1e15  # NaN and Infinity fail this too
 
 
 def _is_large(value: Any) -> bool:
@@ -279,20 +279,20 @@ def _misplaced(tree: Any) -> list[Problem]:
     return [Problem(text)] if at_most.misplaced(tree, count) else []
 
 
-def _found_out(tree: Any) -> list[Problem]:
+def _server_key_problems(tree: Any) -> list[Problem]:
     """Refuse keys that only the server may set, when it counts people or starts a run."""
     text = gettext("remove “%(key)s” from the value: the server sets it.")
-    kept = [
+    keys = [
         key
         for leaf in leaves(tree)
         if leaf["field"] in KINDS
         for key in KINDS[leaf["field"]].kept
         if key in leaf["value"]
     ]
-    return [Problem(text % {"key": key}) for key in kept]
+    return [Problem(text % {"key": key}) for key in keys]
 
 
-def _strange(tree: dict[str, Any], lists: Container[int]) -> list[Problem]:
+def _reference_problems(tree: dict[str, Any], lists: Container[int]) -> list[Problem]:
     return _unknown_lists(tree, lists) + _unknown_platforms(tree)
 
 
@@ -322,42 +322,42 @@ def _unknown_platforms(tree: dict[str, Any]) -> list[Problem]:
 def no_such(tree: Any, gone: Container[Named]) -> list[Problem]:
     """The problems of rules that name rows in `gone`: these do not exist in the project."""
     return [
-        Problem(_no_such(*one), path, "value")
+        Problem(_missing_text(*named), path, "value")
         for path, leaf in _paths(tree)
-        for one in named_in(leaf)
-        if one in gone
+        for named in named_in(leaf)
+        if named in gone
     ][:PROBLEMS_SAID]
 
 
-def _no_such(sort: str, pk: int) -> str:
-    said = {
+def _missing_text(sort: str, pk: int) -> str:
+    texts = {
         "audience": gettext("there is no audience %(id)s in this project."),
         "campaign": gettext("there is no campaign %(id)s in this project."),
         "run": gettext("there is no run %(id)s in this project."),
     }
-    return said[sort] % {"id": pk}
+    return texts[sort] % {"id": pk}
 
 
 def each_at_fault(tree: Any, problem: Callable[[dict[str, Any]], str]) -> list[Problem]:
     """Check the value of each rule with `problem`. Each problem names its place in the tree."""
-    found = ((path, problem(leaf)) for path, leaf in _paths(tree))
-    return [Problem(said, path, "value") for path, said in found if said][:PROBLEMS_SAID]
+    results = ((path, problem(leaf)) for path, leaf in _paths(tree))
+    return [Problem(text, path, "value") for path, text in results if text][:PROBLEMS_SAID]
 
 
 def lists_named(tree: Any) -> list[int]:
     """The ids of the static lists in a tree, each once; also for a broken tree."""
-    asked = [leaf.get("value") for leaf in leaves(tree) if leaf["field"] == "list"]
-    values = [pk for value in asked for pk in (value if isinstance(value, list) else [value])]
+    leaf_values = [leaf.get("value") for leaf in leaves(tree) if leaf["field"] == "list"]
+    values = [pk for value in leaf_values for pk in (value if isinstance(value, list) else [value])]
     return list(dict.fromkeys(pk for pk in values if _is_id(pk)))
 
 
 def named_in(tree: Any) -> list[Named]:
     """The rows that a tree names; also for a broken tree. Static lists count as audiences."""
-    found: list[Named] = [("audience", pk) for pk in lists_named(tree)]
+    rows: list[Named] = [("audience", pk) for pk in lists_named(tree)]
     for leaf in leaves(tree):
         if leaf["field"] in tuple(KINDS):  # in a broken rule, the field may be anything
-            found += KINDS[leaf["field"]].names(leaf.get("value"))
-    return found
+            rows += KINDS[leaf["field"]].names(leaf.get("value"))
+    return rows
 
 
 def moment(value: Any) -> datetime | date | None:

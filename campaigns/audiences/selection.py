@@ -59,13 +59,13 @@ def sample(
     `start`: the id of the newest person to consider. `only`: a condition that they must also meet.
     """
     where = compile_tree(drawn(project_id, settled(project_id, tree)))
-    more = only or Sql("TRUE")
+    extra = only or Sql("TRUE")
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT c.id FROM {people_and_devices(project_id)}"
-            f" WHERE c.project_id = %s AND c.id <= %s AND {where.sql} AND {more.sql}"
+            f" WHERE c.project_id = %s AND c.id <= %s AND {where.sql} AND {extra.sql}"
             " GROUP BY c.id ORDER BY c.id DESC LIMIT %s",
-            [project_id, start or MAX_ID, *where.params, *more.params, size],
+            [project_id, start or MAX_ID, *where.params, *extra.params, size],
         )
         ids = [row[0] for row in cursor.fetchall()]
     return list(Contact.objects.filter(pk__in=ids).order_by("-pk").prefetch_related("devices"))
@@ -99,16 +99,16 @@ def nth(contact: Contact, tree: dict[str, Any]) -> int:
     cut = at_most.only(tree)
     assert cut
     where, place = compile_tree(tree), at_most.place_of(cut)
-    here = Sql(f"SELECT {place.sql}, c.id FROM notifications_contact c WHERE c.id = %s")
+    own_place = Sql(f"SELECT {place.sql}, c.id FROM notifications_contact c WHERE c.id = %s")
     statement = (
         f"SELECT count(DISTINCT c.id) FROM {people_and_devices(contact.project_id)}"
-        f" WHERE c.project_id = %s AND {where.sql} AND ({place.sql}, c.id) <= ({here.sql})"
+        f" WHERE c.project_id = %s AND {where.sql} AND ({place.sql}, c.id) <= ({own_place.sql})"
     )
     values = [*where.params, *place.params, *place.params, contact.pk]
     with connection.cursor() as cursor:
         cursor.execute(statement, [contact.project_id, *values])
-        found: int = cursor.fetchone()[0]
-    return found
+        count: int = cursor.fetchone()[0]
+    return count
 
 
 def _tree_sql(tree: dict[str, Any]) -> Sql:
@@ -131,46 +131,46 @@ OF_SEVERAL = {"eq": "in", "has": "has_any"}
 
 
 def _leaf_sql(leaf: dict[str, Any]) -> Sql:
-    asked, op, value = field_of(leaf["field"]), leaf["op"], leaf.get("value")
+    field, op, value = field_of(leaf["field"]), leaf["op"], leaf.get("value")
     if negative := NEGATIVE.get(op):  # missing counts as “is not”: that is what a marketer means
         positive = _leaf_sql({**leaf, "op": negative})
         return Sql(f"NOT COALESCE({positive.sql}, FALSE)", positive.params)
     if several := OF_SEVERAL.get(op):
         return _leaf_sql({**leaf, "op": several, "value": [value]})
-    if asked.kind == "list":
+    if field.kind == "list":
         return Sql(
             "EXISTS (SELECT 1 FROM campaigns_member m"
             " WHERE m.contact_id = c.id AND m.audience_id = ANY(%s))",
             [value],
         )
-    kind_sql = _attribute_sql if asked.kind == "attribute" else _column_sql
-    return kind_sql(leaf, asked, op, value)
+    kind_sql = _attribute_sql if field.kind == "attribute" else _column_sql
+    return kind_sql(leaf, field, op, value)
 
 
 NOW = "statement_timestamp()"  # now() is the transaction's start, before its own rows
 COMPARE = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
-def _column_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> Sql:
-    column = asked.column
+def _column_sql(leaf: dict[str, Any], field: Field, op: str, value: Any) -> Sql:
+    column = field.column
     if op == "exists":
         return Sql(
-            f"{column} IS NOT NULL" + ("" if asked.kind == "time" else f" AND {column} <> ''")
+            f"{column} IS NOT NULL" + ("" if field.kind == "time" else f" AND {column} <> ''")
         )
     if op == "in":
-        return _is_one_of(asked, value)
+        return _is_one_of(field, value)
     if op in LETTERS:
         return _letters_sql(Sql(column), op, value)
-    if asked.kind == "version":
+    if field.kind == "version":
         return Sql(f"{_as_version(column)} {COMPARE[op]} {_as_version('%s')}", [value])
     return _time_sql(Sql(column), op, value)
 
 
-def _is_one_of(asked: Field, values: list[Any]) -> Sql:
-    if asked.kind != "version":
-        return Sql(f"{asked.column} = ANY(%s)", [list(values)])
+def _is_one_of(field: Field, values: list[Any]) -> Sql:
+    if field.kind != "version":
+        return Sql(f"{field.column} = ANY(%s)", [list(values)])
     wanted = f"SELECT {_same_version('wanted')} FROM unnest(%s::text[]) wanted"
-    return Sql(f"{_same_version(asked.column)} IN ({wanted})", [list(values)])
+    return Sql(f"{_same_version(field.column)} IN ({wanted})", [list(values)])
 
 
 def _as_version(text: str) -> str:
@@ -207,15 +207,15 @@ WHICH_SIDE = {"before": "<", "after": ">"}
 
 def _time_sql(time: Sql, op: str, value: Any) -> Sql:
     if op == "within_last":
-        within = f"{time.sql} BETWEEN {NOW} - %s AND {NOW}"
-        return Sql(within, [*time.params, parse_duration(value)])
+        condition = f"{time.sql} BETWEEN {NOW} - %s AND {NOW}"
+        return Sql(condition, [*time.params, parse_duration(value)])
     return Sql(f"{time.sql} {WHICH_SIDE[op]} %s::timestamptz", [*time.params, str(moment(value))])
 
 
 # --- Attributes: their values carry their own type ------------------------------------------------
 
 
-def _attribute_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> Sql:
+def _attribute_sql(leaf: dict[str, Any], field: Field, op: str, value: Any) -> Sql:
     name = leaf["field"].partition(".")[2]
     text, typed = "(c.attributes ->> %s)", "(c.attributes -> %s)"
     if op == "exists":  # an empty text counts as missing, as in a template
@@ -235,12 +235,12 @@ def _attribute_sql(leaf: dict[str, Any], asked: Field, op: str, value: Any) -> S
     return _time_sql(Sql(_of_type("string", typed, parsed), [name] * 4), op, value)
 
 
-def _holds_one_of(held: Sql, values: list[Any]) -> Sql:
+def _holds_one_of(array: Sql, values: list[Any]) -> Sql:
     if len(values) == 1:  # four times as fast; the other form slows with each value
-        return Sql(f"{held.sql} @> %s::jsonb", [*held.params, json.dumps(values)])
-    each = f"jsonb_array_elements({held.sql}) each_of(value)"
-    one_of = f"EXISTS (SELECT 1 FROM {each} WHERE each_of.value = ANY(%s::jsonb[]))"
-    return Sql(one_of, [*held.params, _each_json(values)])
+        return Sql(f"{array.sql} @> %s::jsonb", [*array.params, json.dumps(values)])
+    elements = f"jsonb_array_elements({array.sql}) each_of(value)"
+    one_of = f"EXISTS (SELECT 1 FROM {elements} WHERE each_of.value = ANY(%s::jsonb[]))"
+    return Sql(one_of, [*array.params, _each_json(values)])
 
 
 def _of_type(kind: str, typed: str, then: str) -> str:

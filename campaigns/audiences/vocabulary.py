@@ -75,7 +75,7 @@ FILLED = "jsonb_typeof(value) <> 'null' AND value <> '\"\"'"
 
 
 def attributes(project_id: int) -> list[Attribute]:
-    rows = _looked_up(
+    rows = _fetch_rows(
         f"WITH sample AS MATERIALIZED {_sample(project_id)}"
         " SELECT key, type, count(*) FILTER (WHERE spread),"
         " (SELECT count(*) FROM sample WHERE spread)"
@@ -83,13 +83,15 @@ def attributes(project_id: int) -> list[Attribute]:
         f" WHERE {FILLED}) known GROUP BY key, type ORDER BY 3 DESC, count(*) DESC, key",
         [],
     )
-    found: dict[str, list[tuple[str, int]]] = {}
+    counts: dict[str, list[tuple[str, int]]] = {}
     for name, kind, count, _ in rows:
-        found.setdefault(name, []).append((kind, count))
-    of = rows[0][3] if rows else 0
+        counts.setdefault(name, []).append((kind, count))
+    total = rows[0][3] if rows else 0
     known = [
-        Attribute(name, _percent(sum(count for _, count in kinds), of), [kind for kind, _ in kinds])
-        for name, kinds in found.items()
+        Attribute(
+            name, _percent(sum(count for _, count in kinds), total), [kind for kind, _ in kinds]
+        )
+        for name, kinds in counts.items()
     ]
     return known[:MOST_ATTRIBUTES]
 
@@ -124,12 +126,12 @@ def described(project_id: int) -> list[Described] | None:
     """All attributes of the people, with examples; None if reading them takes too long."""
     cut = [LONGEST_VALUE, LONGEST_VALUE, EXAMPLES, MOST_ATTRIBUTES]
     sample = f"WITH sample AS MATERIALIZED {_sample(project_id)},"
-    rows = _in_time(sample + DESCRIBED, cut)
+    rows = _fetch_in_time(sample + DESCRIBED, cut)
     if rows is None:
         return None
     return [
-        Described(name, _percent(times, of), types, values, json.loads(examples))
-        for name, times, of, values, types, examples in rows
+        Described(name, _percent(times, total), types, values, json.loads(examples))
+        for name, times, total, values, types, examples in rows
     ]
 
 
@@ -143,7 +145,7 @@ class Types:
 
 def types_of(project_id: int, name: str) -> Types | None:
     """The types of one attribute's values; None if reading them takes too long."""
-    rows = _in_time(
+    rows = _fetch_in_time(
         f"WITH sample AS MATERIALIZED {_sample(project_id)},"
         f" held AS (SELECT attributes -> %s AS value FROM sample)"
         f" SELECT {TYPE}, count(*), (SELECT count(*) FROM sample)"
@@ -160,8 +162,8 @@ def nowhere(project_id: int, names: Iterable[str]) -> list[str]:
 
     It searches all people, so pass only names that `attributes` did not return.
     """
-    asked = sorted(set(names))
-    if not asked:
+    unique_names = sorted(set(names))
+    if not unique_names:
         return []
     try:
         with statement_timeout(seconds=1), connection.cursor() as cursor:
@@ -169,7 +171,7 @@ def nowhere(project_id: int, names: Iterable[str]) -> list[str]:
                 "SELECT name FROM unnest(%s::text[]) name WHERE NOT EXISTS ("
                 " SELECT 1 FROM notifications_contact"
                 " WHERE project_id = %s AND COALESCE(attributes ->> name, '') <> '')",
-                [asked, project_id],
+                [unique_names, project_id],
             )
             return [row[0] for row in cursor.fetchall()]
     except TooSlow:
@@ -182,18 +184,18 @@ def values(project_id: int, field: str, typed: str = "") -> list[Value]:
         return _external_ids(project_id, typed)
     if field in FIELDS and FIELDS[field].kind not in ("text", "version"):
         return []
-    source, held, params = _held(field)
-    rows = _looked_up(
+    source, value_source, params = _value_source(field)
+    rows = _fetch_rows(
         f"WITH sample AS MATERIALIZED {_sample(project_id, source)}"
         " SELECT value, count(*) FILTER (WHERE spread),"
-        f" (SELECT count(*) FROM sample WHERE spread) FROM sample, {held}"
+        f" (SELECT count(*) FROM sample WHERE spread) FROM sample, {value_source}"
         f" WHERE {FILLED} AND jsonb_typeof(value) <> 'object'"
         " AND length(value #>> '{}') <= %s"
         f" AND strpos({folded(AS_TEXT)}, {folded('%s')}) > 0"
         " GROUP BY value ORDER BY 2 DESC, count(*) DESC, value LIMIT %s",
         [*params, LONGEST_VALUE, typed, SUGGESTED],
     )
-    return [Value(json.loads(value), _percent(count, of)) for value, count, of in rows]
+    return [Value(json.loads(value), _percent(count, total)) for value, count, total in rows]
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,7 @@ def languages(project_id: int) -> tuple[list[Language], bool]:
 
     The list is empty if reading them takes too long.
     """
-    rows = _looked_up(
+    rows = _fetch_rows(
         f"WITH sample AS MATERIALIZED {_sample(project_id)}"
         " SELECT locale, count(*) FILTER (WHERE spread),"
         " (SELECT count(*) FROM sample WHERE spread), (SELECT bool_and(spread) FROM sample)"
@@ -228,7 +230,7 @@ def languages(project_id: int) -> tuple[list[Language], bool]:
 
 
 def _people(project_id: int) -> int:
-    rows = _looked_up(
+    rows = _fetch_rows(
         "SELECT count(*) FROM notifications_contact WHERE project_id = %s", [project_id]
     )
     return rows[0][0] if rows else 0
@@ -236,18 +238,22 @@ def _people(project_id: int) -> int:
 
 def _sample(project_id: int, table: str = "notifications_contact") -> str:
     """A FROM item: sampled rows; `spread` is true for rows spread over the whole project."""
-    each = max(1, PEOPLE_READ // STRETCHES)
+    per_stretch = max(1, PEOPLE_READ // STRETCHES)
     return SAMPLE.format(
-        table=table, project=int(project_id), most=PEOPLE_READ, stretches=STRETCHES, each=each
+        table=table,
+        project=int(project_id),
+        most=PEOPLE_READ,
+        stretches=STRETCHES,
+        each=per_stretch,
     )
 
 
-def _looked_up(statement: str, params: list[Any]) -> list[Any]:
+def _fetch_rows(statement: str, params: list[Any]) -> list[Any]:
     """The rows of a statement; empty if it takes too long: users can type without suggestions."""
-    return _in_time(statement, params) or []
+    return _fetch_in_time(statement, params) or []
 
 
-def _in_time(statement: str, params: list[Any]) -> list[Any] | None:
+def _fetch_in_time(statement: str, params: list[Any]) -> list[Any] | None:
     with (
         suppress(TooSlow),
         statement_timeout(seconds=LOOKING_SECONDS),
@@ -259,18 +265,18 @@ def _in_time(statement: str, params: list[Any]) -> list[Any] | None:
     return None
 
 
-def _held(field: str) -> tuple[str, str, list[Any]]:
+def _value_source(field: str) -> tuple[str, str, list[Any]]:
     """The table of a field, a FROM item that gives each `value` of a row as JSON, its params."""
     if field in FIELDS:
         alias, _, column = FIELDS[field].column.partition(".")
         table = {"c": "notifications_contact", "d": "notifications_device"}[alias]
         return table, f"LATERAL (SELECT to_jsonb({column}) AS value) held", []
     # Each entry of a list is a value, because a rule can ask for it.
-    held = (
+    lateral = (
         "LATERAL jsonb_array_elements(CASE jsonb_typeof(attributes -> %s) WHEN 'array'"
         " THEN attributes -> %s ELSE jsonb_build_array(attributes -> %s) END) held(value)"
     )
-    return "notifications_contact", held, [field.partition(".")[2]] * 3
+    return "notifications_contact", lateral, [field.partition(".")[2]] * 3
 
 
 def _external_ids(project_id: int, typed: str) -> list[Value]:
@@ -288,8 +294,8 @@ def _like(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def _percent(count: int, of: int) -> int:
+def _percent(count: int, total: int) -> int:
     """The percentage; never 0 if a person has it, and never 100 if a person lacks it."""
-    if count >= of:
+    if count >= total:
         return 100
-    return min(99, max(1, round(100 * count / of)))
+    return min(99, max(1, round(100 * count / total)))

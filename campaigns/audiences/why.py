@@ -97,29 +97,29 @@ def verdict(contact: Contact, tree: dict[str, Any], *, frozen: bool = False) -> 
     `frozen`: the rules were settled by a run. They are not settled again, because a rule on past
     runs would then cover that run itself and those after it.
     """
-    meant = tree if frozen else _meant(contact, tree)
-    explained = _judged(contact, meant)
+    settled_rules = tree if frozen else _settle(contact, tree)
+    explained = _judge(contact, settled_rules)
     return InOrOut(
         contact=contact,
         rules=_as_saved(explained),
         tree=_node(explained, contact),
-        because=[_node(node, contact) for node in _deciding(explained)],
-        devices=_selected_devices(contact, meant),
+        because=[_node(node, contact) for node in _deciding_rules(explained)],
+        devices=_selected_devices(contact, settled_rules),
         suppressed=suppression_of(contact) is not None,
     )
 
 
 def selected_devices(contact: Contact, tree: dict[str, Any]) -> list[Judged]:
     """The person's devices: which of them the rules select, and which are left out as unseen."""
-    return _selected_devices(contact, _meant(contact, tree))
+    return _selected_devices(contact, _settle(contact, tree))
 
 
-def _meant(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
+def _settle(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
     return drawn(contact.project_id, settled(contact.project_id, tree))
 
 
-def _selected_devices(contact: Contact, meant: dict[str, Any]) -> list[Judged]:
-    where, since = compile_tree(meant), policy.seen_since(contact.project_id)
+def _selected_devices(contact: Contact, rules: dict[str, Any]) -> list[Judged]:
+    where, since = compile_tree(rules), policy.seen_since(contact.project_id)
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT d.id, {where.sql}, NOT ({policy.fresh(since)}) FROM {joined(None)}"
@@ -138,35 +138,35 @@ def explain(contact: Contact, tree: dict[str, Any]) -> dict[str, Any]:
     the one seen last. So the answer cannot differ from a launch. Raises Contact.DoesNotExist if the
     person was erased meanwhile.
     """
-    meant = _meant(contact, tree)
-    return _as_saved(_judged(contact, meant))
+    rules = _settle(contact, tree)
+    return _as_saved(_judge(contact, rules))
 
 
-def _judged(contact: Contact, meant: dict[str, Any]) -> dict[str, Any]:
-    explained = _explained(meant, iter(_holds(contact, meant)))
+def _judge(contact: Contact, rules: dict[str, Any]) -> dict[str, Any]:
+    explained = _attach_verdicts(rules, iter(_evaluate(contact, rules)))
     if cut := at_most.only(explained):
-        cut["seen"] = _place(contact, meant, explained, cut)
+        cut["seen"] = _place(contact, rules, explained, cut)
     return explained
 
 
 def _place(
-    contact: Contact, meant: dict[str, Any], explained: dict[str, Any], cut: dict[str, Any]
+    contact: Contact, rules: dict[str, Any], explained: dict[str, Any], cut: dict[str, Any]
 ) -> str:
-    others = [node for node in explained.get("all", ()) if node is not cut]
-    if not all(node["holds"] for node in others):
+    other_rules = [node for node in explained.get("all", ()) if node is not cut]
+    if not all(node["holds"] for node in other_rules):
         return _("not among those the other rules find")
     nth = None
     with suppress(TooSlow), statement_timeout(seconds=PLACE_SECONDS):
-        nth = selection.nth(contact, meant) if cut["holds"] else None
+        nth = selection.nth(contact, rules) if cut["holds"] else None
     return at_most.seen(cut, nth)
 
 
-def _holds(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:
-    asked = [compile_tree(tree)]
+def _evaluate(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:
+    parts = [compile_tree(tree)]
     for leaf in leaves(tree):
-        asked += [compile_tree(leaf), value_of(leaf)]
-    columns = ", ".join(part.sql for part in asked)
-    params = [param for part in asked for param in part.params]
+        parts += [compile_tree(leaf), value_of(leaf)]
+    columns = ", ".join(part.sql for part in parts)
+    params = [param for part in parts for param in part.params]
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT {columns} FROM {people_and_devices(contact.project_id)} WHERE c.id = %s"
@@ -179,13 +179,13 @@ def _holds(contact: Contact, tree: dict[str, Any]) -> list[tuple[bool, Any]]:
     return list(zip(row[1::2], row[2::2], strict=True))
 
 
-def _explained(tree: dict[str, Any], verdicts: Any) -> dict[str, Any]:
+def _attach_verdicts(tree: dict[str, Any], verdicts: Any) -> dict[str, Any]:
     if "all" in tree or "any" in tree:
         word, combine = ("all", all) if "all" in tree else ("any", any)
-        inner = [_explained(node, verdicts) for node in tree[word]]
+        inner = [_attach_verdicts(node, verdicts) for node in tree[word]]
         return {word: inner, "holds": combine(node["holds"] for node in inner)}
     if "not" in tree:
-        node = _explained(tree["not"], verdicts)
+        node = _attach_verdicts(tree["not"], verdicts)
         return {"not": node, "holds": not node["holds"]}
     holds, seen = next(verdicts)
     return {**tree, "holds": holds, "seen": seen}
@@ -203,20 +203,20 @@ def _as_saved(node: dict[str, Any]) -> dict[str, Any]:
     return {**node, "value": {k: v for k, v in node["value"].items() if k not in kind.kept}}
 
 
-def _deciding(node: dict[str, Any]) -> list[dict[str, Any]]:
+def _deciding_rules(node: dict[str, Any]) -> list[dict[str, Any]]:
     """The rules that decided the result: in an “all” that failed, those that failed."""
     if "not" in node:
-        return [_turned(inner) for inner in _deciding(node["not"])]
+        return [_negate(inner) for inner in _deciding_rules(node["not"])]
     word = next((word for word in ("all", "any") if word in node), None)
     if word is None:
         return [node]
     agreeing = [inner for inner in node[word] if inner["holds"] == node["holds"]]
     if word == "any" and node["holds"]:
         agreeing = agreeing[:1]  # the first is enough
-    return [leaf for inner in agreeing for leaf in _deciding(inner)]
+    return [leaf for inner in agreeing for leaf in _deciding_rules(inner)]
 
 
-def _turned(node: dict[str, Any]) -> dict[str, Any]:
+def _negate(node: dict[str, Any]) -> dict[str, Any]:
     """Negate a node. “Is not pro: no” is a reason; “is pro: yes”, inside a not, is a riddle."""
     return node["not"] if "not" in node else {"not": node, "holds": not node["holds"]}
 
@@ -245,18 +245,18 @@ def _group(kind: str, group: dict[str, Any], holds: bool, contact: Contact) -> N
     }
     rules = group.get("all", group.get("any"))
     empty = _("everyone") if kind in ("all", "not_any") else _("nobody")
-    inner = [_node(one, contact) for one in rules or []]
+    inner = [_node(node, contact) for node in rules or []]
     return Node(titles[kind] if inner else empty, holds, inner=inner)
 
 
 def _leaf(node: dict[str, Any], leaf: dict[str, Any], contact: Contact) -> Node:
-    said, seen, told = clause(node, project_id=contact.project_id), None, ""
+    text, seen, report = clause(node, project_id=contact.project_id), None, ""
     if kind := KINDS.get(leaf["field"]):
         if leaf["seen"] is not None:
-            told = kind.shown(leaf["seen"], contact.project.timezone)
+            report = kind.shown(leaf["seen"], contact.project.timezone)
     else:
-        seen = _seen(leaf, contact)
-    return Node(said, node["holds"], seen, told, otherwise=_otherwise(node, contact))
+        seen = _compared_value(leaf, contact)
+    return Node(text, node["holds"], seen, report, otherwise=_otherwise(node, contact))
 
 
 def _otherwise(node: dict[str, Any], contact: Contact) -> str:
@@ -265,14 +265,14 @@ def _otherwise(node: dict[str, Any], contact: Contact) -> str:
     return clause(node.get("not", {"not": node}), project_id=contact.project_id)
 
 
-def _seen(leaf: dict[str, Any], contact: Contact) -> str | None:
+def _compared_value(leaf: dict[str, Any], contact: Contact) -> str | None:
     """The value that the rule compared; None if there is nothing to show."""
     if leaf["field"] == "list":
         return None
     seen = leaf["seen"] or ""
-    held = contact.attributes.get(leaf["field"].partition(".")[2])
-    if isinstance(held, list | dict | bool):  # PostgreSQL's text of it has brackets and quotes
-        return plainly(held) if held not in NOTHING else _("empty")
+    value = contact.attributes.get(leaf["field"].partition(".")[2])
+    if isinstance(value, list | dict | bool):  # PostgreSQL's text of it has brackets and quotes
+        return plainly(value) if value not in NOTHING else _("empty")
     if field_of(leaf["field"]).kind != "time" or not (moment := parse_datetime(seen)):
         return str(seen)
     return short(moment, contact.project.timezone)
@@ -297,17 +297,19 @@ def emptied(project_id: int, tree: dict[str, Any]) -> list[Emptied]:
     These are the rules that match nobody on their own. If there are none, it is the first rule that
     excludes everybody whom the rules before it left. People are read once for all rules.
     """
-    rules = _together(tree)
+    rules = _joint_rules(tree)
     if not 1 < len(rules) <= MAX_JUDGED:
         return []
-    alone, left = _somebody(project_id, rules)
-    found = [(rule, True) for rule, fits in zip(rules, alone, strict=True) if not fits]
-    found = found or [(rule, False) for rule, stays in zip(rules, left, strict=True) if not stays]
-    most = len(rules) if found[0][1] else 1
-    return [Emptied(clause(rule, project_id=project_id), alone) for rule, alone in found[:most]]
+    alone, remaining = _somebody(project_id, rules)
+    culprits = [(rule, True) for rule, has_match in zip(rules, alone, strict=True) if not has_match]
+    culprits = culprits or [
+        (rule, False) for rule, stays in zip(rules, remaining, strict=True) if not stays
+    ]
+    limit = len(rules) if culprits[0][1] else 1
+    return [Emptied(clause(rule, project_id=project_id), alone) for rule, alone in culprits[:limit]]
 
 
-def _together(tree: dict[str, Any]) -> list[dict[str, Any]]:
+def _joint_rules(tree: dict[str, Any]) -> list[dict[str, Any]]:
     """The rules that must all hold. For “none of these”, they are negated one by one."""
     if "all" in tree:
         return list(tree["all"])
@@ -318,15 +320,15 @@ def _together(tree: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _somebody(project_id: int, rules: list[dict[str, Any]]) -> tuple[list[bool], list[bool]]:
     """For each rule: whether anybody matches it, and whether anybody matches all rules up to it."""
-    asked = [compile_tree(settled(project_id, rule, whole=True)) for rule in rules]
-    fits = [f"fits[{number}]" for number in range(1, len(asked) + 1)]
-    upto = [" AND ".join(fits[:number]) for number in range(1, len(asked) + 1)]
+    conditions = [compile_tree(settled(project_id, rule, whole=True)) for rule in rules]
+    fits = [f"fits[{number}]" for number in range(1, len(conditions) + 1)]
+    upto = [" AND ".join(fits[:number]) for number in range(1, len(conditions) + 1)]
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT {', '.join(f'COALESCE(bool_or({one}), FALSE)' for one in [*fits, *upto])}"
-            f" FROM (SELECT ARRAY[{', '.join(one.sql for one in asked)}] AS fits"
+            f" FROM (SELECT ARRAY[{', '.join(condition.sql for condition in conditions)}] AS fits"
             f" FROM {people_and_devices(project_id)} WHERE c.project_id = %s) judged",
-            [*(param for one in asked for param in one.params), project_id],
+            [*(param for condition in conditions for param in condition.params), project_id],
         )
         row = cursor.fetchone()
-    return list(row[: len(asked)]), list(row[len(asked) :])
+    return list(row[: len(conditions)]), list(row[len(conditions) :])

@@ -91,13 +91,13 @@ def broken(tree: Any, bounds: Bounds = AS_WRITTEN) -> str:
 
 def clause(tree: dict[str, Any], *, project_id: int, names: Names | None = None) -> str:
     """A valid tree, or a part of one, in words."""
-    found = names_in(tree, project_id=project_id) if names is None else names
-    return _said(tree, found, outermost=True)
+    known_names = names_in(tree, project_id=project_id) if names is None else names
+    return _describe(tree, known_names, outermost=True)
 
 
 def names_in(*trees: Any, project_id: int) -> Names:
     """The names of the static lists, audiences, campaigns and runs in these rules."""
-    return looked_up(project_id, {one for tree in trees for one in named_in(tree)})
+    return looked_up(project_id, {named for tree in trees for named in named_in(tree)})
 
 
 def label_of(field: str) -> str:
@@ -105,22 +105,22 @@ def label_of(field: str) -> str:
     return str(FIELDS.get(field) or name.replace("_", " "))
 
 
-def _said(tree: dict[str, Any], names: Names, *, outermost: bool = False) -> str:
+def _describe(tree: dict[str, Any], names: Names, *, outermost: bool = False) -> str:
     joined = (("all", _("{} and {}"), _("everyone")), ("any", _("{} or {}"), _("nobody")))
     for word, joiner, empty in joined:
         if word in tree:
-            parts = [_said(inner, names) for inner in tree[word]]
-            text = _joined(parts, joiner) or empty
+            parts = [_describe(inner, names) for inner in tree[word]]
+            text = _join(parts, joiner) or empty
             return text if outermost or len(parts) < 2 else f"({text})"
     if "not" not in tree:
         return _leaf(tree, names)
     inner = tree["not"]
     if "field" in inner:
         return _leaf(inner, names, turned=True)
-    return _("not {rules}").format(rules=_said(inner, names))
+    return _("not {rules}").format(rules=_describe(inner, names))
 
 
-def _joined(parts: list[str], joiner: str) -> str:
+def _join(parts: list[str], joiner: str) -> str:
     whole, *rest = parts or [""]
     for part in rest:
         whole = joiner.format(whole, part)
@@ -135,12 +135,12 @@ def _leaf(leaf: dict[str, Any], names: Names, *, turned: bool = False) -> str:
         unnamed = _("“list {id}”")
         called = [names.get(("audience", pk)) or unnamed.format(id=pk) for pk in _values(leaf)]
         off = (op in ("ne", "not_in")) != turned
-        where = _("is not on the list {names}") if off else _("is on the list {names}")
-        return where.format(names=_joined(called, _("{} or {}")))
-    said, of_one = (TURNED, OF_ONE_TURNED) if turned else (SAID, OF_ONE)
+        text = _("is not on the list {names}") if off else _("is on the list {names}")
+        return text.format(names=_join(called, _("{} or {}")))
+    patterns, of_one = (TURNED, OF_ONE_TURNED) if turned else (SAID, OF_ONE)
     if turned and name == "created_at":
-        said = TURNED | CREATED_TURNED
-    pattern = str((said | of_one if len(_values(leaf)) == 1 else said)[op])
+        patterns = TURNED | CREATED_TURNED
+    pattern = str((patterns | of_one if len(_values(leaf)) == 1 else patterns)[op])
     return pattern.format(field=label_of(name), value=_value(op, leaf.get("value")))
 
 
@@ -155,17 +155,17 @@ def _value(op: str, value: Any) -> str:
     if op == "within_last":
         return in_words(parse_duration(value))
     if isinstance(value, list):
-        shown = ", ".join(map(_one, value[:SHOWN_VALUES]))
+        text = ", ".join(map(_scalar, value[:SHOWN_VALUES]))
         more = len(value) - SHOWN_VALUES
         return (
-            _("{values} and {more} more").format(values=shown, more=f"{more:,}")
+            _("{values} and {more} more").format(values=text, more=f"{more:,}")
             if more > 0
-            else shown
+            else text
         )
-    return _one(value)
+    return _scalar(value)
 
 
-def _one(value: Any) -> str:
+def _scalar(value: Any) -> str:
     if isinstance(value, bool):
         return _("true") if value else _("false")
     return str(value)

@@ -31,11 +31,11 @@ def fetch_pushes(project: Project, phone: Phone, *, after: float) -> list[dict[s
     owner = owner_of(project, phone)
     if owner is None:
         return []
-    records = [record for record in _accepted(project, phone) if record["at"] > after]
+    records = [record for record in _accepted_records(project, phone) if record["at"] > after]
     return [_ring(owner, record) for record in records]
 
 
-def _accepted(project: Project, phone: Phone) -> list[dict[str, Any]]:
+def _accepted_records(project: Project, phone: Phone) -> list[dict[str, Any]]:
     query = urlencode({"address": phone.address, "limit": MOST})
     try:
         place = urlsplit(project.endpoint)
@@ -44,10 +44,10 @@ def _accepted(project: Project, phone: Phone) -> list[dict[str, Any]]:
         try:
             caller.request("GET", f"{PATH}?{query}")
             answer = caller.getresponse()
-            said = json.loads(answer.read())
+            answer_body = json.loads(answer.read())
         finally:
             caller.close()
-        return list(said["records"])
+        return list(answer_body["records"])
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
         raise EmulatorUnavailable from error
 

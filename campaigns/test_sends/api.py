@@ -183,10 +183,10 @@ class TestView(ApiView):
         enqueue_on_commit(send_test, test_id=test.pk)
         return Response(self.show(test), status=HTTPStatus.ACCEPTED)
 
-    def _recipients(self, given: dict[str, Any]) -> list[Contact]:
-        if given["to"] == ONE:
-            return [self._find_contact(given["contact"], "contact")]
-        if given["to"] == TESTERS:
+    def _recipients(self, values: dict[str, Any]) -> list[Contact]:
+        if values["to"] == ONE:
+            return [self._find_contact(values["contact"], "contact")]
+        if values["to"] == TESTERS:
             people = recipients.first_testers(self.project)
             problem = 'Nobody is a tester yet: PATCH contacts/{external_id} with {"tester": true}.'
         else:
@@ -212,18 +212,18 @@ class TestView(ApiView):
             "locale": test.locale,
             "finished": report.finished,
             "totals": report.counts,
-            "devices": [self._device(one) for one in report.devices],
+            "devices": [self._device(device) for device in report.devices],
         }
 
     def _device(self, device: DeviceReport) -> dict[str, Any]:
         row, may_read_contacts = device.row, Scope.CONTACTS in self.key.scopes
-        kept = {name: getattr(row, name) for name in ("reason", "http", "code", "message_id")}
+        outcome = {name: getattr(row, name) for name in ("reason", "http", "code", "message_id")}
         return {
             "contact": device.contact if may_read_contacts else "",
             "device": device.address,
             "platform": row.platform,
             "status": row.status,
-            **kept,
+            **outcome,
             "meaning": device.meaning,
             "next_step": device.next_step,
             "detail": row.detail,
@@ -240,8 +240,8 @@ class TemplateTest(TestView):
         """Send a template to a few, as general marketing. Its data says that it is a test, and no
         result counts it. Each device is asked about once; what FCM said is at `tests/{id}`."""
         template = self.find(Template, pk)
-        given = self.given(TestAskedSerializer)
-        return self.send(lambda: text_of_template(template), template, given)
+        values = self.given(TestAskedSerializer)
+        return self.send(lambda: text_of_template(template), template, values)
 
 
 class CampaignTest(TestView):
@@ -254,9 +254,9 @@ class CampaignTest(TestView):
         """Send to a few what a launch at this moment would send, to nobody whom its category or a
         suppression keeps from it."""
         campaign = self.find(Campaign, pk)
-        given = self.given(CampaignTestAskedSerializer)
-        number = NUMBERS[given.pop("variant")]
-        return self.send(lambda: text_of_campaign(campaign, number), campaign, given)
+        values = self.given(CampaignTestAskedSerializer)
+        number = NUMBERS[values.pop("variant")]
+        return self.send(lambda: text_of_campaign(campaign, number), campaign, values)
 
 
 class TestById(TestView):

@@ -66,7 +66,7 @@ def text_of_template(template: Template) -> TextToTest:
 def text_of_campaign(campaign: Campaign, variant: int = MAIN) -> TextToTest:
     """Raises ValidationError."""
     texts = launching.wordings(campaign)
-    text = next((one for one in texts if one.number == variant), None)
+    text = next((wording for wording in texts if wording.number == variant), None)
     if text is None:
         raise ValidationError({"variant": gettext("This campaign has no such variant.")})
     text.template.clean()
@@ -96,8 +96,8 @@ def create_test(
         raise Refused(gettext("The text is empty: write a title and a text."))
     with transaction.atomic():
         _check_limits(text.project, by, now)
-        found = recipients.find_devices(text.project, [one.pk for one in contacts])
-        if len(found) > recipients.MOST_DEVICES:
+        devices = recipients.find_devices(text.project, [contact.pk for contact in contacts])
+        if len(devices) > recipients.MOST_DEVICES:
             message = gettext(
                 "They have more than %(most)s devices, the most for one test. Mark fewer people as "
                 "testers."
@@ -115,8 +115,8 @@ def create_test(
             by=by,
             at=now,
         )
-        DeviceTest.objects.bulk_create(_device_test(test, one, now) for one in found)
-        detail: dict[str, Any] = {"test": test.pk, "devices": len(found)}
+        DeviceTest.objects.bulk_create(_device_test(test, recipient, now) for recipient in devices)
+        detail: dict[str, Any] = {"test": test.pk, "devices": len(devices)}
         audit.record(by, gettext_noop("sent a test of"), about, project=text.project, **detail)
     return test
 

@@ -94,8 +94,10 @@ class SendTestDialog(Dialog):
         super().__init__(request, None, prefix=PREFIX, **kwargs)
         cast(forms.ChoiceField, self.fields["to"]).choices = self._choices()
         if len(variants) > 1:
-            named = [(one.number, f"{one.words}: {one.template}") for one in variants]
-            cast(forms.ChoiceField, self.fields["variant"]).choices = named
+            choices = [
+                (wording.number, f"{wording.words}: {wording.template}") for wording in variants
+            ]
+            cast(forms.ChoiceField, self.fields["variant"]).choices = choices
         else:
             del self.fields["variant"]
         self.initial["to"] = TESTERS if self.testers else PERSON
@@ -137,12 +139,12 @@ class SendTestDialog(Dialog):
         }
 
     def _choices(self) -> list[tuple[str, str]]:
-        found = [(TESTERS, self._testers_in_words()), (PERSON, _("One person"))]
+        choices = [(TESTERS, self._describe_testers()), (PERSON, _("One person"))]
         if self.has_demo_phones:
-            found.append((DEMO, _("The demo phones")))
-        return found
+            choices.append((DEMO, _("The demo phones")))
+        return choices
 
-    def _testers_in_words(self) -> str:
+    def _describe_testers(self) -> str:
         if not self.testers:
             return _("The testers of this project: nobody yet")
         people = ngettext("%(count)s person", "%(count)s people", self.testers)
@@ -152,8 +154,8 @@ class SendTestDialog(Dialog):
         mine = Device.objects.filter(contact__in=recipients.testers(self.project), retired_at=None)
         phones = mine.count()
         devices = ngettext("%(count)s device", "%(count)s devices", phones)
-        said = {"people": people, "devices": devices % {"count": f"{phones:,}"}}
-        return _("The testers of this project: %(people)s, %(devices)s") % said
+        counts = {"people": people, "devices": devices % {"count": f"{phones:,}"}}
+        return _("The testers of this project: %(people)s, %(devices)s") % counts
 
     def clean_locale(self) -> str:
         typed: str = self.cleaned_data["locale"].strip()
@@ -168,14 +170,14 @@ class SendTestDialog(Dialog):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        to = cleaned.get("to")
-        if to == PERSON and "person" in cleaned:
+        recipient_kind = cleaned.get("to")
+        if recipient_kind == PERSON and "person" in cleaned:
             self._find_person(cleaned)
-        elif to == TESTERS:
+        elif recipient_kind == TESTERS:
             cleaned["people"] = recipients.first_testers(self.project)
             if not cleaned["people"]:
                 self.add_error("to", _("Nobody is a tester yet. Mark somebody first, see above."))
-        elif to == DEMO:
+        elif recipient_kind == DEMO:
             cleaned["people"] = list(recipients.demo_phone_owners(self.project))
             if not cleaned["people"]:
                 self.add_error("to", _("No demo phone is on: open their page and switch one on."))

@@ -104,8 +104,8 @@ class DeviceReport:
 
     @property
     def platform_label(self) -> str:
-        known = self.row.platform in Device.Platform.values
-        return str(Device.Platform(self.row.platform).label) if known else ""
+        is_known = self.row.platform in Device.Platform.values
+        return str(Device.Platform(self.row.platform).label) if is_known else ""
 
     @property
     def meaning(self) -> str:
@@ -148,12 +148,12 @@ class Report:
 
     @property
     def finished(self) -> bool:
-        return not any(one.status in (Status.WAITING, Status.SENDING) for one in self.devices)
+        return not any(device.status in (Status.WAITING, Status.SENDING) for device in self.devices)
 
     @property
     def counts(self) -> dict[str, int]:
-        found = Counter(one.status for one in self.devices)
-        return {status: found[status] for status in Status.values}
+        by_status = Counter(device.status for device in self.devices)
+        return {status: by_status[status] for status in Status.values}
 
 
 def build_report(test: SentTest) -> Report:

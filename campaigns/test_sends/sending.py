@@ -59,19 +59,19 @@ def _send_all(
     test: SentTest, gateway: Gateway, waiting: QuerySet[DeviceTest], now: datetime
 ) -> bool:
     """Send at the project's pace. Returns False if the pace lets nothing more through now."""
-    pace, heard = gate.Gate(test.project, reference=test.reference, lane="urgent"), AnswerCounts()
+    pace, answers = gate.Gate(test.project, reference=test.reference, lane="urgent"), AnswerCounts()
     paused = 0.0
     while count := waiting.count():
-        grant = pace.take(count, heard)
-        heard = AnswerCounts()
+        grant = pace.take(count, answers)
+        answers = AnswerCounts()
         if grant.granted:
-            heard = heard_in(_send(test, gateway, grant.granted, now))
+            answers = heard_in(_send(test, gateway, grant.granted, now))
         elif paused + grant.wait > LONGEST_PAUSE:
             return False
         else:
             time.sleep(grant.wait)
             paused += grant.wait
-    pace.take(0, heard)  # tells all other senders what FCM answered
+    pace.take(0, answers)  # tells all other senders what FCM answered
     return True
 
 

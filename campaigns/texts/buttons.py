@@ -29,16 +29,18 @@ Button = Mapping[str, str]
 
 def problems(buttons: Any) -> list[str]:
     """The problems of a template's buttons, each with its place and what to write instead."""
-    if not isinstance(buttons, list) or not all(isinstance(one, dict) for one in buttons):
+    if not isinstance(buttons, list) or not all(isinstance(button, dict) for button in buttons):
         return [gettext("must be a list, e.g. %(example)s.") % {"example": EXAMPLE}]
     if len(buttons) > MOST:
         text = gettext("At most %(most)s buttons; there are %(count)s. Remove some.")
         return [text % {"most": MOST, "count": f"{len(buttons):,}"}]
-    found = [f"{at}: {words}" for at, one in enumerate(buttons, 1) for words in _problems(one)]
-    ids = [one.get("id") for one in buttons]
-    if not found and len(set(ids)) < len(ids):
-        found.append(gettext("Two buttons have the same id; give each its own."))
-    return found
+    messages = [
+        f"{at}: {words}" for at, button in enumerate(buttons, 1) for words in _problems(button)
+    ]
+    ids = [button.get("id") for button in buttons]
+    if not messages and len(set(ids)) < len(ids):
+        messages.append(gettext("Two buttons have the same id; give each its own."))
+    return messages
 
 
 def _problems(button: dict[str, Any]) -> list[str]:
@@ -50,11 +52,11 @@ def _problems(button: dict[str, Any]) -> list[str]:
         return [gettext("must be a text.")]
     if not ID.fullmatch(id):
         return [gettext("id: 1 to 32 of a–z, 0–9, - and _; the app knows the button by it.")]
-    found = [f"title: {words}" for words in _of_title(title, needed=True)]
-    return [*found, *(f"link: {words}" for words in _of_link(link))]
+    messages = [f"title: {words}" for words in _title_problems(title, needed=True)]
+    return [*messages, *(f"link: {words}" for words in _link_problems(link))]
 
 
-def _of_title(title: Any, *, needed: bool = False) -> list[str]:
+def _title_problems(title: Any, *, needed: bool = False) -> list[str]:
     if not isinstance(title, str):
         return [gettext("must be a text.")]
     if needed and not title.strip():
@@ -62,18 +64,18 @@ def _of_title(title: Any, *, needed: bool = False) -> list[str]:
     if len(title) > LONGEST_TITLE:
         text = gettext("longer than %(most)s characters.")
         return [text % {"most": LONGEST_TITLE}]
-    return [str(one) for one in liquid.problems(title) or validation.out_of_place(title)]
+    return [str(problem) for problem in liquid.problems(title) or validation.out_of_place(title)]
 
 
-def _of_link(link: str) -> list[str]:
+def _link_problems(link: str) -> list[str]:
     if not link:
         return []
     if len(link) > LONGEST_LINK:
         return [gettext("longer than %(most)s characters.") % {"most": f"{LONGEST_LINK:,}"}]
     if link.lstrip().startswith("{"):
         return [gettext("begin with https://… or your app's scheme; a value may follow.")]
-    if found := liquid.problems(link) or validation.out_of_place(link):
-        return [str(one) for one in found]
+    if faults := liquid.problems(link) or validation.out_of_place(link):
+        return [str(problem) for problem in faults]
     return [words for words in (rules.link(link), rules.no_user(link)) if words]
 
 
@@ -87,18 +89,22 @@ def problems_of_titles(said: Any, ids: Collection[str]) -> list[str]:
             gettext("must be an object of texts, e.g. %(example)s.")
             % {"example": '{"open": "열기"}'}
         ]
-    found = []
+    messages = []
     for id, title in said.items():
         if id not in ids:
-            found.append(gettext("%(id)s: there is no such button.") % {"id": str(id)[:40]})
-        found += [f"{id}: {words}" for words in _of_title(title)]
-    return found
+            messages.append(gettext("%(id)s: there is no such button.") % {"id": str(id)[:40]})
+        messages += [f"{id}: {words}" for words in _title_problems(title)]
+    return messages
 
 
 def ids_of(buttons: Any) -> list[str]:
     """The ids of the buttons; works for invalid buttons, too."""
     rows = buttons if isinstance(buttons, list) else []
-    return [one["id"] for one in rows if isinstance(one, dict) and isinstance(one.get("id"), str)]
+    return [
+        button["id"]
+        for button in rows
+        if isinstance(button, dict) and isinstance(button.get("id"), str)
+    ]
 
 
 def spoken(buttons: Sequence[Button], titles: Mapping[str, str]) -> list[dict[str, str]]:
@@ -106,8 +112,8 @@ def spoken(buttons: Sequence[Button], titles: Mapping[str, str]) -> list[dict[st
     return [
         {
             name: text
-            for name, text in {**one, "title": titles.get(one["id"]) or one["title"]}.items()
+            for name, text in {**row, "title": titles.get(row["id"]) or row["title"]}.items()
             if text
         }
-        for one in buttons
+        for row in buttons
     ]

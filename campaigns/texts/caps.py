@@ -93,9 +93,9 @@ def _check_tag(markup: str) -> None:
     _refuse_above(_depth(bare), MAX_DEPTH, DEEP)
 
 
-def _refuse_above(count: int, most: int, said: Promise) -> None:
+def _refuse_above(count: int, most: int, message: Promise) -> None:
     if count > most:
-        raise TooMuch(said, most, count)
+        raise TooMuch(message, most, count)
 
 
 def _depth(bare: str) -> int:
@@ -133,25 +133,25 @@ def problems(content: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _too_many_keys(content: Mapping[str, Any]) -> dict[str, list[str]]:
-    found = _too_many("data", content["data"], MAX_KEYS, KEYS)
+    errors = _too_many("data", content["data"], MAX_KEYS, KEYS)
     languages = content["locales"].values() if isinstance(content["locales"], dict) else ()
     for texts in languages:
         data = texts.get("data") if isinstance(texts, dict) else None
-        found = found or _too_many("locales", data, MAX_KEYS, KEYS)
-    return found
+        errors = errors or _too_many("locales", data, MAX_KEYS, KEYS)
+    return errors
 
 
-def _too_many(field: str, value: Any, most: int, said: Promise) -> dict[str, list[str]]:
+def _too_many(field: str, value: Any, most: int, message: Promise) -> dict[str, list[str]]:
     many = isinstance(value, dict) and len(value) > most
-    return {field: [TooMuch(said, most, len(value)).words]} if many else {}
+    return {field: [TooMuch(message, most, len(value)).words]} if many else {}
 
 
 def _in_all(
-    content: Mapping[str, Any], most: int, measure: Callable[[str], int], said: Promise
+    content: Mapping[str, Any], most: int, measure: Callable[[str], int], message: Promise
 ) -> dict[str, list[str]]:
     sizes = {name: sum(map(measure, texts_in(value))) for name, value in content.items()}
     largest, count = max(sizes, key=lambda name: sizes[name]), sum(sizes.values())
-    return {largest: [TooMuch(said, most, count).words]} if count > most else {}
+    return {largest: [TooMuch(message, most, count).words]} if count > most else {}
 
 
 def _length(text: str) -> int:

@@ -70,39 +70,39 @@ def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str,
     taken, disputed = [], []
     result = dict(own)
     for path in _in_order(old, own, new, names=mine):
-        was, now, other = old.get(path), own.get(path), new.get(path)
-        if other in (was, now):
+        base_value, own_value, their_value = old.get(path), own.get(path), new.get(path)
+        if their_value in (base_value, own_value):
             continue
-        if now != was:
-            disputed.append(Change(path, now, other))
+        if own_value != base_value:
+            disputed.append(Change(path, own_value, their_value))
             continue
-        taken.append(Change(path, now, other))
-        if other is None:
+        taken.append(Change(path, own_value, their_value))
+        if their_value is None:
             del result[path]
         else:
-            result[path] = other
-    return Merged({**_empty(mine), **_rebuilt(result)}, taken, disputed)
+            result[path] = their_value
+    return Merged({**_empty(mine), **_rebuild(result)}, taken, disputed)
 
 
 def leaves(content: Mapping[str, Any], names: Iterable[str] = IN_ORDER) -> Leaves:
     """Every value that is not an object, by its path; an empty object is a value, too."""
-    found: Leaves = {}
+    leaf_values: Leaves = {}
     for name in names:
         if name in content:
-            _collect(found, (name,), content[name])
-    return found
+            _collect(leaf_values, (name,), content[name])
+    return leaf_values
 
 
-def _collect(found: Leaves, path: Path, value: Any) -> None:
+def _collect(leaf_values: Leaves, path: Path, value: Any) -> None:
     if value == []:  # like a content from before there were buttons
         return
     if not isinstance(value, dict):
-        found[path] = value
+        leaf_values[path] = value
     elif value:
         for key, inner in value.items():
-            _collect(found, (*path, str(key)), inner)
+            _collect(leaf_values, (*path, str(key)), inner)
     elif len(path) > 1:
-        found[path] = value
+        leaf_values[path] = value
 
 
 def _in_order(*sides: Leaves, names: Iterable[str] = IN_ORDER) -> list[Path]:
@@ -117,13 +117,13 @@ def _empty(content: Mapping[str, Any]) -> dict[str, Any]:
     return {name: kind() for name, kind in kinds if kind in (dict, list)}
 
 
-def _rebuilt(found: Leaves) -> dict[str, Any]:
+def _rebuild(leaf_values: Leaves) -> dict[str, Any]:
     content: dict[str, Any] = {}
-    for path in sorted(found, key=len):  # an empty object before the values in it
+    for path in sorted(leaf_values, key=len):  # an empty object before the values in it
         inner = content
         for key in path[:-1]:
             inner = inner.setdefault(key, {})
-        inner[path[-1]] = found[path]
+        inner[path[-1]] = leaf_values[path]
     return content
 
 
@@ -136,11 +136,11 @@ def _as_text(value: Any) -> str:
 def _pieces(before: str, after: str) -> list[Piece]:
     """Compare two texts word by word; removed words go before those that replace them."""
     old, new = WORDS.findall(before), WORDS.findall(after)
-    found = []
+    pieces = []
     for tag, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():
         if tag == "equal":
-            found.append(Piece("same", "".join(old[a:b])))
+            pieces.append(Piece("same", "".join(old[a:b])))
             continue
-        gone, came = "".join(old[a:b]), "".join(new[c:d])
-        found += [Piece(kind, text) for kind, text in (("gone", gone), ("new", came)) if text]
-    return found
+        removed, added = "".join(old[a:b]), "".join(new[c:d])
+        pieces += [Piece(kind, text) for kind, text in (("gone", removed), ("new", added)) if text]
+    return pieces

@@ -30,15 +30,15 @@ def in_language(content: Content, locale: str) -> dict[str, Any]:
 def _snippet(snippets: Mapping[str, Any], locale: str, name: str) -> str | None:
     if name not in snippets:
         return None
-    said: str = _best(snippets[name]["locales"], locale).get("text") or snippets[name]["text"]
-    return said
+    text: str = _best(snippets[name]["locales"], locale).get("text") or snippets[name]["text"]
+    return text
 
 
 def languages_of(content: Content) -> list[str]:
     """Every tag for which the content may differ: its own, and those of the snippets in it."""
     snippets = content.get("snippets", {}).values()
     own = {languages.canonical(tag) for tag in content["locales"]}
-    others = {tag for one in snippets for tag in one["locales"] if tag not in own}
+    others = {tag for snippet in snippets for tag in snippet["locales"] if tag not in own}
     return [*content["locales"], *sorted(others)]
 
 
@@ -71,9 +71,9 @@ def in_place_of(shown: Content, content: Content) -> dict[str, Any]:
     """
     options = dict(content.get("options", {}))
     for platform, name in TAGS.items():
-        rest = {key: one for key, one in options.get(platform, {}).items() if key != name}
-        kept = {key: one for key, one in _options(shown, platform).items() if key == name}
-        options[platform] = {**rest, **kept}
+        rest = {key: value for key, value in options.get(platform, {}).items() if key != name}
+        shown_tag = {key: value for key, value in _options(shown, platform).items() if key == name}
+        options[platform] = {**rest, **shown_tag}
     return {**content, "options": {name: own for name, own in options.items() if own}}
 
 
@@ -82,13 +82,17 @@ def untagged(content: Content) -> list[str]:
 
     Its tag was left out on purpose, or the app shows the message itself.
     """
-    own = [(platform, tag, _options(content, platform)) for platform, tag in TAGS.items()]
-    return [platform for platform, tag, said in own if said.get(tag) == "" or said.get("data_only")]
+    tagged = [(platform, tag, _options(content, platform)) for platform, tag in TAGS.items()]
+    return [
+        platform
+        for platform, tag, options in tagged
+        if options.get(tag) == "" or options.get("data_only")
+    ]
 
 
 def _options(content: Content, platform: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = content.get("options", {}).get(platform, {})
-    return found
+    platform_options: Mapping[str, Any] = content.get("options", {}).get(platform, {})
+    return platform_options
 
 
 def text_for(content: Content, locale: str) -> str:

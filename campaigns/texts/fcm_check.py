@@ -22,26 +22,26 @@ from notifications.gateway import Push
 
 def problems_of(content: Content) -> dict[str, list[str]]:
     """The problems by the template's field. Each field must have been checked on its own before."""
-    found: dict[str, list[str]] = {}
+    problems: dict[str, list[str]] = {}
     for language in ("", *languages_of(content)):
         for problem in _problems_in(content, language):
-            said = found.setdefault(_field_of(problem), [])
+            lines = problems.setdefault(_field_of(problem), [])
             words = _words(problem)
-            if words not in said:
-                said.append(f"{language}: {words}" if language else words)
-    return found
+            if words not in lines:
+                lines.append(f"{language}: {words}" if language else words)
+    return problems
 
 
 def _problems_in(content: Content, language: str) -> list[FieldProblem]:
     """The problems on all platforms. If messages are too big, only the biggest is reported."""
-    messages = [_made_up(content, language, platform) for platform in options.PLATFORMS]
+    messages = [_make_message(content, language, platform) for platform in options.PLATFORMS]
     problems = [problem for message in messages for problem in validation.validate(message)]
     too_big = [problem for problem in problems if isinstance(problem, TooBig)]
     others = [problem for problem in problems if not isinstance(problem, TooBig)]
     return [*others, max(too_big, key=lambda problem: problem.size)] if too_big else others
 
 
-def _made_up(content: Content, language: str, platform: str) -> dict[str, Any]:
+def _make_message(content: Content, language: str, platform: str) -> dict[str, Any]:
     written = on_platform(content, language, platform)
     shared = without_variables({name: written[name] for name in ("image", "link", "options")})
     message = Push(
@@ -56,8 +56,8 @@ def _made_up(content: Content, language: str, platform: str) -> dict[str, Any]:
         data={key: _shortest(source) for key, source in written["data"].items()},
         options=options.parse(platform, shared["options"]),
         buttons=[
-            {name: _shortest(text) for name, text in one.items()}
-            for one in written.get("buttons", ())
+            {name: _shortest(text) for name, text in button.items()}
+            for button in written.get("buttons", ())
         ],
     )
     return payload.as_fcm(message)

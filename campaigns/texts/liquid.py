@@ -97,20 +97,22 @@ def _read(source: str) -> _Read:
     try:
         caps.check(source, _lex)
         template = _environment.from_string(source)
-        found = template.analyze()
+        analysis = template.analyze()
     except LiquidError as error:
         return _Read(None, error.with_traceback(None))
     except RecursionError:
         return _Read(None, caps.TooMuch(caps.DEEP, caps.MAX_DEPTH, caps.MAX_DEPTH))
-    filters = tuple((name, spans[0].index) for name, spans in found.filters.items())
-    every = (variable for each in found.globals.values() for variable in each)
-    places = tuple((_path(one.segments), one.span.index) for one in every)
+    filters = tuple((name, spans[0].index) for name, spans in analysis.filters.items())
+    uses = (variable for group in analysis.globals.values() for variable in group)
+    places = tuple((_path(use.segments), use.span.index) for use in uses)
     return _Read(template, None, places, filters)
 
 
 def _path(segments: Sequence[Any]) -> Path:
     """The path of a variable, as far as it is the same for everybody."""
-    inner = takewhile(lambda one: isinstance(one, str | int) and one not in COMPUTED, segments[1:])
+    inner = takewhile(
+        lambda segment: isinstance(segment, str | int) and segment not in COMPUTED, segments[1:]
+    )
     return (segments[0], *inner)
 
 
@@ -193,7 +195,9 @@ def asked(source: str) -> tuple[tuple[Path, int], ...]:
 
 def written(path: Path) -> str:
     """The path as a text writes it: addr.city, tags[0]."""
-    inner = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path[1:])
+    inner = "".join(
+        f"[{segment}]" if isinstance(segment, int) else f".{segment}" for segment in path[1:]
+    )
     return f"{path[0]}{inner}"
 
 
@@ -221,17 +225,17 @@ class _Object(dict[str, Any]):
 def held(value: Any, name: str) -> Any:
     """The same value, with objects that raise HoldsSeveral if a text writes them as a whole."""
     if isinstance(value, dict):
-        inner = _Object({key: held(one, f"{name}.{key}") for key, one in value.items()})
+        inner = _Object({key: held(item, f"{name}.{key}") for key, item in value.items()})
         inner.name = name
         return inner
     if isinstance(value, list):
-        return [held(one, f"{name}[{number}]") for number, one in enumerate(value)]
+        return [held(item, f"{name}[{number}]") for number, item in enumerate(value)]
     return value
 
 
 def what_is_missing(error: LiquidError) -> str:
-    if found := re.fullmatch(r"'?(.+?)'? is undefined", str(error.args[0])):
-        return gettext("“%(name)s” is missing") % {"name": found[1]}
+    if match := re.fullmatch(r"'?(.+?)'? is undefined", str(error.args[0])):
+        return gettext("“%(name)s” is missing") % {"name": match[1]}
     return gettext("a list has fewer values than the text asks for")
 
 
@@ -240,8 +244,8 @@ def as_kept(error: LiquidError) -> str:
 
     Empty if a list has too few values.
     """
-    found = re.fullmatch(r"'?(.+?)'? is undefined", str(error.args[0]))
-    return f"'{found[1]}' is undefined" if found else ""
+    match = re.fullmatch(r"'?(.+?)'? is undefined", str(error.args[0]))
+    return f"'{match[1]}' is undefined" if match else ""
 
 
 AT_FAULT = [
@@ -260,21 +264,21 @@ AT_FAULT = [
 def why_it_fails(error: Exception) -> str:
     """Why a text fails, in words for its author, with the piece of it that is at fault."""
     message = str(error.args[0]) if error.args else ""
-    said = gettext("a value of this person does not fit")
+    text = gettext("a value of this person does not fit")
     for pattern, words in AT_FAULT:
-        if found := re.search(pattern, message):
-            said = found.expand(str(words))
+        if match := re.search(pattern, message):
+            text = match.expand(str(words))
             break
     token = error.token if isinstance(error, LiquidError) else None
-    where = _piece(token.source, token.start_index) if token is not None else ""
-    return f"{where}: {said}" if where else said
+    piece = _piece(token.source, token.start_index) if token is not None else ""
+    return f"{piece}: {text}" if piece else text
 
 
 def _piece(source: str, index: int) -> str:
     """The “{{ … }}” or “{% … %}” at this place."""
     start = max(source.rfind(opening, 0, index + 2) for opening in ("{{", "{%"))
     ends = [source.find(closing, index) for closing in ("}}", "%}")]
-    end = min((one for one in ends if one >= 0), default=-1)
+    end = min((position for position in ends if position >= 0), default=-1)
     return source[start : end + 2] if 0 <= start < end else ""
 
 
@@ -289,8 +293,8 @@ def _instead(name: str) -> str:
 def _in_plain_words(error: LiquidError, source: str) -> Problem:
     message = str(error.args[0]) if error.args else str(error)
     for pattern, words in PLAIN_WORDS:
-        if found := re.search(pattern, message):
-            message = found.expand(str(words))
+        if match := re.search(pattern, message):
+            message = match.expand(str(words))
             break
     index = error.token.start_index if error.token is not None else -1
     # An unclosed {% if %} has no place of its own: point at the end of the text.

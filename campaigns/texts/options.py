@@ -18,18 +18,18 @@ def problems(given: Any) -> list[str]:
     """The problems of a template's options, each with its option and what to write instead."""
     if not isinstance(given, dict):
         return [gettext("must be an object, e.g. %(example)s.") % {"example": EXAMPLE}]
-    found = []
-    for platform, written in given.items():
+    messages = []
+    for platform, settings in given.items():
         if platform not in PLATFORMS:
             text = gettext("no such platform; use %(known)s.") % {"known": ", ".join(PLATFORMS)}
-            found.append(f"{platform}: {text}")
-        elif not isinstance(written, dict):
+            messages.append(f"{platform}: {text}")
+        elif not isinstance(settings, dict):
             text = gettext("must be an object, e.g. %(example)s.") % {"example": EXAMPLE}
-            found.append(f"{platform}: {text}")
+            messages.append(f"{platform}: {text}")
         else:
-            for name, value in written.items():
-                found += _problems(platform, name, value)
-    return found
+            for name, value in settings.items():
+                messages += _problems(platform, name, value)
+    return messages
 
 
 def _problems(platform: str, name: str, value: Any) -> list[str]:
@@ -60,8 +60,8 @@ def without_variables(value: Any) -> Any:
 def _liquid_problems(value: Any, place: str) -> list[str]:
     """The problems of every text inside a value, each with its place."""
     if isinstance(value, str):
-        found = liquid.problems(value) or validation.out_of_place(value)
-        return [f"{place}: {words}" for words in found]
+        messages = liquid.problems(value) or validation.out_of_place(value)
+        return [f"{place}: {words}" for words in messages]
     if isinstance(value, dict):
         return [
             w for key, inner in value.items() for w in _liquid_problems(inner, f"{place}.{key}")

@@ -64,7 +64,7 @@ class Card:
         if self.drawn is None:
             return []
         own = self.drawn.options.get("actions") or self.drawn.buttons
-        return [one["title"] for one in own]
+        return [button["title"] for button in own]
 
     @property
     def category(self) -> str:
@@ -134,9 +134,9 @@ def reader(project: Project, content: Content | None) -> Contact | None:
 
 def readable_by(content: Content, people: Iterable[Contact | None]) -> Contact | None:
     """The first of these people who would get it; if all would be skipped, the first."""
-    found = [one for one in people if one is not None]
-    sent_to = (one for one in found if card(content, one).message)
-    return next(sent_to, found[0] if found else None)
+    contacts = [contact for contact in people if contact is not None]
+    sent_to = (contact for contact in contacts if card(content, contact).message)
+    return next(sent_to, contacts[0] if contacts else None)
 
 
 def cards(content: Content, person: Contact | None, *, locale: str = "") -> list[Card]:
@@ -204,13 +204,15 @@ def variables(
     """
     texts = [_needed_by_name(one) for one in (content, *others)]
     names = sorted(set().union(*texts))
-    of, lacking = (lacks or missing)(names, project) if names else (0, [])
-    found = [_variable(name, count, of, texts) for name, count in zip(names, lacking, strict=True)]
-    if not any(variable.unknown for variable in found):
-        return found
+    total, lacking = (lacks or missing)(names, project) if names else (0, [])
+    listed = [
+        _variable(name, count, total, texts) for name, count in zip(names, lacking, strict=True)
+    ]
+    if not any(variable.unknown for variable in listed):
+        return listed
     known = [*OWN, *(attribute.name for attribute in vocabulary.attributes(project.pk))]
     return [replace(one, nearest=_nearest(one.name, known)) if one.unknown else one
-            for one in found]  # fmt: skip
+            for one in listed]  # fmt: skip
 
 
 def _needed_by_name(content: Content) -> dict[str, bool]:
@@ -224,28 +226,36 @@ def _needed_by_name(content: Content) -> dict[str, bool]:
     return {name: name in needed for name in names}
 
 
-def _variable(name: str, missing: int, of: int, texts: Sequence[dict[str, bool]]) -> Variable:
-    needed = any(one.get(name) for one in texts)
-    concerned = (n for n, one in enumerate(texts) if (one.get(name) if needed else name in one))
-    return Variable(name, missing, of, needed, texts=(*concerned,))
+def _variable(name: str, missing: int, total: int, texts: Sequence[dict[str, bool]]) -> Variable:
+    needed = any(text_needs.get(name) for text_needs in texts)
+    concerned = (
+        n
+        for n, text_needs in enumerate(texts)
+        if (text_needs.get(name) if needed else name in text_needs)
+    )
+    return Variable(name, missing, total, needed, texts=(*concerned,))
 
 
 def _nearest(name: str, known: list[str]) -> str:
-    by_spelling = {one.lower().replace("_", ""): one for one in known if one != name}
+    by_spelling = {
+        candidate.lower().replace("_", ""): candidate for candidate in known if candidate != name
+    }
     bare = re.sub(r"[\W_]", "", name.lower())
     return next((by_spelling[near] for near in get_close_matches(bare, by_spelling, n=1)), "")
 
 
 def single_braces(content: Content) -> list[str]:
     """What was perhaps meant as a variable, but is sent literally: { first_name }."""
-    meant = re.compile(r"(?<![{%])\{\s*[A-Za-z_]\w*\s*\}(?!\})")
-    return sorted({written for source in _sources(content) for written in meant.findall(source)})
+    pattern = re.compile(r"(?<![{%])\{\s*[A-Za-z_]\w*\s*\}(?!\})")
+    return sorted({match for source in _sources(content) for match in pattern.findall(source)})
 
 
 def _sources(content: Content) -> set[str]:
     languages = ["", *languages_of(content)]
-    written = [on_platform(content, language, name) for language in languages for name in PLATFORMS]
-    return {text for whole in written for text in _texts(whole)}
+    contents = [
+        on_platform(content, language, name) for language in languages for name in PLATFORMS
+    ]
+    return {text for whole in contents for text in _texts(whole)}
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -284,14 +294,14 @@ def _needed(sources: Set[str]) -> Set[liquid.Path]:
 
 def needed_by_text(source: str) -> set[liquid.Path]:
     """The values without which this text skips people. Lack of others only changes its words."""
-    asked = liquid.paths(source)
-    if not asked or not _renders(source):
+    paths = liquid.paths(source)
+    if not paths or not _renders(source):
         return set()
-    return {path for path in asked if not _renders(source, without=path)}
+    return {path for path in paths if not _renders(source, without=path)}
 
 
 def _renders(source: str, *, without: liquid.Path = ()) -> bool:
-    person = _Whoever(liquid.paths(source), without)
+    person = _MadeUpPerson(liquid.paths(source), without)
     try:
         liquid.parse(source).render(**person.values())
     except Exception:  # whatever Liquid or a filter raises, the person would be skipped
@@ -300,7 +310,7 @@ def _renders(source: str, *, without: liquid.Path = ()) -> bool:
 
 
 @dataclass(frozen=True)
-class _Whoever:
+class _MadeUpPerson:
     """A made-up person who has every value that a text uses, except one."""
 
     asked: Set[liquid.Path]
@@ -312,7 +322,7 @@ class _Whoever:
 
     def value(self, path: liquid.Path) -> Any:
         size = len(path)
-        holds = any(len(one) > size and one[:size] == path for one in self.asked)
+        holds = any(len(used) > size and used[:size] == path for used in self.asked)
         return _Holder(self, path) if holds else _Text(self, path)
 
     def inner(self, path: liquid.Path, key: Any) -> Any:
@@ -323,7 +333,7 @@ class _Whoever:
 
 
 class _Holder(dict[Any, Any]):
-    def __init__(self, person: _Whoever, path: liquid.Path) -> None:
+    def __init__(self, person: _MadeUpPerson, path: liquid.Path) -> None:
         super().__init__({"1": "1"})
         self._look = partial(person.inner, path)
 
@@ -334,7 +344,7 @@ class _Holder(dict[Any, Any]):
 class _Text(str):
     """A made-up text. It is also a list, for texts that use its first item or a computed index."""
 
-    def __new__(cls, person: _Whoever, path: liquid.Path) -> _Text:
+    def __new__(cls, person: _MadeUpPerson, path: liquid.Path) -> _Text:
         text = super().__new__(cls, "1")
         text._look = partial(person.inner, path)
         return text
@@ -348,14 +358,14 @@ class _Text(str):
 def missing(names: list[str], project: Project) -> tuple[int, list[int]]:
     """How many of the newest people were checked, and how many of them lack each value."""
     values = [OWN.get(name, "c.attributes ->> %s") for name in names]
-    asked = [name for name in names if name not in OWN]
+    attributes = [name for name in names if name not in OWN]
     columns = ", ".join(f"count(*) FILTER (WHERE COALESCE({value}, '') = '')" for value in values)
     with suppress(TooSlow), statement_timeout(seconds=1), connection.cursor() as cursor:
         cursor.execute(
             f"SELECT count(*), {columns} FROM (SELECT * FROM notifications_contact"
             " WHERE project_id = %s ORDER BY id DESC LIMIT %s) c",
-            [*asked, project.pk, PEOPLE_READ],
+            [*attributes, project.pk, PEOPLE_READ],
         )
-        of, *lacking = cursor.fetchone()
-        return of, lacking
+        total, *lacking = cursor.fetchone()
+        return total, lacking
     return 0, [0] * len(names)

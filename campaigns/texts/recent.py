@@ -28,15 +28,15 @@ class Recent(Generic[Made]):
             if text in self._kept:
                 self._kept.move_to_end(text)
                 return self._kept[text]
-        made = self._make(text)  # two threads may both do it: that costs less than waiting
+        value = self._make(text)  # two threads may both do it: that costs less than waiting
         with self._lock:
             if text not in self._kept:
-                self._kept[text] = made
+                self._kept[text] = value
                 self._size += len(text) + EACH
             while self._size > self._most:
-                gone, _ = self._kept.popitem(last=False)
-                self._size -= len(gone) + EACH
-        return made
+                oldest, _ = self._kept.popitem(last=False)
+                self._size -= len(oldest) + EACH
+        return value
 
     def clear(self) -> None:
         with self._lock:

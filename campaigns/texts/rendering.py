@@ -117,8 +117,8 @@ class Renderer:
     def render(self, reader: Reader, *, ttl_seconds: int) -> Push:
         """Render a message that FCM will accept. Raises Unrenderable with the field at fault."""
         sheet = self._sheet(reader.locale, reader.platform)
-        said = sheet.filled_for(reader)
-        sheet.hold_to_rules(said)
+        texts = sheet.filled_for(reader)
+        sheet.hold_to_rules(texts)
         message = Push(
             reference=reader.reference,
             receipt=receipt_id(reader.reference) if self._asks_receipts else "",
@@ -127,7 +127,7 @@ class Renderer:
             platform=reader.platform,
             ttl_seconds=ttl_seconds,
             **self._common,
-            **said,
+            **texts,
         )
         if self._counts_links:
             self._count_its_link(message)
@@ -149,11 +149,11 @@ class Renderer:
         """The texts for places other than a push, e.g. an inbox: of any length, or Unrenderable."""
         words = self._words.get(reader.locale)
         if words is None:
-            written = in_language(self._content, reader.locale)
-            words = self._words[reader.locale] = Words(written)
-        said = words.filled_for(reader)
-        words.hold_to_rules(said)
-        return said
+            content = in_language(self._content, reader.locale)
+            words = self._words[reader.locale] = Words(content)
+        texts = words.filled_for(reader)
+        words.hold_to_rules(texts)
+        return texts
 
     def _sheet(self, locale: str, platform: str) -> Sheet:
         sheet = self._sheets.get((locale, platform))
@@ -228,8 +228,8 @@ class Sheet(Words):
             if self._in_order and validation.is_clear(body):
                 return
             fcm = orjson.loads(body)["message"]
-        if found := validation.validate(fcm):
-            raise _refusal(found[0], message)
+        if problems := validation.validate(fcm):
+            raise _refusal(problems[0], message)
         self._in_order = True
 
     def _options(self, written: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,8 +243,8 @@ class Sheet(Words):
 def _refusal(problem: FieldProblem, message: Push | None = None) -> Unrenderable:
     too_long = isinstance(problem, TooBig)
     reason = Reason.TOO_LONG if too_long else Reason.INVALID_MESSAGE
-    made = message if too_long else None
-    return Unrenderable(reason, problem.text, problem.field, message=made)
+    oversized = message if too_long else None
+    return Unrenderable(reason, problem.text, problem.field, message=oversized)
 
 
 def values_of(reader: Reader) -> dict[str, Any]:
@@ -265,8 +265,8 @@ def _fill(source: Any) -> Fill:
     if isinstance(source, dict):
         inner = {key: _fill(value) for key, value in source.items() if is_personal(value)}
         return lambda values: {**source, **{key: fill(values) for key, fill in inner.items()}}
-    each = [_fill(value) if is_personal(value) else partial(_same, value) for value in source]
-    return lambda values: [fill(values) for fill in each]
+    fills = [_fill(value) if is_personal(value) else partial(_same, value) for value in source]
+    return lambda values: [fill(values) for fill in fills]
 
 
 def _same(value: Any, _: Mapping[str, Any]) -> Any:
@@ -277,8 +277,8 @@ def _text(fill: Callable[[Mapping[str, Any]], str], values: Mapping[str, Any]) -
     try:
         return fill(values)
     except UndefinedError as error:
-        words, kept = liquid.what_is_missing(error)[:200], liquid.as_kept(error)[:200]
-        raise Unrenderable(Reason.MISSING_VALUE, words, kept=kept) from error
+        words, detail = liquid.what_is_missing(error)[:200], liquid.as_kept(error)[:200]
+        raise Unrenderable(Reason.MISSING_VALUE, words, kept=detail) from error
     except liquid.HoldsSeveral as error:
         raise Unrenderable(Reason.TEMPLATE_ERROR, error.words[:200]) from error
     except OutputStreamLimitError as error:

@@ -95,14 +95,14 @@ class Template(OfProject):
     def clean(self) -> None:
         if too_much := caps.problems({**self.written(), "template": ""}):
             raise ValidationError(too_much)
-        known = self._names_known()
+        snippet_names = self._names_known()
         problems: dict[str, Any] = {}
         for name in TEXTS:
-            _collect(problems, name, text_problems(name, getattr(self, name), known))
+            _collect(problems, name, text_problems(name, getattr(self, name), snippet_names))
         _collect(problems, "buttons", buttons.problems(self.buttons))
-        _collect(problems, "data", data_problems(self.data, known))
+        _collect(problems, "data", data_problems(self.data, snippet_names))
         _collect(problems, "options", options.problems(self.options))
-        _collect(problems, "locales", _locales_problems(self, known))
+        _collect(problems, "locales", _locales_problems(self, snippet_names))
         if "locales" not in problems:
             self.locales = _in_one_form(self.locales)
         # Each part is valid on its own. Now check it with its snippets, then the whole for FCM.
@@ -127,8 +127,8 @@ class Template(OfProject):
             # The lock makes a concurrent copy wait, so that it gets the next free name.
             copy = Template.objects.select_for_update(no_key=True).get(pk=self.pk)
             copy.pk, copy._state.adding = None, True
-            taken = Template.objects.filter(project=self.project_id).values_list("name", flat=True)
-            copy.name = name_of_copy(self.name, set(taken))
+            names = Template.objects.filter(project=self.project_id).values_list("name", flat=True)
+            copy.name = name_of_copy(self.name, set(names))
             copy.save()
         return copy
 
@@ -145,14 +145,14 @@ class Template(OfProject):
 
         Edits after the launch do not change it.
         """
-        written = self.written()
-        names = sorted(usage.mentioned(written))
+        content = self.written()
+        names = sorted(usage.mentioned(content))
         if not names:
-            return written
+            return content
         known = self.snippets_known
         if known is None:
             known = usage.said(self.project_id, names)
-        return {**written, "snippets": {name: known[name] for name in names if name in known}}
+        return {**content, "snippets": {name: known[name] for name in names if name in known}}
 
     def kept(self) -> dict[str, Any]:
         """The content as a revision stores it: with the name, which a run does not need."""
@@ -187,14 +187,14 @@ def _error(problem: Problem | str) -> ValidationError:
 def text_problems(name: str, source: Any, snippets: Collection[str]) -> list[Problem]:
     if not isinstance(source, str):
         return [Problem(gettext("must be a text."), field=name)]
-    found = liquid.problems(source)
-    if not found:
+    source_problems = liquid.problems(source)
+    if not source_problems:
         holds = name in HOLDERS
-        found = (
+        source_problems = (
             validation.of_mentions(source, snippets) if holds else validation.out_of_place(source)
         )
     return [
-        *(replace(problem, field=name) for problem in found),
+        *(replace(problem, field=name) for problem in source_problems),
         *(Problem(words, field=name) for words in _address_problems(name, source)),
     ]
 
@@ -221,15 +221,15 @@ def data_problems(data: Any, snippets: Collection[str]) -> list[str]:
         elif problem := data_key(key):
             problems.append(problem)
         else:
-            found = liquid.problems(value) or validation.of_mentions(value, snippets)
-            problems += [f"{key}: {problem}" for problem in found]
+            value_problems = liquid.problems(value) or validation.of_mentions(value, snippets)
+            problems += [f"{key}: {problem}" for problem in value_problems]
     return problems
 
 
 def _in_one_form(locales: dict[str, Any]) -> dict[str, Any]:
     """The languages by their canonical tags, unless one of two spellings would be lost."""
-    known = {canonical(tag): texts for tag, texts in locales.items()}
-    return known if len(known) == len(locales) else locales
+    canonical_locales = {canonical(tag): texts for tag, texts in locales.items()}
+    return canonical_locales if len(canonical_locales) == len(locales) else locales
 
 
 def _locales_problems(template: Template, snippets: Collection[str]) -> list[Problem | str]:
@@ -252,13 +252,13 @@ def _locales_problems(template: Template, snippets: Collection[str]) -> list[Pro
             continue
         for name, source in texts.items():
             if name == "buttons":
-                found_there = buttons.problems_of_titles(source, ids)
-                problems += [f"{locale}.buttons: {words}" for words in found_there]
+                title_errors = buttons.problems_of_titles(source, ids)
+                problems += [f"{locale}.buttons: {words}" for words in title_errors]
             elif name == "data":
                 problems += [f"{locale}.data: {words}" for words in data_problems(source, snippets)]
             else:
-                found = text_problems(name, source, snippets)
-                problems += [replace(problem, locale=locale) for problem in found]
+                text_errors = text_problems(name, source, snippets)
+                problems += [replace(problem, locale=locale) for problem in text_errors]
     return problems
 
 
@@ -268,7 +268,7 @@ def _filled_problems(content: dict[str, Any]) -> dict[str, Any]:
     for tag in ("", *languages_of(content)) if "snippets" in content else ():
         filled = in_language(content, tag)
         texts = [(name, filled[name]) for name in HOLDERS]
-        for field, source in [*texts, *(("data", one) for one in filled["data"].values())]:
+        for field, source in [*texts, *(("data", value) for value in filled["data"].values())]:
             for problem in liquid.problems(source):
                 text = gettext("with its snippets in: %(problem)s") % {"problem": problem.words}
                 words = f"{tag}: {text}" if tag else text

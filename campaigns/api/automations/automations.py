@@ -60,8 +60,8 @@ class Automations(ApiView):
     @idempotent
     def post(self, request: Request) -> Response:
         """Create an automation. It is a draft: nothing is sent until it is turned on."""
-        made = _write(Automation(project=self.project), self.given(AutomationSerializer))
-        return Response(AutomationSerializer(made).data, status=201)
+        automation = _write(Automation(project=self.project), self.given(AutomationSerializer))
+        return Response(AutomationSerializer(automation).data, status=201)
 
 
 class AutomationById(WritableRowView[Automation]):
@@ -94,22 +94,22 @@ class AutomationById(WritableRowView[Automation]):
         return automation
 
 
-def _write(automation: Automation, given: dict[str, Any]) -> Automation:
-    event, unless = given["event"], given["unless"] or {"name": "", "where": []}
+def _write(automation: Automation, values: dict[str, Any]) -> Automation:
+    event, unless = values["event"], values["unless"] or {"name": "", "where": []}
     for name, value in {
-        "name": given["name"],
+        "name": values["name"],
         "event_name": event["name"],
         "where": event["where"],
-        "template": given["template"],
-        "category": given["category"],
-        "delay_seconds": given["delay"],
-        "once_in_seconds": given["once_in"],
+        "template": values["template"],
+        "category": values["category"],
+        "delay_seconds": values["delay"],
+        "once_in_seconds": values["once_in"],
         "unless_name": unless["name"],
         "unless_where": unless["where"],
     }.items():
         setattr(automation, name, value)
-    if held := automation.held():
-        raise Problem(HTTPStatus.CONFLICT, held, kind="held")
+    if problem := automation.held():
+        raise Problem(HTTPStatus.CONFLICT, problem, kind="held")
     try:
         save(automation)
     except ValidationError as error:
@@ -161,7 +161,7 @@ class AutomationVerb(ApiView):
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "It cannot be turned on yet; see errors.",
                 kind="not-ready",
-                errors={PLACES.get(name, name): said for name, said in error.problems.items()},
+                errors={PLACES.get(name, name): text for name, text in error.problems.items()},
             ) from error
         except Automation.InvalidMove as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
@@ -171,8 +171,8 @@ class AutomationVerb(ApiView):
 def door(name: str) -> type[AutomationVerb]:
     """A class of its own for each, as the schema is made of classes."""
     verb = VERBS[name]
-    told = extend_schema(
+    schema = extend_schema(
         description=verb.reference, request=Nothing, responses=AutomationSerializer
     )
     of_one: type[AutomationVerb] = type("AutomationVerb", (AutomationVerb,), {"verb": verb})
-    return extend_schema_view(post=told)(of_one)
+    return extend_schema_view(post=schema)(of_one)

@@ -63,11 +63,13 @@ class Endpoints(ApiView):
     def post(self, request: Request) -> Response:
         """Add an endpoint. The secret of a webhook is in this answer and in no other: repeated for
         an Idempotency-Key, it is null."""
-        given = self.given(EndpointSerializer)
+        values = self.given(EndpointSerializer)
         endpoint_checks.judge_room(self.project)
-        made = Endpoint(project=self.project, via=given["via"])
-        secret = _write(made, given) or None
-        return OneTimeResponse(EndpointSerializer(made).data, once={"secret": secret}, status=201)
+        endpoint = Endpoint(project=self.project, via=values["via"])
+        secret = _write(endpoint, values) or None
+        return OneTimeResponse(
+            EndpointSerializer(endpoint).data, once={"secret": secret}, status=201
+        )
 
 
 class EndpointById(WritableRowView[Endpoint]):
@@ -85,19 +87,19 @@ class EndpointById(WritableRowView[Endpoint]):
         return _write(row, given)
 
 
-def _write(endpoint: Endpoint, given: dict[str, Any]) -> str:
+def _write(endpoint: Endpoint, values: dict[str, Any]) -> str:
     try:
-        secret = endpoint_checks.take_place(endpoint, given["to"])
+        secret = endpoint_checks.take_place(endpoint, values["to"])
     except ValidationError as error:
         raise ValidationError({"to": error.messages}) from error
-    endpoint.name, endpoint.kinds = given["name"], sorted(set(given["events"]))
-    endpoint.only, endpoint.batched = sorted(set(given["campaigns"])), given["batched"]
-    endpoint.language = given["language"]
+    endpoint.name, endpoint.kinds = values["name"], sorted(set(values["events"]))
+    endpoint.only, endpoint.batched = sorted(set(values["campaigns"])), values["batched"]
+    endpoint.language = values["language"]
     with transaction.atomic():
         save(endpoint)
-        if given["enabled"] and endpoint.disabled_at:
+        if values["enabled"] and endpoint.disabled_at:
             endpoint.enable()
-        elif not given["enabled"] and not endpoint.disabled_at:
+        elif not values["enabled"] and not endpoint.disabled_at:
             endpoint.disable(Endpoint.Why.BY_HAND, now=timezone.now())
     return secret
 
@@ -117,9 +119,9 @@ class EndpointTest(OfEndpoint):
         self.given(Nothing)
         endpoint = self.endpoint(pk)
         with transaction.atomic():
-            made = unpacking.test(endpoint, now=timezone.now())
+            delivery = unpacking.test(endpoint, now=timezone.now())
             audit.record(self.actor, "tested", endpoint, project=self.project)
-        return Response(EndpointDeliverySerializer(made).data, status=202)
+        return Response(EndpointDeliverySerializer(delivery).data, status=202)
 
 
 class EndpointDeliveries(OfEndpoint):
@@ -164,12 +166,12 @@ class EndpointSecret(OfEndpoint):
             text = "Only what is sent to webhooks is signed."
             raise Problem(HTTPStatus.CONFLICT, text, kind="unsigned")
         with transaction.atomic():
-            secret = _rotated(endpoint, at_once)
+            secret = _rotate(endpoint, at_once)
             audit.record(self.actor, "replaced the secret of", endpoint, project=self.project)
         return OneTimeResponse({"until": endpoint.before_ends_at}, once={"secret": secret})
 
 
-def _rotated(endpoint: Endpoint, at_once: bool) -> str:
+def _rotate(endpoint: Endpoint, at_once: bool) -> str:
     try:
         return endpoint.rotate(at_once=at_once, now=timezone.now())
     except Endpoint.StillSigns as error:

@@ -67,20 +67,20 @@ class RunCorrect(ApiView):
         messages, so that a phone puts it in the place of what it still shows; FCM takes nothing
         back.
         """
-        given = self.given(CorrectionSerializer)
-        run, text = self.find(Run, pk), given["text"]
-        which: dict[str, Any] = {
-            "revisions": _revisions(run, given.get("revision")),
-            "variant": _variant(run, given.get("variant")),
+        values = self.given(CorrectionSerializer)
+        run, text = self.find(Run, pk), values["text"]
+        choice: dict[str, Any] = {
+            "revisions": _revisions(run, values.get("revision")),
+            "variant": _variant(run, values.get("variant")),
         }
-        _refuse_unknown(run, text, **which)
+        _refuse_unknown(run, text, **choice)
         try:
-            made = control.correct(run, text=text, by=self.actor, **which)
+            campaign = control.correct(run, text=text, by=self.actor, **choice)
         except correcting.NotCorrectable as error:
             raise Problem(HTTPStatus.CONFLICT, str(error), kind="invalid-move") from error
-        if not filling.at_once(made.audience):
-            enqueue_on_commit(tasks.fill_list, audience_id=made.audience_id)
-        return Response(CampaignSerializer(made).data, status=HTTPStatus.CREATED)
+        if not filling.at_once(campaign.audience):
+            enqueue_on_commit(tasks.fill_list, audience_id=campaign.audience_id)
+        return Response(CampaignSerializer(campaign).data, status=HTTPStatus.CREATED)
 
 
 def _revisions(run: Run, number: int | None) -> list[int]:
@@ -95,8 +95,8 @@ def _variant(run: Run, letter: str | None) -> int | None:
         return None
     launched = as_launched(run)
     if NUMBERS[letter] not in launched:
-        known = ", ".join(map(name_of, launched))
-        text = f"There is no variant {letter} in this run. Use one of {known}."
+        letters = ", ".join(map(name_of, launched))
+        text = f"There is no variant {letter} in this run. Use one of {letters}."
         if not has_variants(run):
             text = "This run has no variants. Leave it out."
         raise serializers.ValidationError({"variant": text})
@@ -106,8 +106,8 @@ def _variant(run: Run, letter: str | None) -> int | None:
 def _refuse_unknown(run: Run, text: str, **which: Any) -> None:
     if text == EVERY:
         return
-    read = correcting.texts_of(run, **which)
-    if text not in read:
-        known = ", ".join([EVERY, *read])
-        message = f"Nobody read this text. Use one of {known}."
+    texts = correcting.texts_of(run, **which)
+    if text not in texts:
+        allowed = ", ".join([EVERY, *texts])
+        message = f"Nobody read this text. Use one of {allowed}."
         raise serializers.ValidationError({"text": message})

@@ -61,27 +61,29 @@ class RunList(ApiView):
         every phone would have. A number is added to a name that is taken. A long list is still
         being filled when the answer comes: it cannot be launched before it is whole.
         """
-        given = self.given(ListOfRunSerializer)
+        values = self.given(ListOfRunSerializer)
         run = self.find(Run, pk)
         if not run_lists.is_known(run):
             raise Problem(HTTPStatus.CONFLICT, NOT_KNOWN, kind="invalid-move")
-        label = _label(run, given["who"])
-        name = given.get("name") or gettext("Run %(number)d: %(who)s") % {
+        label = _label(run, values["who"])
+        name = values.get("name") or gettext("Run %(number)d: %(who)s") % {
             "number": run.pk,
             "who": label,
         }
-        made = filling.begin(run.project_id, name, run_lists.rule(run, given["who"]), run=run)
+        audience = filling.begin(run.project_id, name, run_lists.rule(run, values["who"]), run=run)
         about: dict[str, Any] = {"from_run": run.pk}
-        audit.record(self.actor, "created", made, project=self.project, **about)
-        if not filling.at_once(made):
-            enqueue_on_commit(tasks.fill_list, audience_id=made.pk)
-        return Response(ListSerializer(made).data, status=HTTPStatus.CREATED)
+        audit.record(self.actor, "created", audience, project=self.project, **about)
+        if not filling.at_once(audience):
+            enqueue_on_commit(tasks.fill_list, audience_id=audience.pk)
+        return Response(ListSerializer(audience).data, status=HTTPStatus.CREATED)
 
 
-def _label(run: Run, chosen: str) -> str:
+def _label(run: Run, choice: str) -> str:
     with translation.override("en"):
         choices = run_lists.choices(run)
-    if chosen in choices:
-        return choices[chosen]
-    known = ", ".join(list(choices)[:SHOWN])
-    raise serializers.ValidationError({"who": f"This run has no such people. Use one of {known}."})
+    if choice in choices:
+        return choices[choice]
+    first_choices = ", ".join(list(choices)[:SHOWN])
+    raise serializers.ValidationError(
+        {"who": f"This run has no such people. Use one of {first_choices}."}
+    )

@@ -68,11 +68,11 @@ def accept_call(view: ApiView, one: dict[str, Any]) -> Accepted:
     if "contacts" in to:
         with transaction.atomic():
             confirm(view.key)
-            return accept_many(view.project.pk, one, _people(view, one))
+            return accept_many(view.project.pk, one, _contact_ids(view, one))
     if "list" in to:
         with transaction.atomic():
             confirm(view.key)
-            return _to_list(view, one)
+            return _accept_for_list(view, one)
     (answer,) = accept_each(view, [one])
     if isinstance(answer, UnknownRecipient):
         raise serializers.ValidationError({answer.field: UNKNOWN[answer.field]})
@@ -87,40 +87,40 @@ def create(view: ApiView, people: list[Person]) -> dict[str, int]:
     return written.ids
 
 
-def _people(view: ApiView, one: dict[str, Any]) -> list[int]:
+def _contact_ids(view: ApiView, message: dict[str, Any]) -> list[int]:
     """Once each, in the order of the call."""
-    names = one["to"]["contacts"]
-    known = _known(view, names)
+    names = message["to"]["contacts"]
+    known = _known_ids(view, names)
     unknown = [name for name in dict.fromkeys(names) if name not in known]
-    if unknown and one["create"]:
+    if unknown and message["create"]:
         known |= create(view, [Person(name) for name in unknown])
     elif unknown:
-        said = [(names.index(name), NOT_ONE.format(name=name)) for name in unknown[:MAX_NAMED]]
-        raise serializers.ValidationError({"to": {"contacts": _placed(said)}})
+        problems = [(names.index(name), NOT_ONE.format(name=name)) for name in unknown[:MAX_NAMED]]
+        raise serializers.ValidationError({"to": {"contacts": _problems_by_index(problems)}})
     return [known[name] for name in dict.fromkeys(names)]
 
 
-def _known(view: ApiView, names: Iterable[str]) -> dict[str, int]:
-    found = Contact.objects.filter(project=view.project, external_id__in=set(names))
-    return dict(found.values_list("external_id", "pk"))
+def _known_ids(view: ApiView, names: Iterable[str]) -> dict[str, int]:
+    contacts = Contact.objects.filter(project=view.project, external_id__in=set(names))
+    return dict(contacts.values_list("external_id", "pk"))
 
 
-def _placed(said: list[tuple[int, str]]) -> dict[Any, Any]:
-    return {index: {"": words} for index, words in said}
+def _problems_by_index(problems: list[tuple[int, str]]) -> dict[Any, Any]:
+    return {index: {"": words} for index, words in problems}
 
 
-def _to_list(view: ApiView, one: dict[str, Any]) -> Accepted:
+def _accept_for_list(view: ApiView, message: dict[str, Any]) -> Accepted:
     """A long list has its first member's row at once; a worker writes those of the others."""
-    pk = one["to"]["list"]
+    pk = message["to"]["list"]
     lists = Audience.objects.filter(project=view.project, kind=Audience.Kind.LIST)
-    found = lists.select_for_update(no_key=True).filter(pk=pk).first()  # or it may be deleted
-    if found is None:
+    static_list = lists.select_for_update(no_key=True).filter(pk=pk).first()  # or it may be deleted
+    if static_list is None:
         raise serializers.ValidationError({"to": {"list": NO_LIST.format(list=pk)}})
-    if found.filling is not None:
+    if static_list.filling is not None:
         raise serializers.ValidationError({"to": {"list": UNFINISHED}})
     people = members(pk, most=AT_ONCE + 1)
     if not people:
         raise serializers.ValidationError({"to": {"list": EMPTY}})
     if len(people) > AT_ONCE:
-        return accept_many(view.project.pk, one, people[:1], list_id=pk)
-    return accept_many(view.project.pk, one, people)
+        return accept_many(view.project.pk, message, people[:1], list_id=pk)
+    return accept_many(view.project.pk, message, people)

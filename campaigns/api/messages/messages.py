@@ -127,15 +127,15 @@ class Messages(ApiView):
         after, limit = pages.where(request)
         query = {name: value for name, value in request.query_params.items()
                  if name not in ("cursor", "limit")}  # fmt: skip
-        asked = self.given(MessageFilters, query)
+        filters = self.given(MessageFilters, query)
         whole = Scope.CONTACTS in self.key.scopes
-        if "key" in asked:
-            rows, last = self._with_key(asked["key"]), None
+        if "key" in filters:
+            rows, last = self._with_key(filters["key"]), None
         else:
-            found = message_pages.page_of(
-                self.project.pk, self._wanted(asked), after=after, limit=limit
+            page = message_pages.page_of(
+                self.project.pk, self._message_filter(filters), after=after, limit=limit
             )
-            rows, last = found.rows, found.last
+            rows, last = page.rows, page.last
         return pages.page(request, listed_json(rows, whole=whole), last=last)
 
     @extend_schema(
@@ -148,20 +148,20 @@ class Messages(ApiView):
     def post(self, request: Request) -> Response:
         """Send a message to one person, or to many. 202: it is stored and will be sent, whatever
         fails meanwhile. 200: a call with the same deduplication key made it before."""
-        asked = _read(self, request.data)
+        values = _read(self, request.data)
         with addressed.as_the_key_may(self):
-            answer = addressed.accept_call(self, asked)
-        tasks.send_messages_on_commit(asked.get("at"))
-        if "list" in asked["to"]:
+            answer = addressed.accept_call(self, values)
+        tasks.send_messages_on_commit(values.get("at"))
+        if "list" in values["to"]:
             enqueue_on_commit(tasks.unfold_messages)
-        said = self._said(answer)
+        body = self._accepted_json(answer)
         if answer.again:
-            return Response(said)
-        return Response(said, status=202, headers={"Location": said["url"]})
+            return Response(body)
+        return Response(body, status=202, headers={"Location": body["url"]})
 
-    def _wanted(self, asked: dict[str, Any]) -> MessageFilter:
-        whom = contact_named(self, asked["contact"]).pk if "contact" in asked else None
-        return MessageFilter(whom, asked.get("since"), asked.get("state", ""))
+    def _message_filter(self, filters: dict[str, Any]) -> MessageFilter:
+        contact_id = contact_named(self, filters["contact"]).pk if "contact" in filters else None
+        return MessageFilter(contact_id, filters.get("since"), filters.get("state", ""))
 
     def _with_key(self, key: str) -> list[message_pages.MessageRow]:
         name = known_by(self.project.pk, [key]).get(key, "")
@@ -170,10 +170,10 @@ class Messages(ApiView):
             [message_pages.MessageRow(message, outcome.of_call_or_one(message))] if message else []
         )
 
-    def _said(self, answer: Accepted) -> dict[str, Any]:
+    def _accepted_json(self, answer: Accepted) -> dict[str, Any]:
         state = outcome.WAITING
         if answer.again:
-            state = outcome.of_call_or_one(_found(self, answer.id)).state
+            state = outcome.of_call_or_one(_find_message(self, answer.id)).state
         url = self.request.build_absolute_uri(reverse("api-message", args=[answer.id]))
         return accepted_json(answer.id, state, url)
 
@@ -191,11 +191,11 @@ class MessagesBulk(ApiView):
         those to unknown people, are rejected; the others are stored and will be sent. One whose
         deduplication key is known is accepted with the id of the first."""
         rows = self.given(BulkRowsSerializer)["messages"]
-        asked, rejected = self._read(rows)
+        valid, rejected = self._read(rows)
         accepted = []
         with addressed.as_the_key_may(self):
-            answers = addressed.accept_each(self, list(asked.values())) if asked else []
-        for index, answer in zip(asked, answers, strict=True):
+            answers = addressed.accept_each(self, list(valid.values())) if valid else []
+        for index, answer in zip(valid, answers, strict=True):
             if isinstance(answer, UnknownRecipient):
                 refused = {"field": answer.field, "message": addressed.UNKNOWN[answer.field]}
                 rejected.append({"index": index, **refused})
@@ -203,21 +203,21 @@ class MessagesBulk(ApiView):
                 accepted.append({"index": index, "id": answer.id})
         if accepted:
             tasks.send_messages_on_commit(
-                min((one["at"] for one in asked.values() if "at" in one), default=None)
+                min((message["at"] for message in valid.values() if "at" in message), default=None)
             )
             tasks.send_messages_on_commit()
         in_order = sorted(rejected, key=lambda row: row["index"])
         return Response({"accepted": accepted, "rejected": in_order})
 
     def _read(self, rows: list[Any]) -> tuple[dict[int, dict[str, Any]], list[dict[str, Any]]]:
-        asked: dict[int, dict[str, Any]] = {}
+        valid: dict[int, dict[str, Any]] = {}
         rejected: list[dict[str, Any]] = []
         for index, row in enumerate(rows):
             try:
-                asked[index] = _read(self, row, one_each=True)
+                valid[index] = _read(self, row, one_each=True)
             except serializers.ValidationError as error:
                 rejected += [{"index": index, **problem} for problem in flattened(error.detail)]
-        return asked, rejected
+        return valid, rejected
 
 
 class MessageById(ApiView):
@@ -226,7 +226,7 @@ class MessageById(ApiView):
     def get(self, request: Request, pk: str) -> Response:
         """A message, and what became of it on each device. Of a call to many: the totals of all,
         and the devices page by page."""
-        return Response(_shown(self, _found(self, pk)))
+        return Response(_message_json(self, _find_message(self, pk)))
 
 
 class MessageCancel(ApiView):
@@ -237,13 +237,13 @@ class MessageCancel(ApiView):
         """Cancel a message before it leaves, also while it waits for quiet hours or another try; of
         a call to many, all that has not left. 409 if all has."""
         self.given(Nothing)
-        message = _found(self, pk)
+        message = _find_message(self, pk)
         if not messages.cancel(message):
-            told = outcome.of_call_or_one(message)
-            if not told.people[Message.State.CANCELLED]:
-                left = "It has left already, or is about to."
-                raise Problem(HTTPStatus.CONFLICT, left, kind="already-left")
-        return Response(_shown(self, _found(self, pk)))
+            report = outcome.of_call_or_one(message)
+            if not report.people[Message.State.CANCELLED]:
+                text = "It has left already, or is about to."
+                raise Problem(HTTPStatus.CONFLICT, text, kind="already-left")
+        return Response(_message_json(self, _find_message(self, pk)))
 
 
 def _read(view: ApiView, body: Any, **context: Any) -> dict[str, Any]:
@@ -254,14 +254,14 @@ def _read(view: ApiView, body: Any, **context: Any) -> dict[str, Any]:
     return MessageSerializer.read(body, project=view.project, **context)
 
 
-def _found(view: ApiView, name: str) -> Message:
+def _find_message(view: ApiView, name: str) -> Message:
     message = outcome.find(view.project.pk, name)
     if message is None:
         raise NotFound(f"There is no message {name[:80]} in this project.")
     return message
 
 
-def _shown(view: ApiView, message: Message) -> dict[str, Any]:
+def _message_json(view: ApiView, message: Message) -> dict[str, Any]:
     after, limit = pages.where(view.request)
     rows = outcome.devices_of(message, after=after or 0, most=limit + 1)
     whole = Scope.CONTACTS in view.key.scopes

@@ -141,12 +141,12 @@ class Variables(JsonObject):
     """Their numbers stay as they came, and may be as long as those of a person's attributes."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        read = super().to_internal_value(data)
-        refuse(read, _too_long)
-        return read
+        values = super().to_internal_value(data)
+        refuse(values, _number_problem)
+        return values
 
 
-def _too_long(value: Any) -> str:
+def _number_problem(value: Any) -> str:
     try:
         validate_number(value) if isinstance(value, int | float) else None
     except Invalid as error:
@@ -156,9 +156,9 @@ def _too_long(value: Any) -> str:
 
 def refuse(value: Any, wrong: Callable[[Any], str]) -> None:
     """By name what is wrong in an object."""
-    found = islice(flaws.within(value, wrong), MAX_NAMED)
-    if said := {flaw.within(0): flaw.message for flaw in found}:
-        raise serializers.ValidationError(said)
+    first_flaws = islice(flaws.within(value, wrong), MAX_NAMED)
+    if messages := {flaw.within(0): flaw.message for flaw in first_flaws}:
+        raise serializers.ValidationError(messages)
 
 
 class MessageSerializer(StrictSerializer):
@@ -242,8 +242,8 @@ class MessageSerializer(StrictSerializer):
         if not hasattr(_own, "serializer"):
             _own.serializer = cls()
         _own.serializer._context = context
-        read: dict[str, Any] = _own.serializer.run_validation(body)
-        return read
+        values: dict[str, Any] = _own.serializer.run_validation(body)
+        return values
 
     def validate_at(self, at: Any) -> Any:
         if at > timezone.now() + timedelta(seconds=LONGEST):
@@ -253,29 +253,29 @@ class MessageSerializer(StrictSerializer):
     def validate_category(self, pk: int | None) -> Category | None:
         if pk is None:
             return None
-        found = Category.objects.filter(project=self.context["project"], pk=pk).first()
-        if found is None:
+        category = Category.objects.filter(project=self.context["project"], pk=pk).first()
+        if category is None:
             raise serializers.ValidationError(f"There is no category {pk} in this project.")
-        return found
+        return category
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("template" in attrs) == ("content" in attrs):
             raise serializers.ValidationError({"content": ONE_TEXT})
         if "at" in attrs and attrs["at"] + timedelta(seconds=attrs["ttl_seconds"]) < timezone.now():
             raise serializers.ValidationError({"at": OVER})
-        self._judge_whom(attrs)
+        self._check_recipient(attrs)
         attrs["content"] = self._content(attrs)
         attrs["into_inbox"] = _into_inbox(attrs)
         return attrs
 
-    def _judge_whom(self, attrs: dict[str, Any]) -> None:
+    def _check_recipient(self, attrs: dict[str, Any]) -> None:
         to = attrs["to"]
         creates = attrs["create"] and "contact" in to
-        said = [name for name in OF_A_PERSON if name in to]
+        person_fields = [name for name in OF_A_PERSON if name in to]
         if attrs["create"] and not {"contact", "contacts"} & set(to):
             raise serializers.ValidationError({"create": ONLY_PEOPLE})
-        if said and not creates:
-            raise serializers.ValidationError({"to": dict.fromkeys(said, OF_ONE_NEW)})
+        if person_fields and not creates:
+            raise serializers.ValidationError({"to": dict.fromkeys(person_fields, OF_ONE_NEW)})
         many = {"contacts", "list"} & set(to)
         if many and self.context.get("one_each"):
             raise serializers.ValidationError({"to": dict.fromkeys(many, ONE_EACH)})
@@ -291,58 +291,60 @@ class MessageSerializer(StrictSerializer):
             raise serializers.ValidationError({"to": error.detail}) from error
 
     def _content(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        said, of = attrs.get("content"), "content"
-        if said is None:
-            of = "template"
+        content, field = attrs.get("content"), "content"
+        if content is None:
+            field = "template"
             pk, project = attrs["template"], self.context["project"]
             template = Template.objects.filter(project=project, pk=pk).first()
             if template is None:
                 raise serializers.ValidationError(
                     {"template": f"There is no template {pk} in this project."}
                 )
-            said = template.frozen()
+            content = template.frozen()
             if not attrs.get("options") and "priority" not in attrs:
-                return said
-            del said["template"]  # with options of its own it is another text
+                return content
+            del content["template"]  # with options of its own it is another text
         else:
-            said = {**said, **_snippets_in(said, self.context["project"].pk)}
-        own = _merged(said.get("options", {}), PRIORITIES.get(attrs.get("priority", ""), {}))
-        added = {name: {**own.get(name, {}), **value} if isinstance(value, dict) else value
+            content = {**content, **_snippets_in(content, self.context["project"].pk)}
+        preset = _merged(content.get("options", {}), PRIORITIES.get(attrs.get("priority", ""), {}))
+        added = {name: {**preset.get(name, {}), **value} if isinstance(value, dict) else value
                  for name, value in attrs.get("options", {}).items()}  # fmt: skip
         try:
             return dict(
-                _in_order(json.dumps({**said, "options": {**own, **added}}, sort_keys=True))
+                _checked_content(
+                    json.dumps({**content, "options": {**preset, **added}}, sort_keys=True)
+                )
             )
         except Invalid as error:
-            raise serializers.ValidationError(_placed(error, of)) from error
+            raise serializers.ValidationError(_errors_by_field(error, field)) from error
 
 
 def _into_inbox(attrs: dict[str, Any]) -> dict[str, Any] | None:
     names = {"article": "article", "inbox_days": "days", "quiet_if_online": "quiet_if_online"}
-    said = {name: attrs[field] for field, name in names.items() if field in attrs}
-    if said and not attrs["inbox"]:
+    settings = {name: attrs[field] for field, name in names.items() if field in attrs}
+    if settings and not attrs["inbox"]:
         field = next(field for field in names if field in attrs)
         raise serializers.ValidationError({field: NOT_INTO_INBOX})
-    return said if attrs["inbox"] else None
+    return settings if attrs["inbox"] else None
 
 
 def _merged(options: dict[str, Any], words: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    told = {name: {**options.get(name, {}), **words[name]} for name in words}
-    said = {name: {key: value for key, value in values.items() if value is not None}
-            for name, values in told.items()}  # fmt: skip
-    return {name: values for name, values in {**options, **said}.items() if values}
+    merged = {name: {**options.get(name, {}), **words[name]} for name in words}
+    cleaned = {name: {key: value for key, value in values.items() if value is not None}
+               for name, values in merged.items()}  # fmt: skip
+    return {name: values for name, values in {**options, **cleaned}.items() if values}
 
 
-def _snippets_in(said: dict[str, Any], project_id: int) -> dict[str, Any]:
+def _snippets_in(content: dict[str, Any], project_id: int) -> dict[str, Any]:
     """What those say that it mentions; all of the project's, if one is not among them."""
-    if not (names := usage.mentioned(said)):
+    if not (names := usage.mentioned(content)):
         return {}
     known = usage.said(project_id, names)
     return {"snippets": known if names <= known.keys() else usage.said(project_id)}
 
 
 @lru_cache(maxsize=CHECKED)
-def _in_order(source: str) -> dict[str, Any]:
+def _checked_content(source: str) -> dict[str, Any]:
     """The content as a run keeps it, judged as a template's. The same one comes very often."""
     content = json.loads(source)
     snippets = content.pop("snippets", {})
@@ -353,11 +355,11 @@ def _in_order(source: str) -> dict[str, Any]:
     return template.frozen()
 
 
-def _placed(error: Invalid, of: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _errors_by_field(error: Invalid, field: str) -> dict[str, Any]:
+    errors: dict[str, Any] = {}
     for name, words in error.message_dict.items():
         if name == "options":
-            found["options"] = words
+            errors["options"] = words
         else:
-            found.setdefault(of, {})[name] = words
-    return found
+            errors.setdefault(field, {})[name] = words
+    return errors

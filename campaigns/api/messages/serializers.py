@@ -124,41 +124,43 @@ class BulkTaken(serializers.Serializer[Any]):
 
 def status_json(message: Message, told: Outcome) -> dict[str, Any]:
     blocks = outcome.blocks({message.run_id})
-    return {**_what_became(message, told, blocks), "people": told.people}
+    return {**_status_fields(message, told, blocks), "people": told.people}
 
 
 def device_json(row: dict[str, Any], *, whole: bool) -> dict[str, Any]:
     """`whole`: for a key that may read people."""
-    shown = {name: row[name] for name in row if name != "seq"}
+    fields = {name: row[name] for name in row if name != "seq"}
     if whole:
-        return shown
+        return fields
     address = row["device"] and f"…{row['device'][-END_OF_ADDRESS:]}"
-    return {**shown, "contact": "", "device": address}
+    return {**fields, "contact": "", "device": address}
 
 
 def listed_json(rows: list[MessageRow], *, whole: bool) -> list[dict[str, Any]]:
     ids = {row.message.contact_id for row in rows}
-    found = Contact.objects.filter(pk__in=ids).values_list("pk", "external_id") if whole else ()
-    names = dict(found)
+    contacts = Contact.objects.filter(pk__in=ids).values_list("pk", "external_id") if whole else ()
+    names = dict(contacts)
     blocks = outcome.blocks({row.message.run_id for row in rows})
     return [
         {
-            **_what_became(row.message, row.outcome, blocks),
+            **_status_fields(row.message, row.outcome, blocks),
             "contact": names.get(row.message.contact_id, ""),
         }
         for row in rows
     ]
 
 
-def _what_became(message: Message, told: Outcome, blocks: Mapping[int, Block]) -> dict[str, Any]:
-    nobody = told.state == outcome.FINISHED and not told.totals["planned"]
-    block = blocks.get(message.run_id) if outcome.is_late(message, told) else None
+def _status_fields(
+    message: Message, result: Outcome, blocks: Mapping[int, Block]
+) -> dict[str, Any]:
+    nobody = result.state == outcome.FINISHED and not result.totals["planned"]
+    block = blocks.get(message.run_id) if outcome.is_late(message, result) else None
     return {
         "id": message.id,
-        "state": told.state,
+        "state": result.state,
         "reason": "no_device" if nobody else block.code if block else "",
         "detail": block.words if block else "",
         "at": message.at,
         "created_at": message.created_at,
-        "totals": told.totals,
+        "totals": result.totals,
     }

@@ -108,60 +108,61 @@ class Quota(ApiView):
     def get(self, request: Request) -> Response:
         """How much of FCM's quota was used and is planned, by the hour of two days, and what one
         more campaign would push out. Messages to single people are not foretold."""
-        asked = self.given(QuotaAsked, request.query_params.dict())
+        params = self.given(QuotaAsked, request.query_params.dict())
         with until(clock() + sizes.COUNTING_SECONDS):
-            return Response(QuotaSerializer(self._answer(asked)).data)
+            return Response(QuotaSerializer(self._answer(params)).data)
 
-    def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        another = self._another(asked)  # first of all: the counting may take all of the time
-        now, there = timezone.now(), firebase.for_project(self.project)
+    def _answer(self, params: dict[str, Any]) -> dict[str, Any]:
+        another = self._another(params)  # first of all: the counting may take all of the time
+        now, firebase_project = timezone.now(), firebase.for_project(self.project)
         zone = ZoneInfo(self.project.timezone)
-        day = asked.get("day", now.astimezone(zone).date())
+        day = params.get("day", now.astimezone(zone).date())
         first, last = (
-            datetime.combine(each, time(), zone) for each in (day, day + timedelta(days=DAYS))
+            datetime.combine(first_or_last, time(), zone)
+            for first_or_last in (day, day + timedelta(days=DAYS))
         )
-        found = compute_planned(there, first, last, now)
-        hours = hours_of(there, found.runs, of_day(first, last), now)
+        planned = compute_planned(firebase_project, first, last, now)
+        hours = hours_of(firebase_project, planned.runs, of_day(first, last), now)
         return {
-            "firebase_project": there.name,
-            "projects": len(there.projects),
-            "quota_per_minute": there.per_minute,
-            "rate_per_second": round(there.rate, 2),
+            "firebase_project": firebase_project.name,
+            "projects": len(firebase_project.projects),
+            "quota_per_minute": firebase_project.per_minute,
+            "rate_per_second": round(firebase_project.rate, 2),
             "sent_as_of": hours.as_of,
             "hours": [_hour(one) for one in hours.hours],
-            "planned": [self._planned(one) for one in found.runs if one.is_within(first, last)],
-            "not_reckoned": found.more,
+            "planned": [self._planned(one) for one in planned.runs if one.is_within(first, last)],
+            "not_reckoned": planned.more,
             "another": another,
         }
 
-    def _planned(self, one: Planned) -> dict[str, Any]:
-        mine = one.campaign.project_id == self.project.pk
+    def _planned(self, planned: Planned) -> dict[str, Any]:
+        mine = planned.campaign.project_id == self.project.pk
         return {
-            "campaign": one.campaign.pk if mine else None,
-            "run": one.run.pk if mine and one.run else None,
-            "begins_at": one.at,
-            "ends_at": one.ends_at,
-            "messages": one.goes.sent if one.goes else None,
-            "exact": one.asks is not None and one.asks.exact,
-            "too_late": one.goes.too_late if one.goes else 0,
+            "campaign": planned.campaign.pk if mine else None,
+            "run": planned.run.pk if mine and planned.run else None,
+            "begins_at": planned.at,
+            "ends_at": planned.ends_at,
+            "messages": planned.goes.sent if planned.goes else None,
+            "exact": planned.asks is not None and planned.asks.exact,
+            "too_late": planned.goes.too_late if planned.goes else 0,
         }
 
-    def _another(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        now, there = timezone.now(), firebase.for_project(self.project)
-        if "messages" in asked:
-            asks = delays.messages(asked["messages"], asked["at"], there)
-            return self._outcome(delays.with_another(asks, there, now))
-        if "campaign" not in asked:
+    def _another(self, params: dict[str, Any]) -> dict[str, Any] | None:
+        now, firebase_project = timezone.now(), firebase.for_project(self.project)
+        if "messages" in params:
+            asks = delays.messages(params["messages"], params["at"], firebase_project)
+            return self._outcome(delays.with_another(asks, firebase_project, now))
+        if "campaign" not in params:
             return None
-        campaign = Campaign.objects.filter(project=self.project, pk=asked["campaign"]).first()
+        campaign = Campaign.objects.filter(project=self.project, pk=params["campaign"]).first()
         if campaign is None:
-            text = f"There is no campaign {asked['campaign']} in this project."
+            text = f"There is no campaign {params['campaign']} in this project."
             raise ValidationError({"campaign": text})
-        of_it = of_campaign(campaign, asked.get("at"), there, now)
+        of_it = of_campaign(campaign, params.get("at"), firebase_project, now)
         if of_it is None:
             text = "Its people could not be counted in time. Give messages and at instead."
             raise ValidationError({"campaign": text})
-        return self._outcome(delays.with_another(of_it, there, now, of=campaign))
+        return self._outcome(delays.with_another(of_it, firebase_project, now, of=campaign))
 
     def _outcome(self, outcome: Outcome) -> dict[str, Any]:
         return {
@@ -171,13 +172,13 @@ class Quota(ApiView):
             "messages": outcome.goes.sent,
             "too_late": outcome.goes.too_late,
             "pushes_out": [
-                self._planned(one.planned)
+                self._planned(pushed.planned)
                 | {
-                    "then_ends_at": one.ends_at,
-                    "later_seconds": one.later.total_seconds(),
-                    "fewer": one.fewer,
+                    "then_ends_at": pushed.ends_at,
+                    "later_seconds": pushed.later.total_seconds(),
+                    "fewer": pushed.fewer,
                 }
-                for one in outcome.pushed
+                for pushed in outcome.pushed
             ],
         }
 

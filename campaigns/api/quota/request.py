@@ -24,13 +24,13 @@ class QuotaAsked(serializers.Serializer[Any]):
     at = Moment(required=False)
 
     def validate_day(self, day: date) -> date:
-        self._near(day)
+        self._check_year(day)
         return day
 
     def validate_at(self, at: datetime) -> datetime:
         if at < timezone.now():
             raise serializers.ValidationError("This time has passed. Choose a later one.")
-        self._near(at)
+        self._check_year(at)
         return at
 
     def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -44,6 +44,6 @@ class QuotaAsked(serializers.Serializer[Any]):
             raise serializers.ValidationError({"at": text})
         return asked
 
-    def _near(self, day: date) -> None:
+    def _check_year(self, day: date) -> None:
         if day.year not in YEARS:
             raise serializers.ValidationError(f"Choose a year from {YEARS[0]} to {YEARS[-1]}.")

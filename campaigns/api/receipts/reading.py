@@ -40,17 +40,17 @@ def parse_call(body: bytes) -> Call:
     """Raises ParseError or ValidationError for what is no call at all."""
     if sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
         raise ValidationError(WHOLE)
-    asked = rendering.parse_json(body, ROWS)
-    rows = asked.get(ROWS) if isinstance(asked, dict) and len(asked) == 1 else None
+    parsed = rendering.parse_json(body, ROWS)
+    rows = parsed.get(ROWS) if isinstance(parsed, dict) and len(parsed) == 1 else None
     if not isinstance(rows, list) or not 0 < len(rows) <= AT_ONCE:
         raise ValidationError(WHOLE)
     call = Call()
     for index, row in enumerate(rows):
-        found = _report(row)
-        if isinstance(found, Report):
-            call.reports.append(found)
+        result = _report(row)
+        if isinstance(result, Report):
+            call.reports.append(result)
         else:
-            name, words = found
+            name, words = result
             call.rejected.append({"index": index, "field": name, "message": words})
     return call
 
@@ -63,21 +63,21 @@ def _report(row: Any) -> Report | tuple[str, str]:
         return "", 'Must be an object, such as {"id": "…", "event": "opened"}.'
     if unknown := next((name for name in row if name not in FIELDS), None):
         return unknown[:80], f"Unknown field. Known: {', '.join(FIELDS)}."
-    event, said = row.get("event"), row.get("at")
+    event, at = row.get("event"), row.get("at")
     if not isinstance(event, str) or event not in BY_NAME:
         return "event", EVENTS
-    if not isinstance(said, str | None):
+    if not isinstance(at, str | None):
         return "at", TIME
-    shown = row.get("id")
-    reference = reference_of(shown) if isinstance(shown, str) else None
-    report = Report.of(reference, BY_NAME[event], _moment(said)) if reference else None
+    public_id = row.get("id")
+    reference = reference_of(public_id) if isinstance(public_id, str) else None
+    report = Report.of(reference, BY_NAME[event], _moment(at)) if reference else None
     return report or ("id", NOT_OURS)
 
 
-def _moment(said: str | None) -> datetime | None:
+def _moment(text: str | None) -> datetime | None:
     """A text that is no time is as good as none: a clock that is broken costs no receipt."""
     try:
-        moment = datetime.fromisoformat((said or "").upper())
+        moment = datetime.fromisoformat((text or "").upper())
         return moment.astimezone(UTC) if moment.tzinfo else None
     except (ValueError, OverflowError):
         return None

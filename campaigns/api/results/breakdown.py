@@ -54,10 +54,10 @@ class RunBreakdown(ApiView):
         variant there is something only of a run that has variants, a control group or a holdout:
         `A` to `E`, `control`, `holdout`."""
         run, by = self.find(Run, pk), by_of(request)
-        kept = breakdown.kept_of(run)
-        if kept is None:
+        stored = breakdown.kept_of(run)
+        if stored is None:
             return Response({"by": by, "counted": False, "items": [], "others": None})
-        cut = breakdown.cut(kept, by)
+        cut = breakdown.cut(stored, by)
         items = [_item(kind, by) for kind in cut.kinds]
         others = _item(cut.others, "") if cut.others else None
         return Response({"by": by, "counted": True, "items": items, "others": others})

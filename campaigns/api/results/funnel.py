@@ -92,24 +92,24 @@ class RunFunnel(ApiView):
         the devices that can tell, which is said beside it: of the others nobody knows."""
         by = by_of(request) if "by" in request.query_params else ""
         run = self.find(Run, pk)
-        totals, kept = totals_of(run), breakdown.kept_of(run)
-        found = funnel.funnel(run, totals, kept)
+        totals, stored = totals_of(run), breakdown.kept_of(run)
+        result = funnel.funnel(run, totals, stored)
         return Response(
             {
                 "planned": totals.planned,
                 "accepted": totals.accepted,
-                "may_have": found.may_have,
-                "counted": kept is not None,
-                "steps": [step_of(told, found.may_have) for told in found.steps],
-                "beside": _beside(found),
-                "goal": _goal(run, found.goal, found.may_have),
-                "groups": _groups(run, kept, by) if by and kept else None,
+                "may_have": result.may_have,
+                "counted": stored is not None,
+                "steps": [step_of(step, result.may_have) for step in result.steps],
+                "beside": _count_beside(result),
+                "goal": _goal(run, result.goal, result.may_have),
+                "groups": _groups(run, stored, by) if by and stored else None,
             }
         )
 
 
-def _beside(found: Funnel) -> dict[str, int]:
-    counts = {told.event: told.count for told in found.beside}
+def _count_beside(result: Funnel) -> dict[str, int]:
+    counts = {step.event: step.count for step in result.beside}
     return {name: counts.get(BY_NAME[name], 0) for name in BESIDE}
 
 
@@ -117,12 +117,12 @@ def step_of(told: StepCount, may_have: int) -> dict[str, Any]:
     return {"step": told.event.name.lower(), **_share(told, may_have)}
 
 
-def _share(told: StepCount, may_have: int) -> dict[str, Any]:
-    able = told.able
+def _share(step: StepCount, may_have: int) -> dict[str, Any]:
+    able = step.able
     return {
-        "count": told.count,
+        "count": step.count,
         "can_tell": able,
-        "share": round(told.count / able, 6) if able else None,
+        "share": round(step.count / able, 6) if able else None,
         "coverage": round(able / may_have, 6) if able is not None and may_have else None,
     }
 
@@ -141,13 +141,13 @@ def _goal(run: Run, goal: Goal | None, may_have: int) -> dict[str, Any] | None:
     }
 
 
-def _groups(run: Run, kept: Breakdown, by: str) -> list[dict[str, Any]]:
+def _groups(run: Run, stored: Breakdown, by: str) -> list[dict[str, Any]]:
     return [
         {
             "value": value_of(by, group.value),
             "may_have": group.may_have,
-            "steps": [step_of(told, group.may_have) for told in group.steps],
+            "steps": [step_of(step, group.may_have) for step in group.steps],
             "goal": _goal(run, group.goal, group.may_have),
         }
-        for group in funnel.by_group(run, kept, by)
+        for group in funnel.by_group(run, stored, by)
     ]

@@ -62,16 +62,24 @@ class RunRevisions(ApiView):
         run = self.find(Run, pk)
         first: dict[str, Any] = {"revision": FIRST, "by": run.launched_by, "at": run.launched_at}
         numbers = run.revisions.order_by("number").distinct("number")
-        later = [dict(one) for one in numbers.values("by", "at", revision=F("number"))]
-        said = [{**one, **_said(run, one["revision"])} for one in (first, *later)]
+        later = [dict(revision) for revision in numbers.values("by", "at", revision=F("number"))]
+        revisions = [
+            {**revision, **_revision_texts(run, revision["revision"])}
+            for revision in (first, *later)
+        ]
         counts = shares.by_revision(run)
         return Response(
-            {"results": [one | counts.get(one["revision"], {}) for one in said], "next": None}
+            {
+                "results": [
+                    revision | counts.get(revision["revision"], {}) for revision in revisions
+                ],
+                "next": None,
+            }
         )
 
 
-def _said(run: Run, number: int) -> dict[str, Any]:
-    texts = {name_of(variant): _text(said) for variant, said in texts_of(run, number).items()}
+def _revision_texts(run: Run, number: int) -> dict[str, Any]:
+    texts = {name_of(variant): _text(content) for variant, content in texts_of(run, number).items()}
     return {"content": texts.pop(name_of(MAIN)), "variants": texts}
 
 

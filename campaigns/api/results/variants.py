@@ -76,14 +76,14 @@ class RunVariants(ApiView):
     @slow
     def get(self, request: Request, pk: int) -> Response:
         """What came of each variant, of the control group and of the holdout."""
-        found = compared(self.find(Run, pk))
-        if found is None:
+        comparison = compared(self.find(Run, pk))
+        if comparison is None:
             return Response({"counted": False, "variants": [], "comparisons": []})
         return Response(
             {
-                "counted": found.whole,
-                "variants": [_line(line) for line in found.lines],
-                "comparisons": [_comparison(one) for one in found.comparisons],
+                "counted": comparison.whole,
+                "variants": [_line(line) for line in comparison.lines],
+                "comparisons": [_comparison(pair) for pair in comparison.comparisons],
             }
         )
 
@@ -96,24 +96,24 @@ def _line(line: Line) -> dict[str, Any]:
         "people": line.people,
         "devices": line.devices,
         **{name: getattr(kind, name) if kind else None for name in totals},
-        "steps": [step_of(told, may_have) for told in line.steps],
+        "steps": [step_of(step, may_have) for step in line.steps],
         "opened_people": line.opened,
         "goal_people": line.did if line.goal else None,
     }
 
 
-def _comparison(one: Comparison) -> dict[str, Any]:
-    mine, theirs = one.intervals
+def _comparison(pair: Comparison) -> dict[str, Any]:
+    mine, theirs = pair.intervals
     return {
-        "metric": one.metric,
-        "one": one.codes[0],
-        "other": one.codes[1],
-        "answer": one.answer,
-        "count": one.count,
-        "of": one.of,
+        "metric": pair.metric,
+        "one": pair.codes[0],
+        "other": pair.codes[1],
+        "answer": pair.answer,
+        "count": pair.count,
+        "of": pair.of,
         "interval": [round(end, 6) for end in mine],
-        "other_count": one.other_count,
-        "other_of": one.other_of,
+        "other_count": pair.other_count,
+        "other_of": pair.other_of,
         "other_interval": [round(end, 6) for end in theirs],
-        "message": one.sentence,
+        "message": pair.sentence,
     }

@@ -172,37 +172,43 @@ def told(why: Why) -> dict[str, Any]:
         "frozen_from": why.run.started_at,
         "frozen_at": why.frozen_at,
         "recipients": [_recipient(row) for row in why.rows],
-        "now": _now(why, why.now),
+        "now": _now_json(why, why.now),
         "not_known": not_known(why),
     }
 
 
 def _recipient(row: Row) -> dict[str, Any]:
     sent = row.sent
-    kept = ("seq", "reason", "detail", "message_id", "resent", "at")
+    fields = ("seq", "reason", "detail", "message_id", "resent", "at")
     return {
-        **{name: getattr(sent, name) for name in kept},
+        **{name: getattr(sent, name) for name in fields},
         "platform": row.platform,
         "message": id_of(sent.run_id, row.message) if row.message else None,
         "variant": group.name_of(row.variant),
-        "best_hour": _of(row.best, BestHourSerializer) if row.best else None,
+        "best_hour": _pick_fields(row.best, BestHourSerializer) if row.best else None,
         "status": sent.status or WAITING,
         "reason_text": in_words(sent.reason),
-        "windows": [_of(window, WindowSerializer) for window in row.windows],
-        "answers": [_of(answer, AnswerSerializer) for answer in row.answers],
+        "windows": [_pick_fields(window, WindowSerializer) for window in row.windows],
+        "answers": [_pick_fields(answer, AnswerSerializer) for answer in row.answers],
         "receipts": [
-            {"event": Event(one.event).name.lower(), "at": one.at, "phone_at": one.phone_at}
-            for one in row.receipts
+            {
+                "event": Event(receipt.event).name.lower(),
+                "at": receipt.at,
+                "phone_at": receipt.phone_at,
+            }
+            for receipt in row.receipts
         ],
-        "retry": _of(row.retry, RetrySerializer) if row.retry and not sent.status else None,
+        "retry": _pick_fields(row.retry, RetrySerializer)
+        if row.retry and not sent.status
+        else None,
     }
 
 
-def _of(row: Any, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+def _pick_fields(row: Any, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in shape().get_fields()}
 
 
-def _now(why: Why, now: Now) -> dict[str, Any]:
+def _now_json(why: Why, now: Now) -> dict[str, Any]:
     return {
         "at": now.at,
         "selected": now.ruled.is_in if now.ruled else None,
@@ -210,12 +216,12 @@ def _now(why: Why, now: Now) -> dict[str, Any]:
         "problem": now.problem,
         "created_at": why.contact.created_at,
         "updated_at": why.contact.updated_at,
-        "consent": _of(now.consent, ConsentSerializer),
-        "devices": [_seen(seen) for seen in now.devices],
+        "consent": _pick_fields(now.consent, ConsentSerializer),
+        "devices": [_device_json(seen) for seen in now.devices],
     }
 
 
-def _seen(seen: Seen) -> dict[str, Any]:
-    kept = ("platform", "registered_at", "last_seen_at", "retired_at")
-    of_device = {name: getattr(seen.device, name) for name in kept}
-    return {**of_device, "kept_out": seen.fate, "selected": seen.selected}
+def _device_json(device: Seen) -> dict[str, Any]:
+    fields = ("platform", "registered_at", "last_seen_at", "retired_at")
+    of_device = {name: getattr(device.device, name) for name in fields}
+    return {**of_device, "kept_out": device.fate, "selected": device.selected}

@@ -30,10 +30,10 @@ class RunWhy(ApiView):
         run = self._run(pk)
         contact = contact_named(self, request.query_params.get("contact"))
         try:
-            found = why(run, contact, now=timezone.now())
+            explanation = why(run, contact, now=timezone.now())
         except Contact.DoesNotExist as error:  # erased since they were found
             raise nobody() from error
-        return Response(told(found))
+        return Response(told(explanation))
 
     def _run(self, pk: int) -> Run:
         """Of every kind: `find` knows those of campaigns alone."""

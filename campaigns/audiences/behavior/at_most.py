@@ -77,8 +77,8 @@ def trimmed(found: Sql, cut: dict[str, Any], table: str) -> Sql:
         f" LEFT JOIN (SELECT DISTINCT contact_id AS id FROM {table}) known"
         " ON known.id = one.contact_id"
     )
-    left = f"%s - (SELECT count(DISTINCT contact_id) FROM {table})"
-    sql = f"SELECT * FROM ({ranked}) ranked WHERE known OR nth <= {left}"
+    room = f"%s - (SELECT count(DISTINCT contact_id) FROM {table})"
+    sql = f"SELECT * FROM ({ranked}) ranked WHERE known OR nth <= {room}"
     return Sql(sql, [*found.params, cut["value"]["most"]])
 
 
@@ -91,9 +91,9 @@ def only(tree: Any) -> dict[str, Any] | None:
 def misplaced(tree: Any, count: int) -> bool:
     """Whether a tree with `count` such rules has several, or one outside its outermost “all”."""
     outermost = tree.get("all", [tree]) if isinstance(tree, dict) else []
-    there = outermost if isinstance(outermost, list) else []
-    right = [leaf for leaf in there if isinstance(leaf, dict) and leaf.get("field") == FIELD]
-    return count > 1 or len(right) != count
+    rules = outermost if isinstance(outermost, list) else []
+    in_place = [leaf for leaf in rules if isinstance(leaf, dict) and leaf.get("field") == FIELD]
+    return count > 1 or len(in_place) != count
 
 
 def seen(cut: dict[str, Any], nth: int | None) -> str:

@@ -26,9 +26,9 @@ def place(seed: str) -> Sql:
 
 
 def seed_problem(seed: Any) -> str:
-    fits = isinstance(seed, str) and len(seed) <= LONGEST_SEED and not unstorable(seed)
+    is_valid = isinstance(seed, str) and len(seed) <= LONGEST_SEED and not unstorable(seed)
     text = _("“seed” must be a text of at most %(most)s ordinary characters.")
-    return "" if fits else text % {"most": LONGEST_SEED}
+    return "" if is_valid else text % {"most": LONGEST_SEED}
 
 
 def _problem(op: str, value: Any) -> str:

@@ -97,7 +97,7 @@ def where_problem(where: Any) -> str:
     if not isinstance(where, list) or len(where) > MAX_CONDITIONS:
         text = _("“where” must be a list of at most %(most)s conditions on properties.")
         return text % {"most": MAX_CONDITIONS}
-    return next((problem for one in where if (problem := _condition_problem(one))), "")
+    return next((problem for condition in where if (problem := _condition_problem(condition))), "")
 
 
 def _condition_problem(condition: Any) -> str:
@@ -118,8 +118,8 @@ def _condition_problem(condition: Any) -> str:
     if op in MANY:
         counted = isinstance(value, list) and 1 <= len(value) <= MOST_VALUES
         text = _("%(op)s takes a list of 1 to %(most)s texts, numbers or true/false.")
-        fits = counted and all(map(_is_scalar, value or []))
-        return "" if fits else text % {"op": op, "most": MOST_VALUES}
+        is_valid = counted and all(map(_is_scalar, value or []))
+        return "" if is_valid else text % {"op": op, "most": MOST_VALUES}
     if op in COMPARE:
         return "" if _is_number(value) else _("%(op)s takes a number.") % {"op": op}
     text = _("%(op)s takes a text of at most %(most)s characters, a number or true/false.")
@@ -138,8 +138,8 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _kept_problem(kept: Any) -> str:
-    known = isinstance(kept, dict) and isinstance(kept.get("project"), int)
-    return "" if known else _("remove “asked”: the server sets it.")
+    is_valid = isinstance(kept, dict) and isinstance(kept.get("project"), int)
+    return "" if is_valid else _("remove “asked”: the server sets it.")
 
 
 # --- SQL ------------------------------------------------------------------------------------------
@@ -152,8 +152,8 @@ def asked(project_id: int, leaf: dict[str, Any], *, singly: bool) -> dict[str, A
     """The rule with its project, ready for SQL. `singly`: only few of many people are checked."""
     if leaf["field"] != FIELD:
         return leaf
-    kept = {"project": project_id, "singly": singly}
-    return {**leaf, "value": {**leaf["value"], KEPT: kept}}
+    stored = {"project": project_id, "singly": singly}
+    return {**leaf, "value": {**leaf["value"], KEPT: stored}}
 
 
 def _sql(op: str, value: Any) -> Sql:
@@ -167,7 +167,7 @@ def _sql(op: str, value: Any) -> Sql:
     The `singly` form is for a part of the people, where PostgreSQL chooses badly: with conditions
     on properties it overestimates the cost of look-ups, and collects (0.9 s instead of 0.2).
     """
-    happened, times = _happened(value), value.get("at_least", 1)
+    happened, times = _matching_events(value), value.get("at_least", 1)
     if value[KEPT].get("singly"):
         sql = (
             "((SELECT count(*) FROM (SELECT FROM"
@@ -184,7 +184,7 @@ def _sql(op: str, value: Any) -> Sql:
     return Sql(sql, params) if op == "did" else Sql(f"(NOT {sql})", params)
 
 
-def _happened(value: dict[str, Any]) -> Sql:
+def _matching_events(value: dict[str, Any]) -> Sql:
     """A FROM item: the matching events of all people. Events in the future do not count yet."""
     sql = f"{TABLE} WHERE e.project_id = %s AND e.name = %s AND e.at <= {NOW}"
     params: list[Any] = [value[KEPT]["project"], value["name"]]
@@ -196,16 +196,16 @@ def _happened(value: dict[str, Any]) -> Sql:
 
 def matching(where: list[dict[str, Any]]) -> Sql:
     """SQL that tells whether an event `e` meets all these conditions on its properties."""
-    each = [_condition_sql(**{"value": None, **one}) for one in where]
-    sql = " AND ".join(["TRUE", *(f"COALESCE({one.sql}, FALSE)" for one in each)])
-    return Sql(sql, [param for one in each for param in one.params])
+    conditions = [_condition_sql(**{"value": None, **condition}) for condition in where]
+    sql = " AND ".join(["TRUE", *(f"COALESCE({condition.sql}, FALSE)" for condition in conditions)])
+    return Sql(sql, [param for condition in conditions for param in condition.params])
 
 
 def _condition_sql(property: str, op: str, value: Any) -> Sql:
     """SQL of one condition. 5 is not “5”. A missing property matches negative operators only."""
     if positive := NEGATIVE.get(op):
-        found = _condition_sql(property, positive, value)
-        return Sql(f"NOT COALESCE({found.sql}, FALSE)", found.params)
+        condition = _condition_sql(property, positive, value)
+        return Sql(f"NOT COALESCE({condition.sql}, FALSE)", condition.params)
     if op == "exists":
         return Sql("e.properties ->> %s <> ''", [property])
     if op in COMPARE:
@@ -215,13 +215,13 @@ def _condition_sql(property: str, op: str, value: Any) -> Sql:
         )
         return Sql(f"{number} {COMPARE[op]} %s", [property, property, value])
     values = value if op == "in" else [value]
-    each = [json.dumps(one, ensure_ascii=False) for one in values]
-    return Sql("e.properties -> %s = ANY(%s::jsonb[])", [property, each])
+    encoded = [json.dumps(item, ensure_ascii=False) for item in values]
+    return Sql("e.properties -> %s = ANY(%s::jsonb[])", [property, encoded])
 
 
 def _seen(op: str, value: Any) -> Sql:
     """SQL of how often the person did it, and when last, as JSON."""
-    happened = _happened(value)
+    happened = _matching_events(value)
     sql = (
         f"(SELECT json_build_array(count(*), max(e.at))::text FROM {happened.sql}"
         " AND e.contact_id = c.id)"
@@ -244,7 +244,7 @@ def _words(op: str, value: Any, names: Names) -> str:
 
 
 def with_conditions(clause: str, where: list[dict[str, Any]]) -> str:
-    conditions = [_condition(**{"value": None, **one}) for one in where]
+    conditions = [_condition(**{"value": None, **condition}) for condition in where]
     if not conditions:
         return clause
     joined = reduce(_("{} and {}").format, conditions)
@@ -275,11 +275,11 @@ def _often(op: str, times: int) -> tuple[str, str]:
 
 
 def _condition(property: str, op: str, value: Any) -> str:
-    shown = ", ".join(map(_one, value)) if isinstance(value, list) else _one(value)
-    return str(COMPARED[op]).format(field=property.replace("_", " "), value=shown)
+    text = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
+    return str(COMPARED[op]).format(field=property.replace("_", " "), value=text)
 
 
-def _one(value: Any) -> str:
+def _scalar(value: Any) -> str:
     if isinstance(value, bool):
         return _("true") if value else _("false")
     return str(value)

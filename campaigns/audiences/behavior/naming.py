@@ -27,14 +27,14 @@ def looked_up(project_id: int, asked: Iterable[Named]) -> Names:
     ids: dict[str, set[int]] = {}
     for sort, pk in asked:
         ids.setdefault(sort, set()).add(pk)
-    found: Names = {}
-    for sort, wanted in ids.items():
+    names: Names = {}
+    for sort, numbers in ids.items():
         with connection.cursor() as cursor:
-            cursor.execute(STATEMENTS[sort], [project_id, sorted(wanted)])
-            found |= {(sort, pk): _called(*row) for pk, *row in cursor.fetchall()}
-    return found
+            cursor.execute(STATEMENTS[sort], [project_id, sorted(numbers)])
+            names |= {(sort, pk): _display_name(*row) for pk, *row in cursor.fetchall()}
+    return names
 
 
-def _called(name: str, forgotten_at: datetime | None = None) -> str:
+def _display_name(name: str, forgotten_at: datetime | None = None) -> str:
     quoted = _("“{name}”").format(name=name)
     return _("{name} (its recipients were removed)").format(name=quoted) if forgotten_at else quoted

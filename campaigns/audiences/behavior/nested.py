@@ -26,8 +26,10 @@ def ids_of(value: Any) -> list[int]:
 def _problem(op: str, value: Any) -> str:
     if op not in MANY:
         return "" if is_id(value) else _("must be the id of an audience.")
-    fits = isinstance(value, list) and 1 <= len(value) <= MOST and all(map(is_id, value))
-    return "" if fits else _("must be a list of 1 to %(most)s ids of audiences.") % {"most": MOST}
+    is_valid = isinstance(value, list) and 1 <= len(value) <= MOST and all(map(is_id, value))
+    return (
+        "" if is_valid else _("must be a list of 1 to %(most)s ids of audiences.") % {"most": MOST}
+    )
 
 
 def _sql(op: str, value: Any) -> Sql:

@@ -123,8 +123,8 @@ def _variable_problem(value: dict[str, Any]) -> str:
 def _revision_problem(value: dict[str, Any]) -> str:
     if "revision" not in value:
         return ""
-    known = is_id(value["revision"]) and value["revision"] < 2**15
-    if not known or not is_id(value.get("run")) or value["outcome"] not in WITH_REVISION:
+    is_valid = is_id(value["revision"]) and value["revision"] < 2**15
+    if not is_valid or not is_id(value.get("run")) or value["outcome"] not in WITH_REVISION:
         return _(
             "“revision” must be the number of a text, and can only be used with the id of a run "
             "and with accepted, in_inbox, rejected, skipped and unknown."
@@ -135,8 +135,8 @@ def _revision_problem(value: dict[str, Any]) -> str:
 def _variant_problem(value: dict[str, Any]) -> str:
     if "variant" not in value:
         return ""
-    known = isinstance(value["variant"], str) and value["variant"] in group.NUMBERS
-    if known and is_id(value.get("run")) and value["outcome"] in WITH_VARIANT:
+    is_valid = isinstance(value["variant"], str) and value["variant"] in group.NUMBERS
+    if is_valid and is_id(value.get("run")) and value["outcome"] in WITH_VARIANT:
         return ""
     text = _(
         "“variant” must be one of %(known)s, and can only be used with the id of a run and with "
@@ -161,9 +161,9 @@ def _runs_problem(value: dict[str, Any]) -> str:
     return ""
 
 
-def _kept_problem(kept: Any) -> str:
-    fits = isinstance(kept, list) and len(kept) <= MAX_RUNS and all(map(is_id, kept))
-    return "" if fits else _("“runs” must be a list of ids.")
+def _kept_problem(runs: Any) -> str:
+    is_valid = isinstance(runs, list) and len(runs) <= MAX_RUNS and all(map(is_id, runs))
+    return "" if is_valid else _("“runs” must be a list of ids.")
 
 
 # --- SQL ------------------------------------------------------------------------------------------
@@ -199,25 +199,25 @@ def _rows(value: dict[str, Any]) -> Sql:
         return Sql(NOT_REACHED, [runs, runs, runs])
     if value["outcome"] == IN_INBOX:
         return _of_item(Sql(HAVE_ITEM, [runs]), value)
-    narrower = _narrower(value)
+    narrower = _extra_conditions(value)
     params = [runs, runs, value["outcome"], *narrower.params]
     return _with_variant(Sql(f"{FINAL}{narrower.sql}", params), value)
 
 
-def _narrower(value: dict[str, Any]) -> Sql:
+def _extra_conditions(value: dict[str, Any]) -> Sql:
     """Further conditions on a delivery: reason, revision, and the variable that was missing."""
-    asked = {"reason": value.get("reason"), "revision": value.get("revision")}
+    columns = {"reason": value.get("reason"), "revision": value.get("revision")}
     if variable := value.get("variable"):
-        asked["detail"] = missing(variable)
-    meant = {name: one for name, one in asked.items() if one}
-    return Sql("".join(f" AND x.{name} = %s" for name in meant), [*meant.values()])
+        columns["detail"] = missing(variable)
+    filters = {name: expected for name, expected in columns.items() if expected}
+    return Sql("".join(f" AND x.{name} = %s" for name in filters), [*filters.values()])
 
 
 def _sql(op: str, value: Any) -> Sql:
-    found = _found(_rows(value), value) if value[KEPT] else Sql("FALSE")
+    condition = _exists_sql(_rows(value), value) if value[KEPT] else Sql("FALSE")
     if value[KEPT] and AMONG in value:
-        found = _known(value, found)
-    return found if op == "was" else Sql(f"(NOT {found.sql})", found.params)
+        condition = _use_stored(value, condition)
+    return condition if op == "was" else Sql(f"(NOT {condition.sql})", condition.params)
 
 
 # For one run: the people of a range of ids to whom the rule applies.
@@ -247,20 +247,21 @@ def of_people(value: dict[str, Any], first: int, last: int) -> Sql:
 
     It reads this range of each run once, instead of looking up each person in 30 runs.
     """
-    each = [_in_run(value, run, [first, last]) for run in value[KEPT]]
-    rows = " UNION ALL ".join(one.sql for one in each)
+    selects = [_in_run(value, run, [first, last]) for run in value[KEPT]]
+    rows = " UNION ALL ".join(select.sql for select in selects)
     times = value.get("at_least", 1)
     often = f" HAVING count(DISTINCT run_id) >= {int(times)}" if times > 1 else ""
     sql = f"SELECT contact_id FROM ({rows}) found GROUP BY contact_id{often}"
-    return Sql(sql, [param for one in each for param in one.params])
+    return Sql(sql, [param for select in selects for param in select.params])
 
 
-def _known(value: dict[str, Any], one_by_one: Sql) -> Sql:
+def _use_stored(value: dict[str, Any], one_by_one: Sql) -> Sql:
     """Use the stored answer. People outside its range, e.g. a device's new owner, are looked up."""
-    first, last, found = value[AMONG]
-    there = "c.id BETWEEN %s AND %s THEN c.id = ANY(%s::bigint[])"
+    first, last, matches = value[AMONG]
+    in_range = "c.id BETWEEN %s AND %s THEN c.id = ANY(%s::bigint[])"
     return Sql(
-        f"(CASE WHEN {there} ELSE {one_by_one.sql} END)", [first, last, found, *one_by_one.params]
+        f"(CASE WHEN {in_range} ELSE {one_by_one.sql} END)",
+        [first, last, matches, *one_by_one.params],
     )
 
 
@@ -273,7 +274,7 @@ def _in_run(value: dict[str, Any], run: int, people: list[int]) -> Sql:
         return Sql(NOT_REACHED_IN, [run, run, *people])
     if value["outcome"] == IN_INBOX:
         return _of_item(Sql(HAVE_ITEM_IN, [run, *people]), value)
-    narrower = _narrower(value)
+    narrower = _extra_conditions(value)
     params = [run, run, *people, value["outcome"], *narrower.params]
     return _with_variant(Sql(f"{ENDED_IN}{narrower.sql}", params), value)
 
@@ -291,7 +292,7 @@ def _with_variant(rows: Sql, value: dict[str, Any]) -> Sql:
     return rows
 
 
-def _found(rows: Sql, value: dict[str, Any]) -> Sql:
+def _exists_sql(rows: Sql, value: dict[str, Any]) -> Sql:
     """A condition that there are such rows, in enough runs.
 
     For everybody, EXISTS becomes a join with a run (4 s for a million people). For a part of the
@@ -304,8 +305,8 @@ def _found(rows: Sql, value: dict[str, Any]) -> Sql:
         return Sql(f"(({count}) >= %s)", [*rows.params, times])
     if value.get(WHOLE):
         return Sql(f"EXISTS (SELECT FROM {rows.sql})", rows.params)
-    one = f"SELECT count(*) FROM (SELECT FROM {rows.sql} LIMIT 1) one"
-    return Sql(f"(({one}) = 1)", rows.params)
+    first_match = f"SELECT count(*) FROM (SELECT FROM {rows.sql} LIMIT 1) one"
+    return Sql(f"(({first_match}) = 1)", rows.params)
 
 
 def looks(value: Any) -> int:
@@ -321,8 +322,8 @@ def _seen(op: str, value: Any) -> Sql:
     """
     if not value[KEPT]:
         return Sql("'[]'::text")
-    told = value["outcome"] in reported.TOLD
-    more, of_more = (reported.SEEN, reported.SEEN_OF) if told else ("", "")
+    is_reported = value["outcome"] in reported.TOLD
+    more, of_more = (reported.SEEN, reported.SEEN_OF) if is_reported else ("", "")
     return Sql(
         "(SELECT json_build_array(count(DISTINCT r.run_id), max(r.run_id),"
         " array_agg(DISTINCT COALESCE(x.status || ' ' || x.reason, 'waiting'))"
@@ -340,26 +341,26 @@ def _seen(op: str, value: Any) -> Sql:
 
 
 def _words(op: str, value: Any, names: Names) -> str:
-    told = value["outcome"] in reported.TOLD
-    positive, negative = reported.words_of(value) if told else OUTCOMES[value["outcome"]]
+    is_reported = value["outcome"] in reported.TOLD
+    positive, negative = reported.words_of(value) if is_reported else OUTCOMES[value["outcome"]]
     reason = value.get("reason")
-    of_reason = f" ({_why(value)})" if reason else ""
+    of_reason = f" ({_describe_reason(value)})" if reason else ""
     pattern = str(positive if op == "was" else negative)
-    said = pattern.format(reason=of_reason, run=_which(value, names))
+    text = pattern.format(reason=of_reason, run=_describe_run(value, names))
     times = value.get("at_least", 1)
     if times > 1:
         often = ngettext("at least {count} time", "at least {count} times", times)
-        said = f"{said}, {often.format(count=times)}"
-    return said
+        text = f"{text}, {often.format(count=times)}"
+    return text
 
 
-def _why(value: dict[str, Any]) -> str:
+def _describe_reason(value: dict[str, Any]) -> str:
     if variable := value.get("variable"):
         return _("for lack of “{variable}”").format(variable=variable)
     return reasons.in_words(value["reason"])
 
 
-def _which(value: dict[str, Any], names: Names) -> str:
+def _describe_run(value: dict[str, Any], names: Names) -> str:
     run, campaign = value.get("run"), value.get("campaign")
     called = names.get(("campaign", campaign or 0)) or _("campaign {id}").format(id=campaign)
     if run == NEWEST:
@@ -369,24 +370,24 @@ def _which(value: dict[str, Any], names: Names) -> str:
         which = _("run {run} of {campaign}")
     else:
         which = _("a run of {campaign}") if campaign else _("any run")
-    said = which.format(run=run, campaign=called)
+    text = which.format(run=run, campaign=called)
     if revision := value.get("revision"):
-        said = _("{run} (revision {number} of its text)").format(run=said, number=revision)
+        text = _("{run} (revision {number} of its text)").format(run=text, number=revision)
     if variant := value.get("variant"):
-        said = f"{said} ({group.in_words(group.NUMBERS[variant])})"
+        text = f"{text} ({group.in_words(group.NUMBERS[variant])})"
     if within := value.get("within"):
         span = in_words(parse_duration(within))
-        said = _("{run} within the last {span}").format(run=said, span=span)
-    return said
+        text = _("{run} within the last {span}").format(run=text, span=span)
+    return text
 
 
 def _shown(seen: str, zone: str) -> str:
-    count, newest, ends, *told = json.loads(seen) or (0, None, None)
+    count, newest, ends, *reports = json.loads(seen) or (0, None, None)
     if not count:
         return _("was in none of these runs")
     text = ", ".join(dict.fromkeys(map(_end, ends or [])))
-    if told:
-        text = f"{text}; {reported.shown(*told)}"
+    if reports:
+        text = f"{text}; {reported.shown(*reports)}"
     in_newest = _("run {run}: {ends}").format(run=newest, ends=text)
     more = ngettext("was in {count} run", "was in {count} runs", count).format(count=count)
     return in_newest if count == 1 else f"{more}; {in_newest}"
@@ -401,8 +402,8 @@ def _end(end: str) -> str:
         "unknown": _("unknown outcome"),
         "waiting": _("no outcome yet"),
     }
-    said = words.get(status, status)
-    return f"{said} ({reasons.in_words(reason)})" if reason else said
+    text = words.get(status, status)
+    return f"{text} ({reasons.in_words(reason)})" if reason else text
 
 
 def _names(value: Any) -> list[Named]:

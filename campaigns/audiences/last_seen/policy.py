@@ -23,8 +23,8 @@ def seen_since(project_id: int) -> datetime | None:
             " FROM notifications_project WHERE id = %s",
             [project_id],
         )
-        found = cursor.fetchone()
-    return found[0] if found else None
+        row = cursor.fetchone()
+    return row[0] if row else None
 
 
 def fresh(since: datetime | None) -> str:

@@ -48,13 +48,13 @@ def begin(project_id: int, name: str, tree: dict[str, Any], *, run: Run | None =
     Later changes have no effect: nested audiences and the runs it covers are settled here. `run`:
     the run whose people these are; the list grows only while that run is finished.
     """
-    meant = {"rules": settled(project_id, tree), "after": 0, "to": _newest_person(project_id)}
-    meant |= {"language": get_language() or "en"} | ({"run": run.pk} if run else {})
+    filling = {"rules": settled(project_id, tree), "after": 0, "to": _newest_person(project_id)}
+    filling |= {"language": get_language() or "en"} | ({"run": run.pk} if run else {})
     return Audience.objects.create(
         project_id=project_id,
         name=free_name(project_id, name),
         kind=Audience.Kind.LIST,
-        filling=meant,
+        filling=filling,
     )
 
 
@@ -83,7 +83,7 @@ def work(audience_id: int, *, seconds: float) -> bool:
     """
     ends = time.monotonic() + seconds
     while True:
-        if not _part(audience_id):
+        if not _add_part(audience_id):
             return False
         if time.monotonic() >= ends:
             return True
@@ -100,8 +100,8 @@ def give_up(audience_id: int, problem: str) -> None:
     If the process dies here: the sweep has the list tried again, and it is given up then.
     """
     with transaction.atomic():
-        found = Audience.objects.select_for_update(no_key=True).filter(TO_DO, pk=audience_id)
-        for audience in found:
+        audiences = Audience.objects.select_for_update(no_key=True).filter(TO_DO, pk=audience_id)
+        for audience in audiences:
             failed = {**(audience.filling or {}), "problem": problem[:MAX_REASON]}
             Audience.objects.filter(pk=audience.pk).update(filling=failed)
 
@@ -109,12 +109,16 @@ def give_up(audience_id: int, problem: str) -> None:
 def try_again(audience: Audience) -> bool:
     """Continue a list that was given up, from where it stopped. Returns whether it was given up."""
     with transaction.atomic():
-        there = Audience.objects.select_for_update(no_key=True).filter(pk=audience.pk)
-        held = there.filter(filling__has_key="problem").first()
-        if held is None:
+        rows = Audience.objects.select_for_update(no_key=True).filter(pk=audience.pk)
+        audience_given_up = rows.filter(filling__has_key="problem").first()
+        if audience_given_up is None:
             return False
-        left = {name: told for name, told in (held.filling or {}).items() if name != "problem"}
-        there.update(filling=left)
+        filling = {
+            name: value
+            for name, value in (audience_given_up.filling or {}).items()
+            if name != "problem"
+        }
+        rows.update(filling=filling)
     return True
 
 
@@ -166,14 +170,14 @@ def add(audience: Audience, people: Sql) -> int:
     return added
 
 
-def _part(audience_id: int) -> bool:
+def _add_part(audience_id: int) -> bool:
     with transaction.atomic():
         free = Audience.objects.select_for_update(skip_locked=True, no_key=True)
         audience = free.filter(TO_DO, pk=audience_id).first()
         if audience is None:  # complete, deleted, given up, or locked by another process
             return False
         filling: dict[str, Any] = dict(audience.filling or {})
-        if "run" in filling and not _judged_alike(audience, filling):
+        if "run" in filling and not _run_is_finished(audience, filling):
             return False
         part = _part_of_import if "import" in filling else _part_of_rules
         try:
@@ -186,7 +190,7 @@ def _part(audience_id: int) -> bool:
         return rest is not None and "problem" not in rest
 
 
-def _judged_alike(audience: Audience, filling: dict[str, Any]) -> bool:
+def _run_is_finished(audience: Audience, filling: dict[str, Any]) -> bool:
     """Whether the list's run is finished; it then stays so until the part ends.
 
     If not, the sweep tries again. Between two parts, a user may send the run again. Recipients who
@@ -194,7 +198,7 @@ def _judged_alike(audience: Audience, filling: dict[str, Any]) -> bool:
     on the list may be reached. So once the run has finished again, the list is filled from the
     start.
     """
-    ended = _ended(filling["run"])
+    ended = _run_end(filling["run"])
     if ended and ended != filling.setdefault("ended", ended):
         lock_people_against_erasure(audience.members.values_list("contact", flat=True))
         audience.members.all().delete()
@@ -202,7 +206,7 @@ def _judged_alike(audience: Audience, filling: dict[str, Any]) -> bool:
     return bool(ended)
 
 
-def _ended(run_id: int) -> str | None:
+def _run_end(run_id: int) -> str | None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT finished_at::text FROM campaigns_run WHERE id = %s AND forgotten_at IS NULL"
@@ -231,16 +235,16 @@ def _part_of_rules(audience: Audience, filling: dict[str, Any]) -> dict[str, Any
     complete would reach, or leave out, the wrong people.
     """
     _refuse_gone(audience.project_id, filling["rules"])
-    filling["rules"] = _drawn_once(audience.project_id, filling["rules"], filling["after"])
+    filling["rules"] = _draw_once(audience.project_id, filling["rules"], filling["after"])
     following = _end_of_part(audience.project_id, filling["after"], filling["to"])
-    add(audience, _found(audience, filling, following or filling["to"]))
+    add(audience, _next_people(audience, filling, following or filling["to"]))
     return {**filling, "after": following} if following else None
 
 
 def _refuse_gone(project_id: int, tree: dict[str, Any]) -> None:
-    asked = [leaf["value"] for leaf in leaves(tree) if leaf["field"] == past.FIELD]
-    gone = sum(forgotten(project_id, value) for value in asked)
-    if hold_lists(project_id, tree) or gone:
+    values = [leaf["value"] for leaf in leaves(tree) if leaf["field"] == past.FIELD]
+    forgotten_runs = sum(forgotten(project_id, value) for value in values)
+    if hold_lists(project_id, tree) or forgotten_runs:
         raise ValidationError(gettext("A list or a run that its rules ask about is gone."))
 
 
@@ -260,23 +264,23 @@ def _part_of_import(audience: Audience, filling: dict[str, Any]) -> dict[str, An
     return {**filling, "after": numbers[-1]} if len(numbers) == BATCHES_AT_ONCE else None
 
 
-def _drawn_once(project_id: int, tree: dict[str, Any], after: int) -> dict[str, Any]:
+def _draw_once(project_id: int, tree: dict[str, Any], after: int) -> dict[str, Any]:
     return tree if after else drawn(project_id, tree)
 
 
-def _found(audience: Audience, filling: dict[str, Any], until: int) -> Sql:
+def _next_people(audience: Audience, filling: dict[str, Any], until: int) -> Sql:
     where = compile_tree(filling["rules"])
     select = (
         f"SELECT DISTINCT c.id FROM {people_and_devices(audience.project_id)}"
         f" WHERE c.project_id = %s AND c.id > %s AND c.id <= %s AND {where.sql}"
     )
-    found = Sql(select, [audience.project_id, filling["after"], until, *where.params])
+    people = Sql(select, [audience.project_id, filling["after"], until, *where.params])
     if cut := at_most.only(
         filling["rules"]
     ):  # some people may match only since the last one was drawn
-        left = max(0, cut["value"]["most"] - audience.members.count())
-        found = Sql(f"{found.sql} LIMIT %s", [*found.params, left])
-    return found
+        room = max(0, cut["value"]["most"] - audience.members.count())
+        people = Sql(f"{people.sql} LIMIT %s", [*people.params, room])
+    return people
 
 
 def _end_of_part(project_id: int, after: int, to: int) -> int | None:
@@ -286,8 +290,8 @@ def _end_of_part(project_id: int, after: int, to: int) -> int | None:
             " ORDER BY id OFFSET %s LIMIT 1",
             [project_id, after, to, PEOPLE_AT_ONCE - 1],
         )
-        found = cursor.fetchone()
-    return found[0] if found else None
+        row = cursor.fetchone()
+    return row[0] if row else None
 
 
 def _newest_person(project_id: int) -> int:

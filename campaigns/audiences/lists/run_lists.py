@@ -28,7 +28,7 @@ def is_known(run: Run) -> bool:
 
 def choices(run: Run) -> dict[str, str]:
     """The choices of this run, code and label. New ones, such as who reached a goal, go here."""
-    return {**_sent_to(run), **_told(run), **_by_reason(run)}
+    return {**_sent_to(run), **_report_choices(run), **_by_reason(run)}
 
 
 def rule(run: Run, chosen: str) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def rule(run: Run, chosen: str) -> dict[str, Any]:
 
 def has_told(run: Run) -> bool:
     """Whether any phone reported anything of the run. If not, “not opened” means nothing."""
-    return bool(_heard(run))
+    return bool(_reported_events(run))
 
 
 def _sent_to(run: Run) -> dict[str, str]:
@@ -50,7 +50,7 @@ def _sent_to(run: Run) -> dict[str, str]:
     return {**always, **(missed if run.accepted < (run.planned or 0) else {})}
 
 
-def _told(run: Run) -> dict[str, str]:
+def _report_choices(run: Run) -> dict[str, str]:
     """The choices by what phones reported."""
     labels = {
         "received": _("Received, as their phone reported"),
@@ -61,15 +61,19 @@ def _told(run: Run) -> dict[str, str]:
         "action_2": _("Pressed button 2"),
         "action_3": _("Pressed button 3"),
     }
-    heard = _heard(run)
-    told = {name: label for name, label in labels.items() if heard & {*reported.BY[name]}}
-    if heard:
-        told[NOT_OPENED] = _("Accepted and not opened, as far as anybody knows")
-        told[NOT_OPENED_FOR_SURE] = _("Accepted and not opened, of those whose phone can tell")
-    return told
+    events = _reported_events(run)
+    labels_by_name = {
+        name: label for name, label in labels.items() if events & {*reported.BY[name]}
+    }
+    if events:
+        labels_by_name[NOT_OPENED] = _("Accepted and not opened, as far as anybody knows")
+        labels_by_name[NOT_OPENED_FOR_SURE] = _(
+            "Accepted and not opened, of those whose phone can tell"
+        )
+    return labels_by_name
 
 
-def _heard(run: Run) -> set[int]:
+def _reported_events(run: Run) -> set[int]:
     sums = EchoSum.objects.filter(run_id=run.pk, by=EchoSum.By.ALL, count__gt=0)
     return {*sums.values_list("event", flat=True)} & {*BY_NAME.values()}
 
@@ -78,7 +82,7 @@ def _by_reason(run: Run) -> dict[str, str]:
     labels = {"rejected": _("Rejected"), "skipped": _("Skipped"), "unknown": _("Unknown")}
     counted = {status: getattr(run, status) for status in labels}
     whole = {status: labels[status] for status, count in counted.items() if count}
-    each = {
+    reason_labels = {
         f"{status}:{reason}": f"{labels[status]}: {reasons.in_words(reason)}"
         for status, reason in outcomes.reasons_of(run)
     }
@@ -88,4 +92,4 @@ def _by_reason(run: Run) -> dict[str, str]:
         )
         for name in outcomes.variables_missing(run)
     }
-    return {**whole, **each, **lacking}
+    return {**whole, **reason_labels, **lacking}

@@ -34,7 +34,7 @@ ASKED = 2_000  # audiences that one tick checks for viewers
 
 def looked_at(audience_ids: Iterable[int]) -> None:
     """Remember that a user views these audiences. Without Redis, they are just not counted."""
-    marks = {_looked(pk): True for pk in audience_ids}
+    marks = {_viewed_key(pk): True for pk in audience_ids}
     with suppress(redis.RedisError):
         cache.set_many(marks, timeout=round(LATELY.total_seconds()))
 
@@ -44,7 +44,7 @@ def count_some(*, now: datetime) -> int:
     ends, counted = time.monotonic() + SECONDS, 0
     imports = last_imports(now)
     try:
-        for audience in _due(now, imports):
+        for audience in _due_audiences(now, imports):
             if time.monotonic() >= ends:
                 break
             # Two ticks do not count the same audience. One that cannot be counted is tried once a
@@ -78,22 +78,26 @@ def _count(audience: Audience, now: datetime) -> bool:
     return True
 
 
-def _due(now: datetime, imports: dict[int, str]) -> list[Audience]:
+def _due_audiences(now: datetime, imports: dict[int, str]) -> list[Audience]:
     """Audiences with an old count that a campaign used, or a user viewed, lately; oldest first."""
     at = KeyTextTransform("at", "size")
     whole = Audience.objects.filter(filling__isnull=True).annotate(counted_at=at)
     is_old = Q(size__isnull=True) | Q(counted_at__lt=(now - OLD).isoformat())
     for project, ended in imports.items():
         is_old |= Q(project=project, counted_at__lt=ended)
-    old = whole.filter(is_old)
-    found = list(old.order_by(F("counted_at").asc(nulls_first=True), "pk")[:ASKED])
-    seen = cache.get_many([_looked(one.pk) for one in found])
+    outdated = whole.filter(is_old)
+    oldest = list(outdated.order_by(F("counted_at").asc(nulls_first=True), "pk")[:ASKED])
+    viewed = cache.get_many([_viewed_key(audience.pk) for audience in oldest])
     lately = now - LATELY
     by_campaign = Q(campaigns__updated_at__gte=lately) | Q(campaigns__runs__started_at__gte=lately)
-    these = Audience.objects.filter(by_campaign, pk__in=[one.pk for one in found])
-    used = set(these.values_list("pk", flat=True))
-    return [one for one in found if one.pk in used or _looked(one.pk) in seen]
+    used_by_campaigns = Audience.objects.filter(
+        by_campaign, pk__in=[audience.pk for audience in oldest]
+    )
+    used = set(used_by_campaigns.values_list("pk", flat=True))
+    return [
+        audience for audience in oldest if audience.pk in used or _viewed_key(audience.pk) in viewed
+    ]
 
 
-def _looked(audience_id: int) -> str:
+def _viewed_key(audience_id: int) -> str:
     return f"audience-looked-{audience_id}"

@@ -37,8 +37,8 @@ class Kept:
         """The problem of a rule whose time limit is longer than events are kept; else empty."""
         if leaf["field"] != FIELD or has_no_limit(leaf):
             return ""
-        asked = parse_duration(leaf["value"]["within"])
-        if asked is None or asked <= self.span:
+        limit = parse_duration(leaf["value"]["within"])
+        if limit is None or limit <= self.span:
             return ""
         text = _(
             "%(rule)s: events are kept only since %(date)s. Use a shorter time, or keep events "
@@ -60,8 +60,8 @@ def refuse_too_far(project_id: int, tree: Leaf) -> None:
     """Raise ValidationError if a rule looks further back than events are kept."""
     events = kept(project_id, tree)
     for leaf in leaves(tree) if events else ():
-        if events and (said := events.problem(leaf)):
-            raise ValidationError({"rules": said})
+        if events and (problem := events.problem(leaf)):
+            raise ValidationError({"rules": problem})
 
 
 def has_no_limit(leaf: Leaf) -> bool:
@@ -81,9 +81,9 @@ def needing(tree: Any, days: int) -> list[str]:
     if problems(tree, AS_KEPT):
         return []
     span = timedelta(days=days)
-    found = [leaf for leaf in leaves(tree) if leaf["field"] == FIELD]
+    event_rules = [leaf for leaf in leaves(tree) if leaf["field"] == FIELD]
     return [
         in_words(leaf)
-        for leaf in found
+        for leaf in event_rules
         if has_no_limit(leaf) or (parse_duration(leaf["value"]["within"]) or span) > span
     ]

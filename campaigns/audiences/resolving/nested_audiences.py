@@ -36,23 +36,23 @@ class Nest:
         """
 
         def change(leaf: Leaf) -> Leaf:
-            return self._in_place_of(leaf, inside) if leaf["field"] == FIELD else leaf
+            return self._replacement(leaf, inside) if leaf["field"] == FIELD else leaf
 
         return each_leaf(tree, change)
 
-    def _in_place_of(self, leaf: Leaf, inside: tuple[int, ...]) -> Leaf:
+    def _replacement(self, leaf: Leaf, inside: tuple[int, ...]) -> Leaf:
         trees = [self._rules_of(pk, inside) for pk in dict.fromkeys(ids_of(leaf["value"]))]
-        found = trees[0] if len(trees) == 1 else {"any": trees}
-        return found if leaf["op"] in INCLUDES else {"not": found}
+        rules = trees[0] if len(trees) == 1 else {"any": trees}
+        return rules if leaf["op"] in INCLUDES else {"not": rules}
 
     def _rules_of(self, pk: int, inside: tuple[int, ...]) -> Leaf:
         if pk not in self.done:
-            self.done[pk] = self._expanded_once(pk, inside)
+            self.done[pk] = self._expand_once(pk, inside)
         return self.done[pk]
 
-    def _expanded_once(self, pk: int, inside: tuple[int, ...]) -> Leaf:
+    def _expand_once(self, pk: int, inside: tuple[int, ...]) -> Leaf:
         if pk not in self.read:
-            self.read[pk] = self._looked_up(pk)
+            self.read[pk] = self._look_up(pk)
         if len(self.read) > MAX_AUDIENCES:
             text = _("at most %(most)s audiences can be used in one another.")
             raise ValidationError({"rules": text % {"most": MAX_AUDIENCES}})
@@ -62,7 +62,7 @@ class Nest:
             raise ValidationError({"rules": text % {"id": pk}})
         return self.expanded(self.read[pk], (*inside, pk))
 
-    def _looked_up(self, pk: int) -> Leaf:
+    def _look_up(self, pk: int) -> Leaf:
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT name, kind, rules::text FROM campaigns_audience"
@@ -74,12 +74,16 @@ class Nest:
             text = _("there is no audience %(id)s in this project.")
             raise ValidationError({"rules": text % {"id": pk}})
         name, kind, rules = row
-        return {"field": "list", "op": "eq", "value": pk} if kind == "list" else _sound(name, rules)
+        return (
+            {"field": "list", "op": "eq", "value": pk}
+            if kind == "list"
+            else _load_valid(name, rules)
+        )
 
 
-def _sound(name: str, rules: str) -> Leaf:
+def _load_valid(name: str, rules: str) -> Leaf:
     tree: Leaf = exact.loads(rules)
-    if wrong := problems(tree, AS_KEPT):
+    if broken := problems(tree, AS_KEPT):
         text = _("the rules of the audience “%(name)s” no longer work: %(problem)s")
-        raise ValidationError({"rules": text % {"name": name, "problem": wrong[0]}})
+        raise ValidationError({"rules": text % {"name": name, "problem": broken[0]}})
     return tree

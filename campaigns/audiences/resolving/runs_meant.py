@@ -42,20 +42,20 @@ def with_last_run(project_id: int, leaf: Leaf) -> Leaf:
     """The rule, with “last” replaced by the id of the newest run that has started."""
     if leaf["field"] != FIELD or leaf["value"].get("run") != NEWEST:
         return leaf
-    found = _ids(LAST, project=project_id, campaign=leaf["value"].get("campaign"))
-    return _changed(leaf, run=found[0]) if found else NONE_YET[leaf["op"]]
+    runs = _ids(LAST, project=project_id, campaign=leaf["value"].get("campaign"))
+    return _with_values(leaf, run=runs[0]) if runs else NONE_YET[leaf["op"]]
 
 
 def with_runs(project_id: int, leaf: Leaf, *, whole: bool) -> Leaf:
     """The rule with the ids of the runs it covers. Raises ValidationError if there are too many."""
     if leaf["field"] != FIELD:
         return leaf
-    found = _ids(MEANT, project=project_id, most=MAX_RUNS + 1, **_asked(leaf["value"]))
-    if len(found) > MAX_RUNS:
+    runs = _ids(MEANT, project=project_id, most=MAX_RUNS + 1, **_run_params(leaf["value"]))
+    if len(runs) > MAX_RUNS:
         text = _("a rule can cover at most %(most)s runs, and more match. Choose a campaign, a run "
         "or fewer days.")  # fmt: skip
         raise ValidationError({"rules": text % {"most": MAX_RUNS}})
-    return _changed(leaf, **{KEPT: found, **({WHOLE: True} if whole else {})})
+    return _with_values(leaf, **{KEPT: runs, **({WHOLE: True} if whole else {})})
 
 
 def refuse_forgotten(project_id: int, tree: Leaf, *, out: bool = False) -> None:
@@ -81,9 +81,9 @@ def forgotten(project_id: int, value: dict[str, Any]) -> int:
     if KEPT in value:
         return len(_ids(FORGOTTEN_OF, project=project_id, runs=value[KEPT]))
     if value.get("run") == NEWEST:
-        found = _ids(LAST, project=project_id, campaign=value.get("campaign"))
-        value = {**value, "run": found[0] if found else 0}
-    return len(_ids(FORGOTTEN, project=project_id, **_asked(value)))
+        runs = _ids(LAST, project=project_id, campaign=value.get("campaign"))
+        value = {**value, "run": runs[0] if runs else 0}
+    return len(_ids(FORGOTTEN, project=project_id, **_run_params(value)))
 
 
 def asked_for(project_id: int, value: dict[str, Any]) -> set[int]:
@@ -92,13 +92,13 @@ def asked_for(project_id: int, value: dict[str, Any]) -> set[int]:
         return set(value[KEPT])
     if value.get("run") == NEWEST:
         return set(_ids(LAST, project=project_id, campaign=value.get("campaign")))
-    return set(_ids(MEANT, project=project_id, most=None, **_asked(value)))
+    return set(_ids(MEANT, project=project_id, most=None, **_run_params(value)))
 
 
 def one_run(project_id: int, value: dict[str, Any]) -> int | None:
     """The run, if a rule covers just one."""
-    found = asked_for(project_id, value)
-    return found.pop() if len(found) == 1 else None
+    runs = asked_for(project_id, value)
+    return runs.pop() if len(runs) == 1 else None
 
 
 def not_over(project_id: int, leaf: Leaf) -> int | None:
@@ -106,20 +106,20 @@ def not_over(project_id: int, leaf: Leaf) -> int | None:
 
     None if there is no such run.
     """
-    meant = with_last_run(project_id, leaf)
-    value = meant.get("value", {"outcome": ""})
+    resolved = with_last_run(project_id, leaf)
+    value = resolved.get("value", {"outcome": ""})
     if value["outcome"] != "not_reached" and (leaf["op"], value["outcome"]) != NOT_ACCEPTED:
         return None
-    found = _ids(NOT_OVER, project=project_id, **_asked(value))
-    return found[0] if found else None
+    runs = _ids(NOT_OVER, project=project_id, **_run_params(value))
+    return runs[0] if runs else None
 
 
-def _asked(value: dict[str, Any]) -> dict[str, Any]:
+def _run_params(value: dict[str, Any]) -> dict[str, Any]:
     within = parse_duration(value["within"]) if "within" in value else None
     return {"campaign": value.get("campaign"), "run": value.get("run"), "within": within}
 
 
-def _changed(leaf: Leaf, **values: Any) -> Leaf:
+def _with_values(leaf: Leaf, **values: Any) -> Leaf:
     return {**leaf, "value": {**leaf["value"], **values}}
 
 

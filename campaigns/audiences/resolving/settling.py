@@ -29,14 +29,14 @@ def settled(
     ValidationError as `launched` does, for too many runs, and for a rule that looks further back
     than events are kept.
     """
-    meant = launched(project_id, tree)
-    if event.FIELD in _asked(meant):
-        refuse_too_far(project_id, meant)
-        meant = each_leaf(meant, lambda leaf: event.asked(project_id, leaf, singly=singly))
-    if past.FIELD not in _asked(meant):
-        return meant
-    refuse_forgotten(project_id, meant)
-    return each_leaf(meant, lambda leaf: with_runs(project_id, leaf, whole=whole))
+    rules = launched(project_id, tree)
+    if event.FIELD in _fields(rules):
+        refuse_too_far(project_id, rules)
+        rules = each_leaf(rules, lambda leaf: event.asked(project_id, leaf, singly=singly))
+    if past.FIELD not in _fields(rules):
+        return rules
+    refuse_forgotten(project_id, rules)
+    return each_leaf(rules, lambda leaf: with_runs(project_id, leaf, whole=whole))
 
 
 def launched(project_id: int, tree: Any, *, of: int | None = None) -> dict[str, Any]:
@@ -46,13 +46,13 @@ def launched(project_id: int, tree: Any, *, of: int | None = None) -> dict[str, 
     Raises Broken, and ValidationError for a circle and for an audience that is gone.
     """
     refuse_broken(tree)
-    meant: dict[str, Any] = tree
-    if nested.FIELD in _asked(meant):
-        meant = Nest(project_id).expanded(meant, () if of is None else (of,))
-        _refuse_too_much(meant)
-    if past.FIELD in _asked(meant):
-        meant = each_leaf(meant, lambda leaf: with_last_run(project_id, leaf))
-    return meant
+    rules: dict[str, Any] = tree
+    if nested.FIELD in _fields(rules):
+        rules = Nest(project_id).expanded(rules, () if of is None else (of,))
+        _refuse_too_much(rules)
+    if past.FIELD in _fields(rules):
+        rules = each_leaf(rules, lambda leaf: with_last_run(project_id, leaf))
+    return rules
 
 
 def _refuse_too_much(tree: dict[str, Any]) -> None:
@@ -61,5 +61,5 @@ def _refuse_too_much(tree: dict[str, Any]) -> None:
         raise ValidationError({"rules": text % {"problem": wrong[0].said}})
 
 
-def _asked(tree: dict[str, Any]) -> set[str]:
+def _fields(tree: dict[str, Any]) -> set[str]:
     return {leaf["field"] for leaf in leaves(tree)}

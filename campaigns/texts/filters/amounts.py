@@ -65,9 +65,9 @@ def _pattern(locale: Locale, decimals: int | None) -> NumberPattern:
 def _read(value: Any) -> Decimal:
     text = str(value).strip()
     try:
-        read = Decimal(text) if len(text) <= LONGEST else Decimal("nan")
+        decimal = Decimal(text) if len(text) <= LONGEST else Decimal("nan")
     except InvalidOperation:
-        read = Decimal("nan")
-    if not read.is_finite() or abs(read) >= MOST:
+        decimal = Decimal("nan")
+    if not decimal.is_finite() or abs(decimal) >= MOST:
         raise FilterArgumentError("expected a number", token=None)
-    return read
+    return decimal

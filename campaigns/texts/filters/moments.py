@@ -84,8 +84,8 @@ def _read(value: Any) -> datetime | None:
     with suppress(ValueError):
         return datetime.fromisoformat(text)
     with suppress(parser.ParserError):
-        read: datetime = parser.parse(text)
-        return read
+        moment: datetime = parser.parse(text)
+        return moment
     return None
 
 
@@ -104,7 +104,7 @@ def _in_whole_words(pattern: DateTimePattern) -> DateTimePattern:
     """Write out AM and PM: 오후 9:00, as Koreans write it, not PM 9:00. Quoted text stays."""
     return parse_pattern(
         re.sub(
-            r"'[^']*'|a+", lambda found: found[0] if "'" in found[0] else "aaaa", pattern.pattern
+            r"'[^']*'|a+", lambda match: match[0] if "'" in match[0] else "aaaa", pattern.pattern
         )
     )
 

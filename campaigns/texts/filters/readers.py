@@ -51,22 +51,22 @@ def calculated(made: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def locale_of(context: RenderContext) -> Locale:
-    said = context.resolve("locale", default=WITHOUT)
-    return _locale(said) if isinstance(said, str) else _locale(WITHOUT)
+    tag = context.resolve("locale", default=WITHOUT)
+    return _locale(tag) if isinstance(tag, str) else _locale(WITHOUT)
 
 
 def zone_of(context: RenderContext) -> ZoneInfo | None:
     """The person's time zone; None if it is not known: then nothing is converted."""
-    said = context.resolve("timezone", default="")
-    return ZoneInfo(said) if isinstance(said, str) and said in known_zones() else None
+    name = context.resolve("timezone", default="")
+    return ZoneInfo(name) if isinstance(name, str) and name in known_zones() else None
 
 
 @lru_cache(maxsize=KEPT)
 def _locale(tag: str) -> Locale:
-    written = tag.replace("-", "_")
-    for one in (written, written.partition("_")[0]):
+    identifier = tag.replace("-", "_")
+    for name in (identifier, identifier.partition("_")[0]):
         try:
-            return Locale.parse(one)
+            return Locale.parse(name)
         except (ValueError, TypeError, UnknownLocaleError):
             continue
     return Locale.parse(WITHOUT)

@@ -15,9 +15,9 @@ from campaigns.texts.filters.readers import of_a_value
 def join(value: Any, between: Any = " ") -> str:
     """Write a list in one line: “red, green”."""
     several = value if isinstance(value, list | tuple) else [value]
-    said = ["" if one is None else str(one) for one in several]
-    _refuse_beyond(sum(map(len, said)) + len(str(between)) * len(said))
-    return str(between).join(said)
+    texts = ["" if item is None else str(item) for item in several]
+    _refuse_beyond(sum(map(len, texts)) + len(str(between)) * len(texts))
+    return str(between).join(texts)
 
 
 @of_a_value

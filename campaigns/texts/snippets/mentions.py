@@ -24,16 +24,16 @@ def mentions(source: str) -> Iterator[re.Match[str]]:
 
 def names_in(content: Mapping[str, Any]) -> set[str]:
     """The names of all snippets that a content mentions, in any language."""
-    return {found[1] for source in _sources(content) for found in mentions(source)}
+    return {mention[1] for source in _sources(content) for mention in mentions(source)}
 
 
 def _sources(content: Mapping[str, Any]) -> Iterator[str]:
     locales = content.get("locales")
     for texts in (content, *(locales.values() if isinstance(locales, dict) else ())):
-        held = texts if isinstance(texts, dict) else {}
-        data = held.get("data")
+        fields = texts if isinstance(texts, dict) else {}
+        data = fields.get("data")
         values = data.values() if isinstance(data, dict) else ()
-        for source in (*(held.get(name) for name in HOLDERS), *values):
+        for source in (*(fields.get(name) for name in HOLDERS), *values):
             if isinstance(source, str):
                 yield source
 
@@ -44,7 +44,7 @@ def put_in(written: Mapping[str, Any], said: Callable[[str], str | None]) -> dic
     def filled(source: str) -> str:
         if HEAD not in source:
             return source
-        return MENTION.sub(lambda found: said(found[1]) or found[0], source)
+        return MENTION.sub(lambda mention: said(mention[1]) or mention[0], source)
 
     texts = {name: filled(written[name]) for name in HOLDERS}
     data = {key: filled(source) for key, source in written["data"].items()}

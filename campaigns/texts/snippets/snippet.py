@@ -63,8 +63,8 @@ class Snippet(OfProject):
 
     def problems_of_texts(self) -> dict[str, Any]:
         problems: dict[str, Any] = {}
-        found = validation.of_snippet(self.text)
-        _collect(problems, "text", [replace(problem, field="text") for problem in found])
+        text_problems = validation.of_snippet(self.text)
+        _collect(problems, "text", [replace(problem, field="text") for problem in text_problems])
         _collect(problems, "locales", validation.of_locales(self.locales))
         return problems
 
@@ -106,10 +106,10 @@ class Snippet(OfProject):
         """Refuse the change if a template can be sent now, but could not be sent with it."""
         uses = self.uses.select_related("template").order_by("-template_id")[:CHECKED]
         others = Snippet.objects.filter(project=self.project_id)
-        now = {one.name: one.says() for one in others}
-        then = {**now, self.name: self.says()}
+        current = {snippet.name: snippet.says() for snippet in others}
+        changed = {**current, self.name: self.says()}
         for template in (use.template for use in uses):
-            if (words := _trouble(template, then)) and not _trouble(template, now):
+            if (words := _trouble(template, changed)) and not _trouble(template, current):
                 text = gettext("“%(template)s” could not be sent with it: %(problem)s")
                 problems.setdefault("text", []).append(
                     text % {"template": template, "problem": words}
@@ -143,6 +143,6 @@ def _trouble(template: Any, snippets: dict[str, dict[str, Any]]) -> str:
     return ""
 
 
-def _collect(problems: dict[str, Any], name: str, found: list[Any]) -> None:
-    if found:
-        problems[name] = [ValidationError("%(problem)s", params={"problem": p}) for p in found]
+def _collect(problems: dict[str, Any], name: str, errors: list[Any]) -> None:
+    if errors:
+        problems[name] = [ValidationError("%(problem)s", params={"problem": p}) for p in errors]

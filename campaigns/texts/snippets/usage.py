@@ -51,7 +51,9 @@ def said(project_id: int | None, names: Iterable[str] | None = None) -> Snippets
     if names is not None:
         mine = mine.filter(name__in=list(names))
     numbered = mine.annotate(number=Max("revisions__number"))
-    return {one.name: {"revision": one.number or 0, **one.says()} for one in numbered}
+    return {
+        snippet.name: {"revision": snippet.number or 0, **snippet.says()} for snippet in numbered
+    }
 
 
 def tie(template: Any) -> None:
@@ -60,13 +62,13 @@ def tie(template: Any) -> None:
     If a snippet is being deleted at this moment, this waits until it is gone. The next check of the
     text then says so.
     """
-    meant = names_in(template.written())
+    used_names = names_in(template.written())
     uses = SnippetUse.objects.filter(template=template)
-    if not meant:
+    if not used_names:
         uses.delete()
         return
-    mine = Snippet.objects.filter(project=template.project_id, name__in=meant).order_by("pk")
-    held = list(mine.select_for_update(no_key=True))
-    uses.exclude(snippet__in=held).delete()
-    rows = [SnippetUse(snippet=one, template=template) for one in held]
+    mine = Snippet.objects.filter(project=template.project_id, name__in=used_names).order_by("pk")
+    snippets = list(mine.select_for_update(no_key=True))
+    uses.exclude(snippet__in=snippets).delete()
+    rows = [SnippetUse(snippet=snippet, template=template) for snippet in snippets]
     SnippetUse.objects.bulk_create(rows, ignore_conflicts=True)

@@ -33,16 +33,16 @@ def of_mentions(source: str, known: Collection[str]) -> list[Problem]:
     """
     if HEAD not in source:
         return []
-    found = list(mentions(source))
-    spans = [(one.start(), one.end()) for one in found]
-    asked = [at for path, at in liquid.asked(source) if path[0] == HEAD]
-    alone = {span for span in spans if any(span[0] < at < span[1] for at in asked)}
-    stray = [at for at in asked if not any(start < at < end for start, end in spans)]
+    mentioned = list(mentions(source))
+    spans = [(mention.start(), mention.end()) for mention in mentioned]
+    positions = [at for path, at in liquid.asked(source) if path[0] == HEAD]
+    alone = {span for span in spans if any(span[0] < at < span[1] for at in positions)}
+    stray = [at for at in positions if not any(start < at < end for start, end in spans)]
     stray += [span[0] for span in spans if span not in alone]
     problems = [_at(source, at, _not_alone()) for at in sorted(stray)]
-    for one in found:
-        if one[1] not in known and one.span() in alone:
-            problems.append(_at(source, one.start(1), unknown(one[1], known)))
+    for mention in mentioned:
+        if mention[1] not in known and mention.span() in alone:
+            problems.append(_at(source, mention.start(1), unknown(mention[1], known)))
     return problems
 
 
@@ -85,10 +85,10 @@ def of_snippet(text: Any) -> list[Problem]:
         return [Problem(message % {"most": f"{MAX_LETTERS:,}"})]
     if problems := liquid.problems(text):
         return problems
-    asks = [at for path, at in liquid.asked(text) if path[0] == HEAD]
-    if asks or HEAD in {found[1] for found in re.finditer(r"\{\{\s*(\w+)", text)}:
+    positions = [at for path, at in liquid.asked(text) if path[0] == HEAD]
+    if positions or HEAD in {match[1] for match in re.finditer(r"\{\{\s*(\w+)", text)}:
         message = gettext("a snippet holds no other snippet; write its words here.")
-        return [_at(text, asks[0] if asks else 0, message)]
+        return [_at(text, positions[0] if positions else 0, message)]
     if caps.tags(text) > MOST_VALUES:
         message = gettext("at most %(most)s values in a snippet; there are %(count)s.")
         return [Problem(message % {"most": MOST_VALUES, "count": caps.tags(text)})]
@@ -128,8 +128,10 @@ def _of_language(tag: str, texts: Any) -> list[Problem | str]:
     if not isinstance(texts, dict) or set(texts) - {"text"}:
         text = gettext("must be an object, e.g. %(example)s.") % {"example": '{"text": "…"}'}
         return [f"{tag}: {text}"]
-    found = of_snippet(texts.get("text", ""))
-    return [Problem(one.words, one.line, one.column, "text", tag) for one in found]
+    problems = of_snippet(texts.get("text", ""))
+    return [
+        Problem(problem.words, problem.line, problem.column, "text", tag) for problem in problems
+    ]
 
 
 def _at(source: str, index: int, words: str) -> Problem:

@@ -39,25 +39,25 @@ def written(content: Content, asked: Iterable[str] = (), *, source: str, origina
 
 
 def _unit(unit: Unit, tag: str) -> str:
-    said = unit.said.get(tag, "")
-    target = f"<target>{_marked(said)}</target>" if said else ""
+    translation = unit.said.get(tag, "")
+    target = f"<target>{_mark_tags(translation)}</target>" if translation else ""
     return (
         f"<trans-unit id={quoteattr(unit.id)} resname={quoteattr(word_of(unit.id))}"
-        f' xml:space="preserve"><source>{_marked(unit.source)}</source>{target}</trans-unit>\n'
+        f' xml:space="preserve"><source>{_mark_tags(unit.source)}</source>{target}</trans-unit>\n'
     )
 
 
-def _marked(text: str) -> str:
+def _mark_tags(text: str) -> str:
     """The text as XML, with each variable and each condition in a <ph> element."""
-    pieces, at = [], 0
-    for number, found in enumerate(TAG.finditer(text), start=1):
-        pieces.append(_escaped(text[at : found.start()]))
-        pieces.append(f'<ph id="{number}">{_escaped(found[0])}</ph>')
-        at = found.end()
-    return "".join([*pieces, _escaped(text[at:])])
+    pieces, position = [], 0
+    for number, tag in enumerate(TAG.finditer(text), start=1):
+        pieces.append(_escape(text[position : tag.start()]))
+        pieces.append(f'<ph id="{number}">{_escape(tag[0])}</ph>')
+        position = tag.end()
+    return "".join([*pieces, _escape(text[position:])])
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return escape(carried(text))
 
 
@@ -139,9 +139,9 @@ class _Reading:
     def end(self, name: str) -> None:
         self._inside.pop()
         if name.rpartition(" ")[2] == "trans-unit" and "target" in self._said:
-            said = {place: "".join(pieces) for place, pieces in self._said.items()}
-            given = (said["target"], said.get("source"))
-            self.cells.append(Cell(self._row, self._unit, self._language, *given))
+            texts = {place: "".join(pieces) for place, pieces in self._said.items()}
+            pair = (texts["target"], texts.get("source"))
+            self.cells.append(Cell(self._row, self._unit, self._language, *pair))
 
 
 def _too_much() -> str:

@@ -46,15 +46,15 @@ class Readers:
 
     @property
     def counted(self) -> bool:
-        return any(one.people for one in self.chains)
+        return any(reader_chain.people for reader_chain in self.chains)
 
     @property
     def missing(self) -> list[Chain]:
-        return [one for one in self.chains if one.is_missing]
+        return [reader_chain for reader_chain in self.chains if reader_chain.is_missing]
 
     @property
     def found(self) -> list[Chain]:
-        return [one for one in self.chains if not one.is_missing]
+        return [reader_chain for reader_chain in self.chains if not reader_chain.is_missing]
 
 
 def count_readers(content: Content, project_id: int) -> Readers:
@@ -65,19 +65,19 @@ def count_readers(content: Content, project_id: int) -> Readers:
     languages, exact = vocabulary.languages(project_id)
     own = {canonical(tag) for tag, texts in content["locales"].items() if texts}
     people: dict[str, int] = {}
-    for one in languages:  # “pt_br” and “pt-BR” are two tags of people and one language
-        tag = canonical(one.tag) if one.tag else ""
-        people[tag] = people.get(tag, 0) + one.people
+    for language in languages:  # “pt_br” and “pt-BR” are two tags of people and one language
+        tag = canonical(language.tag) if language.tag else ""
+        people[tag] = people.get(tag, 0) + language.people
     chains = [chain(tag, own, count) for tag, count in people.items()]
-    read = {one.read for one in chains}
+    read = {reader_chain.read for reader_chain in chains}
     chains += [chain(tag, own) for tag in sorted(own - read)]
     return Readers(chains, exact, Contact.objects.filter(project=project_id).exists())
 
 
 def chain(tag: str, own: set[str], people: int = 0) -> Chain:
     steps: list[Step] = []
-    for one in fallbacks(tag):
-        steps.append(Step(one, one in own))
-        if one in own:
+    for fallback in fallbacks(tag):
+        steps.append(Step(fallback, fallback in own))
+        if fallback in own:
             return Chain(tag, steps, people)
     return Chain(tag, [*steps, Step("", is_there=True)], people)

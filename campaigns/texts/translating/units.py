@@ -44,15 +44,15 @@ def units(content: Content) -> list[Unit]:
     data = content["data"]
     sources = [
         *((name, content[name]) for name in TEXTS),
-        *((f"{BUTTON}{one['id']}", one["title"]) for one in content.get("buttons", ())),
+        *((f"{BUTTON}{button['id']}", button["title"]) for button in content.get("buttons", ())),
         *((f"{DATA}{key}", data[key]) for key in sorted(data)),
     ]
-    return [Unit(id, text, _said(content["locales"], id)) for id, text in sources if text]
+    return [Unit(id, text, _translations(content["locales"], id)) for id, text in sources if text]
 
 
-def _said(locales: Mapping[str, Any], id: str) -> dict[str, str]:
-    found = {tag: text_at(texts, id) for tag, texts in locales.items()}
-    return {tag: text for tag, text in found.items() if text}
+def _translations(locales: Mapping[str, Any], id: str) -> dict[str, str]:
+    translations = {tag: text_at(texts, id) for tag, texts in locales.items()}
+    return {tag: text for tag, text in translations.items() if text}
 
 
 def text_at(texts: Mapping[str, Any], id: str) -> str:

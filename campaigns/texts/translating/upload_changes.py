@@ -85,8 +85,8 @@ def propose(template: Template, cells: Iterable[Cell]) -> Proposal:
     return proposal
 
 
-def _same(one: str, other: str) -> bool:
-    return carried(one) == carried(other)
+def _same(first: str, second: str) -> bool:
+    return carried(first) == carried(second)
 
 
 def _problems(cell: Cell, unit: Unit | None, *, twice: bool) -> Iterator[str]:
@@ -111,15 +111,15 @@ def _problems(cell: Cell, unit: Unit | None, *, twice: bool) -> Iterator[str]:
 def _variables_lost(source: str, text: str) -> Iterator[str]:
     """The problems of variables: a translation must use those of the main text, and no others."""
     try:
-        asked, said = liquid.paths(source), liquid.paths(text)
+        expected, used = liquid.paths(source), liquid.paths(text)
     except LiquidError:
         return
-    if gone := asked - said:
+    if missing := expected - used:
         words = _("Missing: %(names)s. Put it where it belongs in the sentence.")
-        yield words % {"names": _names(gone)}
-    if new := said - asked:
+        yield words % {"names": _names(missing)}
+    if unknown := used - expected:
         words = _("The main text does not say %(names)s. Write the names as they are there.")
-        yield words % {"names": _names(new)}
+        yield words % {"names": _names(unknown)}
     if bare := preview.needed_by_text(text) - preview.needed_by_text(source):
         words = _(
             "Without its fallback: %(names)s. People without it would get nothing; keep "

@@ -18,10 +18,10 @@ def lacking(names: list[str], project: Project, rules: dict[str, Any]) -> tuple[
     0 people if even a sample cannot be counted in time.
     """
     try:
-        found = reach.filled(project.pk, rules, [_has(one) for one in names], seconds=SECONDS)
+        counted = reach.filled(project.pk, rules, [_has(name) for name in names], seconds=SECONDS)
     except reach.Uncountable:
         return 0, [0] * len(names)
-    return found.people, [found.people - count for count in found.holds]
+    return counted.people, [counted.people - count for count in counted.holds]
 
 
 def _has(name: str) -> Sql:

@@ -36,11 +36,11 @@ def _templates(image: Image) -> list[str]:
     mine = Template.objects.filter(project=image.project_id)
     # Besides the image field, a language, an option such as an icon, or the data may name it.
     inside = {name: Cast(name, TextField()) for name in ("locales", "options", "data")}
-    said = mine.annotate(**{f"{name}_said": cast for name, cast in inside.items()})
-    held = Q(image__contains=image.name)
+    searchable = mine.annotate(**{f"{name}_said": cast for name, cast in inside.items()})
+    mentions = Q(image__contains=image.name)
     for name in inside:
-        held |= Q(**{f"{name}_said__contains": image.name})
-    names = said.filter(held).values_list("name", flat=True)[:NAMED]
+        mentions |= Q(**{f"{name}_said__contains": image.name})
+    names = searchable.filter(mentions).values_list("name", flat=True)[:NAMED]
     return [_("the template “%(name)s”") % {"name": name} for name in names]
 
 
@@ -48,10 +48,10 @@ def _runs(image: Image) -> list[str]:
     mine = Run.objects.filter(project=image.project_id)
     lately = Q(launched_at__gte=clock.now() - FETCHED_FOR) | Q(state__in=GOING)
     names_it = Q(said__contains=image.name)
-    said = mine.filter(lately).annotate(said=Cast("content", TextField()))
-    found = set(said.filter(names_it).order_by("-pk").values_list("pk", flat=True)[:NAMED])
+    searchable = mine.filter(lately).annotate(said=Cast("content", TextField()))
+    ids = set(searchable.filter(names_it).order_by("-pk").values_list("pk", flat=True)[:NAMED])
     for texts in (RunRevision, RunVariant):  # the run's texts besides its main text
         others = texts.objects.filter(run__in=mine.filter(lately))
-        said_there = others.annotate(said=Cast("content", TextField())).filter(names_it)
-        found |= set(said_there.values_list("run_id", flat=True)[:NAMED])
-    return [_("run %(number)s") % {"number": pk} for pk in sorted(found, reverse=True)[:NAMED]]
+        searchable_others = others.annotate(said=Cast("content", TextField())).filter(names_it)
+        ids |= set(searchable_others.values_list("run_id", flat=True)[:NAMED])
+    return [_("run %(number)s") % {"number": pk} for pk in sorted(ids, reverse=True)[:NAMED]]

@@ -38,7 +38,8 @@ def known(project: Project, person: Contact | None) -> list[Insertable]:
     """The people's attributes, the most frequent first; then the fields that any person has."""
     has = person.attributes if person else {}
     attributes = [
-        Insertable(one.name, one.percent, _short(has.get(one.name))) for one in _readable(project)
+        Insertable(attribute.name, attribute.percent, _short(has.get(attribute.name)))
+        for attribute in _readable(project)
     ]
     return [*attributes, *_own(project, person)]
 
@@ -50,36 +51,42 @@ def known_among(
 
     The list is empty if they cannot be counted in time.
     """
-    names = [*(one.name for one in _readable(project)[:MAX_COUNTED]), *preview.OWN]
+    names = [*(attribute.name for attribute in _readable(project)[:MAX_COUNTED]), *preview.OWN]
     people, lacking = coverage.lacking(names, project, rules)
     own = {name: getattr(person, name, "") for name in preview.OWN}
     has = {**(person.attributes if person else {}), **own}
-    found = [
+    variables = [
         Insertable(name, _percent(people - count, people), _short(has.get(name)))
         for name, count in zip(names, lacking, strict=True)
     ]
-    found.sort(key=lambda one: -one.percent)  # equal ones keep their order: ours at the end
-    return (found if people else []), people
+    variables.sort(key=lambda item: -item.percent)  # equal ones keep their order: ours at the end
+    return (variables if people else []), people
 
 
 def _readable(project: Project) -> list[vocabulary.Attribute]:
-    return [one for one in vocabulary.attributes(project.pk) if one.types[0] in READABLE]
+    return [
+        attribute
+        for attribute in vocabulary.attributes(project.pk)
+        if attribute.types[0] in READABLE
+    ]
 
 
 def snippets(project: Project, person: Contact | None) -> list[Insertable]:
     """The snippets that a text can mention, each as the person would read it."""
     locale = person.locale if person else ""
     return [
-        Insertable(f"{HEAD}.{one.name}", 100, _short(in_language(one.alone(), locale)["body"]))
-        for one in Snippet.objects.filter(project=project)
+        Insertable(
+            f"{HEAD}.{snippet.name}", 100, _short(in_language(snippet.alone(), locale)["body"])
+        )
+        for snippet in Snippet.objects.filter(project=project)
     ]
 
 
 def _own(project: Project, person: Contact | None) -> list[Insertable]:
     names = list(preview.OWN)
-    of, lacking = preview.missing(names, project)
+    total, lacking = preview.missing(names, project)
     return [
-        Insertable(name, _percent(of - count, of), _short(getattr(person, name, "")))
+        Insertable(name, _percent(total - count, total), _short(getattr(person, name, "")))
         for name, count in zip(names, lacking, strict=True)
     ]
 

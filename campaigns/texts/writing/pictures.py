@@ -16,25 +16,25 @@ from notifications.people.project import Project
 
 def problems(texts: dict[str, Any], project: Project, before: Template) -> dict[str, list[str]]:
     """The problems by field. Images saved before may stay: phones fetch them all the same."""
-    kept = {source for *_, source in _written(before.written())}
-    found: dict[str, list[str]] = {}
-    for name, where, source in _written(texts):
+    old_sources = {source for *_, source in _image_sources(before.written())}
+    messages: dict[str, list[str]] = {}
+    for name, prefix, source in _image_sources(texts):
         # The template itself reports what is not an address at all.
-        is_new = source not in kept and not _is_a_persons(source) and not rules.https(source)
+        is_new = source not in old_sources and not _is_a_persons(source) and not rules.https(source)
         if is_new and not name_in(source) and not images.allowed(source, project.image_hosts):
             refusal = images.refusal(source, project.name)
             nothing = gettext("Nothing was saved.")
-            found.setdefault(name, []).append(f"{where}{refusal} {nothing}")
-    return found
+            messages.setdefault(name, []).append(f"{prefix}{refusal} {nothing}")
+    return messages
 
 
 def hosts(templates: Iterable[Template]) -> set[str]:
-    sources = (source for one in templates for *_, source in _written(one.written()))
+    sources = (source for one in templates for *_, source in _image_sources(one.written()))
     theirs = (one for one in sources if not _is_a_persons(one) and not name_in(one))
     return {images.host_of(source) for source in theirs} - {""}
 
 
-def _written(texts: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _image_sources(texts: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yield (field, place in it, address) of each image."""
     languages = texts.get("locales") or {}
     if image := texts.get("image"):

@@ -28,17 +28,17 @@ class Found:
 
 
 def found(errors: Mapping[str, list[ValidationError]], content: Mapping[str, Any]) -> list[Found]:
-    return [_found(field, error, content) for field in errors for error in errors[field]]
+    return [_locate(field, error, content) for field in errors for error in errors[field]]
 
 
-def _found(field: str, error: ValidationError, content: Mapping[str, Any]) -> Found:
+def _locate(field: str, error: ValidationError, content: Mapping[str, Any]) -> Found:
     problem = (error.params or {}).get("problem")
     if isinstance(problem, Problem):
-        return _in_a_text(problem, content)
+        return _locate_in_text(problem, content)
     return Found(field, "", place((field,)), error.messages[0])
 
 
-def _in_a_text(problem: Problem, content: Mapping[str, Any]) -> Found:
+def _locate_in_text(problem: Problem, content: Mapping[str, Any]) -> Found:
     field, locale, line, column = problem.field, problem.locale, problem.line, problem.column
     where = place(("locales", locale, field) if locale else (field,))
     texts = content["locales"][locale] if locale else content

@@ -26,29 +26,29 @@ def readable(template: Template) -> Template | None:
     A title or a body with an error is shown as it was typed; other parts with an error are left
     out.
     """
-    written = template.written()
-    if caps.problems({**written, "template": ""}):
+    content = template.written()
+    if caps.problems({**content, "template": ""}):
         return None
-    known = usage.names(template.project_id) if usage.mentioned(written) else ()
-    kept = Template(
+    known = usage.names(template.project_id) if usage.mentioned(content) else ()
+    draft = Template(
         project=template.project,
         pk=template.pk,
-        **_texts(written, known),
+        **_texts(content, known),
         buttons=[] if buttons.problems(template.buttons) else template.buttons,
-        data=_data(written["data"], known),
-        options=_options(written["options"]),
-        locales=_locales(written["locales"], known, buttons.ids_of(template.buttons)),
+        data=_data(content["data"], known),
+        options=_options(content["options"]),
+        locales=_locales(content["locales"], known, buttons.ids_of(template.buttons)),
     )
-    for name in fcm_check.problems_of(kept.frozen()):
+    for name in fcm_check.problems_of(draft.frozen()):
         if name != "body":  # a body is too long then, and can be read all the same
-            setattr(kept, name, type(getattr(kept, name))())
-    return kept
+            setattr(draft, name, type(getattr(draft, name))())
+    return draft
 
 
-def _texts(written: Mapping[str, Any], known: Collection[str]) -> dict[str, str]:
+def _texts(texts: Mapping[str, Any], known: Collection[str]) -> dict[str, str]:
     return {
         name: _text(name, source, known)
-        for name, source in written.items()
+        for name, source in texts.items()
         if name in ("title", "body", "image", "link")
     }
 
@@ -56,13 +56,13 @@ def _texts(written: Mapping[str, Any], known: Collection[str]) -> dict[str, str]
 def _text(name: str, source: Any, known: Collection[str]) -> str:
     if not text_problems(name, source, known):
         return str(source)
-    return _as_it_stands(str(source)) if name in HOLDERS else ""
+    return _as_literal(str(source)) if name in HOLDERS else ""
 
 
-def _as_it_stands(source: str) -> str:
+def _as_literal(source: str) -> str:
     """A Liquid text that renders exactly this source."""
-    shown = source[:LETTERS_SHOWN]
-    return shown.replace("{", "{{ '{' }}") if shown.count("{") <= BRACES_SHOWN else ""
+    letters = source[:LETTERS_SHOWN]
+    return letters.replace("{", "{{ '{' }}") if letters.count("{") <= BRACES_SHOWN else ""
 
 
 def _data(data: Any, known: Collection[str]) -> dict[str, str]:
@@ -70,18 +70,18 @@ def _data(data: Any, known: Collection[str]) -> dict[str, str]:
     return {key: text for key, text in items if not data_problems({key: text}, known)}
 
 
-def _options(written: Any) -> dict[str, Any]:
-    platforms = written.items() if isinstance(written, dict) else ()
-    found = {
+def _options(options_given: Any) -> dict[str, Any]:
+    platforms = options_given.items() if isinstance(options_given, dict) else ()
+    valid = {
         platform: {
             name: value
-            for name, value in own.items()
+            for name, value in settings.items()
             if not options.problems({platform: {name: value}})
         }
-        for platform, own in platforms
-        if isinstance(own, dict)
+        for platform, settings in platforms
+        if isinstance(settings, dict)
     }
-    return {platform: own for platform, own in found.items() if own}
+    return {platform: settings for platform, settings in valid.items() if settings}
 
 
 def _locales(locales: Any, known: Collection[str], ids: Collection[str]) -> dict[str, Any]:
@@ -97,8 +97,8 @@ def _locales(locales: Any, known: Collection[str], ids: Collection[str]) -> dict
     }
 
 
-def _titles(said: Any, ids: Collection[str]) -> dict[str, str]:
-    return {} if buttons.problems_of_titles(said, ids) else said
+def _titles(titles: Any, ids: Collection[str]) -> dict[str, str]:
+    return {} if buttons.problems_of_titles(titles, ids) else titles
 
 
 def _is_language(tag: str) -> bool:
