@@ -128,10 +128,10 @@ def _turned(found: dict[str, int], one: Import) -> list[str]:
     """Which counts of changed consent answers to show. Unsubscribes appear if the file has such a
     column, even at 0; resubscribes only if there are some."""
     means = {column.meaning for column in columns_of(one)}
-    asked = {"unsubscribed": Meaning.SUBSCRIBED, "left_category": Meaning.CATEGORY}
-    told = [name for name, column in asked.items() if name in found and column in means]
-    back = [name for name in ("resubscribed", "back_in_category") if found.get(name)]
-    return [name for name in COUNTED if name in (*told, *back)]
+    column_of = {"unsubscribed": Meaning.SUBSCRIBED, "left_category": Meaning.CATEGORY}
+    unsubscribes = [name for name, column in column_of.items() if name in found and column in means]
+    resubscribes = [name for name in ("resubscribed", "back_in_category") if found.get(name)]
+    return [name for name in COUNTED if name in (*unsubscribes, *resubscribes)]
 
 
 def _balance(one: Import) -> str:
@@ -145,9 +145,9 @@ def _balance(one: Import) -> str:
         one.duplicates,
     )
     parts = [(people, one.people), (again, one.duplicates), (_("%(count)s refused"), one.refused)]
-    told = [said % {"count": f"{count:,}"} for said, count in parts if count]
-    said = ngettext("%(count)s row in the file", "%(count)s rows in the file", one.rows)
-    return f"{said % {'count': f'{one.rows:,}'}} = {' + '.join(told) or '0'}"
+    addends = [text % {"count": f"{count:,}"} for text, count in parts if count]
+    summary = ngettext("%(count)s row in the file", "%(count)s rows in the file", one.rows)
+    return f"{summary % {'count': f'{one.rows:,}'}} = {' + '.join(addends) or '0'}"
 
 
 def _repeated(one: Import) -> str:
@@ -191,15 +191,15 @@ def _notice(one: Import) -> Notice | None:
 
 def in_short(one: Import) -> str:
     """The counts for the list: “1,200 created · 300 updated”."""
-    found = one.counts if one.started_at else one.foreseen
-    told = [
-        f"{int(found[name]):,} {str(COUNTED[name][0]).lower()}"
+    counts = one.counts if one.started_at else one.foreseen
+    parts = [
+        f"{int(counts[name]):,} {str(COUNTED[name][0]).lower()}"
         for name in OF_MODE[MODE(one.mode)]
-        if found.get(name)
+        if counts.get(name)
     ]
-    if one.started_at is None and told:
-        return _("would be: %(counts)s") % {"counts": " · ".join(told)}
-    return " · ".join(told) or "–"
+    if one.started_at is None and parts:
+        return _("would be: %(counts)s") % {"counts": " · ".join(parts)}
+    return " · ".join(parts) or "–"
 
 
 def verbs_of(one: Import) -> list[tuple[str, str]]:
