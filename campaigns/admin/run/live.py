@@ -129,8 +129,8 @@ def sees_technical(request: HttpRequest) -> bool:
 
 def course_view(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
-    told = course(run, timezone.now(), technical=sees_technical(request))
-    context = {**told, "out_of_band": True}
+    progress = course(run, timezone.now(), technical=sees_technical(request))
+    context = {**progress, "out_of_band": True}
     return render(request, "admin/campaigns/run/course.html", context)
 
 
@@ -152,10 +152,10 @@ def asks_again(run: Run, now: datetime) -> str:
         return "every 1s"
     if run.state == Run.State.PAUSED:
         return f"every 2s, {COMING_BACK}"
-    left = run.scheduled_at - now
-    if run.state != Run.State.SCHEDULED or left < -OVERDUE:
+    remaining = run.scheduled_at - now
+    if run.state != Run.State.SCHEDULED or remaining < -OVERDUE:
         return COMING_BACK
-    seconds = max(5, int(min(left, LONGEST_TIMER).total_seconds()) + 2)
+    seconds = max(5, int(min(remaining, LONGEST_TIMER).total_seconds()) + 2)
     return f"load delay:{seconds}s, {COMING_BACK}"
 
 
@@ -192,7 +192,7 @@ def _why_not(run: Run, progress: reports.Progress) -> dict[str, Any]:
     """Reasons with a next step for each: why FCM did not accept some, and why it was not asked for
     others. Unknown outcomes are separate."""
     everybody = progress.totals.planned
-    found = [
+    lines = [
         {
             "code": code,
             "words": words,
@@ -205,9 +205,9 @@ def _why_not(run: Run, progress: reports.Progress) -> dict[str, Any]:
         )
     ]
     return {
-        "reasons": [one for one in found if one["code"] not in (*SKIPS, *NOBODY_KNOWS)],
-        "skips": [one for one in found if one["code"] in SKIPS],
-        "unknowns": [one for one in found if one["code"] in NOBODY_KNOWS],
+        "reasons": [line for line in lines if line["code"] not in (*SKIPS, *NOBODY_KNOWS)],
+        "skips": [line for line in lines if line["code"] in SKIPS],
+        "unknowns": [line for line in lines if line["code"] in NOBODY_KNOWS],
     }
 
 
@@ -223,8 +223,8 @@ def _dead(run: Run, reasons: dict[str, int]) -> dict[str, int]:
     if not count:
         return {}
     retired, taken_back = device.retired_by(run.reference).count(), _taken_back(run)
-    kept = count - retired - taken_back if run.finished_at else 0
-    return {"count": count, "retired": retired, "taken_back": taken_back, "kept": kept}
+    still_active = count - retired - taken_back if run.finished_at else 0
+    return {"count": count, "retired": retired, "taken_back": taken_back, "kept": still_active}
 
 
 def _taken_back(run: Run) -> int:
@@ -246,13 +246,13 @@ def verdict(run: Run, progress: reports.Progress) -> str:
     if run.state == Run.State.CANCELLED:
         words = {"accepted": f"{totals.accepted:,}", "planned": f"{totals.planned:,}"}
         return _("It was cancelled after FCM accepted %(accepted)s of %(planned)s.") % words
-    of = asked_of(totals)
+    sendable = asked_of(totals)
     words = {
         "accepted": f"{totals.accepted:,}",
-        "planned": f"{of:,}",
-        "share": share(totals.accepted, of),
+        "planned": f"{sendable:,}",
+        "share": share(totals.accepted, sendable),
     }
-    if not of:
+    if not sendable:
         return _("Everyone was skipped, so FCM was not asked for anybody.")
     text = _("FCM accepted %(accepted)s of %(planned)s: %(share)s %%.") % words
     return f"{text} {_skipped(totals)}".strip().replace(" %", "\u00a0%")
