@@ -139,6 +139,6 @@ def _column(name: str) -> dict[str, Any]:
 
 def suggestions(project_id: int, field: str, typed: str) -> list[dict[str, Any]]:
     return [
-        {"exact": one.exact, "percent": one.percent}
-        for one in vocabulary.values(project_id, field, typed)
+        {"exact": suggestion.exact, "percent": suggestion.percent}
+        for suggestion in vocabulary.values(project_id, field, typed)
     ]

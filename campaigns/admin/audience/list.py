@@ -48,9 +48,9 @@ class AudienceList(PlainChangeList):
 
 def _named_by(audiences: list[Any]) -> Counter[int]:
     """How many audiences name each of these audiences in their rules."""
-    projects = {one.project_id for one in audiences}
-    others = Audience.objects.filter(project__in=projects, kind=Audience.Kind.RULES)
-    trees = others.values_list("rules", flat=True)
+    projects = {audience.project_id for audience in audiences}
+    by_rules = Audience.objects.filter(project__in=projects, kind=Audience.Kind.RULES)
+    trees = by_rules.values_list("rules", flat=True)
     return Counter(pk for tree in trees for sort, pk in {*named_in(tree)} if sort == "audience")
 
 

@@ -73,22 +73,30 @@ def rail(
     wrong = {name for name in FIELDS if set(FIELDS[name]) & set(form.errors)}
     current = _current(campaign, asked, wrong, missing)
     launched = campaign is not None and campaign.current_run() is not None
-    seen = max(furthest, [*FIELDS].index(current) + 1)
+    last_seen = max(furthest, [*FIELDS].index(current) + 1)
     return [
-        Step(name, number, name == current, name in wrong, missing[name], number < seen, launched)
+        Step(
+            name,
+            number,
+            name == current,
+            name in wrong,
+            missing[name],
+            number < last_seen,
+            launched,
+        )
         for number, name in enumerate(FIELDS, start=1)
     ]
 
 
 def _current(
-    campaign: Campaign | None, asked: str, wrong: set[str], missing: dict[str, str]
+    campaign: Campaign | None, requested: str, wrong: set[str], missing: dict[str, str]
 ) -> str:
     """The first step with errors; else the requested one; else the first that is incomplete."""
     for name in FIELDS:
         if name in wrong:
             return name
-    if asked in FIELDS and campaign is not None:
-        return asked
+    if requested in FIELDS and campaign is not None:
+        return requested
     return next((name for name in FIELDS if missing[name]), REVIEW)
 
 

@@ -109,14 +109,14 @@ class ImagePage(Page):
         is_script = "application/json" in request.headers.get("Accept", "")
         form = UploadForm(request.POST or None, request.FILES or None)
         if request.method == "POST":
-            made = self._uploaded(request, form)
-            if made is not None and is_script:
-                return JsonResponse({"address": made.address, "title": made.title})
-            if made is not None:
-                messages.success(request, _("“%(name)s” is uploaded.") % {"name": made})
-                return HttpResponseRedirect(page_url(made))
+            image = self._uploaded(request, form)
+            if image is not None and is_script:
+                return JsonResponse({"address": image.address, "title": image.title})
+            if image is not None:
+                messages.success(request, _("“%(name)s” is uploaded.") % {"name": image})
+                return HttpResponseRedirect(page_url(image))
             if is_script:
-                words = [str(one) for errors in form.errors.values() for one in errors]
+                words = [str(error) for errors in form.errors.values() for error in errors]
                 return JsonResponse({"error": " ".join(words)}, status=400)
         context = {
             **self.admin_site.each_context(request),
@@ -136,12 +136,12 @@ class ImagePage(Page):
             form.add_error(None, _("Choose a project first."))
             return None
         try:
-            made = images.keep(project, form.cleaned_data["file"], by=actor(request))
+            image = images.keep(project, form.cleaned_data["file"], by=actor(request))
         except ValidationError as error:
             form.add_error("file", error)
             return None
-        self.record(request, "created", made)
-        return made
+        self.record(request, "created", image)
+        return image
 
     # --- Choosing one for a text ---------------------------------------------------------------
 
