@@ -45,12 +45,12 @@ def _let_in(request: HttpRequest, device: Any) -> HttpResponse:
     user: Any = request.user
     known_browser.let_in(request, user)
     if device.name == "recovery codes":
-        left = second_factor.codes_left(user)
-        _note(request, "used a recovery code", left=left)
-        told = ngettext(
-            "%(left)s recovery code is left.", "%(left)s recovery codes are left.", left
+        remaining = second_factor.codes_left(user)
+        _note(request, "used a recovery code", left=remaining)
+        text = ngettext(
+            "%(left)s recovery code is left.", "%(left)s recovery codes are left.", remaining
         )
-        messages.warning(request, told % {"left": left})
+        messages.warning(request, text % {"left": remaining})
     return HttpResponseRedirect(_next(request))
 
 
@@ -99,7 +99,7 @@ def _confirm(request: HttpRequest, user: Any) -> HttpResponse:
         known_browser.let_in(request, user)
     django_otp.login(request, second_factor.device_of(user))
     _note(request, "set up a second factor")
-    return _shown(request, codes)
+    return _show_codes(request, codes)
 
 
 def _new_codes(request: HttpRequest, user: Any) -> HttpResponse:
@@ -107,7 +107,7 @@ def _new_codes(request: HttpRequest, user: Any) -> HttpResponse:
     if device is None:
         return _standing(request, user, problem)
     _note(request, "made new recovery codes")
-    return _shown(request, second_factor.renew_codes(user))
+    return _show_codes(request, second_factor.renew_codes(user))
 
 
 def _turn_off(request: HttpRequest, user: Any) -> HttpResponse:
@@ -144,8 +144,8 @@ def _tried(request: HttpRequest) -> tuple[str, Any]:
 
 def _standing(request: HttpRequest, user: Any, problem: str = "", **more: Any) -> HttpResponse:
     device = second_factor.device_of(user)
-    left = second_factor.codes_left(user)
-    context = {"device": device, "left": left, "problem": problem, "standing": True, **more}
+    remaining = second_factor.codes_left(user)
+    context = {"device": device, "left": remaining, "problem": problem, "standing": True, **more}
     return _drawn(request, "admin/second_factor.html", context)
 
 
@@ -153,7 +153,7 @@ def _setting_up(request: HttpRequest, **context: Any) -> HttpResponse:
     return _drawn(request, "admin/second_factor.html", {"is_begun": True, **context})
 
 
-def _shown(request: HttpRequest, codes: list[str]) -> HttpResponse:
+def _show_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
     """Show the recovery codes in this response, without a redirect: no session ever holds them."""
     return _drawn(request, "admin/second_factor.html", {"codes": codes})
 
