@@ -33,17 +33,17 @@ class Going:
 
     @property
     def waiting(self) -> bool:
-        return all(one.state == TextCheck.State.WAITING for one in self.checks)
+        return all(check.state == TextCheck.State.WAITING for check in self.checks)
 
     @property
     def percent(self) -> int:
-        done = [one.percent if one.under_way else 100 for one in self.checks]
-        return round(sum(done) / len(done))
+        percents = [check.percent if check.under_way else 100 for check in self.checks]
+        return round(sum(percents) / len(percents))
 
     @property
     def seen(self) -> int:
         """How many devices were read. A device counts once for each text."""
-        return sum(one.seen for one in self.checks)
+        return sum(check.seen for check in self.checks)
 
 
 class Card:
@@ -53,10 +53,10 @@ class Card:
         self.page = page
 
     def urls(self) -> list[URLPattern]:
-        shown = require_http_methods(["GET", "HEAD", "POST"])(self.card_view)
+        card_page = require_http_methods(["GET", "HEAD", "POST"])(self.card_view)
         return self.page.guarded_paths(
             [
-                ("<int:object_id>/texts/", shown, "campaign_text_check"),
+                ("<int:object_id>/texts/", card_page, "campaign_text_check"),
                 ("<int:object_id>/texts/cancel/", require_POST(self.cancel_view),
                  "campaign_text_check_cancel"),
             ]
@@ -105,8 +105,8 @@ class Card:
     def _drawn(self, request: HttpRequest, campaign: Campaign, problem: str = "") -> HttpResponse:
         last, checked = newest(campaign), texts_checked.check_texts(campaign, timezone.now())
         texts = [
-            (one, last.get(one.number), checked.get(one.number))
-            for one in launching.wordings(campaign)
+            (wording, last.get(wording.number), checked.get(wording.number))
+            for wording in launching.wordings(campaign)
         ]
         going = [check for check in last.values() if check.under_way]
         main = last.get(MAIN)

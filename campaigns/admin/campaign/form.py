@@ -262,9 +262,9 @@ class CampaignForm(variants.VariantFormMixin):
         for setting in SETTINGS:
             if setting.of and not (cleaned.get(setting.of) or self.errors.get(setting.of)):
                 self.errors.pop(setting.field, None)
-                cleaned[setting.field] = self._kept(setting.field)
+                cleaned[setting.field] = self._hidden_value(setting.field)
 
-    def _kept(self, name: str) -> Any:
+    def _hidden_value(self, name: str) -> Any:
         """What a hidden field keeps: its stored value, or nothing if the column may be blank."""
         column: Any = Campaign._meta.get_field(name)
         return "" if column.blank else getattr(self.instance, name)

@@ -55,12 +55,12 @@ def stacks(columns: Sequence[Sequence[int]], axis: Axis) -> list[list[Bar | None
     return [_stack(parts, slot * place + gap, axis) for slot, parts in enumerate(columns)]
 
 
-def _stack(parts: Sequence[int], left: float, axis: Axis) -> list[Bar | None]:
+def _stack(parts: Sequence[int], x: float, axis: Axis) -> list[Bar | None]:
     ground, stack = HEIGHT, list[Bar | None]()
     for count in parts:
         height = max(HEIGHT * count / axis.top, LEAST) if count else 0.0
         top = max(0.0, ground - height)
-        stack.append(Bar(left, top, height) if count else None)
+        stack.append(Bar(x, top, height) if count else None)
         ground = top
     return stack
 
