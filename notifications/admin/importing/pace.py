@@ -80,7 +80,7 @@ def _share(file_import: Import, stage: str) -> float:
 
 
 def _same_stage(before: str, current: Mark) -> Mark:
-    """The earlier mark, if valid and of the same stage (each has its own rate); else `here`."""
+    """The earlier mark, if valid and of the same stage (each has its own rate); else `current`."""
     match = MARK.fullmatch(before)
     if not match or match[1] != current.stage or int(match[2]) > current.at_ms:
         return current
