@@ -65,12 +65,12 @@ class Card:
     def card_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
         campaign = self._campaign(request, object_id)
         problem = self._begin(request, campaign) if request.method == "POST" else ""
-        return self._drawn(request, campaign, problem)
+        return self._render_card(request, campaign, problem)
 
     def cancel_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
         campaign = self._campaign(request, object_id)
         control.cancel_text_check(campaign, by=actor(request), now=timezone.now())
-        return self._drawn(request, campaign)
+        return self._render_card(request, campaign)
 
     def _campaign(self, request: HttpRequest, object_id: int) -> Campaign:
         related = Campaign.objects.select_related("audience", "template", "project", "category")
@@ -102,7 +102,9 @@ class Card:
         enqueue_on_commit(tasks.check_texts, check_id=checks[0].pk)
         return ""
 
-    def _drawn(self, request: HttpRequest, campaign: Campaign, problem: str = "") -> HttpResponse:
+    def _render_card(
+        self, request: HttpRequest, campaign: Campaign, problem: str = ""
+    ) -> HttpResponse:
         last, checked = newest(campaign), texts_checked.check_texts(campaign, timezone.now())
         texts = [
             (wording, last.get(wording.number), checked.get(wording.number))

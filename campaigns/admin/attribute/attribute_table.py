@@ -61,11 +61,11 @@ class Row:
     @property
     def odd(self) -> str:
         """People who had another type before this one was declared."""
-        others = [kind for kind in (self.seen.types if self.seen else []) if kind != self.type]
-        if not self.type or not others or (self.type == "text" and others == ["time"]):
+        other_types = [kind for kind in (self.seen.types if self.seen else []) if kind != self.type]
+        if not self.type or not other_types or (self.type == "text" and other_types == ["time"]):
             return ""
         text = _("Some people still have another type: %(types)s.")
-        return text % {"types": ", ".join(str(TYPES[kind]) for kind in others)}
+        return text % {"types": ", ".join(str(TYPES[kind]) for kind in other_types)}
 
     @property
     def coverage(self) -> str:
@@ -90,12 +90,12 @@ def rows(project: Project) -> list[Row]:
         attribute.name: attribute for attribute in Attribute.objects.filter(project=project)
     }
     described = vocabulary.described(project.pk)
-    seen = {attribute.name: attribute for attribute in described or ()}
+    seen_by_name = {attribute.name: attribute for attribute in described or ()}
     users = _users(project)
-    names = dict.fromkeys([*seen, *declared, *sorted(users)])
+    names = dict.fromkeys([*seen_by_name, *declared, *sorted(users)])
     counted = described is not None
     return [
-        Row(name, declared.get(name), seen.get(name), users.get(name, []), counted)
+        Row(name, declared.get(name), seen_by_name.get(name), users.get(name, []), counted)
         for name in names
     ]
 

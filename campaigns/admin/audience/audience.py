@@ -137,7 +137,7 @@ class AudiencePage(Page):
             messages.info(request, f"{obj}: {change_counts}")
 
     def used_by(self, obj: Audience) -> list[str]:
-        return [_named(user) for user in obj.used_by()[:MAX_USERS]]
+        return [_name_of_user(user) for user in obj.used_by()[:MAX_USERS]]
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_add_permission(request)  # no row, as an action's check requires
@@ -257,7 +257,7 @@ def _project_id(request: HttpRequest) -> int:
     return project.pk if project else 0
 
 
-def _named(user: Model) -> str:
+def _name_of_user(user: Model) -> str:
     if isinstance(user, Run) and user.kind == Run.Kind.MESSAGES:
         return _("the messages of %(day)s (UTC)") % {"day": user.occurrence}
     if isinstance(user, Run):

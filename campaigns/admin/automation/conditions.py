@@ -112,7 +112,7 @@ def _line_of(condition: dict[str, Any]) -> Typed:
 
 
 def _format_value(value: Any) -> str:
-    """The value as text that `_value` reads back as the same value."""
+    """The value as text that `_parse_value` reads back as the same value."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str) and _parse_value(value) != value:

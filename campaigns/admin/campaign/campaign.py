@@ -130,11 +130,11 @@ class CampaignPage(Page):
         """How much of the campaign's latest run was accepted."""
         if not obj.run_planned or obj.run_began is None:
             return "–"
-        of = sums.of_how_many(obj.run_state, obj.run_planned, obj.run_skipped)
+        sendable = sums.of_how_many(obj.run_state, obj.run_planned, obj.run_skipped)
         if obj.run_state == Run.State.CANCELLED:
-            numbers = {"accepted": f"{obj.run_accepted:,}", "planned": f"{of:,}"}
+            numbers = {"accepted": f"{obj.run_accepted:,}", "planned": f"{sendable:,}"}
             return _("%(accepted)s of %(planned)s") % numbers
-        return _("%(share)s %%") % {"share": share(obj.run_accepted, of)}
+        return _("%(share)s %%") % {"share": share(obj.run_accepted, sendable)}
 
     @display(description=gettext_lazy("next step"))
     def next_step(self, obj: Any) -> SafeString:

@@ -44,7 +44,7 @@ def around(request: HttpRequest, form: Any, campaign: Campaign | None) -> dict[s
         "rail": rail,
         "step": step,
         "next_step": steps.following(step.name),
-        "steps": _laid_out(form),
+        "steps": _lines_by_step(form),
         "event_names": _event_names(form),
         "variant_fields": _variant_fields(form),
         "variants_open": _has_variants(form),
@@ -114,7 +114,7 @@ class Line:
     rare: bool
 
 
-def _laid_out(form: Any) -> list[tuple[str, list[Line]]]:
+def _lines_by_step(form: Any) -> list[tuple[str, list[Line]]]:
     return [
         (
             name,

@@ -74,7 +74,7 @@ def archive(page: Page, request: HttpRequest, form: Dialog, object_id: str) -> H
     mine = page.get_queryset(request).filter(pk=object_id)
     filed = filing.archive(mine, by=actor(request), now=timezone.now())
     if filed.kept:
-        return refused(request, form, _first_of_all(filed.kept[0]))
+        return refused(request, form, _explain_refusal(filed.kept[0]))
     url = page_url(Campaign(pk=object_id))
     return done(request, _("It is archived; the filter “Archived” shows it."), to=url)
 
@@ -162,7 +162,7 @@ def _report_done(request: HttpRequest, text: str, rows: list[Any]) -> HttpRespon
     return HttpResponseRedirect(request.get_full_path())
 
 
-def _first_of_all(campaign: Campaign) -> str:
+def _explain_refusal(campaign: Campaign) -> str:
     """What to do before archiving. A series would replace a cancelled run with another."""
     last = campaign.series
     if last is not None and series.goes_on(last, timezone.now()):

@@ -324,7 +324,7 @@ def _text_in(request: HttpRequest) -> tuple[Project, Template]:
     return project, template
 
 
-def _concerned(variable: preview.Variable, texts: int) -> str:
+def _texts_with(variable: preview.Variable, texts: int) -> str:
     """The texts that use this variable; empty if all do."""
     return "" if len(variable.texts) == texts else ", ".join(map(in_words, variable.texts))
 
@@ -380,7 +380,7 @@ def _on_phones(request: HttpRequest, project: Project, texts: list[Template]) ->
     variables = preview.variables(content, project, others=frozen, lacks=lacks)
     return {
         "cards": preview.cards(content, person, locale=locale),
-        "variables": [(variable, _concerned(variable, len(texts))) for variable in variables],
+        "variables": [(variable, _texts_with(variable, len(texts))) for variable in variables],
         "of_audience": bool(rules),
         "person": person,
         "unknown_person": external_id if external_id and person is None else "",

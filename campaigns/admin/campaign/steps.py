@@ -109,14 +109,14 @@ def _missing(campaign: Campaign | None, name: str, now: datetime) -> str:
     if campaign is None:
         return _("not yet") if name != REVIEW else ""
     if name == WHO:
-        return _troubles(campaign.audience)
+        return _find_problem(campaign.audience)
     if name == WHAT:
         template = campaign.template
-        return _troubles(template) if template.title or template.body else _("no text yet")
-    return _untimely(campaign, now) if name == WHEN else ""
+        return _find_problem(template) if template.title or template.body else _("no text yet")
+    return _find_time_problem(campaign, now) if name == WHEN else ""
 
 
-def _troubles(row: Any) -> str:
+def _find_problem(row: Any) -> str:
     try:
         row.clean()
     except ValidationError as error:
@@ -124,7 +124,7 @@ def _troubles(row: Any) -> str:
     return ""
 
 
-def _untimely(campaign: Campaign, now: datetime) -> str:
+def _find_time_problem(campaign: Campaign, now: datetime) -> str:
     kind = campaign.schedule_kind
     if kind == Campaign.Schedule.AT and local.is_over(campaign, now):
         return "" if campaign.current_run() else _("the time has passed")

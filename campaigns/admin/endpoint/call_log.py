@@ -51,18 +51,18 @@ def _entry(logged: Call, until: str) -> dict[str, Any]:
     }
 
 
-def _until(logged: Call, endpoint: Endpoint, first: Call | None) -> str:
+def _until(entry_call: Call, endpoint: Endpoint, first: Call | None) -> str:
     """What a call waits for; empty if it is due now. A test waits for no other call."""
-    if logged.state != Call.State.WAITING:
+    if entry_call.state != Call.State.WAITING:
         return ""
-    if endpoint.disabled_at and not logged.is_test:
+    if endpoint.disabled_at and not entry_call.is_test:
         return _("sent when the endpoint is switched on")
-    if endpoint.failures >= FAILS and logged != first and not logged.is_test:
+    if endpoint.failures >= FAILS and entry_call != first and not entry_call.is_test:
         return _("sent when the endpoint takes another one")
-    at = logged.next_at if logged.is_test else _due_at(logged, endpoint)
+    at = entry_call.next_at if entry_call.is_test else _due_at(entry_call, endpoint)
     if at <= timezone.now():
         return ""
-    text = _("tried again at %(when)s") if logged.tries else _("tried at %(when)s")
+    text = _("tried again at %(when)s") if entry_call.tries else _("tried at %(when)s")
     return text % {"when": in_zone(at, endpoint.project.timezone, seconds=True)}
 
 

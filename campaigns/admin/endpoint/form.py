@@ -120,19 +120,21 @@ class EndpointForm(ModelForm):
         if "project" in values:
             row.project = values["project"]
         if not row.pk and row.project_id:
-            self._judged(None, lambda: endpoint_checks.judge_room(row.project))
+            self._add_if_wrong(None, lambda: endpoint_checks.judge_room(row.project))
         if values.get("kinds"):
-            self._judged("kinds", lambda: endpoint_checks.judge_kinds(row.via, values["kinds"]))
+            self._add_if_wrong(
+                "kinds", lambda: endpoint_checks.judge_kinds(row.via, values["kinds"])
+            )
         batched = values.get("batched", False)
-        self._judged("batched", lambda: endpoint_checks.judge_batched(row.via, batched))
+        self._add_if_wrong("batched", lambda: endpoint_checks.judge_batched(row.via, batched))
         if values.get("to") and row.via and row.project_id:
-            self._judged("to", lambda: self._place(values["to"]))
+            self._add_if_wrong("to", lambda: self._place(values["to"]))
         return values
 
     def _place(self, where: str) -> None:
         self.secret = endpoint_checks.take_place(self.instance, where)
 
-    def _judged(self, field: str | None, judge: Any) -> None:
+    def _add_if_wrong(self, field: str | None, judge: Any) -> None:
         try:
             judge()
         except ValidationError as error:

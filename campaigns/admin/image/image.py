@@ -150,11 +150,11 @@ class ImagePage(Page):
         project = named(request)
         context: dict[str, Any] = {"project": project, "most": images.MOST_BYTES}
         if project is not None:
-            context |= _offered(project, row_id(request.GET.get("before")))
+            context |= _list_offered(project, row_id(request.GET.get("before")))
         return render(request, "admin/campaigns/image/offered.html", context)
 
 
-def _offered(project: Project, before: int | None) -> dict[str, Any]:
+def _list_offered(project: Project, before: int | None) -> dict[str, Any]:
     mine: models.QuerySet[Image] = Image.objects.filter(project=project)
     rows = list((mine.filter(pk__lt=before) if before else mine)[: OFFERED + 1])
     return {"images": rows[:OFFERED], "older": rows[OFFERED - 1].pk if rows[OFFERED:] else None}

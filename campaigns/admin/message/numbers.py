@@ -45,14 +45,14 @@ def numbers_of(project: Project, now: datetime) -> dict[str, Any]:
 
 def stand_of(project: Project, now: datetime) -> dict[str, Any]:
     """The numbers without the reasons, which are read from every chunk of the day."""
-    sums = _taken_today(project, now).aggregate(
+    sums = _chunks_of_today(project, now).aggregate(
         planned=Sum(F("last_seq") - F("first_seq") + 1, default=0),
         **{name: Sum(name, default=0) for name in STATUSES},
     )
     return {"totals": Totals(**sums), **_waiting(project, now)}
 
 
-def _taken_today(project: Project, now: datetime) -> QuerySet[Chunk]:
+def _chunks_of_today(project: Project, now: datetime) -> QuerySet[Chunk]:
     # Chunks of an earlier release have no time of their own.
     chunks = Chunk.objects.alias(taken_at=Coalesce("queued_at", "run__started_at"))
     begins = midnight(project.timezone, now)

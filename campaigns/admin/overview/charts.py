@@ -79,7 +79,7 @@ def line(levels: Sequence[int | None], axis: Axis) -> Line:
     known = [
         (slot * step, axis.at(level)) for slot, level in enumerate(levels) if level is not None
     ]
-    stretches = _apart(known, step * 1.5)
+    stretches = _split_at_gaps(known, step * 1.5)
     return Line(
         strokes=[" ".join(f"{x:.1f},{y:.1f}" for x, y in points) for points in stretches],
         areas=[
@@ -92,7 +92,9 @@ def line(levels: Sequence[int | None], axis: Axis) -> Line:
     )
 
 
-def _apart(points: list[tuple[float, float]], widest: float) -> list[list[tuple[float, float]]]:
+def _split_at_gaps(
+    points: list[tuple[float, float]], widest: float
+) -> list[list[tuple[float, float]]]:
     stretches = [points[:1]]
     for before, point in pairwise(points):
         if point[0] - before[0] > widest:

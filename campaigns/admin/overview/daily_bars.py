@@ -98,7 +98,7 @@ def days_of(project: Project, now: datetime) -> Days:
         campaigns=so_far[CAMPAIGNS],
         messages=so_far[MESSAGES],
         usual_failed=failed if before else None,
-        shown=_drawn(days_shown, axis),
+        shown=_with_bars(days_shown, axis),
         width=charts.bar_width(DAYS_SHOWN),
         heights=axis.heights,
         usual_day=usual,
@@ -130,7 +130,7 @@ def _noon(day: date, zone: ZoneInfo) -> datetime:
     return datetime(day.year, day.month, day.day, 12, tzinfo=zone)
 
 
-def _drawn(days: list[Day], axis: Axis) -> list[Day]:
+def _with_bars(days: list[Day], axis: Axis) -> list[Day]:
     parts = [(day.campaigns, day.messages, day.failed) for day in days]
     drawn = zip(days, charts.stacks(parts, axis), strict=True)
     return [replace(day, bars=tuple(bars)) for day, bars in drawn]

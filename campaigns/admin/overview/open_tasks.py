@@ -43,12 +43,12 @@ def find_open_tasks(project: Project | None, now: datetime) -> list[OpenTask]:
         return []
     runs = Run.objects.filter(project=project).select_related("campaign", "project")
     return [
-        *_key(project),
-        *_paused(runs),
-        *_late(runs, now),
-        *_unknown(runs, now),
-        *_imports(project, now),
-        *_endpoints(project, now),
+        *_find_key_problem(project),
+        *_find_paused(runs),
+        *_find_late(runs, now),
+        *_find_unknown(runs, now),
+        *_find_imports(project, now),
+        *_find_endpoints(project, now),
     ]
 
 
@@ -57,7 +57,7 @@ def paused(project: Project | None) -> QuerySet[Run]:
     return runs.order_by("-pk")
 
 
-def _key(project: Project) -> Iterator[OpenTask]:
+def _find_key_problem(project: Project) -> Iterator[OpenTask]:
     """A missing or unreadable key, with which runs pause at once. The emulator needs none."""
     if project.uses_emulator:
         return
@@ -77,13 +77,13 @@ def _account_is_sealed(project: Project) -> bool:
     return account is not None and not account.opens()
 
 
-def _paused(runs: QuerySet[Run]) -> Iterator[OpenTask]:
+def _find_paused(runs: QuerySet[Run]) -> Iterator[OpenTask]:
     stopped = runs.filter(state=STATE.PAUSED, finished_at=None)
     for run in stopped.order_by("-pk")[:SHOWN]:
         yield _task_of_run(run, **pause_in_words(run))
 
 
-def _late(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
+def _find_late(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
     late = runs.filter(state=STATE.SCHEDULED, scheduled_at__lt=now - OVERDUE)
     for run in late.order_by("scheduled_at")[:SHOWN]:
         ago = in_words(now - run.scheduled_at)
@@ -94,7 +94,7 @@ def _late(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
         )
 
 
-def _unknown(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
+def _find_unknown(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
     """Finished runs with unknown outcomes, until somebody has decided, for at most a week."""
     ended = runs.filter(finished_at__gt=now - A_WEEK, unknown__gt=0).order_by("-pk")
     for run in ended[:SHOWN]:
@@ -119,7 +119,7 @@ def _task_of_run(
     return OpenTask(str(run), reverse(f"admin:{page}", args=[run.pk]) + query, **words)
 
 
-def _imports(project: Project, now: datetime) -> Iterator[OpenTask]:
+def _find_imports(project: Project, now: datetime) -> Iterator[OpenTask]:
     """Imports that wait, for a week, and imports with refused rows, for a day."""
     lately = Import.objects.filter(project=project, created_at__gt=now - A_WEEK)
     waits = Q(state__in=[Import.State.CHECKED, Import.State.STOPPED, Import.State.FAILED])
@@ -146,7 +146,7 @@ def _explain_import(file_import: Import) -> tuple[str, str]:
     return text % {"count": f"{file_import.refused:,}"}, step
 
 
-def _endpoints(project: Project, now: datetime) -> Iterator[OpenTask]:
+def _find_endpoints(project: Project, now: datetime) -> Iterator[OpenTask]:
     """Endpoints that fail for a while, and for a week those that were disabled for it."""
     failing = Q(disabled_at=None, failing_since__lt=now - A_WHILE)
     stopped = Q(disabled_at__gt=now - A_WEEK) & ~Q(disabled_why=Endpoint.Why.BY_HAND)

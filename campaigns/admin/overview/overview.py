@@ -103,11 +103,11 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
     messages = stand_of(project, now) if project and sends_messages(project) else None
     return {
         "project": project,
-        "running": [_running(run, now) for run in running],
-        "scheduled": [_scheduled(run, now) for run in scheduled],
+        "running": [_describe_running(run, now) for run in running],
+        "scheduled": [_describe_scheduled(run, now) for run in scheduled],
         "waiting": find_open_tasks(project, now),
         **alerts_of_overview(project),
-        "recent": _recent(list(recent.order_by("-pk")[:RUNS_SHOWN])),
+        "recent": _describe_recent(list(recent.order_by("-pk")[:RUNS_SHOWN])),
         "any_runs": of_project.exists(),
         "silence": _silence(now),
         "days": days_of(project, now) if project else None,
@@ -139,7 +139,7 @@ def asks_again(
     return f"load delay:{seconds}s, {COMING_BACK}"
 
 
-def _running(run: Run, now: datetime) -> dict[str, Any]:
+def _describe_running(run: Run, now: datetime) -> dict[str, Any]:
     progress = reports.progress(run, now=now)
     return {
         "run": run,
@@ -151,7 +151,7 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
     }
 
 
-def _recent(runs: list[Run]) -> list[Recent]:
+def _describe_recent(runs: list[Run]) -> list[Recent]:
     opened_by_run = opened(runs)
     return [
         Recent(run, of_how_many(run.state, run.planned or 0, run.skipped), opened_by_run[run.pk])
@@ -159,7 +159,7 @@ def _recent(runs: list[Run]) -> list[Recent]:
     ]
 
 
-def _scheduled(run: Run, now: datetime) -> dict[str, Any]:
+def _describe_scheduled(run: Run, now: datetime) -> dict[str, Any]:
     """A scheduled run, with its time in the campaign's zone, and in the project's if it differs."""
     zones = dict.fromkeys([run.campaign.timezone, run.project.timezone])
     remaining = run.scheduled_at - now

@@ -43,7 +43,7 @@ def page_view(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)
     context = {
         **site.each_context(request),
-        **_page(run, request.GET),
+        **_page_context(run, request.GET),
         "title": _("Recipients"),
         "opts": Run._meta,
         "original": run,
@@ -58,29 +58,29 @@ def csv_view(request: HttpRequest, run_id: int) -> Any:
     run = get_object_or_404(Run, pk=run_id)
     name = f"run-{run.pk}-recipients.csv"
     return StreamingHttpResponse(
-        recipients.csv_lines(run, _filters_of(request.GET)),
+        recipients.csv_lines(run, _read_filters(request.GET)),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 
-def _filters_of(query: QueryDict) -> Filters:
+def _read_filters(query: QueryDict) -> Filters:
     """The filters of the query. Ignores bad values."""
     return Filters(
-        status=_one_of(query, "status", [*Delivery.Status.values, MISSED, WAITING]),
-        reason=_one_of(query, "reason", Reason.values),
-        platform=_one_of(query, "platform", Device.Platform.values),
+        status=_read_choice(query, "status", [*Delivery.Status.values, MISSED, WAITING]),
+        reason=_read_choice(query, "reason", Reason.values),
+        platform=_read_choice(query, "platform", Device.Platform.values),
         person=query.get("person", "").strip()[:200],
         chunk=number(query.get("chunk", "")),
         resent=query.get("resent") == "1",
-        told=_one_of(query, "told", [*TOLD, NOT_OPENED]),
+        told=_read_choice(query, "told", [*TOLD, NOT_OPENED]),
         revision=number(query.get("revision", "")) or None,
         variant=group.NUMBERS.get(query.get("variant", "")),
     )
 
 
-def _page(run: Run, query: QueryDict) -> dict[str, Any]:
-    filters, after = _filters_of(query), number(query.get("after", ""))
+def _page_context(run: Run, query: QueryDict) -> dict[str, Any]:
+    filters, after = _read_filters(query), number(query.get("after", ""))
     rows = recipients.page(run, filters, after=after or 0, limit=PAGE + 1)
     params = _query_params(filters)
     return {
@@ -143,7 +143,7 @@ def _query_params(filters: Filters) -> dict[str, str]:
     return {name: value for name, value in params.items() if value}
 
 
-def _one_of(query: QueryDict, name: str, allowed: list[str]) -> str:
+def _read_choice(query: QueryDict, name: str, allowed: list[str]) -> str:
     value = query.get(name, "")
     return value if value in allowed else ""
 

@@ -42,14 +42,14 @@ def leaves_a_rest(run: Run) -> bool:
 def offers_the_rest(run: Run) -> bool:
     """Whether to offer a campaign to the rest: not if it would be sent to nobody."""
     is_offered = {outcomes.MISSED: leaves_a_rest(run), outcomes.UNOPENED: knows_who_opened(run)}
-    return any(_reaches_somebody(run, group) for group, offered in is_offered.items() if offered)
+    return any(_reaches_anybody(run, group) for group, offered in is_offered.items() if offered)
 
 
 def knows_who_opened(run: Run) -> bool:
     return is_known(run) and run_lists.has_told(run)
 
 
-def _reaches_somebody(run: Run, group: str) -> bool:
+def _reaches_anybody(run: Run, group: str) -> bool:
     reached = outcomes.reachable(run, group, seconds=outcomes.LOOKING_SECONDS)
     return reached is None or reached.people > 0
 
@@ -157,10 +157,10 @@ class RestDialog(RunDialog):
             "devices": devices,
             **counts,
             **now_reached(self.reachable),
-            "opening": self._opening() if self.asks_whom else None,
+            "opening": self._opening_counts() if self.asks_whom else None,
         }
 
-    def _opening(self) -> dict[str, Any]:
+    def _opening_counts(self) -> dict[str, Any]:
         counts = dict(zip(("people", "silent"), self.unopened or (), strict=False))
         return {**counts, **now_reached(self.unopened_now)}
 
@@ -294,7 +294,7 @@ class FromRuns:
         tree = (
             outcomes.rest(run, with_unknown=unknown) if missed else run_lists.rule(run, form.chosen)
         )
-        audience = self._listed(request, run, name % {"number": run.pk}, tree)
+        audience = self._create_list(request, run, name % {"number": run.pk}, tree)
         named = _("%(name)s (rest)") if missed else _("%(name)s (not opened)")
         twin = run.campaign.duplicate_for(audience, named=named, corrects=run.corrects)
         self.record(request, "created", twin, copied_from=run.campaign_id, rest_of_run=run.pk)
@@ -342,11 +342,13 @@ class FromRuns:
             return refused(request, form, _("Its recipients are not available."))
         run, chosen = form.run, form.cleaned_data["who"]
         name = _("Run %(number)d: %(who)s") % {"number": run.pk, "who": form.labels[chosen]}
-        audience = self._listed(request, run, name, run_lists.rule(run, chosen))
+        audience = self._create_list(request, run, name, run_lists.rule(run, chosen))
         text = _("“{name}”: {who}.").format(name=audience, who=_size(audience))
         return done(request, text, to=page_url(audience))
 
-    def _listed(self, request: HttpRequest, run: Run, name: str, tree: dict[str, Any]) -> Audience:
+    def _create_list(
+        self, request: HttpRequest, run: Run, name: str, tree: dict[str, Any]
+    ) -> Audience:
         audience = filling.begin(run.project_id, name, tree, run=run)
         self.record(request, "created", audience, from_run=run.pk)
         if not filling.at_once(audience):

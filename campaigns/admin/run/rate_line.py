@@ -61,7 +61,7 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
     if run.started_at is None:
         return None
     course = foreseen.load_course(run)
-    drawn = _drawn(course, (run.finished_at or now) - run.started_at)
+    drawn = _drawn_span(course, (run.finished_at or now) - run.started_at)
     line = timeline(run, now=now, within=drawn)
     plan = _plan(course, line.step, drawn)
     rates = line.rates if len(line.counts) > 1 else []
@@ -101,7 +101,7 @@ class _Axis:
         return local(self._start + timedelta(seconds=self._step * slot), self._zone, self._layout)
 
 
-def _drawn(course: Course | None, passed: timedelta) -> timedelta:
+def _drawn_span(course: Course | None, passed: timedelta) -> timedelta:
     """How much of the forecast is drawn."""
     if course is None:
         return timedelta()

@@ -190,7 +190,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             context = {**self._everything(request, run), "state_changed": True}
             context["readings"] = as_sent.readings(run)
             context["snippets"] = as_sent.snippets(run)
-        context["first_verbs"] = self._of_first_part(request, context["first"])
+        context["first_verbs"] = self._first_part_buttons(request, context["first"])
         context["spoken"] = seen_before != context["seen"]
         return render(request, "admin/campaigns/run/live.html", context)
 
@@ -201,14 +201,14 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         return {
             **picture,
             # Beside a result or many reasons, there is room for the settings at launch.
-            "much_to_say": not run.unfinished or _much(picture),
+            "much_to_say": not run.unfinished or _has_much_to_say(picture),
             **live.course(run, now, technical=live.sees_technical(request)),
             **revisions.changes_of(run),
             **by_property.picture(run),
             **engagement.picture(run, now),
             **figures.picture(run),
             "verbs": self._buttons(request, run),
-            "first_verbs": self._of_first_part(request, picture["first"]),
+            "first_verbs": self._first_part_buttons(request, picture["first"]),
             "entries": entries,
             "frozen": policy.frozen_in(run, _as_launched(run, entries)),
             "said": sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
@@ -238,7 +238,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
             if self.opens(request, name)
         ]
 
-    def _of_first_part(self, request: HttpRequest, first: Any) -> list[tuple[str, Any, str]]:
+    def _first_part_buttons(self, request: HttpRequest, first: Any) -> list[tuple[str, Any, str]]:
         """Buttons beside the canary's figures."""
         return [
             (verb.name, label, reverse(f"admin:{verb.page}", args=[first.part.pk]))
@@ -280,7 +280,7 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         return done(request, text, to=page_url(twin))
 
 
-def _much(picture: dict[str, Any]) -> bool:
+def _has_much_to_say(picture: dict[str, Any]) -> bool:
     entry_count = len(picture["reasons"]) + len(picture["skips"]) + bool(picture["unknowns"])
     return entry_count > 2
 

@@ -67,11 +67,11 @@ class Told:
 def sent_view(request: HttpRequest, contact_id: int) -> HttpResponse:
     """A part of the person's page, which must not depend on runs."""
     contact = get_object_or_404(Contact.objects.select_related("project"), pk=contact_id)
-    context = _picture(contact, before=row_id(request.GET.get("before")))
+    context = _page_context(contact, before=row_id(request.GET.get("before")))
     return render(request, "admin/notifications/contact/sent.html", context)
 
 
-def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
+def _page_context(contact: Contact, *, before: int | None) -> dict[str, Any]:
     runs = Run.objects.filter(project=contact.project_id, planned__isnull=False)
     runs = runs.select_related("campaign", "project").order_by("-pk")
     looked_at = list((runs if before is None else runs.filter(pk__lt=before))[: RUNS + 1])
@@ -85,7 +85,7 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
             run,
             sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             [_line(row, run, devices, steps, due) for row in rows if row.run_id == run.pk],
-            _unknown(run),
+            _explain_unknown(run),
         )
         for run in runs_shown
     ]
@@ -102,7 +102,7 @@ def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
     }
 
 
-def _unknown(run: Run) -> str:
+def _explain_unknown(run: Run) -> str:
     """Why nobody can tell whether the run is for a person who is not among its recipients."""
     if run.forgotten_at is not None:
         at = in_zone(run.forgotten_at, run.project.timezone)

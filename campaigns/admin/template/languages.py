@@ -100,10 +100,10 @@ class Translations:
             file = form.cleaned_data["file"].read(MOST_BYTES + 1)
             kind = "xliff" if file.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else "csv"
             try:
-                context |= _looked_at(template, kind, file)
+                context |= _preview_upload(template, kind, file)
             except Unreadable as error:
                 form.add_error("file", str(error))
-        return self._drawn(request, template, context)
+        return self._render_translations(request, template, context)
 
     def _save(self, request: HttpRequest, template: Template) -> HttpResponse | None:
         posted = request.POST
@@ -146,7 +146,7 @@ class Translations:
         template: Template = get_object_or_404(mine, pk=row_id(object_id) or 0)
         return template
 
-    def _drawn(
+    def _render_translations(
         self, request: HttpRequest, template: Template, context: dict[str, Any]
     ) -> HttpResponse:
         around = {
@@ -160,11 +160,11 @@ class Translations:
 
 
 def _is_newest(number: str, template: Template) -> bool:
-    """Whether `seen` is the newest revision. 0 counts as 1: the first one keeps the same text."""
+    """Whether `number` is the newest revision. 0 counts as 1: the first one keeps the same text."""
     return number.isdecimal() and max(int(number), 1) == max(revision.newest_number(template), 1)
 
 
-def _looked_at(template: Template, kind: str, file: bytes) -> dict[str, Any]:
+def _preview_upload(template: Template, kind: str, file: bytes) -> dict[str, Any]:
     cells = upload_changes.parse_file(kind, file)
     proposal = upload_changes.propose(template, cells)
     problem = _problem_of_whole(template, proposal)

@@ -26,7 +26,9 @@ BESIDE_THE_FORM, LISTED = 5, 200
 def history(row: Any, listed: int = BESIDE_THE_FORM) -> dict[str, Any]:
     """The newest revisions, and whether there are older ones."""
     revisions = list(row.revisions.all()[: listed + 1])
-    rows = [_listed(new, old) for new, old in zip(revisions, [*revisions[1:], None], strict=False)]
+    rows = [
+        _list_line(new, old) for new, old in zip(revisions, [*revisions[1:], None], strict=False)
+    ]
     return {
         "rows": rows[:listed],
         "older": len(revisions) > listed,
@@ -56,7 +58,7 @@ class Revisions:
     def revisions_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row = self._row(request, object_id)
         context = {**history(row, LISTED), "title": _("History of “%s”") % row}
-        return self._drawn(request, row, "revisions.html", context)
+        return self._render(request, row, "revisions.html", context)
 
     def revision_view(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
         row = self._row(request, object_id)
@@ -74,11 +76,11 @@ class Revisions:
             "newest": newest,
             "is_newest": number == newest,
             "first": before is None,
-            "since_before": shown(_changed(chosen, before)),
+            "since_before": shown(_changes_since(chosen, before)),
             "until_now": shown(changes(row.kept(), chosen.content)),
             "may_change": self.page.has_change_permission(request, row),
         }
-        return self._drawn(request, row, "revision.html", context)
+        return self._render(request, row, "revision.html", context)
 
     # --- Restoring -----------------------------------------------------------------------------
 
@@ -126,7 +128,7 @@ class Revisions:
             raise PermissionDenied
         return row
 
-    def _drawn(
+    def _render(
         self, request: HttpRequest, row: Any, name: str, context: dict[str, Any]
     ) -> HttpResponse:
         around = {
@@ -140,8 +142,8 @@ class Revisions:
         return render(request, f"admin/campaigns/template/{name}", {**around, **context})
 
 
-def _listed(new: Revision, old: Revision | None) -> dict[str, Any]:
-    changed = [place(change.path) for change in _changed(new, old)]
+def _list_line(new: Revision, old: Revision | None) -> dict[str, Any]:
+    changed = [place(change.path) for change in _changes_since(new, old)]
     return {
         "revision": new,
         "who": who(new.by),
@@ -151,7 +153,7 @@ def _listed(new: Revision, old: Revision | None) -> dict[str, Any]:
     }
 
 
-def _changed(new: Revision, old: Revision | None) -> list[Change]:
+def _changes_since(new: Revision, old: Revision | None) -> list[Change]:
     """The changes of a revision; for the first one, its whole content."""
     if old is not None:
         return changes(old.content, new.content)

@@ -106,14 +106,17 @@ class TemplatePage(TextPage):
         return used_by.in_words(campaigns, automations=obj.automation_count)
 
     def used_by(self, obj: Template) -> list[str]:
-        said, automation = _("the campaign “%(name)s”"), _("the automation “%(name)s”")
+        campaign_text, automation_text = (
+            _("the campaign “%(name)s”"),
+            _("the automation “%(name)s”"),
+        )
         return [
-            *(said % {"name": campaign} for campaign in obj.campaigns.all()[:10]),
+            *(campaign_text % {"name": campaign} for campaign in obj.campaigns.all()[:10]),
             *(
-                said % {"name": variant.campaign}
+                campaign_text % {"name": variant.campaign}
                 for variant in obj.variants.select_related("campaign")[:10]
             ),
-            *(automation % {"name": row} for row in obj.automations.all()[:10]),
+            *(automation_text % {"name": row} for row in obj.automations.all()[:10]),
         ]
 
     actions_detail = ("duplicate",)

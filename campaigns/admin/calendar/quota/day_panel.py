@@ -38,7 +38,7 @@ def days(
     """Days with something to show, and how many runs their lines leave out."""
     firebase_project = firebase.for_project(project)
     all_planned = list_all_planned(firebase_project, span.since, span.until, now)
-    pairs = collisions(_planned(all_planned, campaigns, span))
+    pairs = collisions(_group_by_day(all_planned, campaigns, span))
     coming = reckoned_of(firebase_project, all_planned, span.since)
     quotas = [
         DayQuota(
@@ -51,7 +51,7 @@ def days(
     return [quota for quota in quotas if quota.heat or quota.pairs], coming.more
 
 
-def _planned(
+def _group_by_day(
     all_planned: Sequence[Planned], campaigns: QuerySet[Campaign], span: Span
 ) -> dict[date, list[Entry]]:
     entries = [
@@ -81,9 +81,9 @@ def _lines(
 def _describe_pairs(collided: DayCollisions, span: Span) -> list[str]:
     """The pairs as texts, most people first. A month's cell has room for one."""
     most_first = sorted(collided.pairs, key=lambda pair: -(pair.both.people if pair.both else 0))
-    shown = most_first[:1] if span.view == "month" else most_first
-    texts = [_words(pair) for pair in shown]
-    if more := len(most_first) - len(shown):
+    listed = most_first[:1] if span.view == "month" else most_first
+    texts = [_describe_pair(pair) for pair in listed]
+    if more := len(most_first) - len(listed):
         words = ngettext("And %(count)s more pair.", "And %(count)s more pairs.", more)
         texts.append(words % {"count": more})
     if collided.left:
@@ -96,7 +96,7 @@ def _describe_pairs(collided: DayCollisions, span: Span) -> list[str]:
     return texts
 
 
-def _words(pair: Collision) -> str:
+def _describe_pair(pair: Collision) -> str:
     names = {"one": pair.one, "other": pair.other}
     if pair.both is None:
         return _("How many would get both “%(one)s” and “%(other)s” was not counted.") % names

@@ -62,7 +62,7 @@ class Row:
 
     @property
     def names(self) -> str:
-        return ", ".join(f"“{one}”" for one in self.others)
+        return ", ".join(f"“{project}”" for project in self.others)
 
 
 def page(request: HttpRequest) -> HttpResponse:
@@ -82,23 +82,25 @@ def _draw_page(request: HttpRequest, project: Project, now: datetime) -> dict[st
     day = day_of(request.GET.get("day")) or Span("week", now.date(), zone).local(now).date()
     span = Span("day", day, zone)
     mine = firebase.for_project(project)
-    others = [other for other in firebase.among(projects(request)) if project not in other.projects]
-    query = request.GET if _is_asked(request) else None
+    siblings = [
+        other for other in firebase.among(projects(request)) if project not in other.projects
+    ]
+    query = request.GET if _is_submitted(request) else None
     form = PlannerForm(query, project=project, zone=zone, now=now)
     # First, as counting all rows may use up all of the time.
     outcome = _outcome(form, mine, zone) if form.is_valid() else None
     rows = [
         _draw_project(firebase_project, project, span, now)
-        for firebase_project in [mine, *others[: ROWS - 1]]
+        for firebase_project in [mine, *siblings[: ROWS - 1]]
     ]
     return {
-        "rows": rows, "levels": levels(), "more": max(0, len(others) - ROWS + 1), "zone": zone,
+        "rows": rows, "levels": levels(), "more": max(0, len(siblings) - ROWS + 1), "zone": zone,
         "form": form, "zone_day": day, "earlier": day - A_DAY, "later": day + A_DAY,
         "outcome": outcome,
     }  # fmt: skip
 
 
-def _is_asked(request: HttpRequest) -> bool:
+def _is_submitted(request: HttpRequest) -> bool:
     return bool({"campaign", "messages", "at"} & request.GET.keys())
 
 
@@ -119,12 +121,12 @@ def _draw_project(firebase_project: Firebase, project: Project, span: Span, now:
         there=firebase_project,
         days=lines,
         planned=[
-            _draw_planned(one, project, span.zone)
-            for one in coming.runs
-            if one.is_within(begins[0][0], begins[-1][-1])
+            _draw_planned(planned_run, project, span.zone)
+            for planned_run in coming.runs
+            if planned_run.is_within(begins[0][0], begins[-1][-1])
         ],
         more=coming.more,
-        others=[one for one in firebase_project.projects if one.pk != project.pk],
+        others=[sibling for sibling in firebase_project.projects if sibling.pk != project.pk],
         known=local(usage.as_of, span.zone, CLOCK),
     )
 

@@ -43,7 +43,7 @@ def compare_view(request: HttpRequest, run_id: int) -> HttpResponse:
 def _picture(run: Run, request: HttpRequest) -> dict[str, Any]:
     run_ids = request.GET.getlist("with")[:MOST]
     other = _first_other(run, number(run_ids[0] if run_ids else ""))
-    more = _more(run, other, run_ids[1:])
+    more = _other_runs(run, other, run_ids[1:])
     offered = list(compare.comparable(run)[:OFFERED])
     offered += [candidate for candidate in (other, *more) if candidate and candidate not in offered]
     context: dict[str, Any] = {
@@ -76,7 +76,7 @@ def _first_other(run: Run, pk: int | None) -> Run | None:
     return compare.comparable(run).filter(pk=pk).first()
 
 
-def _more(run: Run, other: Run | None, run_ids: list[str]) -> list[Run]:
+def _other_runs(run: Run, other: Run | None, run_ids: list[str]) -> list[Run]:
     """The other requested runs that exist, each once, in the requested order."""
     numbers = [pk for pk in map(number, run_ids) if pk is not None and other and pk != other.pk]
     runs_by_id = compare.comparable(run).in_bulk(numbers)
@@ -97,15 +97,15 @@ def _choose_group(text: str, counts: Counts) -> Who:
 
 def _compare(newer: Run, older: Run, other: Run, request: HttpRequest) -> dict[str, Any]:
     counts = compare.counts(newer, older)
-    who = _choose_group(request.GET.get("who", ""), counts)
+    group = _choose_group(request.GET.get("who", ""), counts)
     after = row_id(request.GET.get("after")) or 0
-    people = compare.people(newer, older, who, after=after, limit=PAGE + 1)
-    beside = _beside(request, other)
-    params = {"with": beside, "who": str(who)}
+    people = compare.people(newer, older, group, after=after, limit=PAGE + 1)
+    beside = _compared_ids(request, other)
+    params = {"with": beside, "who": str(group)}
     more = len(people) > PAGE
     return {
         "counts": counts,
-        "tabs": _tabs(counts, who, beside),
+        "tabs": _tabs(counts, group, beside),
         "people": people[:PAGE],
         "first_page": not after,
         "first_url": f"?{urlencode(params, doseq=True)}",
@@ -113,7 +113,7 @@ def _compare(newer: Run, older: Run, other: Run, request: HttpRequest) -> dict[s
     }
 
 
-def _beside(request: HttpRequest, other: Run) -> list[str]:
+def _compared_ids(request: HttpRequest, other: Run) -> list[str]:
     """The compared runs, for the links to other pages of people."""
     return [str(other.pk), *request.GET.getlist("with")[1:MOST]]
 
@@ -122,7 +122,7 @@ def _next(params: dict[str, Any], after: int) -> str:
     return f"?{urlencode({**params, 'after': after}, doseq=True)}"
 
 
-def _tabs(counts: Counts, who: Who, beside: list[str]) -> list[dict[str, Any]]:
+def _tabs(counts: Counts, group: Who, beside: list[str]) -> list[dict[str, Any]]:
     words = {Who.JOINED: _("Joined"), Who.LEFT: _("Left"), Who.BOTH: _("In both")}
     hints = {
         Who.JOINED: _("in the newer run only"),
@@ -134,7 +134,7 @@ def _tabs(counts: Counts, who: Who, beside: list[str]) -> list[dict[str, Any]]:
             "words": words[member],
             "hint": hints[member],
             "count": getattr(counts, member),
-            "chosen": member is who,
+            "chosen": member is group,
             "url": f"?{urlencode({'with': beside, 'who': str(member)}, doseq=True)}",
         }
         for member in Who

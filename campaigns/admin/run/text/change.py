@@ -123,13 +123,13 @@ class ChangeTextDialog(RunDialog):
     def clean(self) -> dict[str, Any]:
         if self.errors or not self.possible or self.seen != self.run.revision:
             return self.cleaned_data
-        checked = {number: self._written(number, texts) for number, texts in self.texts.items()}
+        checked = {number: self._rewrite(number, texts) for number, texts in self.texts.items()}
         self.contents = {number: content for number, content in checked.items() if content}
         if self.errors:
             self.contents = {}
         return self.cleaned_data
 
-    def _written(self, variant: int, texts: dict[str, Any]) -> dict[str, Any] | None:
+    def _rewrite(self, variant: int, texts: dict[str, Any]) -> dict[str, Any] | None:
         """The variant's new content. None: it is invalid, and the form's errors say why."""
         try:
             content = changing.rewritten(self.run, texts, variant)
