@@ -91,5 +91,5 @@ def _compares_otherwise(leaf: dict[str, Any], kind: str) -> bool:
 
 
 def _fits(kind: str, expected: str) -> bool:
-    """Whether values of `kind` fit where `expected` is. A time is also a text."""
+    """Whether values of `kind` fit where `expected` is needed. A time is also a text."""
     return kind == expected or (kind, expected) == ("time", "text")
