@@ -38,8 +38,8 @@ def look(
     """
     merged = merge(was, mine, theirs)
     disputed = [*merged.disputed, *unread]
-    both = Merged(merged.content, merged.taken, disputed)
-    return both if both.taken or disputed else None
+    result = Merged(merged.content, merged.taken, disputed)
+    return result if result.taken or disputed else None
 
 
 def taken_over(taken: list[Change], labels: Mapping[str, str]) -> list[str]:

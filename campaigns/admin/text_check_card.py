@@ -33,17 +33,17 @@ class Going:
 
     @property
     def waiting(self) -> bool:
-        return all(one.state == TextCheck.State.WAITING for one in self.checks)
+        return all(check.state == TextCheck.State.WAITING for check in self.checks)
 
     @property
     def percent(self) -> int:
-        done = [one.percent if one.under_way else 100 for one in self.checks]
-        return round(sum(done) / len(done))
+        percents = [check.percent if check.under_way else 100 for check in self.checks]
+        return round(sum(percents) / len(percents))
 
     @property
     def seen(self) -> int:
         """How many devices were read. A device counts once for each text."""
-        return sum(one.seen for one in self.checks)
+        return sum(check.seen for check in self.checks)
 
 
 class Card:
@@ -53,10 +53,10 @@ class Card:
         self.page = page
 
     def urls(self) -> list[URLPattern]:
-        shown = require_http_methods(["GET", "HEAD", "POST"])(self.card_view)
+        card_page = require_http_methods(["GET", "HEAD", "POST"])(self.card_view)
         return self.page.guarded_paths(
             [
-                ("<int:object_id>/texts/", shown, "campaign_text_check"),
+                ("<int:object_id>/texts/", card_page, "campaign_text_check"),
                 ("<int:object_id>/texts/cancel/", require_POST(self.cancel_view),
                  "campaign_text_check_cancel"),
             ]
@@ -65,12 +65,12 @@ class Card:
     def card_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
         campaign = self._campaign(request, object_id)
         problem = self._begin(request, campaign) if request.method == "POST" else ""
-        return self._drawn(request, campaign, problem)
+        return self._render_card(request, campaign, problem)
 
     def cancel_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
         campaign = self._campaign(request, object_id)
         control.cancel_text_check(campaign, by=actor(request), now=timezone.now())
-        return self._drawn(request, campaign)
+        return self._render_card(request, campaign)
 
     def _campaign(self, request: HttpRequest, object_id: int) -> Campaign:
         related = Campaign.objects.select_related("audience", "template", "project", "category")
@@ -102,11 +102,13 @@ class Card:
         enqueue_on_commit(tasks.check_texts, check_id=checks[0].pk)
         return ""
 
-    def _drawn(self, request: HttpRequest, campaign: Campaign, problem: str = "") -> HttpResponse:
+    def _render_card(
+        self, request: HttpRequest, campaign: Campaign, problem: str = ""
+    ) -> HttpResponse:
         last, checked = newest(campaign), texts_checked.check_texts(campaign, timezone.now())
         texts = [
-            (one, last.get(one.number), checked.get(one.number))
-            for one in launching.wordings(campaign)
+            (wording, last.get(wording.number), checked.get(wording.number))
+            for wording in launching.wordings(campaign)
         ]
         going = [check for check in last.values() if check.under_way]
         main = last.get(MAIN)

@@ -17,9 +17,9 @@ def count_of(users: Any, field: str) -> Coalesce:
 
 def in_words(campaigns: int, *, automations: int = 0, audiences: int = 0) -> str:
     """The counts as text: “3 campaigns, 1 automation”."""
-    said = [
+    texts = [
         (ngettext("%(count)s campaign", "%(count)s campaigns", campaigns), campaigns),
         (ngettext("%(count)s automation", "%(count)s automations", automations), automations),
         (ngettext("%(count)s audience", "%(count)s audiences", audiences), audiences),
     ]
-    return ", ".join(one % {"count": f"{count:,}"} for one, count in said if count) or "–"
+    return ", ".join(text % {"count": f"{count:,}"} for text, count in texts if count) or "–"

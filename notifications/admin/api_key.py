@@ -74,9 +74,9 @@ class ApiKeyPage(Page):
         return super().get_form(request, obj, change, **kwargs)
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        actions: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         key = self.get_object(request, object_id)
-        return found if key is not None and key.revoked_at is None else []
+        return actions if key is not None and key.revoked_at is None else []
 
     # --- Creating ------------------------------------------------------------------------------
 
@@ -109,8 +109,8 @@ class ApiKeyPage(Page):
 
     @display(description=pgettext_lazy("what a key may do", "may"))
     def may_in_words(self, obj: ApiKey) -> SafeString:
-        told = ((Scope(scope).label,) for scope in Scope.values if scope in obj.scopes)
-        return format_html_join("", "<p>{}</p>", told)
+        labels = ((Scope(scope).label,) for scope in Scope.values if scope in obj.scopes)
+        return format_html_join("", "<p>{}</p>", labels)
 
     @display(description=pgettext_lazy("when", "created"))
     def created(self, obj: ApiKey) -> str:

@@ -56,8 +56,8 @@ class AuditPage(ReadOnlyPage):
         project = current_project(request)
         # One time zone for the whole list: entries without a project would seem hours off in UTC.
         zone = Value(project.timezone if project else "UTC")
-        shown: QuerySet[Any] = rows.annotate(zone=zone)
-        return shown.filter(Q(project=project) | Q(project=None))
+        entries: QuerySet[Any] = rows.annotate(zone=zone)
+        return entries.filter(Q(project=project) | Q(project=None))
 
     class Media:
         css = {"all": ["security.css"]}
@@ -98,8 +98,8 @@ class AuditPage(ReadOnlyPage):
 
     @display(description=pgettext_lazy("field", "actor"))
     def by(self, obj: Any) -> str:
-        said: str = obj.who
-        return said
+        name: str = obj.who
+        return name
 
     @display(description=pgettext_lazy("field", "subject"))
     def what(self, obj: Any) -> SafeString:

@@ -133,44 +133,46 @@ class ContactPage(Page):
         return format_html('<a class="c-button" href="{}">{}</a>', url, gettext("Import a file"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Contact]:
-        held = Suppression.objects.filter(
+        suppressions = Suppression.objects.filter(
             project=OuterRef("project"), external_id=OuterRef("external_id")
         )
         people: QuerySet[Contact] = super().get_queryset(request).prefetch_related("devices")
-        listed: QuerySet[Contact] = people.annotate(suppressed=Exists(held))
+        listed: QuerySet[Contact] = people.annotate(suppressed=Exists(suppressions))
         return listed
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Search ids first, by an index; addresses, then attributes, only if no id matches."""
-        found, duplicates = super().get_search_results(request, queryset, search_term)
+        matches, duplicates = super().get_search_results(request, queryset, search_term)
         term = search_term.strip()[:LONGEST_SEARCH].replace("\x00", "")
-        if not term or found.exists():
-            return found, duplicates
+        if not term or matches.exists():
+            return matches, duplicates
         owners = owners_of(term, request) if len(term) >= MIN_TAIL else []
         return queryset.filter(pk__in=owners or self._with_the_value(request, term)), False
 
     def _with_the_value(self, request: HttpRequest, term: str) -> list[int]:
         """The newest people with this value in a searchable attribute; none if it is too slow."""
         mine = current_project(request)
-        held = attributes.found_by(term, mine.pk) if mine else []
-        if not held:
+        conditions = attributes.found_by(term, mine.pk) if mine else []
+        if not conditions:
             return []
         people = filter_by_project(request, Contact.objects.order_by("-pk")).values_list(
             "pk", flat=True
         )
-        each = [people.filter(attributes__contains=one)[:MAX_OWNERS] for one in held]
+        queries = [
+            people.filter(attributes__contains=condition)[:MAX_OWNERS] for condition in conditions
+        ]
         try:
             with budget.statement_timeout(seconds=SEARCHING_SECONDS):
-                found = sorted({pk for ids in each for pk in ids}, reverse=True)[:MAX_OWNERS]
+                owner_ids = sorted({pk for ids in queries for pk in ids}, reverse=True)[:MAX_OWNERS]
         except budget.TooSlow:
             messages.warning(request, gettext("Too many people have this value to be listed."))
             return []
-        if len(found) == MAX_OWNERS:
+        if len(owner_ids) == MAX_OWNERS:
             text = gettext("More people have this value; these are the newest %(count)s.")
             messages.info(request, text % {"count": MAX_OWNERS})
-        return found
+        return owner_ids
 
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
@@ -237,8 +239,8 @@ class ContactPage(Page):
 
     def get_actions(self, request: HttpRequest) -> Any:
         """The list's actions without Django's “delete selected”."""
-        found = super().get_actions(request)
-        return {name: found[name] for name in self.actions or () if name in found}
+        actions = super().get_actions(request)
+        return {name: actions[name] for name in self.actions or () if name in actions}
 
     # --- Logs, which outlive a person ----------------------------------------------------------
 
@@ -259,9 +261,9 @@ class ContactPage(Page):
 
     @display(description=_("about"))
     def about(self, obj: Any) -> SafeString:
-        shown = list(obj.attributes.items())[:SHOWN_ATTRIBUTES]
-        told = ((name, value) for name, value in shown if value not in NOTHING)
-        parts = (f"{spaced(name)} {briefly(value, SHOWN_LETTERS)}" for name, value in told)
+        listed = list(obj.attributes.items())[:SHOWN_ATTRIBUTES]
+        filled = ((name, value) for name, value in listed if value not in NOTHING)
+        parts = (f"{spaced(name)} {briefly(value, SHOWN_LETTERS)}" for name, value in filled)
         text = " · ".join(parts) or "–"
         known = format_html('<span class="c-clip" title="{}">{}</span>', text, text)
         states = [
@@ -291,21 +293,21 @@ def nameless(contact: Contact) -> Contact:
 
 def owners_of(tail: str, request: HttpRequest) -> list[int]:
     """Ids of the contacts with a device whose address is `tail` or ends in it."""
-    found = addressed(filter_by_project(request, Device.objects.order_by()), tail)
-    return list(found.values_list("contact_id", flat=True)[:MAX_OWNERS])
+    devices = addressed(filter_by_project(request, Device.objects.order_by()), tail)
+    return list(devices.values_list("contact_id", flat=True)[:MAX_OWNERS])
 
 
 def profile(contact: Contact) -> dict[str, Any]:
     devices = list(contact.devices.order_by("retired_at", "-last_seen_at"))
     active = [device for device in devices if device.active]
     ours, types = contact.project.timezone, types_of(contact.project_id)
-    seen = max((device.seen_at for device in devices if device.seen_at), default=None)
+    last_seen = max((device.seen_at for device in devices if device.seen_at), default=None)
     in_order = sorted(devices, key=lambda device: not device.active)
     return {
         "devices": [(device, why(device)) for device in in_order],
         "active": len(active),
         "retired": len(devices) - len(active),
-        "last_seen": local(seen, ours, DAY_AND_CLOCK) if seen else "",
+        "last_seen": local(last_seen, ours, DAY_AND_CLOCK) if last_seen else "",
         "since": local(contact.created_at, ours, DAY_AND_CLOCK),
         "local_time": local(timezone.now(), contact.timezone or ours, CLOCK),
         "zone": ours,

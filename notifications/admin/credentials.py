@@ -66,34 +66,34 @@ class CredentialsDialog(Dialog):
         # Django's own decorator sets the same: error pages then show none of the form.
         request.sensitive_post_parameters = "__ALL__"
         super().__init__(files=request.FILES or None, **values)
-        asked = Project.objects.filter(pk=self.object_id or 0).first()
-        if asked is None or not (asked.may_emulate and asked.uses_emulator):
+        project = Project.objects.filter(pk=self.object_id or 0).first()
+        if project is None or not (project.may_emulate and project.uses_emulator):
             del self.fields["emulator"]  # it sends to real phones already
 
     def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = self.cleaned_data
-        field = "file" if given.get("file") else "key"
-        if field in self.errors or not given.get(field):
+        values: dict[str, Any] = self.cleaned_data
+        field = "file" if values.get("file") else "key"
+        if field in self.errors or not values.get(field):
             if not self.errors:
                 self.add_error("file", _("Choose the file, or paste its text below."))
-            return given
+            return values
         self.project = Project.objects.get(pk=self.object_id or 0)
         try:
-            self.info = credentials.parse(_content(given[field]))
+            self.info = credentials.parse(_read_key(values[field]))
             credentials.check(self.info, self.project)
         except ValidationError as error:
             self.add_error(field, error)
         else:
-            if given.get("emulator") and credentials.is_googles(self.info):
+            if values.get("emulator") and credentials.is_googles(self.info):
                 self.add_error("emulator", GOOGLES)
-        return given
+        return values
 
 
-def _content(given: Any) -> str | bytes:
+def _read_key(key: Any) -> str | bytes:
     """The key's content, read up to one byte over the limit: that is enough to refuse it."""
-    if isinstance(given, str):
-        return given
-    content: bytes = given.read(credentials.MAX_BYTES + 1)
+    if isinstance(key, str):
+        return key
+    content: bytes = key.read(credentials.MAX_BYTES + 1)
     return content
 
 

@@ -134,8 +134,8 @@ class DevicePage(Page):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         if obj is None:
             return ["project", "person", "kind", "address", "platform", "app_version"]
-        shown = ["person", "kind", "whole", "platform", "app_version", "registered", "seen"]
-        return [*shown, "state"] if obj.active else [*shown, "retired", "state"]
+        fields = ["person", "kind", "whole", "platform", "app_version", "registered", "seen"]
+        return [*fields, "state"] if obj.active else [*fields, "retired", "state"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         return self.get_fields(request, obj) if obj else []
@@ -144,8 +144,8 @@ class DevicePage(Page):
         device = self.get_object(request, object_id)
         active = device is not None and device.active
         hidden = "restore" if active else "retire"
-        found = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        return [item for item in found if not item.action_name.endswith(hidden)]
+        actions = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        return [item for item in actions if not item.action_name.endswith(hidden)]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

@@ -60,20 +60,20 @@ class HealthDialog(Dialog):
             self.fields[name].initial = getattr(self.project, name)
 
     def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = self.cleaned_data
-        if self.errors or not given["load_url"]:
-            return given
+        values: dict[str, Any] = self.cleaned_data
+        if self.errors or not values["load_url"]:
+            return values
         try:
-            health.validate(given["load_url"], given["load_number"])
+            health.validate(values["load_url"], values["load_number"])
         except ValidationError as error:
             self.add_error(None, error)
-            return given
-        answer, said = health.ask(given["load_url"], given["load_number"])
-        self.level = said.level
-        if said.level is None:
-            words = health.in_words(said.trouble, answer.status, given["load_number"])
+            return values
+        answer, reading = health.ask(values["load_url"], values["load_number"])
+        self.level = reading.level
+        if reading.level is None:
+            words = health.in_words(reading.trouble, answer.status, values["load_number"])
             self.add_error("load_url", _("%(why)s It was not saved.") % {"why": words})
-        return given
+        return values
 
     def save(self) -> dict[str, list[str]]:
         """Save, and return the changes. Without an address, forget the load it reported last."""
@@ -106,12 +106,12 @@ class HealthDialog(Dialog):
 
 def told(project: Project) -> SafeString:
     """HTML for the project's page: the last reported level, any problem, a button to ask now."""
-    found = load.Load.objects.filter(project=project).first()
+    report = load.Load.objects.filter(project=project).first()
     context = {
         "project": project,
         "trouble": health.trouble(project),
-        "level": f"{100 * found.level:.0f}" if found else "",
-        "when": in_zone(found.reported_at, project.timezone) if found else "",
-        "silent": found is None or found.is_silent(timezone.now()),
+        "level": f"{100 * report.level:.0f}" if report else "",
+        "when": in_zone(report.reported_at, project.timezone) if report else "",
+        "silent": report is None or report.is_silent(timezone.now()),
     }
     return render_to_string("admin/notifications/project/health.html", context)

@@ -62,10 +62,10 @@ class Row:
 
 def rows_of(attributes: Mapping[str, Any], types: Mapping[str, str]) -> list[Row]:
     """Rows for the person's attributes, then for declared ones they lack, then empty rows."""
-    there = [_row(name, value, types.get(name, "")) for name, value in attributes.items()]
+    present = [_row(name, value, types.get(name, "")) for name, value in attributes.items()]
     unused = sorted(types.keys() - attributes.keys())[:MAX_UNUSED]
     lacking = [Row(name, types[name], "", declared=True) for name in unused]
-    return [*there, *lacking, *_blank()]
+    return [*present, *lacking, *_blank()]
 
 
 def _blank() -> list[Row]:
@@ -74,7 +74,7 @@ def _blank() -> list[Row]:
 
 def _row(name: str, value: Any, declared: str) -> Row:
     kind = _kind(value, declared)
-    return Row(name, kind, _written(value, kind), declared=kind == declared)
+    return Row(name, kind, _text_of(value, kind), declared=kind == declared)
 
 
 def _kind(value: Any, declared: str) -> str:
@@ -89,11 +89,11 @@ def _kind(value: Any, declared: str) -> str:
 
 def _is_plain_list(value: Any) -> bool:
     """Whether the value is a list of texts, each one line and none empty."""
-    texts = isinstance(value, list) and all(isinstance(one, str) and one for one in value)
-    return bool(texts and value and not any("\n" in one or one != one.strip() for one in value))
+    texts = isinstance(value, list) and all(isinstance(item, str) and item for item in value)
+    return bool(texts and value and not any("\n" in item or item != item.strip() for item in value))
 
 
-def _written(value: Any, kind: str) -> str:
+def _text_of(value: Any, kind: str) -> str:
     if kind == "list":
         return "\n".join(value)
     if isinstance(value, str):
@@ -140,14 +140,14 @@ class Rows(forms.Widget):
         """The rows as they were typed, each with the reason for its refusal."""
         named = [
             Row(
-                one.name,
-                one.kind,
-                one.value,
-                declared=one.kind == self.types.get(one.name),
-                problem=self.wrong.get(one.name.strip(), ""),
+                row.name,
+                row.kind,
+                row.value,
+                declared=row.kind == self.types.get(row.name),
+                problem=self.wrong.get(row.name.strip(), ""),
             )
-            for one in typed
-            if one.name or one.value
+            for row in typed
+            if row.name or row.value
         ]
         return [*named, *_blank()]
 
@@ -161,7 +161,7 @@ class AttributeRows(ExactJSONText):
         if len(value) > MAX_ROWS:
             raise ValidationError(_("Too many rows; at most %(most)s.") % {"most": MAX_ROWS})
         types: Mapping[str, str] = getattr(self.widget, "types", {})
-        rows = [one for one in value if one.value.strip()]
+        rows = [row for row in value if row.value.strip()]
         _refuse_nameless_and_twice(rows)
         read = self._read_all(rows, types)
         # The JSON field refuses what PostgreSQL cannot store.
@@ -214,18 +214,18 @@ class AttributeRows(ExactJSONText):
             read = self.to_python(data)
         except ValidationError:
             return True
-        return _as_kept(initial or {}) != _as_kept(with_empty_ones(read or {}, initial))
+        return _comparable(initial or {}) != _comparable(with_empty_ones(read or {}, initial))
 
 
-def _as_kept(attributes: Any) -> bytes:
+def _comparable(attributes: Any) -> bytes:
     """JSON to compare attributes: True differs from 1, and the order of keys does not count."""
     return exact.dumps(attributes, orjson.OPT_SORT_KEYS)
 
 
 def _refuse_nameless_and_twice(rows: list[Row]) -> None:
-    if any(not one.name.strip() for one in rows):
+    if any(not row.name.strip() for row in rows):
         raise ValidationError(_("A value has no name. Write the attribute's name beside it."))
-    times = Counter(one.name.strip() for one in rows)
+    times = Counter(row.name.strip() for row in rows)
     if twice := [name for name, count in times.items() if count > 1]:
         raise ValidationError(
             _("“%(name)s” stands twice. Keep one of the two.") % {"name": twice[0]}
@@ -236,7 +236,7 @@ def with_empty_ones(read: Any, before: Any) -> Any:
     """Keep empty texts and nulls of before: a row cannot tell them from a missing value."""
     if not isinstance(read, dict) or not isinstance(before, dict):
         return read
-    kept = {
+    blanks = {
         name: value for name, value in before.items() if value in (None, "") and name not in read
     }
-    return {**kept, **read}
+    return {**blanks, **read}

@@ -78,10 +78,10 @@ class ProjectPage(Page):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name in ("image_hosts", "own_hosts", "allowed_origins"):
             kwargs["widget"] = LineInput(spellcheck="false")
-        asked = super().formfield_for_dbfield(db_field, request, **kwargs)
+        form_field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name in ("quiet_from", "quiet_until"):
-            asked.widget.format = "%H:%M"  # without seconds
-        return asked
+            form_field.widget.format = "%H:%M"  # without seconds
+        return form_field
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """A new project asks for a few fields only. Its key is set on the page that follows."""
@@ -97,9 +97,9 @@ class ProjectPage(Page):
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         """Leave out actions shown beside their field: they leave no room for the name."""
-        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        actions: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         elsewhere = ("inbox_secret", "figures", "health")
-        return [each for each in found if not each.method.__name__.endswith(elsewhere)]
+        return [item for item in actions if not item.method.__name__.endswith(elsewhere)]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # it would delete every person, device and run
@@ -124,12 +124,12 @@ class ProjectPage(Page):
     def unseen_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """How many devices the number of days in the form would leave out, saved or not."""
         project = get_object_or_404(Project, pk=object_id)
-        days, found = request.GET.get("leave_out_unseen_days", ""), None
-        asked = len(days) < 5 and days.isascii() and days.isdecimal() and int(days) > 0
+        days, count = request.GET.get("leave_out_unseen_days", ""), None
+        is_number = len(days) < 5 and days.isascii() and days.isdecimal() and int(days) > 0
         with suppress(TooSlow):
-            if asked:
-                found = unseen_for(int(days), project.pk, now=timezone.now())
-        context = {"days": days, "found": found, "asked": asked}
+            if is_number:
+                count = unseen_for(int(days), project.pk, now=timezone.now())
+        context = {"days": days, "found": count, "asked": is_number}
         return render(request, "admin/notifications/project/unseen.html", context)
 
     def get_urls(self) -> list[Any]:
@@ -174,8 +174,8 @@ class ProjectPage(Page):
 
     @display(description=gettext_lazy("kept"))
     def kept(self, obj: Project) -> SafeString:
-        where, said = reverse("admin:retention", args=[obj.pk]), _("How long data is kept")
-        return format_html('<a class="c-link" href="{}">{}</a>', where, said)
+        where, label = reverse("admin:retention", args=[obj.pk]), _("How long data is kept")
+        return format_html('<a class="c-link" href="{}">{}</a>', where, label)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -239,13 +239,13 @@ class ProjectPage(Page):
         if not form.possible:
             return refused(request, form, _("It was not changed."))
         project = form.turned()
-        found = check_key(project)
-        if not found.ok:
-            return refused(request, form, found.words)
+        result = check_key(project)
+        if not result.ok:
+            return refused(request, form, result.words)
         project.save(update_fields=["uses_default_credentials", "uses_emulator"])
         which = "machine's" if project.uses_default_credentials else "uploaded"
         self.record(request, "changed", project, credentials=which)
-        return told(request, project, found)
+        return told(request, project, result)
 
     # --- Its own servers -------------------------------------------------------------------------
 
@@ -301,10 +301,10 @@ class ProjectPage(Page):
     def new_inbox_secret(
         self, request: HttpRequest, form: NewSecretDialog, object_id: str
     ) -> HttpResponse:
-        made = inbox_secret.replace(form.project, now=timezone.now())
-        if made is None:
+        created = inbox_secret.replace(form.project, now=timezone.now())
+        if created is None:
             return refused(request, form, _("It was not changed."))
-        row, text = made
+        row, text = created
         self.record(request, "created", row)
         return inbox_secrets.made(request, form.project, text)
 

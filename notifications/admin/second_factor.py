@@ -32,11 +32,11 @@ def ask(request: HttpRequest) -> HttpResponse:
     """Ask for the code, after the password and before any other page."""
     problem = ""
     if request.method == "POST":
-        problem, device = _tried(request)
+        problem, device = _try_code(request)
         if device is not None:
             return _let_in(request, device)
-    context = {"title": _("Second factor"), "problem": problem, "next": _next(request)}
-    return _drawn(request, "admin/second_factor_ask.html", context)
+    context = {"title": _("Second factor"), "problem": problem, "next": _next_page(request)}
+    return _render_page(request, "admin/second_factor_ask.html", context)
 
 
 def _let_in(request: HttpRequest, device: Any) -> HttpResponse:
@@ -45,16 +45,16 @@ def _let_in(request: HttpRequest, device: Any) -> HttpResponse:
     user: Any = request.user
     known_browser.let_in(request, user)
     if device.name == "recovery codes":
-        left = second_factor.codes_left(user)
-        _note(request, "used a recovery code", left=left)
-        told = ngettext(
-            "%(left)s recovery code is left.", "%(left)s recovery codes are left.", left
+        remaining = second_factor.codes_left(user)
+        _note(request, "used a recovery code", left=remaining)
+        text = ngettext(
+            "%(left)s recovery code is left.", "%(left)s recovery codes are left.", remaining
         )
-        messages.warning(request, told % {"left": left})
-    return HttpResponseRedirect(_next(request))
+        messages.warning(request, text % {"left": remaining})
+    return HttpResponseRedirect(_next_page(request))
 
 
-def _next(request: HttpRequest) -> str:
+def _next_page(request: HttpRequest) -> str:
     """The page the user wanted, if it is on this site; else the overview."""
     return safe_redirect.page(request.POST.get("next") or request.GET.get("next") or "")
 
@@ -74,18 +74,18 @@ def own(request: HttpRequest) -> HttpResponse:
         return _new_codes(request, user)
     elif step == "off":
         return _turn_off(request, user)
-    return _standing(request, user)
+    return _show_state(request, user)
 
 
 def _begin(request: HttpRequest, user: Any) -> HttpResponse:
     if problem := _password_problem(request):
-        return _standing(request, user, problem)
+        return _show_state(request, user, problem)
     device = second_factor.begin(user)
     context = {
         "picture": second_factor.picture(device),
         "secret": second_factor.secret_in_words(device),
     }
-    return _setting_up(request, **context)
+    return _show_setup(request, **context)
 
 
 def _confirm(request: HttpRequest, user: Any) -> HttpResponse:
@@ -94,29 +94,29 @@ def _confirm(request: HttpRequest, user: Any) -> HttpResponse:
     was_known = known_browser.id_of(request, user)  # read first: the new factor ends the mark
     codes = proof.confirm_factor(request, request.POST.get("code", "").replace(" ", ""))
     if codes is None:
-        return _setting_up(request, problem=str(WRONG))
+        return _show_setup(request, problem=str(WRONG))
     if was_known:
         known_browser.let_in(request, user)
     django_otp.login(request, second_factor.device_of(user))
     _note(request, "set up a second factor")
-    return _shown(request, codes)
+    return _show_codes(request, codes)
 
 
 def _new_codes(request: HttpRequest, user: Any) -> HttpResponse:
-    problem, device = _tried(request)
+    problem, device = _try_code(request)
     if device is None:
-        return _standing(request, user, problem)
+        return _show_state(request, user, problem)
     _note(request, "made new recovery codes")
-    return _shown(request, second_factor.renew_codes(user))
+    return _show_codes(request, second_factor.renew_codes(user))
 
 
 def _turn_off(request: HttpRequest, user: Any) -> HttpResponse:
     """Turn 2FA off, with password and code: an open page or a stolen password is not enough."""
     if problem := _password_problem(request):
-        return _standing(request, user, off_problem=problem)
-    problem, device = _tried(request)
+        return _show_state(request, user, off_problem=problem)
+    problem, device = _try_code(request)
     if device is None:
-        return _standing(request, user, off_problem=problem)
+        return _show_state(request, user, off_problem=problem)
     second_factor.forget(user)
     known_browser.let_in(request, user)
     login_signals.end_others(request)
@@ -134,7 +134,7 @@ def _password_problem(request: HttpRequest) -> str:
     return "" if is_right else _("The password is not right.")
 
 
-def _tried(request: HttpRequest) -> tuple[str, Any]:
+def _try_code(request: HttpRequest) -> tuple[str, Any]:
     try:
         device = proof.code_of(request, request.POST.get("code", ""))
     except sealing.Unsealable:
@@ -142,23 +142,23 @@ def _tried(request: HttpRequest) -> tuple[str, Any]:
     return ("" if device else str(WRONG)), device
 
 
-def _standing(request: HttpRequest, user: Any, problem: str = "", **more: Any) -> HttpResponse:
+def _show_state(request: HttpRequest, user: Any, problem: str = "", **more: Any) -> HttpResponse:
     device = second_factor.device_of(user)
-    left = second_factor.codes_left(user)
-    context = {"device": device, "left": left, "problem": problem, "standing": True, **more}
-    return _drawn(request, "admin/second_factor.html", context)
+    remaining = second_factor.codes_left(user)
+    context = {"device": device, "left": remaining, "problem": problem, "standing": True, **more}
+    return _render_page(request, "admin/second_factor.html", context)
 
 
-def _setting_up(request: HttpRequest, **context: Any) -> HttpResponse:
-    return _drawn(request, "admin/second_factor.html", {"is_begun": True, **context})
+def _show_setup(request: HttpRequest, **context: Any) -> HttpResponse:
+    return _render_page(request, "admin/second_factor.html", {"is_begun": True, **context})
 
 
-def _shown(request: HttpRequest, codes: list[str]) -> HttpResponse:
+def _show_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
     """Show the recovery codes in this response, without a redirect: no session ever holds them."""
-    return _drawn(request, "admin/second_factor.html", {"codes": codes})
+    return _render_page(request, "admin/second_factor.html", {"codes": codes})
 
 
-def _drawn(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+def _render_page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
     whole = {"title": _("Second factor"), **site.each_context(request), **context}
     return TemplateResponse(request, template, whole)
 

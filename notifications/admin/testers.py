@@ -43,17 +43,19 @@ def _set(page: Page, request: HttpRequest, queryset: QuerySet[Any], *, tester: b
     """Update those whose mark differs, locked in the registry's order; one audit entry for all."""
     ids = list(queryset.values_list("pk", flat=True))
     with transaction.atomic():
-        others = Contact.objects.filter(pk__in=ids, tester=not tester)
-        locked = others.order_by("external_id").select_for_update(no_key=True)
-        found = [row.pk for row in locked.only("pk")]
-        Contact.objects.filter(pk__in=found).update(tester=tester, updated_at=timezone.now())
-        if found:
+        differing = Contact.objects.filter(pk__in=ids, tester=not tester)
+        locked = differing.order_by("external_id").select_for_update(no_key=True)
+        ids_to_change = [row.pk for row in locked.only("pk")]
+        Contact.objects.filter(pk__in=ids_to_change).update(
+            tester=tester, updated_at=timezone.now()
+        )
+        if ids_to_change:
             action = "marked as testers" if tester else "took off the testers"
             audit.record(
                 actor(request),
                 action,
                 EVERYBODY,
                 project=current_project(request),
-                people=len(found),
+                people=len(ids_to_change),
             )
-    return len(found)
+    return len(ids_to_change)

@@ -160,10 +160,10 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
             self.record(request, "gave a role", obj, changes={"role": [before, role]})
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        actions: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         user = self.get_object(request, object_id)
         theirs = user and user != request.user and second_factor.has_any(user)
-        return found if theirs else []
+        return actions if theirs else []
 
     @action(
         description=gettext_lazy("Reset the second factor"),
@@ -181,8 +181,8 @@ class UserPage(Page, UserAdmin):  # type: ignore[type-arg]
     def forget_factor(self, request: HttpRequest, form: Dialog, object_id: str) -> HttpResponse:
         user = User.objects.get(pk=object_id)
         if user == request.user:  # an open page alone must not be enough
-            here = _("Your own is turned off here, with your password and a code.")
-            return done(request, here, to=reverse("admin:second_factor"))
+            message = _("Your own is turned off here, with your password and a code.")
+            return done(request, message, to=reverse("admin:second_factor"))
         second_factor.forget(user)
         self.record(request, "reset the second factor", user)
         return done(request, _("Their password is enough now."), to=page_url(user))

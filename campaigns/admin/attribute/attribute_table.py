@@ -49,23 +49,23 @@ class Row:
 
     @property
     def types_seen(self) -> str:
-        found = self.seen.types if self.seen else []
-        return ", ".join(str(TYPES[one]) for one in found)
+        types = self.seen.types if self.seen else []
+        return ", ".join(str(TYPES[kind]) for kind in types)
 
     @property
     def likely(self) -> str:
         """The type that is suggested when it is declared."""
-        found = self.seen.types if self.seen else []
-        return found[0] if len(found) == 1 and found[0] in Attribute.Type.values else ""
+        types = self.seen.types if self.seen else []
+        return types[0] if len(types) == 1 and types[0] in Attribute.Type.values else ""
 
     @property
     def odd(self) -> str:
         """People who had another type before this one was declared."""
-        found = [one for one in (self.seen.types if self.seen else []) if one != self.type]
-        if not self.type or not found or (self.type == "text" and found == ["time"]):
+        other_types = [kind for kind in (self.seen.types if self.seen else []) if kind != self.type]
+        if not self.type or not other_types or (self.type == "text" and other_types == ["time"]):
             return ""
         text = _("Some people still have another type: %(types)s.")
-        return text % {"types": ", ".join(str(TYPES[one]) for one in found)}
+        return text % {"types": ", ".join(str(TYPES[kind]) for kind in other_types)}
 
     @property
     def coverage(self) -> str:
@@ -80,20 +80,22 @@ class Row:
 
     @property
     def examples(self) -> str:
-        found = self.seen.examples if self.seen else []
-        return " · ".join(briefly(value, LONGEST_EXAMPLE) for value in found)
+        values = self.seen.examples if self.seen else []
+        return " · ".join(briefly(value, LONGEST_EXAMPLE) for value in values)
 
 
 def rows(project: Project) -> list[Row]:
     """All attributes, the most common first. Those only declared or used come last."""
-    declared = {one.name: one for one in Attribute.objects.filter(project=project)}
+    declared = {
+        attribute.name: attribute for attribute in Attribute.objects.filter(project=project)
+    }
     described = vocabulary.described(project.pk)
-    seen = {one.name: one for one in described or ()}
+    seen_by_name = {attribute.name: attribute for attribute in described or ()}
     users = _users(project)
-    names = dict.fromkeys([*seen, *declared, *sorted(users)])
+    names = dict.fromkeys([*seen_by_name, *declared, *sorted(users)])
     counted = described is not None
     return [
-        Row(name, declared.get(name), seen.get(name), users.get(name, []), counted)
+        Row(name, declared.get(name), seen_by_name.get(name), users.get(name, []), counted)
         for name in names
     ]
 
@@ -104,12 +106,12 @@ def _users(project: Project) -> dict[str, list[str]]:
     templates, audiences = Counter(_in_templates(project)), Counter(_in_audiences(project))
 
     def said(name: str) -> list[str]:
-        found = []
+        parts = []
         if count := templates[name]:
-            found.append(ngettext("%(n)s template", "%(n)s templates", count) % {"n": count})
+            parts.append(ngettext("%(n)s template", "%(n)s templates", count) % {"n": count})
         if count := audiences[name]:
-            found.append(ngettext("%(n)s audience", "%(n)s audiences", count) % {"n": count})
-        return found
+            parts.append(ngettext("%(n)s audience", "%(n)s audiences", count) % {"n": count})
+        return parts
 
     return {name: said(name) for name in {*templates, *audiences} - {"", *preview.OWN}}
 
@@ -129,4 +131,4 @@ def _in_audiences(project: Project) -> Iterator[str]:
     by_rules = Audience.objects.filter(project=project, kind=Audience.Kind.RULES)
     for audience in by_rules[:MAX_USERS]:
         fields = {str(leaf.get("field", "")) for leaf in leaves(audience.rules)}
-        yield from {one.removeprefix(PREFIX) for one in fields if one.startswith(PREFIX)}
+        yield from {name.removeprefix(PREFIX) for name in fields if name.startswith(PREFIX)}

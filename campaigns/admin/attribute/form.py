@@ -37,31 +37,31 @@ class AttributeForm(ModelForm):
         fields = ["project", "name", "type", "searchable"]
 
     def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = super().clean() or self.cleaned_data
-        kind = given.get("type")
-        if self.errors or not kind or given.get("confirmed") or "type" not in self.changed_data:
-            return given
-        project = (given.get("project") or self.instance.project).pk
-        name = given.get("name") or self.instance.name
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        kind = values.get("type")
+        if self.errors or not kind or values.get("confirmed") or "type" not in self.changed_data:
+            return values
+        project = (values.get("project") or self.instance.project).pk
+        name = values.get("name") or self.instance.name
         if doubts := [*_other_types(project, name, kind), *_other_rules(project, name, kind)]:
             self.fields["confirmed"].widget = UnfoldBooleanWidget()
-            for said in doubts:
-                self.add_error("type", said)
-        return given
+            for doubt in doubts:
+                self.add_error("type", doubt)
+        return values
 
 
 def _other_types(project_id: int, name: str, kind: str) -> Iterator[str]:
-    found = vocabulary.types_of(project_id, name)
-    if found is None:
+    counted = vocabulary.types_of(project_id, name)
+    if counted is None:
         yield _("Counting who has another type took too long.")
         return
-    others = {one: count for one, count in found.counts.items() if not _fits(one, kind)}
-    if others:
+    misfits = {other: count for other, count in counted.counts.items() if not _fits(other, kind)}
+    if misfits:
         text = _("%(count)s of the %(people)s people checked have another type: %(types)s.")
         yield text % {
-            "count": f"{sum(others.values()):,}",
-            "people": f"{found.people:,}",
-            "types": ", ".join(str(TYPES[one]) for one in others),
+            "count": f"{sum(misfits.values()):,}",
+            "people": f"{counted.people:,}",
+            "types": ", ".join(str(TYPES[other]) for other in misfits),
         }
 
 
@@ -87,9 +87,9 @@ def _compares_otherwise(leaf: dict[str, Any], kind: str) -> bool:
         needed = NEEDS.get(op, "list")
         return not _fits(kind, needed) and not _fits(needed, kind)
     values = value if isinstance(value, list) else [value]
-    return any(one is not None and not FITS[kind](one) for one in values)
+    return any(item is not None and not FITS[kind](item) for item in values)
 
 
-def _fits(kind: str, wanted: str) -> bool:
-    """Whether values of `kind` fit where `wanted` is expected. A time is also a text."""
-    return kind == wanted or (kind, wanted) == ("time", "text")
+def _fits(kind: str, expected: str) -> bool:
+    """Whether values of `kind` fit where `expected` is needed. A time is also a text."""
+    return kind == expected or (kind, expected) == ("time", "text")

@@ -126,12 +126,18 @@ class AudiencePage(Page):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if obj.kind == Audience.Kind.LIST and form.pasted:
-            done = membership.change(obj, form.cleaned_data["mode"], form.pasted)
-            self.record(request, "changed members", obj, added=done.added, removed=done.removed)
-            messages.info(request, f"{obj}: {done}")
+            change_counts = membership.change(obj, form.cleaned_data["mode"], form.pasted)
+            self.record(
+                request,
+                "changed members",
+                obj,
+                added=change_counts.added,
+                removed=change_counts.removed,
+            )
+            messages.info(request, f"{obj}: {change_counts}")
 
     def used_by(self, obj: Audience) -> list[str]:
-        return [_named(user) for user in obj.used_by()[:MAX_USERS]]
+        return [_name_of_user(user) for user in obj.used_by()[:MAX_USERS]]
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_add_permission(request)  # no row, as an action's check requires
@@ -164,16 +170,16 @@ class AudiencePage(Page):
         day = short(timezone.now(), audience.project.timezone)
         try:
             audience.clean()
-            made = filling.begin(
+            frozen = filling.begin(
                 audience.project_id, f"{audience.name[:70]}, {day}", audience.effective_rules
             )
         except ValidationError as error:
             return refused(request, form, " ".join(error.messages))
-        self.record(request, "created", made, frozen_from=audience.pk)
-        if not filling.at_once(made):
-            enqueue_on_commit(tasks.fill_list, audience_id=made.pk)
-        text = _("“{name}” is a separate list now.").format(name=made)
-        return done(request, text, to=page_url(made))
+        self.record(request, "created", frozen, frozen_from=audience.pk)
+        if not filling.at_once(frozen):
+            enqueue_on_commit(tasks.fill_list, audience_id=frozen.pk)
+        text = _("“{name}” is a separate list now.").format(name=frozen)
+        return done(request, text, to=page_url(frozen))
 
     def refill_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Continue to fill a list that was given up."""
@@ -231,16 +237,18 @@ class AudiencePage(Page):
     # --- For the builder -----------------------------------------------------------------------
 
     def choices_view(self, request: HttpRequest) -> JsonResponse:
-        asked = [name for name in request.GET.getlist("asked") if is_field(f"attributes.{name}")]
-        return JsonResponse(builder.choices(_project_id(request), asked[:MAX_ASKED]))
+        names = [name for name in request.GET.getlist("asked") if is_field(f"attributes.{name}")]
+        return JsonResponse(builder.choices(_project_id(request), names[:MAX_ASKED]))
 
     def values_view(self, request: HttpRequest) -> JsonResponse:
         field, typed = request.GET.get("field", ""), request.GET.get("typed", "")
-        of = _project_id(request)
+        project_id = _project_id(request)
         if field in KINDS:  # of these only an event's properties are suggested
-            return JsonResponse({"values": [], "properties": builder_kinds.properties(of, typed)})
-        found = builder.suggestions(of, field, typed) if is_field(field) else []
-        return JsonResponse({"values": found})
+            return JsonResponse(
+                {"values": [], "properties": builder_kinds.properties(project_id, typed)}
+            )
+        suggested = builder.suggestions(project_id, field, typed) if is_field(field) else []
+        return JsonResponse({"values": suggested})
 
 
 def _project_id(request: HttpRequest) -> int:
@@ -249,7 +257,7 @@ def _project_id(request: HttpRequest) -> int:
     return project.pk if project else 0
 
 
-def _named(user: Model) -> str:
+def _name_of_user(user: Model) -> str:
     if isinstance(user, Run) and user.kind == Run.Kind.MESSAGES:
         return _("the messages of %(day)s (UTC)") % {"day": user.occurrence}
     if isinstance(user, Run):

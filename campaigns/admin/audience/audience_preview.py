@@ -60,23 +60,23 @@ def early(error: ValidationError) -> bool:
 
 def problems(error: ValidationError) -> list[RuleProblem]:
     by_field = getattr(error, "error_dict", {"": getattr(error, "error_list", [])})
-    return [_said(one) for errors in by_field.values() for one in errors]
+    return [_describe_error(problem) for errors in by_field.values() for problem in errors]
 
 
-def _said(error: ValidationError) -> RuleProblem:
+def _describe_error(error: ValidationError) -> RuleProblem:
     problem: Any = error.message
     if not isinstance(problem, Problem):
         return RuleProblem(error.messages[0])
     part, short, number = problem.part, problem.said, problem.number
     names = {"field": _("field"), "op": _("comparison"), "value": _("value")}
     if not number:
-        said = str(problem)
+        text = str(problem)
     elif part in names:
         pattern = _("Rule {number}, {part}: {problem}")
-        said = pattern.format(number=number, part=names[part], problem=short)
+        text = pattern.format(number=number, part=names[part], problem=short)
     else:
-        said = _("Rule {number}: {problem}").format(number=number, problem=short)
-    return RuleProblem(said, problem.node, short)
+        text = _("Rule {number}: {problem}").format(number=number, problem=short)
+    return RuleProblem(text, problem.node, short)
 
 
 def asked(request: HttpRequest) -> tuple[Project, Any]:
@@ -97,23 +97,23 @@ def asked(request: HttpRequest) -> tuple[Project, Any]:
 
 
 def counted(project: Project, tree: Any, posted: QueryDict) -> dict[str, Any]:
-    found = reach.quick(project.pk, tree, asks=MARKETING)
+    reached = reach.quick(project.pk, tree, asks=MARKETING)
     saved = Audience.objects.filter(project=project, pk=row_id(posted.get("audience")) or 0).first()
     if saved is not None and saved.effective_rules == tree:
         # The rules as stored: a browser writes the same rules in another order.
-        saved.keep_size(found, saved.effective_rules, timezone.now())
+        saved.keep_size(reached, saved.effective_rules, timezone.now())
     return {
         "said": sentence(tree, project_id=project.pk),
-        "reach": found,
+        "reach": reached,
         "doubts": warnings.of_rules(project.pk, tree),
         **_by_person(project, tree),
-        **(_people(project, tree) if found.people else _nobody(project, tree, found)),
+        **(_people(project, tree) if reached.people else _nobody(project, tree, reached)),
     }
 
 
-def _nobody(project: Project, tree: Any, found: reach.Reach) -> dict[str, Any]:
+def _nobody(project: Project, tree: Any, reached: reach.Reach) -> dict[str, Any]:
     """The rule that excludes everybody. Not for an estimated 0, which may be wrong."""
-    if not found.exact:
+    if not reached.exact:
         return {}
     try:
         with statement_timeout(seconds=estimating.PART_SECONDS):
@@ -145,12 +145,12 @@ def counted_anew(audience: Audience) -> dict[str, Any]:
     """Count the audience now, and return the same as `size`."""
     try:
         with slow_query_slot(audience.project_id):
-            found = reach.exact(audience.project_id, audience.effective_rules)
+            reached = reach.exact(audience.project_id, audience.effective_rules)
     except Busy:
         return size(audience) | {"busy": True}
     except ValidationError as error:
         return size(audience) | {"problem": error.messages[0]}
-    audience.keep_size(found, audience.effective_rules, timezone.now())
+    audience.keep_size(reached, audience.effective_rules, timezone.now())
     return size(audience)
 
 
@@ -181,19 +181,23 @@ def _people(project: Project, tree: Any, *, start: int | None = None) -> dict[st
     except TooSlow:
         return {"people": [], "too_slow": True}
     types = types_of(project.pk)
-    return {"people": [(one, _shown(one, tree, types, project.timezone)) for one in people]}
+    return {
+        "people": [
+            (contact, _attributes_of(contact, tree, types, project.timezone)) for contact in people
+        ]
+    }
 
 
-def _shown(
+def _attributes_of(
     contact: Contact, tree: Any, types: Mapping[str, str], zone: str
 ) -> list[tuple[str, str]]:
     """The attributes that the rules check; without rules, the first known ones."""
     names = dict.fromkeys(leaf["field"] for leaf in leaves(tree) if "." in leaf["field"])
-    asked = [name.removeprefix("attributes.") for name in names] or sorted(contact.attributes)
-    found = [(name, contact.attributes.get(name)) for name in asked]
-    said = [
+    fields = [name.removeprefix("attributes.") for name in names] or sorted(contact.attributes)
+    pairs = [(name, contact.attributes.get(name)) for name in fields]
+    lines = [
         (label_of(name), in_words(value, types.get(name, ""), zone))
-        for name, value in found
+        for name, value in pairs
         if value not in (None, "")
     ]
-    return said[:SHOWN_VALUES]
+    return lines[:SHOWN_VALUES]

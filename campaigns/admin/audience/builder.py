@@ -85,16 +85,19 @@ class RulesBuilder(CodeArea):
 
 def choices(project_id: int, asked: list[str]) -> dict[str, Any]:
     """Fields, operators and lists to choose from. `asked`: attributes the rules already name."""
-    known = {one.name: one for one in vocabulary.attributes(project_id)}
+    known = {attribute.name: attribute for attribute in vocabulary.attributes(project_id)}
     declared = {name: kind for name, kind in types_of(project_id).items() if name not in known}
     strangers = [name for name in dict.fromkeys(asked) if name not in {**known, **declared}]
-    gone = vocabulary.nowhere(project_id, strangers)
+    unknown_names = vocabulary.nowhere(project_id, strangers)
     lists = Audience.objects.filter(project=project_id, kind=Audience.Kind.LIST)
     return {
         "fields": [
-            *(_attribute(one.name, one.types, percent=one.percent) for one in known.values()),
+            *(
+                _attribute(attribute.name, attribute.types, percent=attribute.percent)
+                for attribute in known.values()
+            ),
             *(_attribute(name, [kind]) for name, kind in declared.items()),
-            *(_attribute(name, [], gone=name in gone) for name in strangers),
+            *(_attribute(name, [], gone=name in unknown_names) for name in strangers),
             *(_column(name) for name in FIELDS),
             *builder_kinds.fields(),
         ],
@@ -139,6 +142,6 @@ def _column(name: str) -> dict[str, Any]:
 
 def suggestions(project_id: int, field: str, typed: str) -> list[dict[str, Any]]:
     return [
-        {"exact": one.exact, "percent": one.percent}
-        for one in vocabulary.values(project_id, field, typed)
+        {"exact": suggestion.exact, "percent": suggestion.percent}
+        for suggestion in vocabulary.values(project_id, field, typed)
     ]

@@ -120,5 +120,7 @@ def _pairs(words: Any) -> list[dict[str, str]]:
 
 def properties(project_id: int, event: str) -> list[dict[str, Any]]:
     """The properties of this event, with their types."""
-    found = reading.properties(project_id, event, now=timezone.now())
-    return [{"name": one.name, "types": one.types} for one in found]
+    known = reading.properties(project_id, event, now=timezone.now())
+    return [
+        {"name": known_property.name, "types": known_property.types} for known_property in known
+    ]

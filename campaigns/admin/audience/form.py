@@ -63,7 +63,7 @@ class AudienceForm(ModelForm):
         if data is not None:
             row_lock.lock_and_reload(kwargs.get("instance"))
         super().__init__(data, *args, **kwargs)
-        self.seen = row_versions.carried(_shown(vars(self.instance)))
+        self.seen = row_versions.carried(_compared_values(vars(self.instance)))
         self.pasted: list[int] = []
         if "rules" in self.initial and not rules.problems(self.initial["rules"]):
             self.initial["rules"] = in_reading_order(self.initial["rules"])
@@ -73,8 +73,8 @@ class AudienceForm(ModelForm):
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]  # Django validates the model here
         if wrong := self.errors.as_data().get("rules"):
-            said = [str(one) for one in problems(forms.ValidationError(wrong))]
-            self.errors["rules"] = self.error_class(said)
+            texts = [str(problem) for problem in problems(forms.ValidationError(wrong))]
+            self.errors["rules"] = self.error_class(texts)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -99,20 +99,20 @@ class AudienceForm(ModelForm):
         if not theirs.pk or not was:
             return
         mine = {**cleaned, "kind": theirs.kind}
-        found = edit_conflicts.look(was, _shown(mine), _shown(vars(theirs)))
-        if found is None:
+        merged = edit_conflicts.look(was, _compared_values(mine), _compared_values(vars(theirs)))
+        if merged is None:
             return
-        shown: Any = self.data.copy()  # type: ignore[attr-defined]  # what Django posts can
-        for change in found.taken:
+        data: Any = self.data.copy()  # type: ignore[attr-defined]  # what Django posts can
+        for change in merged.taken:
             name = change.path[0]
-            shown[name] = self.fields[name].prepare_value(self.initial[name])
-        self.data = shown
+            data[name] = self.fields[name].prepare_value(self.initial[name])
+        self.data = data
         labels = {name: str(field.label) for name, field in self.fields.items()}
-        said = [_others(theirs), *edit_conflicts.taken_over(found.taken, labels)]
-        self.add_error(None, " ".join(said))
+        messages = [_describe_theirs(theirs), *edit_conflicts.taken_over(merged.taken, labels)]
+        self.add_error(None, " ".join(messages))
 
 
-def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
+def _compared_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values that two users may both change. Rules are compared as a whole: merging halves would
     give rules that nobody wrote."""
     rules_in_one = exact.dumps(values.get("rules"), orjson.OPT_SORT_KEYS).decode()
@@ -120,7 +120,7 @@ def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": values.get("name"), **({} if listed else {"rules": rules_in_one})}
 
 
-def _others(theirs: Audience) -> str:
+def _describe_theirs(theirs: Audience) -> str:
     text = _(
         "{who} saved this audience on {when}, while you were editing. Theirs is “{name}”: "
         "{rules}. Yours is below and not saved yet. Save again to keep yours."

@@ -35,26 +35,28 @@ class AudienceList(PlainChangeList):
             row.imported = imports.get(row.project_id, "")
         by_rules = [row for row in rows if row.kind == Audience.Kind.RULES]
         by_hand = [row for row in rows if row.kind == Audience.Kind.LIST]
-        mine, counts = current_project(request), _members(by_hand)
+        mine, counts = current_project(request), _count_members(by_hand)
         names = names_in(*(row.rules for row in by_rules), project_id=mine.pk if mine else 0)
         for row in by_rules:
-            row.said = _clipped(sentence(row.rules, project_id=row.project_id, names=names))
+            row.said = _clip_text(sentence(row.rules, project_id=row.project_id, names=names))
         for row in by_hand:
-            row.said = _("a list of people") if counts is None else _listed(counts.get(row.pk, 0))
+            row.said = (
+                _("a list of people") if counts is None else _describe_size(counts.get(row.pk, 0))
+            )
             if stands := filling.standing(row):
-                row.said = _half(stands)
+                row.said = _describe_filling(stands)
         self.result_list = rows
 
 
 def _named_by(audiences: list[Any]) -> Counter[int]:
     """How many audiences name each of these audiences in their rules."""
-    projects = {one.project_id for one in audiences}
-    others = Audience.objects.filter(project__in=projects, kind=Audience.Kind.RULES)
-    trees = others.values_list("rules", flat=True)
+    projects = {audience.project_id for audience in audiences}
+    by_rules = Audience.objects.filter(project__in=projects, kind=Audience.Kind.RULES)
+    trees = by_rules.values_list("rules", flat=True)
     return Counter(pk for tree in trees for sort, pk in {*named_in(tree)} if sort == "audience")
 
 
-def _members(audiences: list[Any]) -> dict[int, int] | None:
+def _count_members(audiences: list[Any]) -> dict[int, int] | None:
     """How many members each list has. None: counting takes too long."""
     members = Member.objects.filter(audience__in=audiences).order_by()
     with suppress(TooSlow), statement_timeout(seconds=COUNTING_SECONDS):
@@ -62,16 +64,16 @@ def _members(audiences: list[Any]) -> dict[int, int] | None:
     return None
 
 
-def _listed(count: int) -> str:
+def _describe_size(count: int) -> str:
     text = ngettext("a list of %(count)s person", "a list of %(count)s people", count)
     return text % {"count": f"{count:,}"}
 
 
-def _half(stands: filling.Standing) -> str:
+def _describe_filling(stands: filling.Standing) -> str:
     if stands.problem:
-        return _clipped(_("Not filled: %(problem)s") % {"problem": stands.problem})
+        return _clip_text(_("Not filled: %(problem)s") % {"problem": stands.problem})
     return _("Being filled: about %(share)s %%") % {"share": stands.share}
 
 
-def _clipped(text: str) -> str:
+def _clip_text(text: str) -> str:
     return text if len(text) <= LETTERS_SAID else f"{text[:LETTERS_SAID].rsplit(' ', 1)[0]} …"

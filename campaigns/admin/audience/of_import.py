@@ -41,31 +41,37 @@ class NameForm(forms.Form):
 
 def of_import_view(request: HttpRequest, import_id: int) -> HttpResponse:
     finished = Import.objects.filter(state=Import.State.FINISHED).exclude(mode=Import.Mode.REMOVE)
-    one = get_object_or_404(filter_by_project(request, finished), pk=import_id)
-    form = NameForm(one, request.POST) if request.method == "POST" else NameForm(one)
+    file_import = get_object_or_404(filter_by_project(request, finished), pk=import_id)
+    form = (
+        NameForm(file_import, request.POST) if request.method == "POST" else NameForm(file_import)
+    )
     if form.is_bound and form.is_valid():
-        return _made(request, one, form)
-    context = {"form": form, "row": one, "people": _people(one)}
+        return _make_list(request, file_import, form)
+    context = {"form": form, "row": file_import, "people": _people(file_import)}
     return render(request, "admin/campaigns/audience/of_import.html", context)
 
 
-def _made(request: HttpRequest, one: Import, form: NameForm) -> HttpResponse:
-    made = filling.begin_of_import(one.project_id, form.cleaned_data["name"], one.pk)
-    audit.record(actor(request), "created", made, project=one.project, from_import=one.pk)
-    if filling.at_once(made):
-        count = made.members.count()
-        told = ngettext(
+def _make_list(request: HttpRequest, file_import: Import, form: NameForm) -> HttpResponse:
+    audience = filling.begin_of_import(
+        file_import.project_id, form.cleaned_data["name"], file_import.pk
+    )
+    audit.record(
+        actor(request), "created", audience, project=file_import.project, from_import=file_import.pk
+    )
+    if filling.at_once(audience):
+        count = audience.members.count()
+        text = ngettext(
             "“%(name)s” is a list of %(count)s person.",
             "“%(name)s” is a list of %(count)s people.",
             count,
         )
     else:
-        count = _people(one)
-        enqueue_on_commit(tasks.fill_list, audience_id=made.pk)
-        told = _("“%(name)s” is being filled with %(count)s people.")
-    return done(request, told % {"name": made, "count": f"{count:,}"}, to=page_url(made))
+        count = _people(file_import)
+        enqueue_on_commit(tasks.fill_list, audience_id=audience.pk)
+        text = _("“%(name)s” is being filled with %(count)s people.")
+    return done(request, text % {"name": audience, "count": f"{count:,}"}, to=page_url(audience))
 
 
-def _people(one: Import) -> int:
+def _people(file_import: Import) -> int:
     """How many people the import created or found. A removal leaves nobody."""
-    return sum(int(one.counts.get(name, 0)) for name in ("created", "updated", "unchanged"))
+    return sum(int(file_import.counts.get(name, 0)) for name in ("created", "updated", "unchanged"))

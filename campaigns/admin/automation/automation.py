@@ -158,10 +158,10 @@ class AutomationPage(Page):
     # --- Actions -------------------------------------------------------------------------------
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        actions: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         row = self.get_object(request, object_id)
         hidden = OUT_OF_PLACE[State(row.state)] if row else set()
-        return [item for item in found if item.method.__name__ not in hidden]
+        return [item for item in actions if item.method.__name__ not in hidden]
 
     def has_steering_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return super().has_change_permission(request)
@@ -175,7 +175,7 @@ class AutomationPage(Page):
     )
     def turn_on(self, request: HttpRequest, form: TurnOnDialog, object_id: str) -> HttpResponse:
         text = _("“%(name)s” is on: its events are answered from now on.")
-        return _moved(request, form, control.turn_on, text)
+        return _change_state(request, form, control.turn_on, text)
 
     @action(
         description=gettext_lazy("Pause"),
@@ -192,7 +192,7 @@ class AutomationPage(Page):
         ),
     )
     def pause(self, request: HttpRequest, form: PauseDialog, object_id: str) -> HttpResponse:
-        return _moved(request, form, control.pause_automation, _("“%(name)s” is paused."))
+        return _change_state(request, form, control.pause_automation, _("“%(name)s” is paused."))
 
     @action(
         description=gettext_lazy("Archive"),
@@ -209,7 +209,9 @@ class AutomationPage(Page):
         ),
     )
     def archive(self, request: HttpRequest, form: ArchiveDialog, object_id: str) -> HttpResponse:
-        return _moved(request, form, control.archive_automation, _("“%(name)s” is archived."))
+        return _change_state(
+            request, form, control.archive_automation, _("“%(name)s” is archived.")
+        )
 
 
 def _linked(automation: Automation, count: int, query: str = "") -> str:
@@ -218,8 +220,8 @@ def _linked(automation: Automation, count: int, query: str = "") -> str:
     return format_html('<a class="c-link" href="{}{}">{}</a>', url, query, f"{count:,}")
 
 
-def _moved(
-    request: HttpRequest, form: AutomationDialog, move: Callable[..., None], said: str
+def _change_state(
+    request: HttpRequest, form: AutomationDialog, move: Callable[..., None], text: str
 ) -> HttpResponse:
     try:
         move(form.automation, by=actor(request))
@@ -227,4 +229,4 @@ def _moved(
         return refused(request, form, str(error))
     except Automation.DoesNotExist:
         return refused(request, form, _("It has been deleted in the meantime."))
-    return done(request, said % {"name": form.automation}, to=page_url(form.automation))
+    return done(request, text % {"name": form.automation}, to=page_url(form.automation))

@@ -64,14 +64,14 @@ class ConditionsField(forms.Field):
     widget = ConditionsInput
 
     def clean(self, value: list[Typed]) -> list[dict[str, Any]]:
-        conditions = [_condition(line) for line in value]
+        conditions = [_parse_condition(line) for line in value]
         if problem := where_problem(conditions):
             raise ValidationError(problem)
         return conditions
 
     def prepare_value(self, value: Any) -> list[Typed]:
         """The lines of a stored value, or of what was typed."""
-        return [_typed(one) for one in value or [] if isinstance(one, dict)]
+        return [_line_of(condition) for condition in value or [] if isinstance(condition, dict)]
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         return data
@@ -80,16 +80,19 @@ class ConditionsField(forms.Field):
         return self.prepare_value(initial) != self.prepare_value(data)
 
 
-def _condition(line: Typed) -> dict[str, Any]:
-    asked: dict[str, Any] = {"property": line["property"], "op": line["op"]}
+def _parse_condition(line: Typed) -> dict[str, Any]:
+    condition: dict[str, Any] = {"property": line["property"], "op": line["op"]}
     if line["op"] in WITHOUT_VALUE:
-        return asked
+        return condition
     if line["op"] in MANY:
-        return {**asked, "value": [_value(one.strip()) for one in line["value"].split(",")]}
-    return {**asked, "value": _value(line["value"])}
+        return {
+            **condition,
+            "value": [_parse_value(part.strip()) for part in line["value"].split(",")],
+        }
+    return {**condition, "value": _parse_value(line["value"])}
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """The value of a text: 5 is a number, and “5” in quotes is a text."""
     if NUMBER.fullmatch(text):
         return float(text) if "." in text else int(text)
@@ -97,21 +100,21 @@ def _value(text: str) -> Any:
     return TRUTHS.get(text.lower(), text[1:-1] if quoted else text)
 
 
-def _typed(condition: dict[str, Any]) -> Typed:
+def _line_of(condition: dict[str, Any]) -> Typed:
     value = condition.get("value", "")
-    said = ", ".join(map(_written, value)) if isinstance(value, list) else _written(value)
+    text = ", ".join(map(_format_value, value)) if isinstance(value, list) else _format_value(value)
     as_typed = isinstance(value, str) and set(condition) == set(PARTS)
     return {
         "property": str(condition.get("property", "")),
         "op": str(condition.get("op", "eq")),
-        "value": value if as_typed and _value(value) == value else said,
+        "value": value if as_typed and _parse_value(value) == value else text,
     }
 
 
-def _written(value: Any) -> str:
-    """The value as text that `_value` reads back as the same value."""
+def _format_value(value: Any) -> str:
+    """The value as text that `_parse_value` reads back as the same value."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, str) and _value(value) != value:
+    if isinstance(value, str) and _parse_value(value) != value:
         return f'"{value}"'
     return "" if value is None else str(value)

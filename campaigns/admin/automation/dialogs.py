@@ -16,8 +16,8 @@ from notifications.values import row_versions
 
 def mark(automation: Automation) -> str:
     """A fingerprint of everything the user reviews before turning the automation on."""
-    meant = [getattr(automation, name) for name in MEANT]
-    return row_versions.mark([*meant, automation.template.frozen()])
+    values = [getattr(automation, name) for name in MEANT]
+    return row_versions.mark([*values, automation.template.frozen()])
 
 
 class AutomationDialog(Dialog):
@@ -48,9 +48,9 @@ class TurnOnDialog(AutomationDialog):
         return not self.problems and self.automation.may_change
 
     def context(self) -> dict[str, Any]:
-        found = review.of_automation(self.automation)
+        details = review.of_automation(self.automation)
         texts = {} if self.problems else review.as_read(self.automation)
-        return {**found, **texts, "problems": self.problems.values()}
+        return {**details, **texts, "problems": self.problems.values()}
 
     def clean_looked_at(self) -> str:
         """Refuse if the automation has changed since the user looked: they must check it again."""

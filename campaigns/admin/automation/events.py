@@ -32,23 +32,23 @@ class Line:
 
 def page_of(automation: Automation, query: QueryDict) -> dict[str, Any]:
     """Template context: the events that the query asks for, newest first. Ignores bad values."""
-    asked = _asked(query)
+    chosen = _read_filter(query)
     after = query.get("after", "")
-    rows = Trigger.objects.filter(automation=automation, **_wanted(automation.pk, asked))
+    rows = Trigger.objects.filter(automation=automation, **_conditions_for(automation.pk, chosen))
     if after.isascii() and after.isdecimal() and len(after) < 19:
         rows = rows.filter(pk__lt=int(after))
-    found = list(rows.order_by("-pk")[: PAGE + 1])
-    further = {**asked, "after": str(found[PAGE - 1].pk)} if len(found) > PAGE else {}
+    triggers = list(rows.order_by("-pk")[: PAGE + 1])
+    further = {**chosen, "after": str(triggers[PAGE - 1].pk)} if len(triggers) > PAGE else {}
     return {
-        "lines": _lines(found[:PAGE]),
-        "which": _in_words(asked),
+        "lines": _lines(triggers[:PAGE]),
+        "which": _in_words(chosen),
         "first_page": not after,
-        "first_url": f"?{urlencode(asked)}",
+        "first_url": f"?{urlencode(chosen)}",
         "next_url": f"?{urlencode(further)}" if further else "",
     }
 
 
-def _asked(query: QueryDict) -> dict[str, str]:
+def _read_filter(query: QueryDict) -> dict[str, str]:
     """The first valid filter of the query. Each of the four matches one kind of count."""
     known = {
         "state": [Trigger.State.WAITING.value, Trigger.State.SENT.value],
@@ -56,12 +56,12 @@ def _asked(query: QueryDict) -> dict[str, str]:
         "came_to": ENDS,
         "why": reasons.Reason.values,
     }
-    given = {name: query.get(name, "") for name in known}
-    return next(({name: value} for name, value in given.items() if value in known[name]), {})
+    params = {name: query.get(name, "") for name in known}
+    return next(({name: value} for name, value in params.items() if value in known[name]), {})
 
 
-def _wanted(pk: int, asked: dict[str, str]) -> dict[str, Any]:
-    for name, value in asked.items():
+def _conditions_for(pk: int, chosen: dict[str, str]) -> dict[str, Any]:
+    for name, value in chosen.items():
         if name == "state":
             return {"state": value, "reason": ""}
         if name == "not_sent":
@@ -71,15 +71,15 @@ def _wanted(pk: int, asked: dict[str, str]) -> dict[str, Any]:
     return {}
 
 
-def _in_words(asked: dict[str, str]) -> str:
-    for name, value in asked.items():
+def _in_words(chosen: dict[str, str]) -> str:
+    for name, value in chosen.items():
         if name == "state":
             return str(Trigger.State(value).label)
         if name == "not_sent":
             return str(NotSent(value).label)
-        said = end_in_words(value) if name == "came_to" else reasons.in_words(value)
+        label = end_in_words(value) if name == "came_to" else reasons.in_words(value)
         newest = _("of the newest {n} messages").format(n=f"{automation_counts.NEWEST:,}")
-        return f"{said}, {newest}"
+        return f"{label}, {newest}"
     return ""
 
 

@@ -84,11 +84,11 @@ class AutomationForm(ModelForm):
         super().__init__(data, *args, **kwargs)
         self._offer_the_projects_own()
         if self.instance.pk:
-            self.initial["seen"] = row_versions.carried(_shown(self.instance))
+            self.initial["seen"] = row_versions.carried(_fingerprint(self.instance))
 
     def _offer_the_projects_own(self) -> None:
-        asked = self.fields.get("project")
-        project_id = self.instance.project_id or (asked.initial if asked else None)
+        project_field = self.fields.get("project")
+        project_id = self.instance.project_id or (project_field.initial if project_field else None)
         for name, model in (("template", Template), ("category", Category)):
             rows = model._default_manager.filter(project=project_id).order_by("name")
             if name in self.fields:
@@ -99,21 +99,21 @@ class AutomationForm(ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        was, kept = row_versions.parse(self.data.get("seen", "")), self.instance
-        if kept.pk and was and row_versions.changed(was, _shown(kept)):
+        was, stored = row_versions.parse(self.data.get("seen", "")), self.instance
+        if stored.pk and was and row_versions.changed(was, _fingerprint(stored)):
             self.data = self.data.copy()  # type: ignore[attr-defined]  # what Django posts can
             self.data["seen"] = self.initial["seen"]  # type: ignore[index]
-            self.add_error(None, _others(kept))
+            self.add_error(None, _describe_theirs(stored))
         return cleaned
 
 
-def _shown(automation: Automation) -> dict[str, Any]:
+def _fingerprint(automation: Automation) -> dict[str, Any]:
     """A fingerprint of what two users may both change."""
     names = ("name", *MEANT)
     return {"mark": row_versions.mark([getattr(automation, name) for name in names])}
 
 
-def _others(theirs: Automation) -> str:
+def _describe_theirs(theirs: Automation) -> str:
     text = _(
         "{who} saved this automation on {when}, while you were editing. Theirs: {sentence} Yours "
         "is below and not saved yet. Save again to keep yours."

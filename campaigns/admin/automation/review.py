@@ -26,8 +26,8 @@ def of_form(posted: Any, project: Project) -> dict[str, Any]:
     name = posted.get("event_name", "").strip()
     properties = reading.properties(project.pk, name, now=timezone.now()) if name else []
     unfinished = [str(form.fields[field].label) for field in form.errors if field in form.fields]
-    found = {} if form.errors else of_automation(form.instance)
-    return {**found, "unfinished": unfinished, "properties": properties}
+    details = {} if form.errors else of_automation(form.instance)
+    return {**details, "unfinished": unfinished, "properties": properties}
 
 
 def of_automation(automation: Automation) -> dict[str, Any]:
@@ -46,10 +46,10 @@ def of_automation(automation: Automation) -> dict[str, Any]:
 def as_read(automation: Automation) -> dict[str, Any]:
     """The text as a recent or possible reader sees it, and how many lack a value."""
     content = automation.template.frozen()
-    found = readers.look(automation, now=timezone.now())
-    card = preview.card(content, found.person) if found.did else None
-    said = None if card and card.message else preview.as_read(content, found.person)
-    return {"card": card, "said": said, "readers": found}
+    reader = readers.look(automation, now=timezone.now())
+    card = preview.card(content, reader.person) if reader.did else None
+    text = None if card and card.message else preview.as_read(content, reader.person)
+    return {"card": card, "said": text, "readers": reader}
 
 
 def numbers(automation: Automation) -> dict[str, Any]:
@@ -77,13 +77,13 @@ def _not_sent(counts: automation_counts.Counts) -> LabelledCounts:
 
 
 def _ends(outcomes: automation_counts.Outcomes | None) -> LabelledCounts:
-    found = outcomes.statuses.items() if outcomes else ()
-    return [(end_in_words(end), f"?came_to={end}", count) for end, count in found if count]
+    counts = outcomes.statuses.items() if outcomes else ()
+    return [(end_in_words(end), f"?came_to={end}", count) for end, count in counts if count]
 
 
 def _why(outcomes: automation_counts.Outcomes | None) -> LabelledCounts:
-    found = outcomes.reasons.items() if outcomes else ()
-    return [(reasons.in_words(code), f"?why={code}", count) for code, count in found]
+    counts = outcomes.reasons.items() if outcomes else ()
+    return [(reasons.in_words(code), f"?why={code}", count) for code, count in counts]
 
 
 def end_in_words(end: str) -> str:

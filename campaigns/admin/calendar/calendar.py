@@ -161,9 +161,9 @@ class Calendar:
         def is_shown(entry: Entry) -> bool:
             return span.of(entry).date() >= span.first
 
-        found = calendar.entries(campaigns, since, until, now, most=MAX_IN_FILE, only=is_shown)
+        entries = calendar.entries(campaigns, since, until, now, most=MAX_IN_FILE, only=is_shown)
         labels = {state: str(label) for state, label in LABELS.items()}
-        text = ics.written(found, labels, request.build_absolute_uri, now)
+        text = ics.written(entries, labels, request.build_absolute_uri, now)
         reply = HttpResponse(text, content_type="text/calendar; charset=utf-8")
         reply["Content-Disposition"] = 'attachment; filename="carillon.ics"'
         return reply
@@ -184,12 +184,12 @@ class Calendar:
             MOVE.do(run, at=form.to, was=form.cleaned_data["was"], by=actor(request))
         except Run.InvalidMove as error:
             return refused(request, form, str(error))
-        told = MOVE.said % {"campaign": run.campaign, "when": form.said}
+        message = MOVE.said % {"campaign": run.campaign, "when": form.said}
         if safe_redirect.page_open(request) == page_url(run):
-            return done(request, told, to=page_url(run))
+            return done(request, message, to=page_url(run))
         view = "week" if form.cleaned_data["view"] == "week" else "month"
         where = Span(view, form.wall.date(), form.clock).address()
-        return done(request, told, to=reverse("admin:campaigns_calendar") + where)
+        return done(request, message, to=reverse("admin:campaigns_calendar") + where)
 
     def move_one_view(self, request: HttpRequest, pk: int, at: int) -> HttpResponse:
         """Move one occurrence of a series. `at`: when it is due, in Unix seconds."""
@@ -200,9 +200,14 @@ class Calendar:
             return HttpResponseRedirect(page_url(campaign))
         if at >= LATEST:
             raise Http404
-        of = datetime.fromtimestamp(at, UTC)
+        due = datetime.fromtimestamp(at, UTC)
         form = MoveOneDialog(
-            request, campaign.pk, request.POST or None, campaign=campaign, of=of, now=timezone.now()
+            request,
+            campaign.pk,
+            request.POST or None,
+            campaign=campaign,
+            of=due,
+            now=timezone.now(),
         )
         if not form.is_valid() or not form.possible:
             button = {"form_submit_text": form.button} if form.possible else {}
@@ -211,18 +216,18 @@ class Calendar:
         was, wall = form.cleaned_data["was"], form.cleaned_data.get("at")
         try:
             if form.cleaned_data["leave_out"]:
-                control.leave_out_one(campaign, of, was=was, by=actor(request))
+                control.leave_out_one(campaign, due, was=was, by=actor(request))
                 when = {"campaign": campaign, "when": form.told(was)}
-                told, wall = _("Left out: “%(campaign)s” on %(when)s.") % when, None
+                message, wall = _("Left out: “%(campaign)s” on %(when)s.") % when, None
             else:
-                control.move_one(campaign, of, to=form.to, was=was, by=actor(request))
-                told = MOVE.said % {"campaign": campaign, "when": short(form.to, form.clock)}
+                control.move_one(campaign, due, to=form.to, was=was, by=actor(request))
+                message = MOVE.said % {"campaign": campaign, "when": short(form.to, form.clock)}
         except Run.InvalidMove as error:
             return refused(request, form, str(error))
         view = "week" if form.cleaned_data["view"] == "week" else "month"
         day = (wall or form.initial["at"]).date()
         where = Span(view, day, form.clock).address()
-        return done(request, told, to=reverse("admin:campaigns_calendar") + where)
+        return done(request, message, to=reverse("admin:campaigns_calendar") + where)
 
 
 def _in_words(moment: datetime | None, span: Span) -> str:
@@ -275,26 +280,26 @@ def _shown(entry: Entry, span: Span, *, may_move: bool) -> Shown:
         state=entry.state,
         label=LABELS[entry.state],
         move_url=_move_url(entry) if may_move and entry.movable else "",
-        moved=_("moved from %(when)s") % {"when": _beside(at, span.local(own))} if own else "",
+        moved=_("moved from %(when)s") % {"when": _short_time(at, span.local(own))} if own else "",
     )
 
 
-def _beside(at: datetime, other: datetime) -> str:
+def _short_time(at: datetime, moment: datetime) -> str:
     """The other time, without its day if the day is the same."""
-    return written(other, str(CLOCK if at.date() == other.date() else DAY_AND_CLOCK))
+    return written(moment, str(CLOCK if at.date() == moment.date() else DAY_AND_CLOCK))
 
 
 def _line(line: Line, span: Span, *, may_move: bool, in_full: bool) -> Shown:
     first = _shown(line.first, span, may_move=may_move)
     if not line.others:
         return first
-    moved = sum(1 for one in (line.first, *line.others) if one.moved_from)
-    rest = line.others if in_full else []
-    others = [_shown(one, span, may_move=may_move) for one in rest]
-    each = [first, *others] if in_full else []
+    moved = sum(1 for entry in (line.first, *line.others) if entry.moved_from)
+    shown_entries = line.others if in_full else []
+    others = [_shown(entry, span, may_move=may_move) for entry in shown_entries]
+    all_shown = [first, *others] if in_full else []
     url = page_url(line.first.campaign)
     text = ngettext("%(count)s moved", "%(count)s moved", moved) % {"count": moved} if moved else ""
-    return replace(first, url=url, move_url="", times=line.times, each=each, moved=text)
+    return replace(first, url=url, move_url="", times=line.times, each=all_shown, moved=text)
 
 
 def _day(
@@ -302,15 +307,15 @@ def _day(
 ) -> Day:
     most = IN_A_DAY[span.view]
     in_full = span.view == "week" and len(entries) <= most
-    told = list(lines(entries))
+    day_lines = list(lines(entries))
     return Day(
         date=day,
         spoken=calendar_span.spoken(day, today),
         today=day == today,
         outside=span.view == "month" and day.month != span.day.month,
         past=day < today,
-        shown=[_line(one, span, may_move=may_move, in_full=in_full) for one in told[:most]],
-        more=sum(1 + len(one.others) for one in told[most:]),
+        shown=[_line(line, span, may_move=may_move, in_full=in_full) for line in day_lines[:most]],
+        more=sum(1 + len(line.others) for line in day_lines[most:]),
         week=span.address(day=day, view="week"),
         left_out=left_out,
     )

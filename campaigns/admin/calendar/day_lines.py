@@ -37,19 +37,21 @@ class Line:
 
     @property
     def _is_hourly(self) -> bool:
-        gaps = [then.at - one.at for one, then in pairwise([self.first, *self.others])]
+        gaps = [later.at - earlier.at for earlier, later in pairwise([self.first, *self.others])]
         return all(abs(gap - AN_HOUR) <= A_LITTLE for gap in gaps)
 
 
 def lines(entries: Sequence[Entry]) -> Iterator[Line]:
     """The lines of a day, in the order of its entries."""
     alike = [(entry.campaign.pk, entry.state) for entry in entries]
-    often = {one for one, count in Counter(alike).items() if count > SINGLE}
-    told = set()
-    for one, entry in zip(alike, entries, strict=True):
-        if one not in often:
+    often = {key for key, count in Counter(alike).items() if count > SINGLE}
+    yielded = set()
+    for key, entry in zip(alike, entries, strict=True):
+        if key not in often:
             yield Line(entry)
-        elif one not in told:
-            told.add(one)
-            same = [other for key, other in zip(alike, entries, strict=True) if key == one]
+        elif key not in yielded:
+            yielded.add(key)
+            same = [
+                other for other_key, other in zip(alike, entries, strict=True) if other_key == key
+            ]
             yield Line(entry, same[1:])

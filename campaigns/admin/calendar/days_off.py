@@ -36,43 +36,43 @@ class Off:
 def all_off(campaigns: QuerySet[Campaign]) -> list[Off]:
     """Days off of campaigns that are not archived. After its end a series has none."""
     repeat = campaigns.filter(schedule_kind=Campaign.Schedule.RECURRING, archived_at=None)
-    asked = repeat.exclude(days_off="").only(
+    series = repeat.exclude(days_off="").only(
         "pk", "name", "days_off", "holiday_names", "until", "timezone"
     )
-    return [Off(one, _days(one)) for one in asked.order_by("name", "pk")[:MOST]]
+    return [Off(campaign, _days(campaign)) for campaign in series.order_by("name", "pk")[:MOST]]
 
 
 def _days(campaign: Campaign) -> dict[date, str]:
     with suppress(ValueError):
-        found = days_off.days_off_of(campaign)
+        named_days = days_off.days_off_of(campaign)
         last = campaign.until and campaign.until.astimezone(ZoneInfo(campaign.timezone)).date()
-        return {day: name for day, name in found.items() if last is None or day <= last}
+        return {day: name for day, name in named_days.items() if last is None or day <= last}
     return {}
 
 
 def by_day(found: list[Off]) -> dict[date, str]:
     """Each day in words: the day's name, and which campaigns have it off."""
-    whose: defaultdict[date, list[str]] = defaultdict(list)
-    called: defaultdict[date, list[str]] = defaultdict(list)
-    for one in found:
-        for day, name in one.days.items():
-            whose[day].append(f"“{one.campaign}”")
-            if name and name not in called[day]:
-                called[day].append(name)
+    campaigns_of: defaultdict[date, list[str]] = defaultdict(list)
+    names_of: defaultdict[date, list[str]] = defaultdict(list)
+    for off in found:
+        for day, name in off.days.items():
+            campaigns_of[day].append(f"“{off.campaign}”")
+            if name and name not in names_of[day]:
+                names_of[day].append(name)
     return {
         day: _("%(day)s: without %(names)s")
-        % {"day": _few(called[day]) or _("Day off"), "names": _few(names)}
-        for day, names in whose.items()
+        % {"day": _few(names_of[day]) or _("Day off"), "names": _few(names)}
+        for day, names in campaigns_of.items()
     }
 
 
 def _few(names: list[str]) -> str:
-    shown = names[:NAMED]
-    if more := len(names) - len(shown):
-        shown.append(ngettext("%(count)s more", "%(count)s more", more) % {"count": more})
-    return ", ".join(shown)
+    listed = names[:NAMED]
+    if more := len(names) - len(listed):
+        listed.append(ngettext("%(count)s more", "%(count)s more", more) % {"count": more})
+    return ", ".join(listed)
 
 
 def of_year(found: list[Off], year: int) -> list[tuple[Campaign, str]]:
-    said = [(one.campaign, one.of_year(year)) for one in found]
-    return [(campaign, days) for campaign, days in said if days]
+    pairs = [(off.campaign, off.of_year(year)) for off in found]
+    return [(campaign, days) for campaign, days in pairs if days]

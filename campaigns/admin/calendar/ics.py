@@ -33,14 +33,14 @@ def written(
     calendar = Calendar()
     calendar.add("version", "2.0")
     calendar.add("prodid", "-//Carillon//Calendar//EN")
-    if missing := " ".join(_missing(entries)):
+    if missing := " ".join(_describe_missing(entries)):
         calendar.add("x-wr-caldesc", vText(missing))
-    for entry, name in _named(entries):
+    for entry, name in _with_names(entries):
         calendar.add_component(_event(entry, name, labels, absolute, now))
     return bytes(calendar.to_ical())
 
 
-def _missing(entries: Entries) -> Iterator[str]:
+def _describe_missing(entries: Entries) -> Iterator[str]:
     if entries.ends:
         text = _(
             "What is expected of series from %(when)s on is left out: there is too much of it."
@@ -69,7 +69,7 @@ def _event(
     return event
 
 
-def _named(entries: list[Entry]) -> Iterator[tuple[Entry, str]]:
+def _with_names(entries: list[Entry]) -> Iterator[tuple[Entry, str]]:
     """Entries, each with a stable name, so that calendars update them. If an occurrence was
     cancelled and launched again, its newest run has the name."""
     newest: dict[str, int] = {}

@@ -62,8 +62,8 @@ class MoveDialog(Dialog):
 
     def _begin(self, zone: str) -> None:
         # The calendar sends its zone; a run's own page uses the project's.
-        asked = self.data.get("zone") or self.request.GET.get("zone")
-        self.clock = str(asked) if asked in known_zones() else zone
+        zone_param = self.data.get("zone") or self.request.GET.get("zone")
+        self.clock = str(zone_param) if zone_param in known_zones() else zone
         wall = self._wall_of(self.due)
         if day := calendar_span.day_of(self.request.GET.get("day")):
             wall = datetime.combine(day, wall.time())

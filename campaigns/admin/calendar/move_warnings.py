@@ -61,41 +61,45 @@ class MoveWarnings:
 
     @cached_property
     def said(self) -> list[str]:
-        said = [self._neighbours(), *self._slower(), self._quiet(), self._too_late()]
-        return [text for text in [*said, self._nobody()] if text]
+        warnings = [self._neighbours(), *self._slower(), self._quiet(), self._too_late()]
+        return [text for text in [*warnings, self._nobody()] if text]
 
     def _neighbours(self) -> str:
         lasts = max(NEAR, self.ends - self.to) if self.ends else NEAR
-        others = Run.objects.filter(project=self.run.project_id, finished_at=None)
-        near = others.filter(scheduled_at__gt=self.to - NEAR, scheduled_at__lt=self.to + lasts)
+        unfinished = Run.objects.filter(project=self.run.project_id, finished_at=None)
+        near = unfinished.filter(scheduled_at__gt=self.to - NEAR, scheduled_at__lt=self.to + lasts)
         if self.one is None:
             near = near.exclude(pk=self.run.pk)
         near = near.select_related("campaign")
-        found = list(near[: NEIGHBOURS_NAMED + 1])
-        if not found:
+        neighbours = list(near[: NEIGHBOURS_NAMED + 1])
+        if not neighbours:
             return ""
-        names = ", ".join(f"“{run.campaign}”" for run in found[:NEIGHBOURS_NAMED])
+        names = ", ".join(f"“{run.campaign}”" for run in neighbours[:NEIGHBOURS_NAMED])
         text = ngettext(
             "Near that time there is also %(names)s: some people may hear from you twice, and "
             "both share the project's rate.",
             "Near that time there are also %(names)s: some people may hear from you more than "
             "once, and all share the project's rate.",
-            len(found),
+            len(neighbours),
         )
-        return text % {"names": names + (" …" if len(found) > NEIGHBOURS_NAMED else "")}
+        return text % {"names": names + (" …" if len(neighbours) > NEIGHBOURS_NAMED else "")}
 
     def _slower(self) -> Iterator[str]:
         """Campaigns that it would slow down at the new time."""
-        found = self.moved.slower if self.moved else []
-        mine = [one for one in found if one.planned.campaign.project_id == self.run.project_id]
-        for one in mine[:NEIGHBOURS_NAMED]:
+        slowed = self.moved.slower if self.moved else []
+        mine = [
+            campaign
+            for campaign in slowed
+            if campaign.planned.campaign.project_id == self.run.project_id
+        ]
+        for campaign in mine[:NEIGHBOURS_NAMED]:
             text = _("“%(campaign)s” would end %(later)s later, about %(when)s.")
             yield text % {
-                "campaign": one.planned.campaign,
-                "later": in_words(one.later),
-                "when": self._local(one.ends_at),
+                "campaign": campaign.planned.campaign,
+                "later": in_words(campaign.later),
+                "when": self._local(campaign.ends_at),
             }
-        if more := len(found) - len(mine[:NEIGHBOURS_NAMED]):
+        if more := len(slowed) - len(mine[:NEIGHBOURS_NAMED]):
             text = ngettext(
                 "%(count)s more would end later.", "%(count)s more would end later.", more
             )

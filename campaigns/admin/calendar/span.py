@@ -113,8 +113,8 @@ def day_of(text: Any) -> date | None:
 def zone_of(request: HttpRequest) -> str:
     """The zone of the request, else of the cookie, else the one of the project's other pages."""
     for zone in (request.GET.get("zone"), request.COOKIES.get(COOKIE)):
-        if found := zones.zone_of(zone or ""):
-            return found
+        if known := zones.zone_of(zone or ""):
+            return known
     return pages_zone(request)
 
 
@@ -129,8 +129,8 @@ def is_chosen(request: HttpRequest, span: Span) -> bool:
 
 def unknown_zone(request: HttpRequest) -> str:
     """An error text if the requested zone does not exist; else empty."""
-    asked = request.GET.get("zone", "").strip()
-    return zones.unknown(asked) if asked and not zones.zone_of(asked) else ""
+    typed = request.GET.get("zone", "").strip()
+    return zones.unknown(typed) if typed and not zones.zone_of(typed) else ""
 
 
 def weekdays(span: Span) -> list[tuple[str, str]]:

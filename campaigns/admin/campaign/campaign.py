@@ -130,11 +130,11 @@ class CampaignPage(Page):
         """How much of the campaign's latest run was accepted."""
         if not obj.run_planned or obj.run_began is None:
             return "–"
-        of = sums.of_how_many(obj.run_state, obj.run_planned, obj.run_skipped)
+        sendable = sums.of_how_many(obj.run_state, obj.run_planned, obj.run_skipped)
         if obj.run_state == Run.State.CANCELLED:
-            numbers = {"accepted": f"{obj.run_accepted:,}", "planned": f"{of:,}"}
+            numbers = {"accepted": f"{obj.run_accepted:,}", "planned": f"{sendable:,}"}
             return _("%(accepted)s of %(planned)s") % numbers
-        return _("%(share)s %%") % {"share": share(obj.run_accepted, of)}
+        return _("%(share)s %%") % {"share": share(obj.run_accepted, sendable)}
 
     @display(description=gettext_lazy("next step"))
     def next_step(self, obj: Any) -> SafeString:
@@ -193,13 +193,13 @@ class CampaignPage(Page):
 
     def get_actions(self, request: HttpRequest) -> Any:
         """The list's actions without Django's “delete selected”."""
-        found = super().get_actions(request)
-        return {name: found[name] for name in self.actions or () if name in found}
+        actions = super().get_actions(request)
+        return {name: actions[name] for name in self.actions or () if name in actions}
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        actions: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         hidden = _out_of_place(self.get_object(request, object_id))
-        return [item for item in found if item.method.__name__ not in hidden]
+        return [item for item in actions if item.method.__name__ not in hidden]
 
     def has_filing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_change_permission(request)
@@ -249,7 +249,7 @@ class CampaignPage(Page):
     )
     def rehearse(self, request: HttpRequest, form: RehearseDialog, object_id: str) -> HttpResponse:
         try:
-            made = rehearsal_actions.start(
+            rehearsal = rehearsal_actions.start(
                 form.campaign,
                 sample=form.sample,
                 retires=form.cleaned_data["retires"],
@@ -260,10 +260,10 @@ class CampaignPage(Page):
             return refused(request, form, str(error))
         except Campaign.DoesNotExist:
             return refused(request, form, _("It has been deleted in the meantime."))
-        enqueue_on_commit(tasks.advance, run_id=made.run_id)
+        enqueue_on_commit(tasks.advance, run_id=rehearsal.run_id)
         text = _("Rehearsal %(number)d of “%(campaign)s” has begun. No phone gets anything.")
-        text %= {"number": made.pk, "campaign": form.campaign}
-        return done(request, text, to=rehearsal_url(made))
+        text %= {"number": rehearsal.pk, "campaign": form.campaign}
+        return done(request, text, to=rehearsal_url(rehearsal))
 
     @action(
         description=gettext_lazy("Stop repeating"),
@@ -276,7 +276,7 @@ class CampaignPage(Page):
         ),
     )
     def stop(self, request: HttpRequest, form: StopDialog, object_id: str) -> HttpResponse:
-        return _changed_series(request, form, control.stop, _("“%(campaign)s” no longer repeats."))
+        return _change_series(request, form, control.stop, _("“%(campaign)s” no longer repeats."))
 
     @action(
         description=gettext_lazy("Pause repeating"),
@@ -290,7 +290,7 @@ class CampaignPage(Page):
     )
     def pause_series(self, request: HttpRequest, form: PauseDialog, object_id: str) -> HttpResponse:
         text = _("“%(campaign)s” is paused: what comes due is left out until you let it go on.")
-        return _changed_series(request, form, control.pause_series, text)
+        return _change_series(request, form, control.pause_series, text)
 
     @action(
         description=gettext_lazy("Go on repeating"),
@@ -306,7 +306,7 @@ class CampaignPage(Page):
         self, request: HttpRequest, form: ResumeDialog, object_id: str
     ) -> HttpResponse:
         text = _("“%(campaign)s” goes on repeating.")
-        return _changed_series(request, form, control.resume_series, text)
+        return _change_series(request, form, control.resume_series, text)
 
     @copying(
         gettext_lazy("Duplicate this campaign?"),
@@ -317,8 +317,8 @@ class CampaignPage(Page):
         return copied(self, request, copy, object_id)
 
 
-def _changed_series(
-    request: HttpRequest, form: StopDialog, change: Callable[..., object], said: str
+def _change_series(
+    request: HttpRequest, form: StopDialog, change: Callable[..., object], text: str
 ) -> HttpResponse:
     try:
         campaign = form.campaign
@@ -327,7 +327,7 @@ def _changed_series(
         return refused(request, form, str(error))
     except Campaign.DoesNotExist:
         return refused(request, form, _("It has been deleted in the meantime."))
-    return done(request, said % {"campaign": campaign}, to=page_url(campaign))
+    return done(request, text % {"campaign": campaign}, to=page_url(campaign))
 
 
 def _rests(row: Any) -> bool:

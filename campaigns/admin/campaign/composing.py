@@ -35,25 +35,25 @@ RUN_STEPS: dict[str, Any] = {
 
 def around(request: HttpRequest, form: Any, campaign: Campaign | None) -> dict[str, Any]:
     """Template context besides the fields themselves."""
-    asked = request.POST.get("_step") or request.GET.get("step", "")
-    rail = steps.rail(campaign, form, asked, _furthest(request, campaign), timezone.now())
+    step_name = request.POST.get("_step") or request.GET.get("step", "")
+    rail = steps.rail(campaign, form, step_name, _furthest(request, campaign), timezone.now())
     step = next(step for step in rail if step.current)
     if campaign is not None:
-        _was_shown(request, campaign, step.number)
-    shown = {
+        _remember_step(request, campaign, step.number)
+    context = {
         "rail": rail,
         "step": step,
         "next_step": steps.following(step.name),
-        "steps": _laid_out(form),
+        "steps": _lines_by_step(form),
         "event_names": _event_names(form),
-        "variant_fields": _of_variants(form),
+        "variant_fields": _variant_fields(form),
         "variants_open": _has_variants(form),
         "just_saved": "saved" in request.GET,
     }
-    return shown if campaign is None else shown | _runs_of(campaign)
+    return context if campaign is None else context | _run_context(campaign)
 
 
-def _of_variants(form: Any) -> list[Any]:
+def _variant_fields(form: Any) -> list[Any]:
     """The main text's weight, each other text with its own, and the control group. Empty for users
     who only view."""
     if variants.WEIGHT not in form.fields:
@@ -68,13 +68,13 @@ def _has_variants(form: Any) -> bool:
         return False
     named = (*variants.FIELDS, CONTROL)
     texts = (form[template].value() for _number, template, _weight in variants.PAIRS)
-    return any(texts) or bool(form[CONTROL].value()) or any(form[one].errors for one in named)
+    return any(texts) or bool(form[CONTROL].value()) or any(form[name].errors for name in named)
 
 
 def _event_names(form: Any) -> list[str]:
     """Names of the project's events. A goal is one of these, or a future one."""
-    asked = form.fields.get("project")  # the chosen project, which the page put there
-    project_id = form.instance.project_id or (asked.initial if asked else None)
+    project_field = form.fields.get("project")  # the chosen project, which the page put there
+    project_id = form.instance.project_id or (project_field.initial if project_field else None)
     return reading.names(project_id) if project_id else []
 
 
@@ -85,13 +85,13 @@ def _furthest(request: HttpRequest, campaign: Campaign | None) -> int:
     return int(request.session.get(SHOWN_STEPS, {}).get(str(campaign.pk), 0))
 
 
-def _was_shown(request: HttpRequest, campaign: Campaign, number: int) -> None:
+def _remember_step(request: HttpRequest, campaign: Campaign, number: int) -> None:
     if number > _furthest(request, campaign):
-        kept = {**request.session.get(SHOWN_STEPS, {}), str(campaign.pk): number}
-        request.session[SHOWN_STEPS] = dict([*kept.items()][-MAX_REMEMBERED:])
+        shown_steps = {**request.session.get(SHOWN_STEPS, {}), str(campaign.pk): number}
+        request.session[SHOWN_STEPS] = dict([*shown_steps.items()][-MAX_REMEMBERED:])
 
 
-def _runs_of(campaign: Campaign) -> dict[str, Any]:
+def _run_context(campaign: Campaign) -> dict[str, Any]:
     run = campaign.current_run()
     last = None if run else series.last_run(campaign.pk)
     return {
@@ -114,7 +114,7 @@ class Line:
     rare: bool
 
 
-def _laid_out(form: Any) -> list[tuple[str, list[Line]]]:
+def _lines_by_step(form: Any) -> list[tuple[str, list[Line]]]:
     return [
         (
             name,

@@ -21,33 +21,33 @@ GUARDED = ("name", "audience", "template", *policy.GUARDED)
 
 def token(form: Any) -> str:
     """The values that the page shows. The form posts them back with the user's edit."""
-    return row_versions.carried({"was": _shown(form)})
+    return row_versions.carried({"was": _initial_values(form)})
 
 
 def brought_in(form: Any) -> tuple[Any, Meanwhile | None]:
     """The posted data merged with a colleague's changes, and these changes, or None."""
-    was, theirs = row_versions.parse(form.data.get("seen", "")).get("was"), _shown(form)
+    was, theirs = row_versions.parse(form.data.get("seen", "")).get("was"), _initial_values(form)
     if not isinstance(was, dict):
         return form.data, None
     base = {name: str(was.get(name, "")) for name in theirs}
-    mine = {name: _came(form.fields[name], form.data, name) for name in theirs}
+    mine = {name: _posted_value(form.fields[name], form.data, name) for name in theirs}
     merged = edit_conflicts.look(base, mine, theirs)
     if merged is None:
         return form.data, None
     data = form.data.copy()
     for change in merged.taken:
         name = change.path[0]
-        data.setlist(name, _each(form.fields[name], change.after))
+        data.setlist(name, _split_value(form.fields[name], change.after))
     data["seen"] = token(form)
     by = audit.who_changed(form.instance, form.instance.template)
     return data, Meanwhile([by], merged.taken, merged.disputed)
 
 
 def said(form: Any, found: Meanwhile) -> str:
-    who = _("%(who)s saved this campaign while you were editing. Nothing of yours is saved yet: "
+    intro = _("%(who)s saved this campaign while you were editing. Nothing of yours is saved yet: "
             "look below, then save again.") % {"who": ", ".join(found.by)}  # fmt: skip
     labels = {name: str(field.label) for name, field in form.fields.items()}
-    parts = [who, *edit_conflicts.taken_over(found.taken, labels)]
+    parts = [intro, *edit_conflicts.taken_over(found.taken, labels)]
     for change in found.disputed:
         name = change.path[0]
         theirs = _in_words(form.fields[name], change.after) or "–"
@@ -56,22 +56,22 @@ def said(form: Any, found: Meanwhile) -> str:
     return " ".join(parts)
 
 
-def _shown(form: Any) -> dict[str, str]:
+def _initial_values(form: Any) -> dict[str, str]:
     """The values as the browser posts them if nobody edits the form."""
     names = (*GUARDED, *TEXTS) if form.text else GUARDED
     return {name: _posted(form.fields[name], form.initial.get(name)) for name in names}
 
 
-def _came(field: Field, data: Any, name: str) -> str:
+def _posted_value(field: Field, data: Any, name: str) -> str:
     """A field's posted value. Several boxes of one field are one text."""
     if isinstance(field, MultipleChoiceField):
         return ",".join(data.getlist(name))
     return str(data.get(name, ""))
 
 
-def _each(field: Field, posted: str) -> list[str]:
+def _split_value(field: Field, posted: str) -> list[str]:
     several = isinstance(field, MultipleChoiceField)
-    return [one for one in posted.split(",") if one] if several else [posted]
+    return [part for part in posted.split(",") if part] if several else [posted]
 
 
 def _posted(field: Field, value: Any) -> str:
@@ -90,4 +90,4 @@ def _in_words(field: Field, value: str) -> str:
         return _("Yes") if value else ""
     choices: Any = getattr(field, "choices", None) or getattr(field.widget, "choices", ())
     named = {str(key): str(label) for key, label in choices}
-    return ", ".join(named.get(one, one) for one in _each(field, value))
+    return ", ".join(named.get(part, part) for part in _split_value(field, value))

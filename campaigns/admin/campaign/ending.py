@@ -61,5 +61,5 @@ class ResumeDialog(StopDialog):
         if waiting := series.waiting(self.campaign.pk).order_by("scheduled_at").first():
             return series.instant_of(waiting) if waiting.hour else waiting.scheduled_at
         last = self.campaign.series
-        one = self.campaign.following(now) if last and series.goes_on(last, now) else None
-        return one.due if one else None
+        occurrence = self.campaign.following(now) if last and series.goes_on(last, now) else None
+        return occurrence.due if occurrence else None

@@ -74,7 +74,7 @@ def archive(page: Page, request: HttpRequest, form: Dialog, object_id: str) -> H
     mine = page.get_queryset(request).filter(pk=object_id)
     filed = filing.archive(mine, by=actor(request), now=timezone.now())
     if filed.kept:
-        return refused(request, form, _first_of_all(filed.kept[0]))
+        return refused(request, form, _explain_refusal(filed.kept[0]))
     url = page_url(Campaign(pk=object_id))
     return done(request, _("It is archived; the filter “Archived” shows it."), to=url)
 
@@ -105,15 +105,15 @@ def tag_many(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> HttpR
         except ValidationError as refusal:
             error = " ".join(refusal.messages)
         else:
-            return _told(request, _("Tagged: %(names)s."), list(queryset))
+            return _report_done(request, _("Tagged: %(names)s."), list(queryset))
     title, hint = _("Add tags to these campaigns"), str(HOW_TO_TAG)
-    return _asked(page, request, queryset, title=title, hint=hint, error=error)
+    return _confirm(page, request, queryset, title=title, hint=hint, error=error)
 
 
 @admin.action(description=gettext_lazy("Archive"), permissions=["filing"])
 def archive_many(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
     if "confirmed" not in request.POST:
-        return _asked(
+        return _confirm(
             page,
             request,
             queryset,
@@ -125,7 +125,7 @@ def archive_many(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> H
     if filed.kept:
         text = _("Not archived because a run is not finished: %(names)s.")
         messages.warning(request, text % {"names": named(filed.kept)})
-    return _told(request, _("Archived: %(names)s."), filed.done)
+    return _report_done(request, _("Archived: %(names)s."), filed.done)
 
 
 @admin.action(description=gettext_lazy("Bring back"), permissions=["filing"])
@@ -134,33 +134,35 @@ def bring_back_many(
 ) -> HttpResponse | None:
     if "confirmed" not in request.POST:
         title = _("Bring these campaigns back into the list?")
-        return _asked(page, request, queryset.exclude(archived_at=None), title=title, hint="")
+        return _confirm(page, request, queryset.exclude(archived_at=None), title=title, hint="")
     filed = filing.bring_back(queryset, by=actor(request))
-    return _told(request, _("In the list again: %(names)s."), filed.done)
+    return _report_done(request, _("In the list again: %(names)s."), filed.done)
 
 
-def _asked(page: Page, request: HttpRequest, queryset: QuerySet[Any], **said: Any) -> HttpResponse:
-    kept = set(said.pop("kept", Campaign.objects.none()).values_list("pk", flat=True))
+def _confirm(
+    page: Page, request: HttpRequest, queryset: QuerySet[Any], **words: Any
+) -> HttpResponse:
+    unfinished = set(words.pop("kept", Campaign.objects.none()).values_list("pk", flat=True))
     context = {
         **page.admin_site.each_context(request),
-        **said,
+        **words,
         "opts": page.opts,
         "verb": request.POST.get("action", ""),
-        "rows": [(row, row.pk in kept) for row in queryset],
-        "possible": any(row.pk not in kept for row in queryset),
+        "rows": [(row, row.pk in unfinished) for row in queryset],
+        "possible": any(row.pk not in unfinished for row in queryset),
         "tags": request.POST.get("tags", ""),
         "known_tags": filing.known_tags(row.project_id for row in queryset),
     }
     return TemplateResponse(request, "admin/campaigns/campaign/many.html", context)
 
 
-def _told(request: HttpRequest, text: str, rows: list[Any]) -> HttpResponse:
+def _report_done(request: HttpRequest, text: str, rows: list[Any]) -> HttpResponse:
     if rows:
         messages.success(request, text % {"names": named(rows)})
     return HttpResponseRedirect(request.get_full_path())
 
 
-def _first_of_all(campaign: Campaign) -> str:
+def _explain_refusal(campaign: Campaign) -> str:
     """What to do before archiving. A series would replace a cancelled run with another."""
     last = campaign.series
     if last is not None and series.goes_on(last, timezone.now()):
@@ -169,7 +171,7 @@ def _first_of_all(campaign: Campaign) -> str:
 
 
 def named(rows: list[Campaign]) -> str:
-    shown = ", ".join(f"“{row}”" for row in rows[:3])
+    names = ", ".join(f"“{row}”" for row in rows[:3])
     more = len(rows) - 3
-    rest = ngettext("%(shown)s and %(more)d more", "%(shown)s and %(more)d more", more)
-    return rest % {"shown": shown, "more": more} if more > 0 else shown
+    text = ngettext("%(shown)s and %(more)d more", "%(shown)s and %(more)d more", more)
+    return text % {"shown": names, "more": more} if more > 0 else names

@@ -40,11 +40,11 @@ HINTS = {setting.field: setting.hint for setting in SETTINGS}
 YOUNGER_THAN_TABS = ("precedence", "no_winner")  # a page opened before an upgrade lacks these
 
 
-def _asked(name: str, field: Any) -> Any:
+def _form_field(name: str, field: Any) -> Any:
     """The form field for a setting: durations as text, a few choices as radio buttons."""
     column: Any = Campaign._meta.get_field(name)
     if name.endswith("_seconds"):
-        bounds = {one.code: one.limit_value for one in column.validators}
+        bounds = {validator.code: validator.limit_value for validator in column.validators}
         return DurationText(
             label=field.label,
             help_text=field.help_text,
@@ -69,8 +69,10 @@ def _name(name: str, *, example: str, **more: Any) -> forms.CharField:
 def _tell_the_kinds(field: Any) -> None:
     """Add to the category field what each kind of category means."""
     field.empty_label = _("No category: goes to everyone who is subscribed")
-    field.label_from_instance = lambda one: f"{one} ({one.get_kind_display()})"
-    kinds = format_html_join("", "<br>{}: {}", ((one.label, said) for one, said in KINDS.items()))
+    field.label_from_instance = lambda category: f"{category} ({category.get_kind_display()})"
+    kinds = format_html_join(
+        "", "<br>{}: {}", ((category.label, meaning) for category, meaning in KINDS.items())
+    )
     field.help_text = format_html("{}{}", field.help_text, kinds)
 
 
@@ -189,7 +191,7 @@ class CampaignForm(variants.VariantFormMixin):
             row_lock.lock_and_reload(kwargs.get("instance"))
         super().__init__(data, *args, **kwargs)
         for name in WORDS:
-            self.fields[name] = _asked(name, self.fields[name])
+            self.fields[name] = _form_field(name, self.fields[name])
         for name in YOUNGER_THAN_TABS:
             self.fields[name].required = False
         if self.instance.pk:
@@ -205,8 +207,8 @@ class CampaignForm(variants.VariantFormMixin):
             self.initial["seen"] = concurrent_edits.token(self)
 
     def _offer_the_projects_own(self) -> None:
-        asked = self.fields.get("project")  # the chosen project, which the page put there
-        project_id = self.instance.project_id or (asked.initial if asked else None)
+        project_field = self.fields.get("project")  # the chosen project, which the page put there
+        project_id = self.instance.project_id or (project_field.initial if project_field else None)
         if project_id and not self.instance.pk:
             self.initial.setdefault("timezone", Project.objects.get(pk=project_id).timezone)
         variants.offer(self, project_id)
@@ -260,21 +262,21 @@ class CampaignForm(variants.VariantFormMixin):
         for setting in SETTINGS:
             if setting.of and not (cleaned.get(setting.of) or self.errors.get(setting.of)):
                 self.errors.pop(setting.field, None)
-                cleaned[setting.field] = self._kept(setting.field)
+                cleaned[setting.field] = self._hidden_value(setting.field)
 
-    def _kept(self, name: str) -> Any:
+    def _hidden_value(self, name: str) -> Any:
         """What a hidden field keeps: its stored value, or nothing if the column may be blank."""
         column: Any = Campaign._meta.get_field(name)
         return "" if column.blank else getattr(self.instance, name)
 
     def _read_the_clock(self, cleaned: dict[str, Any]) -> None:
-        shown = TIMES_OF.get(str(cleaned.get("schedule_kind")), NEVER)
+        visible = TIMES_OF.get(str(cleaned.get("schedule_kind")), NEVER)
         # Hidden fields must not refuse the visible form.
-        for name in NEVER.keys() - shown:
+        for name in NEVER.keys() - visible:
             self.errors.pop(name, None)
             cleaned[name] = NEVER[name]
-        taken = WITH_REPEAT.get(str(cleaned.get("repeat")), WITH_REPEAT["daily"])
-        for name in {*chain.from_iterable(WITH_REPEAT.values())} - {*taken}:
+        repeat_fields = WITH_REPEAT.get(str(cleaned.get("repeat")), WITH_REPEAT["daily"])
+        for name in {*chain.from_iterable(WITH_REPEAT.values())} - {*repeat_fields}:
             self.errors.pop(name, None)
             cleaned[name] = NEVER[name]
         if cleaned.get("schedule_kind") == Campaign.Schedule.NOW:
@@ -299,8 +301,10 @@ class CampaignForm(variants.VariantFormMixin):
 
     def _untouched(self, name: str, wall: datetime, zone: str) -> datetime | None:
         """The stored time to the second, if the user did not change it: the page shows minutes."""
-        kept: datetime | None = getattr(self.instance, name)
-        if kept is None or zone != self.instance.timezone:
+        stored: datetime | None = getattr(self.instance, name)
+        if stored is None or zone != self.instance.timezone:
             return None
-        shown = kept.astimezone(ZoneInfo(zone)).replace(tzinfo=None, second=0, microsecond=0)
-        return kept if wall == shown else None
+        stored_wall = stored.astimezone(ZoneInfo(zone)).replace(
+            tzinfo=None, second=0, microsecond=0
+        )
+        return stored if wall == stored_wall else None

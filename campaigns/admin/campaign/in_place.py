@@ -125,16 +125,16 @@ class InPlace(ModelForm):
         try:
             self.built.clean()
         except ValidationError as error:
-            self.add_error("rules", [str(one) for one in problems(error)])
+            self.add_error("rules", [str(problem) for problem in problems(error)])
 
     def _clean_text(self, cleaned: dict[str, Any], project: Project) -> None:
-        made = cleaned.get("template_from") == MAKE
-        if not made and cleaned.get("template") is not None:
+        written_here = cleaned.get("template_from") == MAKE
+        if not written_here and cleaned.get("template") is not None:
             for name in TEXTS:
                 self.errors.pop(name, None)
             return
         self.errors.pop("template", None)
-        if not made and self.instance.pk:
+        if not written_here and self.instance.pk:
             self.add_error("template", _("Choose a template, or write the text here."))
             return
         # A draft may have no text yet; the launch asks for it.
@@ -143,37 +143,37 @@ class InPlace(ModelForm):
         if self.text is None or cleaned.get("name") != self.initial.get("name"):
             self.written.name = name
         texts = {name: cleaned.get(name, "") for name in TEXTS}
-        for field, said in pictures.problems(texts, project, self.written).items():
-            self.add_error(field, said)
+        for field, problem in pictures.problems(texts, project, self.written).items():
+            self.add_error(field, problem)
         for name, text in texts.items():
             setattr(self.written, name, text)
         try:
             self.written.clean()
         except ValidationError as error:
-            for name, found in error.message_dict.items():
-                self.add_error(name if name in TEXTS else None, found)
+            for name, messages in error.message_dict.items():
+                self.add_error(name if name in TEXTS else None, messages)
 
     def _post_clean(self) -> None:
         """Skip the check of a choice that is created here: it has no row yet."""
-        for name, made in (("audience", self.built), ("template", self.written)):
-            if made is not None:
+        for name, created in (("audience", self.built), ("template", self.written)):
+            if created is not None:
                 self.cleaned_data.pop(name, None)
         super()._post_clean()  # type: ignore[misc]
 
     def save_what_was_made(self, request: HttpRequest, site: Any) -> None:
         """Save created rows before the campaign, through their own pages, which audit them."""
-        for made in (self.built, self.written):
-            if made is None or not (made._state.adding or self._text_changed):
+        for created in (self.built, self.written):
+            if created is None or not (created._state.adding or self._text_changed):
                 continue
-            page: ModelAdmin = site.get_model_admin(type(made))
-            changed = ["rules"] if made is self.built else list(TEXTS)
-            adding = made._state.adding
+            page: ModelAdmin = site.get_model_admin(type(created))
+            changed = ["rules"] if created is self.built else list(TEXTS)
+            adding = created._state.adding
             # The page reads from its form what changed, and for an audience the pasted people.
             stands_in: Any = SimpleNamespace(changed_data=changed, pasted=[], cleaned_data={})
-            page.save_model(request, made, stands_in, change=not adding)
-        for name, made in (("audience", self.built), ("template", self.written)):
-            if made is not None:
-                setattr(self.instance, name, made)
+            page.save_model(request, created, stands_in, change=not adding)
+        for name, created in (("audience", self.built), ("template", self.written)):
+            if created is not None:
+                setattr(self.instance, name, created)
 
     @property
     def _text_changed(self) -> bool:
@@ -183,18 +183,20 @@ class InPlace(ModelForm):
 def own_text(campaign: Campaign) -> Template | None:
     """The template, if it is only for this campaign and has no more than this form can edit."""
     template = campaign.template
-    others = template.campaigns.exclude(pk=campaign.pk).exists() or template.variants.exists()
+    used_elsewhere = (
+        template.campaigns.exclude(pk=campaign.pk).exists() or template.variants.exists()
+    )
     more = template.locales or template.data or template.options
     named = template.name.startswith(campaign.name[: LONGEST_NAME - 5])
-    return None if others or more or not named else template
+    return None if used_elsewhere or more or not named else template
 
 
 def free_name(model: type[Model], project: Project, name: str) -> str:
     """The campaign's name, numbered when another row has it."""
-    taken = set(
+    names = set(
         model._default_manager.filter(project=project, name__startswith=name[:90]).values_list(
             "name", flat=True
         )
     )
-    candidates = [name[:LONGEST_NAME], *(f"{name[:94]} {n}" for n in range(2, len(taken) + 3))]
-    return next(candidate for candidate in candidates if candidate and candidate not in taken)
+    candidates = [name[:LONGEST_NAME], *(f"{name[:94]} {n}" for n in range(2, len(names) + 3))]
+    return next(candidate for candidate in candidates if candidate and candidate not in names)

@@ -43,10 +43,10 @@ class LaunchDialog(Dialog):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.busy = False
-        self._one_of_few(self._count)
+        self._run_if_free(self._count)
         if self.must_type:
-            told = _("Type %(number)s, the number of devices it is sent to, to confirm.")
-            self.fields["number"].help_text = told % {"number": self.number_said}
+            hint = _("Type %(number)s, the number of devices it is sent to, to confirm.")
+            self.fields["number"].help_text = hint % {"number": self.number_said}
         else:
             del self.fields["number"]
         self.initial["looked_at"] = freshness.marks(self.campaign)
@@ -55,7 +55,7 @@ class LaunchDialog(Dialog):
         """Count now what the answer needs. The rest is looked up as the dialog is rendered."""
         return self.report.skipped if self.must_type else None
 
-    def _one_of_few(self, ask: Callable[[], Asked]) -> Asked | None:
+    def _run_if_free(self, ask: Callable[[], Asked]) -> Asked | None:
         """Run a slow query under the project's limit, so that it cannot block the web server."""
         if not self.busy:
             try:
@@ -66,7 +66,7 @@ class LaunchDialog(Dialog):
         return None
 
     def render_before_template(self) -> SafeString:
-        drawn = self._one_of_few(super().render_before_template)
+        drawn = self._run_if_free(super().render_before_template)
         if drawn is not None:
             return drawn
         self.fields.pop("number", None)
@@ -123,20 +123,20 @@ class LaunchDialog(Dialog):
     @property
     def _since_the_review(self) -> list[str]:
         """What changed between the review and the opening of this dialog."""
-        seen = self.request.GET.get("looked_at", "")
-        return [] if self.is_bound else freshness.changed(self.campaign, seen)
+        marks = self.request.GET.get("looked_at", "")
+        return [] if self.is_bound else freshness.changed(self.campaign, marks)
 
     def clean_looked_at(self) -> str:
         """Refuse if something has changed since the user looked: they must check it again."""
-        seen: str = self.cleaned_data["looked_at"]
-        if stale := freshness.changed(self.campaign, seen):
+        marks: str = self.cleaned_data["looked_at"]
+        if stale := freshness.changed(self.campaign, marks):
             self.data = self.data.copy()  # type: ignore[attr-defined]
             self.data["looked_at"] = self.initial["looked_at"]  # type: ignore[index]
             again = _(
                 "Nothing was launched. Something has changed since: check it again, then launch."
             )
             self.add_error(None, [*stale, again])
-        return seen
+        return marks
 
     def clean_number(self) -> str:
         typed = "".join(self.cleaned_data["number"].split()).replace(",", "").replace(".", "")

@@ -98,12 +98,12 @@ class Panels:
             context = {
                 "said": sentence(rules, project_id=project.pk),
                 "reach": reached,
-                "outcome": _who_is_out(project, rules, reached, asks),
+                "outcome": _describe_skipped(project, rules, reached, asks),
             }
             with suppress(TooSlow), statement_timeout(seconds=0.2):
                 context["people"] = sample(project.pk, rules, size=SHOWN_PEOPLE)
         except ValidationError as error:
-            context["hint"] = " ".join(str(one) for one in problems(error))
+            context["hint"] = " ".join(str(problem) for problem in problems(error))
         return render(request, f"{FOLDER}/who.html", context)
 
     def what_view(self, request: HttpRequest) -> HttpResponse:
@@ -112,13 +112,17 @@ class Panels:
             project, template = _text_in(request)
         except ValidationError as error:
             return render(request, f"{FOLDER}/what.html", {"hints": error.messages})
-        context: dict[str, Any] = {"problems": _wrong(template)}
-        shown = readable(template) if context["problems"] else template
-        if shown is not None:
-            main = (MAIN, shown, variants.posted_weight(request.POST.get(variants.WEIGHT, "")))
+        context: dict[str, Any] = {"problems": _find_problems(template)}
+        readable_template = readable(template) if context["problems"] else template
+        if readable_template is not None:
+            main = (
+                MAIN,
+                readable_template,
+                variants.posted_weight(request.POST.get(variants.WEIGHT, "")),
+            )
             texts = [main, *variants.posted(request.POST, project.pk)]
             context |= _on_phones(request, project, [text for _n, text, _w in texts])
-            context |= _of_variants(request, project, texts, context)
+            context |= _variants_context(request, project, texts, context)
         return render(request, f"{FOLDER}/what.html", context)
 
     def variables_view(self, request: HttpRequest) -> HttpResponse:
@@ -126,8 +130,12 @@ class Panels:
         project = named(request)
         context: dict[str, Any] = {"project": project}
         if project is not None:
-            asked = request.POST.get("preview_person", "").strip()
-            person = preview.somebody(project, asked) if asked else _somebody(request, project)
+            external_id = request.POST.get("preview_person", "").strip()
+            person = (
+                preview.somebody(project, external_id)
+                if external_id
+                else _pick_reader(request, project)
+            )
             rules = _rules_in(request)
             known, people = insertable.known_among(project, person, rules) if rules else ([], 0)
             context |= {
@@ -172,7 +180,7 @@ class Panels:
             campaign.project,
             lambda variant: text_of_campaign(campaign, variant),
             about=campaign,
-            languages=sorted({tag for one in texts for tag in one.template.locales}),
+            languages=sorted({tag for wording in texts for tag in wording.template.locales}),
             variants=texts,
         )
 
@@ -190,16 +198,16 @@ class Panels:
         if "public" in posted or schedule_preview.PUBLIC in posted:
             context["public"] = public = schedule_preview.PublicHolidays.read(posted, today)
         try:
-            taken: dict[date, str] = {}
+            added: dict[date, str] = {}
             if posted.get("public") == "add":
-                taken = public.days()
+                added = public.days()
             elif "public" not in posted:
                 file = schedule_preview.holidays_of_file(request.FILES.get("holidays"), today)
-                taken, context["left_out"] = file.days, file.left_out
-            if taken:
-                written = schedule_preview.with_holidays(posted.get("days_off", ""), taken)
-                context["days_off"] = form.days_off_again(written)
-                context["taken"] = days_off.in_lines(taken).splitlines()
+                added, context["left_out"] = file.days, file.left_out
+            if added:
+                text = schedule_preview.with_holidays(posted.get("days_off", ""), added)
+                context["days_off"] = form.days_off_again(text)
+                context["taken"] = days_off.in_lines(added).splitlines()
         except ValidationError as error:
             context["wrong"] = error.messages[0]
         reply = render(request, f"{FOLDER}/holidays.html", context)
@@ -294,12 +302,12 @@ def _category(request: HttpRequest, project: Project) -> Category:
     return categories.first() or Category(kind="", slug="")
 
 
-def _who_is_out(
-    project: Project, rules: dict[str, Any], found: reach.Reach, asks: dict[str, Any]
+def _describe_skipped(
+    project: Project, rules: dict[str, Any], reached: reach.Reach, asks: dict[str, Any]
 ) -> str:
     """How many are skipped, in words; empty if nobody is."""
-    out = skipped.out(project.pk, rules, found, asks)
-    return skipped.outcome(found, out, all_reasons=False) if out.devices != 0 else ""
+    out = skipped.out(project.pk, rules, reached, asks)
+    return skipped.outcome(reached, out, all_reasons=False) if out.devices != 0 else ""
 
 
 def _text_in(request: HttpRequest) -> tuple[Project, Template]:
@@ -316,12 +324,12 @@ def _text_in(request: HttpRequest) -> tuple[Project, Template]:
     return project, template
 
 
-def _concerned(variable: preview.Variable, texts: int) -> str:
+def _texts_with(variable: preview.Variable, texts: int) -> str:
     """The texts that use this variable; empty if all do."""
     return "" if len(variable.texts) == texts else ", ".join(map(in_words, variable.texts))
 
 
-def _wrong(template: Template) -> list[Found]:
+def _find_problems(template: Template) -> list[Found]:
     try:
         template.clean()
     except ValidationError as error:
@@ -329,24 +337,24 @@ def _wrong(template: Template) -> list[Found]:
     return []
 
 
-def _of_variants(
+def _variants_context(
     request: HttpRequest,
     project: Project,
     texts: list[tuple[int, Template, int]],
-    shown: dict[str, Any],
+    context: dict[str, Any],
 ) -> dict[str, Any]:
     """The form's other texts, beside the main one, and who gets which."""
     control = min(number(request.POST.get("control_percent", "")) or 0, MAX_CONTROL)
     category = _category(request, project)
     past = request.POST.get("past_holdout") == "on"
-    held = split.holdout_of(project.pk, category.kind, past_holdout=past)
-    parts = split.Split(1, tuple(weight for *_, weight in texts), control, held)
-    names = {place: str(one) if one.pk else _("the text here") for place, (_n, one, _w)
+    holdout = split.holdout_of(project.pk, category.kind, past_holdout=past)
+    parts = split.Split(1, tuple(weight for *_, weight in texts), control, holdout)
+    names = {place: str(text) if text.pk else _("the text here") for place, (_n, text, _w)
              in enumerate(texts)}  # fmt: skip
     cards = [
-        (in_words(place), preview.card(one.frozen(), shown["person"], locale=shown["locale"],
-                                       platform=shown["platform"]))
-        for place, (_n, one, _w) in enumerate(texts)
+        (in_words(place), preview.card(text.frozen(), context["person"], locale=context["locale"],
+                                       platform=context["platform"]))
+        for place, (_n, text, _w) in enumerate(texts)
     ]  # fmt: skip
     return {
         "shares": sharing.shares(parts, names, None),
@@ -356,22 +364,26 @@ def _of_variants(
 
 def _on_phones(request: HttpRequest, project: Project, texts: list[Template]) -> dict[str, Any]:
     """The main text on each phone, and how many people lack a value that a text uses."""
-    template, *others = texts
+    template, *other_templates = texts
     content = template.frozen()
-    asked = request.POST.get("preview_person", "").strip()
-    person = preview.somebody(project, asked) if asked else _somebody(request, project, content)
-    wanted = request.POST.get("preview_locale", "")
-    locale = wanted if wanted in languages_of(content) else ""
+    external_id = request.POST.get("preview_person", "").strip()
+    person = (
+        preview.somebody(project, external_id)
+        if external_id
+        else _pick_reader(request, project, content)
+    )
+    tag = request.POST.get("preview_locale", "")
+    locale = tag if tag in languages_of(content) else ""
     rules = _rules_in(request)
     lacks = partial(coverage.lacking, rules=rules) if rules else None
-    frozen = [one.frozen() for one in others]
+    frozen = [other_template.frozen() for other_template in other_templates]
     variables = preview.variables(content, project, others=frozen, lacks=lacks)
     return {
         "cards": preview.cards(content, person, locale=locale),
-        "variables": [(one, _concerned(one, len(texts))) for one in variables],
+        "variables": [(variable, _texts_with(variable, len(texts))) for variable in variables],
         "of_audience": bool(rules),
         "person": person,
-        "unknown_person": asked if asked and person is None else "",
+        "unknown_person": external_id if external_id and person is None else "",
         "locale": locale,
         "locales": sorted(languages_of(content)),
         "project": project,
@@ -381,18 +393,18 @@ def _on_phones(request: HttpRequest, project: Project, texts: list[Template]) ->
     }
 
 
-def _somebody(
+def _pick_reader(
     request: HttpRequest, project: Project, content: Content | None = None
 ) -> Contact | None:
     """A person for the preview: from the audience, if one is chosen, as they will read it. For a
     text, someone who would be sent it, if there is one among a few."""
-    people = _of_audience(request, project)
+    people = _people_of_audience(request, project)
     if content is None or not people:
         return people[0] if people else preview.reader(project, content)
     return preview.readable_by(content, people)
 
 
-def _of_audience(request: HttpRequest, project: Project) -> list[Contact]:
+def _people_of_audience(request: HttpRequest, project: Project) -> list[Contact]:
     """A few people of the audience, in any order."""
     try:
         _, rules = _audience_in(request)

@@ -100,8 +100,8 @@ def parse(posted: Any, campaign: Campaign | None, now: datetime) -> SchedulePrev
         try:
             _find_times(when, posted, now, campaign)
         except (ValidationError, NoSuchTime) as error:
-            found = error.messages[0] if isinstance(error, ValidationError) else str(error)
-            when.note = found
+            problem = error.messages[0] if isinstance(error, ValidationError) else str(error)
+            when.note = problem
     if campaign is not None:
         _find_pace(when, posted, campaign, now)
         _find_first(when, posted, campaign)
@@ -128,15 +128,15 @@ def _find_pace(when: SchedulePreview, posted: Any, campaign: Campaign, now: date
 def _sent_to(when: SchedulePreview, campaign: Campaign, now: datetime) -> int:
     """How many devices it is sent to, as in the review; all, if counting skips takes too long."""
     rules = campaign.audience.effective_rules
-    found = reach.quick(campaign.project_id, rules)
-    when.selected = found.devices
+    reached = reach.quick(campaign.project_id, rules)
+    when.selected = reached.devices
     if not sent_to.is_readable(campaign):
-        return found.devices
+        return reached.devices
     causes = sent_to.causes(campaign, when.starts_at or now, when.local)
     limit = estimating.SAMPLE_SECONDS
-    lost = sent_to.skips(campaign, rules, found, causes, seconds=limit)
-    devices = sent_to.devices(found, lost)
-    return found.devices if devices is None else devices
+    lost = sent_to.skips(campaign, rules, reached, causes, seconds=limit)
+    devices = sent_to.devices(reached, lost)
+    return reached.devices if devices is None else devices
 
 
 def _find_course(when: SchedulePreview, posted: Any, campaign: Campaign, now: datetime) -> None:
@@ -144,21 +144,21 @@ def _find_course(when: SchedulePreview, posted: Any, campaign: Campaign, now: da
     starts_at = now if when.kind == Campaign.Schedule.NOW else when.starts_at
     if not when.devices or starts_at is None:
         return
-    asked = copy(campaign)
-    asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
-    asked.timezone, asked.schedule_kind = when.zone, when.kind
-    asked.first_wait_seconds = when.wait
+    draft = copy(campaign)
+    draft.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
+    draft.timezone, draft.schedule_kind = when.zone, when.kind
+    draft.first_wait_seconds = when.wait
     rules, limit = campaign.audience.effective_rules, estimating.SAMPLE_SECONDS
     try:
-        found = clocks.zones(asked, rules, when.local, seconds=limit)
+        zones = clocks.zones(draft, rules, when.local, seconds=limit)
     except reach.Uncountable:
         return
-    when.asleep = clocks.check_clocks(asked, starts_at, when.local, found)
+    when.asleep = clocks.check_clocks(draft, starts_at, when.local, zones)
     if when.kind == Campaign.Schedule.AT and when.pace:
-        hours = departures.rules_of(asked, starts_at, when.local, when.goes_first)
+        hours = departures.rules_of(draft, starts_at, when.local, when.goes_first)
         with until(clock() + REPORT_SECONDS):
-            asks, others = departures.asked(asked, hours, found, when.devices, when.pace, now)
-        course = foresee(asks.kinds, asks.gets_it, hours, others.capacity, exact=False)
+            asks, competing = departures.asked(draft, hours, zones, when.devices, when.pace, now)
+        course = foresee(asks.kinds, asks.gets_it, hours, competing.capacity, exact=False)
         when.last_leaves = course.ends_at
 
 
@@ -171,59 +171,59 @@ def _find_times(
     first = on_the_clock(wall, when.zone)
     if comes_twice(wall, when.zone):
         when.note = _("That time occurs twice that night; the first one is used.")
-    asked = _asked(posted, campaign, first, when.zone)
+    draft = _draft_of(posted, campaign, first, when.zone)
     if when.kind == Campaign.Schedule.AT:
-        if local.is_over(asked, now):
+        if local.is_over(draft, now):
             raise ValidationError(_("This time has passed. Choose a later one."))
-        when.times = [moved_occurrences.occurrence(asked, first)]
+        when.times = [moved_occurrences.occurrence(draft, first)]
     else:
-        _find_repeats(when, posted, asked, now)
+        _find_repeats(when, posted, draft, now)
     if campaign is not None:
         next_one = when.times[0].instant
-        when.local = local.launched_at(asked, next_one, max(asked.begins(next_one), now))
+        when.local = local.launched_at(draft, next_one, max(draft.begins(next_one), now))
 
 
-def _find_repeats(when: SchedulePreview, posted: Any, asked: Campaign, now: datetime) -> None:
-    found = list(islice(_rhythm(posted, asked).after(now), TIMES_SHOWN + 1))
-    if not found:
-        raise ValidationError([*repeating.none_left(asked, now).values()])
-    when.times = [moved_occurrences.occurrence(asked, at) for at in found[:TIMES_SHOWN]]
-    when.ends = len(found) <= TIMES_SHOWN
-    if wrong := local.problems(asked).get("best_hour"):
+def _find_repeats(when: SchedulePreview, posted: Any, draft: Campaign, now: datetime) -> None:
+    upcoming = list(islice(_rhythm(posted, draft).after(now), TIMES_SHOWN + 1))
+    if not upcoming:
+        raise ValidationError([*repeating.none_left(draft, now).values()])
+    when.times = [moved_occurrences.occurrence(draft, at) for at in upcoming[:TIMES_SHOWN]]
+    when.ends = len(upcoming) <= TIMES_SHOWN
+    if wrong := local.problems(draft).get("best_hour"):
         when.note = wrong
-    elif asked.at and asked.at <= now and not when.note:
+    elif draft.at and draft.at <= now and not when.note:
         when.note = _("The first time has passed: it begins with the next one.")
-    elif asked.repeat != repeating.BY_CRON and found[0] != asked.at and not when.note:
+    elif draft.repeat != repeating.BY_CRON and upcoming[0] != draft.at and not when.note:
         when.note = _("The first time is none of its days: it begins with the next one.")
 
 
-def _asked(posted: Any, campaign: Campaign | None, at: datetime, zone: str) -> Campaign:
+def _draft_of(posted: Any, campaign: Campaign | None, at: datetime, zone: str) -> Campaign:
     """A copy of the campaign with the form's current times, never saved."""
-    asked = copy(campaign) if campaign is not None else Campaign()
-    asked.schedule_kind = posted["schedule_kind"]
-    asked.at, asked.timezone, asked.local_time = at, zone, "local_time" in posted
-    asked.best_hour = "best_hour" in posted
+    draft = copy(campaign) if campaign is not None else Campaign()
+    draft.schedule_kind = posted["schedule_kind"]
+    draft.at, draft.timezone, draft.local_time = at, zone, "local_time" in posted
+    draft.best_hour = "best_hour" in posted
     for name, known in (("passed", local.Passed), ("zoneless", local.Zoneless)):
         if posted.get(name) in known.values:
-            setattr(asked, name, posted[name])
-    return asked
+            setattr(draft, name, posted[name])
+    return draft
 
 
-def _rhythm(posted: Any, asked: Campaign) -> Rhythm | Cron:
+def _rhythm(posted: Any, draft: Campaign) -> Rhythm | Cron:
     """The form's rhythm or cron. Raises ValidationError."""
     if posted.get("repeat") not in Campaign.Repeat.values:
         raise ValidationError(_("Choose how often."))
     end = WallClock(required=False).clean(posted.get("until", ""))
-    asked.until = on_the_clock(end, asked.timezone) if end else None
-    asked.repeat = posted["repeat"]
-    asked.days_off = days_off.written(_left_out(posted))
-    taken = WITH_REPEAT[asked.repeat]
-    asked.cron = posted.get("cron", "") if "cron" in taken else ""
-    asked.every = _every(posted) if "every" in taken else 1
-    asked.on_days = _on_days(posted, asked.every) if "on_days" in taken else ""
-    asked.weekdays = ",".join(posted.getlist("weekdays")) if "weekdays" in taken else ""
+    draft.until = on_the_clock(end, draft.timezone) if end else None
+    draft.repeat = posted["repeat"]
+    draft.days_off = days_off.written(_left_out(posted))
+    fields = WITH_REPEAT[draft.repeat]
+    draft.cron = posted.get("cron", "") if "cron" in fields else ""
+    draft.every = _every(posted) if "every" in fields else 1
+    draft.on_days = _on_days(posted, draft.every) if "on_days" in fields else ""
+    draft.weekdays = ",".join(posted.getlist("weekdays")) if "weekdays" in fields else ""
     try:
-        return asked.rhythm
+        return draft.rhythm
     except ValueError as error:
         raise ValidationError(str(error)) from error
 
@@ -280,8 +280,8 @@ class PublicHolidays:
         return public_holidays.parts(self.country)
 
     def years(self) -> list[tuple[int, str]]:
-        first, *others = public_holidays.years(self.today)
-        return [(first, str(first)), *((last, f"{first}–{last}") for last in others)]
+        first, *later_years = public_holidays.years(self.today)
+        return [(first, str(first)), *((last, f"{first}–{last}") for last in later_years)]
 
     def days(self) -> dict[date, str]:
         """The holidays with their names. Raises ValidationError."""
@@ -354,13 +354,13 @@ def _find_first(when: SchedulePreview, posted: Any, campaign: Campaign) -> None:
     if not (percent and least and wait):
         return
     first = First(percent, least, wait)
-    asked = copy(campaign)
-    asked.schedule_kind = when.kind
-    asked.local_time = "local_time" in posted and when.kind != Campaign.Schedule.NOW
-    asked.first_percent, asked.first_wait_seconds = percent, wait
-    asked.spread_seconds, asked.best_hour = None, False
-    asked.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
-    if wrong := of_pace(asked):
+    draft = copy(campaign)
+    draft.schedule_kind = when.kind
+    draft.local_time = "local_time" in posted and when.kind != Campaign.Schedule.NOW
+    draft.first_percent, draft.first_wait_seconds = percent, wait
+    draft.spread_seconds, draft.best_hour = None, False
+    draft.ttl_seconds = _ttl(posted) or campaign.ttl_seconds
+    if wrong := of_pace(draft):
         when.note = when.note or next(iter(wrong.values()))
         return
     when.first = in_words.foretold(when.selected, first)

@@ -73,22 +73,30 @@ def rail(
     wrong = {name for name in FIELDS if set(FIELDS[name]) & set(form.errors)}
     current = _current(campaign, asked, wrong, missing)
     launched = campaign is not None and campaign.current_run() is not None
-    seen = max(furthest, [*FIELDS].index(current) + 1)
+    last_seen = max(furthest, [*FIELDS].index(current) + 1)
     return [
-        Step(name, number, name == current, name in wrong, missing[name], number < seen, launched)
+        Step(
+            name,
+            number,
+            name == current,
+            name in wrong,
+            missing[name],
+            number < last_seen,
+            launched,
+        )
         for number, name in enumerate(FIELDS, start=1)
     ]
 
 
 def _current(
-    campaign: Campaign | None, asked: str, wrong: set[str], missing: dict[str, str]
+    campaign: Campaign | None, requested: str, wrong: set[str], missing: dict[str, str]
 ) -> str:
     """The first step with errors; else the requested one; else the first that is incomplete."""
     for name in FIELDS:
         if name in wrong:
             return name
-    if asked in FIELDS and campaign is not None:
-        return asked
+    if requested in FIELDS and campaign is not None:
+        return requested
     return next((name for name in FIELDS if missing[name]), REVIEW)
 
 
@@ -101,14 +109,14 @@ def _missing(campaign: Campaign | None, name: str, now: datetime) -> str:
     if campaign is None:
         return _("not yet") if name != REVIEW else ""
     if name == WHO:
-        return _troubles(campaign.audience)
+        return _find_problem(campaign.audience)
     if name == WHAT:
         template = campaign.template
-        return _troubles(template) if template.title or template.body else _("no text yet")
-    return _untimely(campaign, now) if name == WHEN else ""
+        return _find_problem(template) if template.title or template.body else _("no text yet")
+    return _find_time_problem(campaign, now) if name == WHEN else ""
 
 
-def _troubles(row: Any) -> str:
+def _find_problem(row: Any) -> str:
     try:
         row.clean()
     except ValidationError as error:
@@ -116,7 +124,7 @@ def _troubles(row: Any) -> str:
     return ""
 
 
-def _untimely(campaign: Campaign, now: datetime) -> str:
+def _find_time_problem(campaign: Campaign, now: datetime) -> str:
     kind = campaign.schedule_kind
     if kind == Campaign.Schedule.AT and local.is_over(campaign, now):
         return "" if campaign.current_run() else _("the time has passed")

@@ -64,7 +64,11 @@ class VariantFormMixin(InPlace):
 def offer(form: Any, project_id: int | None) -> None:
     """Offer the project's templates, and fill in the campaign's variants."""
     form.fields[WEIGHT].label = _("Weight of %(variant)s") % {"variant": in_words(0)}
-    kept = {one.number: one for one in form.instance.variants.all()} if form.instance.pk else {}
+    stored = (
+        {stored_variant.number: stored_variant for stored_variant in form.instance.variants.all()}
+        if form.instance.pk
+        else {}
+    )
     for number, template, weight in PAIRS:
         words = in_words(number)
         form.fields[template].queryset = Template.objects.filter(project=project_id)
@@ -73,20 +77,23 @@ def offer(form: Any, project_id: int | None) -> None:
             "There is no such template in this project."
         )
         form.fields[weight].label = _("Weight of %(variant)s") % {"variant": words}
-        if one := kept.get(number):
-            form.initial[template], form.initial[weight] = one.template_id, one.weight
+        if stored_variant := stored.get(number):
+            form.initial[template], form.initial[weight] = (
+                stored_variant.template_id,
+                stored_variant.weight,
+            )
 
 
 def clean(form: Any, cleaned: dict[str, Any]) -> None:
     """Set empty weights to the even one, and refuse two variants with the same text."""
     if WEIGHT in cleaned and cleaned[WEIGHT] is None:
         cleaned[WEIGHT] = EVEN
-    seen = {cleaned.get("template")} - {None}
+    templates = {cleaned.get("template")} - {None}
     for _number, name, _weight_name in PAIRS:
         template = cleaned.get(name)
-        if template is not None and template in seen:
+        if template is not None and template in templates:
             form.add_error(name, _("Another variant has the same text. Choose another template."))
-        seen |= {template} - {None}
+        templates |= {template} - {None}
 
 
 def chosen(cleaned: dict[str, Any]) -> list[tuple[Template, int]]:
@@ -104,14 +111,14 @@ def save(form: Any, campaign: Any) -> None:
 
 def posted(data: Any, project_id: int) -> Sequence[tuple[int, Template, int]]:
     """The form's current variants, while the user types. Ignores bad values."""
-    found = []
+    variants = []
     mine = Template.objects.filter(project=project_id)
     for number, template, weight in PAIRS:
         named = data.get(template, "")
         row = mine.filter(pk=named).first() if named.isdecimal() and len(named) < 18 else None
         if row is not None:
-            found.append((number, row, posted_weight(data.get(weight, ""))))
-    return found
+            variants.append((number, row, posted_weight(data.get(weight, ""))))
+    return variants
 
 
 def posted_weight(text: str) -> int:

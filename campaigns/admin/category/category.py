@@ -91,11 +91,11 @@ class CategoryForm(ModelForm):
         return chosen or self.instance.caps
 
     def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = super().clean() or self.cleaned_data
+        values: dict[str, Any] = super().clean() or self.cleaned_data
         for name in CAPS:
             if name not in self.data:  # an old tab lacks it, too
-                given[name] = getattr(self.instance, name)
-        return given
+                values[name] = getattr(self.instance, name)
+        return values
 
     class Meta:
         model = Category
@@ -131,8 +131,8 @@ class CategoryPage(Page):
             "campaign_count": used_by.count_of(Campaign.objects, "category"),
             "automation_count": used_by.count_of(Automation.objects, "category"),
         }
-        found = super().get_queryset(request).annotate(**counts)
-        return found.annotate(user_count=sum(map(F, counts), Value(0)))
+        categories = super().get_queryset(request).annotate(**counts)
+        return categories.annotate(user_count=sum(map(F, counts), Value(0)))
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[CategoryList]:
         return CategoryList
@@ -182,8 +182,8 @@ class CategoryPage(Page):
     @display(description=gettext_lazy("declined by"))
     def said_no(self, obj: Any) -> str:
         """How many people declined. The list has counted all rows at once."""
-        told: str | None = getattr(obj, "declined", None)
-        return _in_words(declined(obj.project_id), obj) if told is None else told
+        text: str | None = getattr(obj, "declined", None)
+        return _in_words(declined(obj.project_id), obj) if text is None else text
 
     @display(description=gettext_lazy("used by"), ordering="user_count")
     def used(self, obj: Any) -> str:
@@ -191,17 +191,17 @@ class CategoryPage(Page):
 
     @display(description=gettext_lazy("used by"))
     def users(self, obj: Category) -> SafeString | str:
-        newest = (each.order_by("-pk")[:MAX_USERS] for each in (obj.campaigns, obj.automations))
-        found = [(page_url(one), one) for some in newest for one in some][:MAX_USERS]
-        links = format_html_join(", ", '<a class="c-link" href="{}">{}</a>', found)
+        newest = (rows.order_by("-pk")[:MAX_USERS] for rows in (obj.campaigns, obj.automations))
+        pairs = [(page_url(user), user) for group in newest for user in group][:MAX_USERS]
+        links = format_html_join(", ", '<a class="c-link" href="{}">{}</a>', pairs)
         return links or "–"
 
     def used_by(self, obj: Category) -> list[str]:
-        found = [_("the campaign “%(name)s”") % {"name": one} for one in obj.campaigns.all()]
-        found += [_("the automation “%(name)s”") % {"name": one} for one in obj.automations.all()]
+        names = [_("the campaign “%(name)s”") % {"name": user} for user in obj.campaigns.all()]
+        names += [_("the automation “%(name)s”") % {"name": user} for user in obj.automations.all()]
         runs = [
             (_("rehearsal %(number)d") if run.is_rehearsal else _("run %(number)d"))
             % {"number": run.pk}
             for run in Run.kept.filter(category=obj)[:MAX_USERS]
         ]
-        return [*found, *runs][:MAX_USERS]
+        return [*names, *runs][:MAX_USERS]

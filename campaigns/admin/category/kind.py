@@ -32,7 +32,7 @@ KINDS = {
 
 
 def choices() -> list[tuple[str, str]]:
-    return [(kind.value, f"{kind.label}: {said}") for kind, said in KINDS.items()]
+    return [(kind.value, f"{kind.label}: {meaning}") for kind, meaning in KINDS.items()]
 
 
 class KindDialog(Dialog):
@@ -74,8 +74,8 @@ class KindDialog(Dialog):
     def write(self) -> dict[str, Any]:
         """Save the kind; return what changed. If the process dies here: all of it, or nothing."""
         with transaction.atomic():
-            held = Category.objects.select_for_update().get(pk=self.category.pk)
-            before = changes.values_of(held)
-            held.kind = self.cleaned_data["kind"]
-            held.save(update_fields=["kind"])
-        return changes.between(before, held)
+            category = Category.objects.select_for_update().get(pk=self.category.pk)
+            before = changes.values_of(category)
+            category.kind = self.cleaned_data["kind"]
+            category.save(update_fields=["kind"])
+        return changes.between(before, category)

@@ -30,51 +30,51 @@ def shown(endpoint: Endpoint) -> dict[str, Any]:
     """Template context: the newest calls. The API has all."""
     of_it = Call.objects.filter(endpoint=endpoint).select_related("endpoint__project")
     calls = list(of_it.order_by("-pk")[: SHOWN + 1])
-    waits = any(one.state == Call.State.WAITING for one in calls)
+    waits = any(entry.state == Call.State.WAITING for entry in calls)
     first = call.first_waiting(endpoint) if waits else None
     return {
         "endpoint": endpoint,
-        "entries": [_entry(one, _until(one, endpoint, first)) for one in calls[:SHOWN]],
+        "entries": [_entry(entry, _until(entry, endpoint, first)) for entry in calls[:SHOWN]],
         "more": len(calls) > SHOWN,
         "again_in": _again_in(calls),
     }
 
 
-def _entry(one: Call, until: str) -> dict[str, Any]:
+def _entry(logged: Call, until: str) -> dict[str, Any]:
     return {
-        "call": one,
-        "kind": event_types.in_words(one.kind),
-        "more": len(one.events) - 1,
-        "at": in_zone(one.made_at, one.endpoint.project.timezone, seconds=True),
+        "call": logged,
+        "kind": event_types.in_words(logged.kind),
+        "more": len(logged.events) - 1,
+        "at": in_zone(logged.made_at, logged.endpoint.project.timezone, seconds=True),
         "until": until,
-        "colour": COLOURS[Call.State(one.state)],
+        "colour": COLOURS[Call.State(logged.state)],
     }
 
 
-def _until(one: Call, endpoint: Endpoint, first: Call | None) -> str:
+def _until(entry_call: Call, endpoint: Endpoint, first: Call | None) -> str:
     """What a call waits for; empty if it is due now. A test waits for no other call."""
-    if one.state != Call.State.WAITING:
+    if entry_call.state != Call.State.WAITING:
         return ""
-    if endpoint.disabled_at and not one.is_test:
+    if endpoint.disabled_at and not entry_call.is_test:
         return _("sent when the endpoint is switched on")
-    if endpoint.failures >= FAILS and one != first and not one.is_test:
+    if endpoint.failures >= FAILS and entry_call != first and not entry_call.is_test:
         return _("sent when the endpoint takes another one")
-    at = one.next_at if one.is_test else _due_at(one, endpoint)
+    at = entry_call.next_at if entry_call.is_test else _due_at(entry_call, endpoint)
     if at <= timezone.now():
         return ""
-    text = _("tried again at %(when)s") if one.tries else _("tried at %(when)s")
+    text = _("tried again at %(when)s") if entry_call.tries else _("tried at %(when)s")
     return text % {"when": in_zone(at, endpoint.project.timezone, seconds=True)}
 
 
-def _due_at(one: Call, endpoint: Endpoint) -> datetime:
+def _due_at(logged: Call, endpoint: Endpoint) -> datetime:
     """When a call is due: not before the endpoint's pause has ended."""
-    return max(one.next_at, endpoint.rests_until or one.next_at)
+    return max(logged.next_at, endpoint.rests_until or logged.next_at)
 
 
 def _again_in(calls: list[Call]) -> int:
     """In how many seconds the page requests the log again. 0: never."""
-    waiting = [one for one in calls if one.state == Call.State.WAITING]
-    fresh = any(one.made_at > timezone.now() - FRESH for one in waiting)
+    waiting = [logged for logged in calls if logged.state == Call.State.WAITING]
+    fresh = any(logged.made_at > timezone.now() - FRESH for logged in waiting)
     return 2 if fresh else 15 if waiting else 0
 
 

@@ -45,12 +45,12 @@ class EndpointPage(Page):
         js = ["endpoint.js"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        where = ["project", "name", "is_via" if obj else "via", "to"]
+        address = ["project", "name", "is_via" if obj else "via", "to"]
         batched = [] if obj and obj.is_for_people else ["batched"]
-        what = ["kinds", "only", *batched, "language"]
-        shown = [(gettext_lazy("Health"), {"fields": ["health"]})] if obj else []
+        reports = ["kinds", "only", *batched, "language"]
+        health = [(gettext_lazy("Health"), {"fields": ["health"]})] if obj else []
         return [
-            *shown, (None, {"fields": where}), (gettext_lazy("Reports"), {"fields": what}),
+            *health, (None, {"fields": address}), (gettext_lazy("Reports"), {"fields": reports}),
             *([(gettext_lazy("Log"), {"fields": ["log"]})] if obj else []),
         ]  # fmt: skip
 
@@ -73,13 +73,13 @@ class EndpointPage(Page):
     ) -> HttpResponse:
         """Show the new secret without a redirect, so that no cookie or session ever holds it."""
         if obj.secret:
-            return self._made(request, obj, obj.secret)
+            return self._show_secret(request, obj, obj.secret)
         return super().response_add(request, obj, page_url(obj))
 
-    def _made(self, request: HttpRequest, endpoint: Endpoint, secret: str) -> HttpResponse:
+    def _show_secret(self, request: HttpRequest, endpoint: Endpoint, secret: str) -> HttpResponse:
         title = {"title": _("Copy the secret now"), "opts": self.opts}
-        shown = {"endpoint": endpoint, "secret": secret, "page": page_url(endpoint)}
-        context = {**self.admin_site.each_context(request), **title, **shown}
+        details = {"endpoint": endpoint, "secret": secret, "page": page_url(endpoint)}
+        context = {**self.admin_site.each_context(request), **title, **details}
         return TemplateResponse(request, MADE, context)
 
     # --- Display -------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ class EndpointPage(Page):
     # --- Actions -------------------------------------------------------------------------------
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        found: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        actions: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         row = self.get_object(request, object_id)
         if row is None:
             return []
@@ -135,7 +135,7 @@ class EndpointPage(Page):
             hidden.add("new_secret")
         if not call.failed(row).exists():
             hidden.add("replay_failed")
-        return [each for each in found if each.method.__name__ not in hidden]
+        return [item for item in actions if item.method.__name__ not in hidden]
 
     @action(
         description=gettext_lazy("Send a test"),

@@ -88,7 +88,7 @@ class EndpointForm(ModelForm):
         self.secret = ""
         self.fields["kinds"].widget.attrs["data-for-people"] = " ".join(FOR_PEOPLE)
         if self.instance.pk:
-            self._of_its_way()
+            self._fix_way()
         elif not settings.EMAIL_IS_SET:
             self._without_email()
         project = self.instance.project_id or self.fields["project"].initial
@@ -97,42 +97,44 @@ class EndpointForm(ModelForm):
         rows = {row.pk: str(row) for row in [*chosen, *campaigns[:MAX_CAMPAIGNS]]}
         self.fields["only"].choices = list(rows.items())  # type: ignore[attr-defined]
 
-    def _of_its_way(self) -> None:
+    def _fix_way(self) -> None:
         """Fix the way it is sent, which also limits the kinds of reports."""
         self.fields.pop("via", None)
         self.fields["to"].initial = self.instance.target
         if self.instance.is_for_people:
             self.fields.pop("batched", None)
-            offered = [one for one in EventType.choices if one[0] in FOR_PEOPLE]
+            offered = [choice for choice in EventType.choices if choice[0] in FOR_PEOPLE]
             self.fields["kinds"].choices = offered  # type: ignore[attr-defined]
 
     def _without_email(self) -> None:
-        ways = [one for one in Endpoint.Via.choices if one[0] != Endpoint.Via.EMAIL]
+        ways = [choice for choice in Endpoint.Via.choices if choice[0] != Endpoint.Via.EMAIL]
         self.fields["via"].choices = ways  # type: ignore[attr-defined]
         self.fields["via"].help_text = _(
             "This installation sends no e-mail: an operator has to set EMAIL_URL first."
         )
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
+        values = super().clean() or self.cleaned_data
         row = self.instance
-        row.via = given.get("via") or row.via
-        if "project" in given:
-            row.project = given["project"]
+        row.via = values.get("via") or row.via
+        if "project" in values:
+            row.project = values["project"]
         if not row.pk and row.project_id:
-            self._judged(None, lambda: endpoint_checks.judge_room(row.project))
-        if given.get("kinds"):
-            self._judged("kinds", lambda: endpoint_checks.judge_kinds(row.via, given["kinds"]))
-        batched = given.get("batched", False)
-        self._judged("batched", lambda: endpoint_checks.judge_batched(row.via, batched))
-        if given.get("to") and row.via and row.project_id:
-            self._judged("to", lambda: self._place(given["to"]))
-        return given
+            self._add_if_wrong(None, lambda: endpoint_checks.judge_room(row.project))
+        if values.get("kinds"):
+            self._add_if_wrong(
+                "kinds", lambda: endpoint_checks.judge_kinds(row.via, values["kinds"])
+            )
+        batched = values.get("batched", False)
+        self._add_if_wrong("batched", lambda: endpoint_checks.judge_batched(row.via, batched))
+        if values.get("to") and row.via and row.project_id:
+            self._add_if_wrong("to", lambda: self._place(values["to"]))
+        return values
 
     def _place(self, where: str) -> None:
         self.secret = endpoint_checks.take_place(self.instance, where)
 
-    def _judged(self, field: str | None, judge: Any) -> None:
+    def _add_if_wrong(self, field: str | None, judge: Any) -> None:
         try:
             judge()
         except ValidationError as error:

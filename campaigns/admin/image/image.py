@@ -109,14 +109,14 @@ class ImagePage(Page):
         is_script = "application/json" in request.headers.get("Accept", "")
         form = UploadForm(request.POST or None, request.FILES or None)
         if request.method == "POST":
-            made = self._uploaded(request, form)
-            if made is not None and is_script:
-                return JsonResponse({"address": made.address, "title": made.title})
-            if made is not None:
-                messages.success(request, _("“%(name)s” is uploaded.") % {"name": made})
-                return HttpResponseRedirect(page_url(made))
+            image = self._uploaded(request, form)
+            if image is not None and is_script:
+                return JsonResponse({"address": image.address, "title": image.title})
+            if image is not None:
+                messages.success(request, _("“%(name)s” is uploaded.") % {"name": image})
+                return HttpResponseRedirect(page_url(image))
             if is_script:
-                words = [str(one) for errors in form.errors.values() for one in errors]
+                words = [str(error) for errors in form.errors.values() for error in errors]
                 return JsonResponse({"error": " ".join(words)}, status=400)
         context = {
             **self.admin_site.each_context(request),
@@ -136,12 +136,12 @@ class ImagePage(Page):
             form.add_error(None, _("Choose a project first."))
             return None
         try:
-            made = images.keep(project, form.cleaned_data["file"], by=actor(request))
+            image = images.keep(project, form.cleaned_data["file"], by=actor(request))
         except ValidationError as error:
             form.add_error("file", error)
             return None
-        self.record(request, "created", made)
-        return made
+        self.record(request, "created", image)
+        return image
 
     # --- Choosing one for a text ---------------------------------------------------------------
 
@@ -150,11 +150,11 @@ class ImagePage(Page):
         project = named(request)
         context: dict[str, Any] = {"project": project, "most": images.MOST_BYTES}
         if project is not None:
-            context |= _offered(project, row_id(request.GET.get("before")))
+            context |= _list_offered(project, row_id(request.GET.get("before")))
         return render(request, "admin/campaigns/image/offered.html", context)
 
 
-def _offered(project: Project, before: int | None) -> dict[str, Any]:
+def _list_offered(project: Project, before: int | None) -> dict[str, Any]:
     mine: models.QuerySet[Image] = Image.objects.filter(project=project)
     rows = list((mine.filter(pk__lt=before) if before else mine)[: OFFERED + 1])
     return {"images": rows[:OFFERED], "older": rows[OFFERED - 1].pk if rows[OFFERED:] else None}

@@ -64,7 +64,11 @@ def newest_to(person: Contact) -> tuple[list[Line], int | None]:
 def _named(project: Project, text: str) -> list[MessageRow]:
     names = dict.fromkeys([text, known_by(project.pk, [text]).get(text, "")])
     messages = [outcome.find(project.pk, name) for name in names]
-    return [MessageRow(one, outcome.of_call_or_one(one)) for one in messages if one is not None]
+    return [
+        MessageRow(message, outcome.of_call_or_one(message))
+        for message in messages
+        if message is not None
+    ]
 
 
 def _person(project: Project, text: str) -> int | None:

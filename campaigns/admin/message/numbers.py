@@ -45,26 +45,26 @@ def numbers_of(project: Project, now: datetime) -> dict[str, Any]:
 
 def stand_of(project: Project, now: datetime) -> dict[str, Any]:
     """The numbers without the reasons, which are read from every chunk of the day."""
-    sums = _taken_today(project, now).aggregate(
+    sums = _chunks_of_today(project, now).aggregate(
         planned=Sum(F("last_seq") - F("first_seq") + 1, default=0),
         **{name: Sum(name, default=0) for name in STATUSES},
     )
     return {"totals": Totals(**sums), **_waiting(project, now)}
 
 
-def _taken_today(project: Project, now: datetime) -> QuerySet[Chunk]:
+def _chunks_of_today(project: Project, now: datetime) -> QuerySet[Chunk]:
     # Chunks of an earlier release have no time of their own.
-    taken = Chunk.objects.alias(taken_at=Coalesce("queued_at", "run__started_at"))
+    chunks = Chunk.objects.alias(taken_at=Coalesce("queued_at", "run__started_at"))
     begins = midnight(project.timezone, now)
-    return taken.filter(run__in=_runs_of_today(project, now), taken_at__gte=begins)
+    return chunks.filter(run__in=_runs_of_today(project, now), taken_at__gte=begins)
 
 
 def _runs_of_today(project: Project, now: datetime) -> list[int]:
     """Runs of today, and earlier ones from which messages may still leave today."""
     day = midnight(project.timezone, now).astimezone(UTC).date().isoformat()
     ours = Run.every.filter(project=project, kind=Run.Kind.MESSAGES)
-    found = ours.filter(Q(occurrence__gte=day) | Q(state=Run.State.OPEN))
-    return list(found.values_list("pk", flat=True))
+    runs = ours.filter(Q(occurrence__gte=day) | Q(state=Run.State.OPEN))
+    return list(runs.values_list("pk", flat=True))
 
 
 def waits(numbers: dict[str, Any] | None) -> bool:

@@ -92,29 +92,29 @@ def _numbers(request: HttpRequest) -> dict[str, Any]:
     if project is None:
         return {"zone": "UTC"}
     now = timezone.now()
-    told = numbers_of(project, now)
-    shown = {"numbers": told, "waits": waits(told), "since": midnight(project.timezone, now)}
-    return {**shown, "zone": project.timezone}
+    counts = numbers_of(project, now)
+    context = {"numbers": counts, "waits": waits(counts), "since": midnight(project.timezone, now)}
+    return {**context, "zone": project.timezone}
 
 
 def message_page(request: HttpRequest, name: str) -> HttpResponse:
     message = _message(request, name)
     person = Contact.objects.filter(pk=message.contact_id).first()
-    told = outcome.of_call_or_one(message)
+    result = outcome.of_call_or_one(message)
     after = _whole(request.GET.get("after", ""), 9) or 0
     rows = outcome.devices_of(message, after=after, most=DEVICES + 1)
     context = {
         **site.each_context(request),
         "title": message.id,
         "message": message,
-        "state": told.state,
-        "state_in_words": STATES[told.state],
-        "came_of_it": in_a_word(told),
-        "people": sum(told.people.values()),
-        "to_many": _is_to_many(told),
-        "unfolding": told.unfolding,
+        "state": result.state,
+        "state_in_words": STATES[result.state],
+        "came_of_it": in_a_word(result),
+        "people": sum(result.people.values()),
+        "to_many": _is_to_many(result),
+        "unfolding": result.unfolding,
         "call": id_of(message.run_id, message.shares) if message.shares else "",
-        "blocked": _block(message, told),
+        "blocked": _block(message, result),
         "person": person,
         "automation": _automation_of(message),
         "texts": _texts(message, person),
@@ -122,18 +122,18 @@ def message_page(request: HttpRequest, name: str) -> HttpResponse:
         "next_url": f"?after={rows[DEVICES - 1]['seq']}" if len(rows) > DEVICES else "",
         "first_page": not after,
         "zone": current_project(request).timezone,  # type: ignore[union-attr]  # the message is its
-        "may_cancel": _waits(told) and request.user.has_perm("campaigns.cancel_message"),
+        "may_cancel": _waits(result) and request.user.has_perm("campaigns.cancel_message"),
     }
     return TemplateResponse(request, "admin/campaigns/message/one.html", context)
 
 
-def _is_to_many(told: Outcome) -> bool:
+def _is_to_many(result: Outcome) -> bool:
     """Whether it goes to several people. A long list has one row until a worker adds the rest."""
-    return sum(told.people.values()) > 1 or told.unfolding
+    return sum(result.people.values()) > 1 or result.unfolding
 
 
-def _block(message: Message, told: Outcome) -> Block | None:
-    blocks = outcome.blocks({message.run_id}) if outcome.is_late(message, told) else {}
+def _block(message: Message, result: Outcome) -> Block | None:
+    blocks = outcome.blocks({message.run_id}) if outcome.is_late(message, result) else {}
     return blocks.get(message.run_id)
 
 
@@ -151,7 +151,7 @@ def cancel(request: HttpRequest, name: str) -> HttpResponse:
     if is_page(request):
         return HttpResponseRedirect(page)
     if request.method != "POST":
-        return _asked(request, message)
+        return _confirm(request, message)
     if not messages.cancel(message):
         return _too_late(request)
     about = f"message {message.id}"
@@ -160,18 +160,18 @@ def cancel(request: HttpRequest, name: str) -> HttpResponse:
     return done(request, text, to=page)
 
 
-def _asked(request: HttpRequest, message: Message) -> HttpResponse:
+def _confirm(request: HttpRequest, message: Message) -> HttpResponse:
     if not _waits(outcome.of_call_or_one(message)):
         return _too_late(request)
     text = _("What has not left yet is not sent. It cannot be undone.")
-    asked = {"title": _("Cancel message %(id)s?") % {"id": message.id}, "description": text}
-    context = {"dialog": asked, "form_submit_text": _("Cancel the message")}
+    dialog = {"title": _("Cancel message %(id)s?") % {"id": message.id}, "description": text}
+    context = {"dialog": dialog, "form_submit_text": _("Cancel the message")}
     return render(request, DRAWN, {**context, "form": FinalDialog(request)})  # type: ignore[arg-type]
 
 
 def _too_late(request: HttpRequest) -> HttpResponse:
-    said = {"title": _("Not done"), "description": _("It has left already, or is about to.")}
-    return render(request, DRAWN, {"form": Gone(request), "dialog": said})  # type: ignore[arg-type]
+    dialog = {"title": _("Not done"), "description": _("It has left already, or is about to.")}
+    return render(request, DRAWN, {"form": Gone(request), "dialog": dialog})  # type: ignore[arg-type]
 
 
 def _message(request: HttpRequest, name: str) -> Message:
@@ -183,16 +183,16 @@ def _message(request: HttpRequest, name: str) -> Message:
     return message
 
 
-def _waits(told: Outcome) -> bool:
+def _waits(result: Outcome) -> bool:
     """Whether parts of the message may not have left yet."""
-    return told.state in (outcome.WAITING, outcome.SENDING)
+    return result.state in (outcome.WAITING, outcome.SENDING)
 
 
 def _texts(message: Message, person: Contact | None) -> list[tuple[str, str]]:
     people = {person.pk: person} if person else {}
-    said = words_of([message], people).get((message.run_id, message.number), {})
+    text_by_part = words_of([message], people).get((message.run_id, message.number), {})
     words = dict(zip(TEXTS, (_("Title"), _("Text"), _("Picture"), _("Link")), strict=True))
-    return [(words[part], text) for part in TEXTS if (text := said.get(part))]
+    return [(words[part], text) for part in TEXTS if (text := text_by_part.get(part))]
 
 
 def _device(row: dict[str, Any]) -> dict[str, Any]:

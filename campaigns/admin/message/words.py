@@ -19,7 +19,7 @@ def words_of(messages: Iterable[Message], people: dict[int, Contact]) -> dict[He
     messages = list(messages)
     heads = _heads(messages)
     renderers: dict[Head, Renderer] = {}
-    said: dict[Head, dict[str, Any]] = {}
+    texts: dict[Head, dict[str, Any]] = {}
     for message in messages:
         place = _head(message)
         head, person = heads.get(place), people.get(message.contact_id)
@@ -27,14 +27,14 @@ def words_of(messages: Iterable[Message], people: dict[int, Contact]) -> dict[He
             continue
         renderer = renderers.get(place) or Renderer(head.content, collapse_id="")
         renderers[place] = renderer
-        said[message.run_id, message.number] = _words(renderer, head, person)
-    return said
+        texts[message.run_id, message.number] = _words(renderer, head, person)
+    return texts
 
 
 def _words(renderer: Renderer, head: Message, person: Contact | None) -> dict[str, Any]:
-    written: dict[str, Any] = head.content or {}
+    texts: dict[str, Any] = head.content or {}
     if person is None:
-        return written
+        return texts
     reader = Reader(
         reference="",
         external_id=person.external_id,
@@ -48,7 +48,7 @@ def _words(renderer: Renderer, head: Message, person: Contact | None) -> dict[st
     try:
         return renderer.words(reader)
     except Unrenderable:
-        return written
+        return texts
 
 
 def _heads(messages: list[Message]) -> dict[Head, Message]:

@@ -55,12 +55,12 @@ def stacks(columns: Sequence[Sequence[int]], axis: Axis) -> list[list[Bar | None
     return [_stack(parts, slot * place + gap, axis) for slot, parts in enumerate(columns)]
 
 
-def _stack(parts: Sequence[int], left: float, axis: Axis) -> list[Bar | None]:
+def _stack(parts: Sequence[int], x: float, axis: Axis) -> list[Bar | None]:
     ground, stack = HEIGHT, list[Bar | None]()
     for count in parts:
         height = max(HEIGHT * count / axis.top, LEAST) if count else 0.0
         top = max(0.0, ground - height)
-        stack.append(Bar(left, top, height) if count else None)
+        stack.append(Bar(x, top, height) if count else None)
         ground = top
     return stack
 
@@ -79,7 +79,7 @@ def line(levels: Sequence[int | None], axis: Axis) -> Line:
     known = [
         (slot * step, axis.at(level)) for slot, level in enumerate(levels) if level is not None
     ]
-    stretches = _apart(known, step * 1.5)
+    stretches = _split_at_gaps(known, step * 1.5)
     return Line(
         strokes=[" ".join(f"{x:.1f},{y:.1f}" for x, y in points) for points in stretches],
         areas=[
@@ -92,7 +92,9 @@ def line(levels: Sequence[int | None], axis: Axis) -> Line:
     )
 
 
-def _apart(points: list[tuple[float, float]], widest: float) -> list[list[tuple[float, float]]]:
+def _split_at_gaps(
+    points: list[tuple[float, float]], widest: float
+) -> list[list[tuple[float, float]]]:
     stretches = [points[:1]]
     for before, point in pairwise(points):
         if point[0] - before[0] > widest:

@@ -90,15 +90,15 @@ def days_of(project: Project, now: datetime) -> Days:
     if before and today.day - before[0].day < A_WEEK:
         before = []
     usual = median(day.accepted for day in before) if before else None
-    shown = days[-DAYS_SHOWN:]
-    axis = Axis.of([day.all for day in shown] + [usual or 0])
+    days_shown = days[-DAYS_SHOWN:]
+    axis = Axis.of([day.all for day in days_shown] + [usual or 0])
     failed = share(sum(day.failed for day in before), sum(day.all for day in before))
     return Days(
         today=today,
         campaigns=so_far[CAMPAIGNS],
         messages=so_far[MESSAGES],
         usual_failed=failed if before else None,
-        shown=_drawn(shown, axis),
+        shown=_with_bars(days_shown, axis),
         width=charts.bar_width(DAYS_SHOWN),
         heights=axis.heights,
         usual_day=usual,
@@ -110,10 +110,10 @@ def days_of(project: Project, now: datetime) -> Days:
 
 
 def _days(project: Project, stand: sent.Stand, now: datetime) -> list[Day]:
-    here = ZoneInfo(project.timezone)
-    today = now.astimezone(here).date()
+    zone = ZoneInfo(project.timezone)
+    today = now.astimezone(zone).date()
     dates = [today - timedelta(days=ago) for ago in range(DAYS_READ, -1, -1)]
-    midnights = [midnight(project.timezone, _noon(day, here)) for day in dates]
+    midnights = [midnight(project.timezone, _noon(day, zone)) for day in dates]
     counts = sent.stretches(project, stand, midnights)
     return [
         Day(
@@ -130,14 +130,14 @@ def _noon(day: date, zone: ZoneInfo) -> datetime:
     return datetime(day.year, day.month, day.day, 12, tzinfo=zone)
 
 
-def _drawn(days: list[Day], axis: Axis) -> list[Day]:
+def _with_bars(days: list[Day], axis: Axis) -> list[Day]:
     parts = [(day.campaigns, day.messages, day.failed) for day in days]
     drawn = zip(days, charts.stacks(parts, axis), strict=True)
     return [replace(day, bars=tuple(bars)) for day, bars in drawn]
 
 
 def _verdict(today: Day, so_far: dict[str, SoFar]) -> str:
-    known = [one.usual for one in so_far.values() if one.usual is not None]
+    known = [part_of_day.usual for part_of_day in so_far.values() if part_of_day.usual is not None]
     words = {"weekday": date_format(today.day, "l")}
     if not known:
         return _("In a week you can compare with the same hours of a %(weekday)s.") % words

@@ -43,12 +43,12 @@ def find_open_tasks(project: Project | None, now: datetime) -> list[OpenTask]:
         return []
     runs = Run.objects.filter(project=project).select_related("campaign", "project")
     return [
-        *_key(project),
-        *_paused(runs),
-        *_late(runs, now),
-        *_unknown(runs, now),
-        *_imports(project, now),
-        *_endpoints(project, now),
+        *_find_key_problem(project),
+        *_find_paused(runs),
+        *_find_late(runs, now),
+        *_find_unknown(runs, now),
+        *_find_imports(project, now),
+        *_find_endpoints(project, now),
     ]
 
 
@@ -57,7 +57,7 @@ def paused(project: Project | None) -> QuerySet[Run]:
     return runs.order_by("-pk")
 
 
-def _key(project: Project) -> Iterator[OpenTask]:
+def _find_key_problem(project: Project) -> Iterator[OpenTask]:
     """A missing or unreadable key, with which runs pause at once. The emulator needs none."""
     if project.uses_emulator:
         return
@@ -77,24 +77,24 @@ def _account_is_sealed(project: Project) -> bool:
     return account is not None and not account.opens()
 
 
-def _paused(runs: QuerySet[Run]) -> Iterator[OpenTask]:
+def _find_paused(runs: QuerySet[Run]) -> Iterator[OpenTask]:
     stopped = runs.filter(state=STATE.PAUSED, finished_at=None)
     for run in stopped.order_by("-pk")[:SHOWN]:
-        yield _of_run(run, **pause_in_words(run))
+        yield _task_of_run(run, **pause_in_words(run))
 
 
-def _late(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
+def _find_late(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
     late = runs.filter(state=STATE.SCHEDULED, scheduled_at__lt=now - OVERDUE)
     for run in late.order_by("scheduled_at")[:SHOWN]:
         ago = in_words(now - run.scheduled_at)
-        yield _of_run(
+        yield _task_of_run(
             run,
             cause=_("It was due %(ago)s ago and has not started.") % {"ago": ago},
             next_step=_("Check that the scheduler (“beat”) and a worker are running."),
         )
 
 
-def _unknown(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
+def _find_unknown(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
     """Finished runs with unknown outcomes, until somebody has decided, for at most a week."""
     ended = runs.filter(finished_at__gt=now - A_WEEK, unknown__gt=0).order_by("-pk")
     for run in ended[:SHOWN]:
@@ -104,7 +104,7 @@ def _unknown(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
                 "It ended with %(count)s unknown outcomes.",
                 count,
             )
-            yield _of_run(
+            yield _task_of_run(
                 run,
                 page="run_deliveries",
                 query="?status=unknown",
@@ -113,48 +113,50 @@ def _unknown(runs: QuerySet[Run], now: datetime) -> Iterator[OpenTask]:
             )
 
 
-def _of_run(
+def _task_of_run(
     run: Run, *, page: str = "campaigns_run_change", query: str = "", **words: Any
 ) -> OpenTask:
     return OpenTask(str(run), reverse(f"admin:{page}", args=[run.pk]) + query, **words)
 
 
-def _imports(project: Project, now: datetime) -> Iterator[OpenTask]:
+def _find_imports(project: Project, now: datetime) -> Iterator[OpenTask]:
     """Imports that wait, for a week, and imports with refused rows, for a day."""
     lately = Import.objects.filter(project=project, created_at__gt=now - A_WEEK)
     waits = Q(state__in=[Import.State.CHECKED, Import.State.STOPPED, Import.State.FAILED])
     refused = Q(state=Import.State.FINISHED, refused__gt=0, finished_at__gt=now - A_DAY)
-    for one in lately.filter(waits | refused).order_by("-pk")[:SHOWN]:
-        cause, next_step = _why(one)
-        url = reverse("admin:notifications_import_change", args=[one.pk])
-        yield OpenTask(_("Import of %(file)s") % {"file": one.name}, url, cause, next_step)
+    for file_import in lately.filter(waits | refused).order_by("-pk")[:SHOWN]:
+        cause, next_step = _explain_import(file_import)
+        url = reverse("admin:notifications_import_change", args=[file_import.pk])
+        yield OpenTask(_("Import of %(file)s") % {"file": file_import.name}, url, cause, next_step)
 
 
-def _why(one: Import) -> tuple[str, str]:
-    match one.state:
+def _explain_import(file_import: Import) -> tuple[str, str]:
+    match file_import.state:
         case Import.State.FAILED:
-            return one.problem, _("Mend the file, and import it again.")
+            return file_import.problem, _("Mend the file, and import it again.")
         case Import.State.STOPPED:
             return _("It was stopped before its end."), _("Go on with it, or delete it.")
         case Import.State.CHECKED:
             text = _("It is checked, and nothing of it was imported yet.")
             return text, _("Look at what it would do, and start it or delete it.")
-    text = ngettext("%(count)s row was refused.", "%(count)s rows were refused.", one.refused)
+    text = ngettext(
+        "%(count)s row was refused.", "%(count)s rows were refused.", file_import.refused
+    )
     step = _("Download the refused rows, correct them, and import that file.")
-    return text % {"count": f"{one.refused:,}"}, step
+    return text % {"count": f"{file_import.refused:,}"}, step
 
 
-def _endpoints(project: Project, now: datetime) -> Iterator[OpenTask]:
+def _find_endpoints(project: Project, now: datetime) -> Iterator[OpenTask]:
     """Endpoints that fail for a while, and for a week those that were disabled for it."""
     failing = Q(disabled_at=None, failing_since__lt=now - A_WHILE)
     stopped = Q(disabled_at__gt=now - A_WEEK) & ~Q(disabled_why=Endpoint.Why.BY_HAND)
-    for one in Endpoint.objects.filter(failing | stopped, project=project)[:SHOWN]:
-        url = reverse("admin:notifications_endpoint_change", args=[one.pk])
-        when = in_zone(one.failing_since, project.timezone)
+    for endpoint in Endpoint.objects.filter(failing | stopped, project=project)[:SHOWN]:
+        url = reverse("admin:notifications_endpoint_change", args=[endpoint.pk])
+        when = in_zone(endpoint.failing_since, project.timezone)
         cause = _("It has taken nothing since %(when)s.") % {"when": when}
         yield OpenTask(
-            _("Reports to “%(name)s”") % {"name": one},
+            _("Reports to “%(name)s”") % {"name": endpoint},
             url,
-            str(one.get_disabled_why_display()) if one.disabled_at else cause,
+            str(endpoint.get_disabled_why_display()) if endpoint.disabled_at else cause,
             _("A person with the role operator reads in its log what it answers."),
         )

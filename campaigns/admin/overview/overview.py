@@ -88,8 +88,8 @@ def live(request: HttpRequest) -> HttpResponse:
 def health(request: HttpRequest) -> HttpResponse:
     """The health of devices, loaded separately: the overview must not wait for it."""
     project = current_project(request)
-    found = device_health.health(project.pk if project else None, timezone.now())
-    return render(request, "admin/overview_health.html", found)
+    figures = device_health.health(project.pk if project else None, timezone.now())
+    return render(request, "admin/overview_health.html", figures)
 
 
 def picture(project: Project | None, now: datetime) -> dict[str, Any]:
@@ -103,11 +103,11 @@ def picture(project: Project | None, now: datetime) -> dict[str, Any]:
     messages = stand_of(project, now) if project and sends_messages(project) else None
     return {
         "project": project,
-        "running": [_running(run, now) for run in running],
-        "scheduled": [_scheduled(run, now) for run in scheduled],
+        "running": [_describe_running(run, now) for run in running],
+        "scheduled": [_describe_scheduled(run, now) for run in scheduled],
         "waiting": find_open_tasks(project, now),
         **alerts_of_overview(project),
-        "recent": _recent(list(recent.order_by("-pk")[:RUNS_SHOWN])),
+        "recent": _describe_recent(list(recent.order_by("-pk")[:RUNS_SHOWN])),
         "any_runs": of_project.exists(),
         "silence": _silence(now),
         "days": days_of(project, now) if project else None,
@@ -139,7 +139,7 @@ def asks_again(
     return f"load delay:{seconds}s, {COMING_BACK}"
 
 
-def _running(run: Run, now: datetime) -> dict[str, Any]:
+def _describe_running(run: Run, now: datetime) -> dict[str, Any]:
     progress = reports.progress(run, now=now)
     return {
         "run": run,
@@ -147,26 +147,26 @@ def _running(run: Run, now: datetime) -> dict[str, Any]:
         "share": share(progress.totals.settled, progress.totals.planned),
         "width": width(progress.totals.settled, progress.totals.planned),
         "left": progress.eta_at - now if progress.eta_at else None,
-        "away": said.words if (said := why_this_rate.beside_the_rate(run, now)).away else "",
+        "away": pace.words if (pace := why_this_rate.beside_the_rate(run, now)).away else "",
     }
 
 
-def _recent(runs: list[Run]) -> list[Recent]:
-    told = opened(runs)
+def _describe_recent(runs: list[Run]) -> list[Recent]:
+    opened_by_run = opened(runs)
     return [
-        Recent(run, of_how_many(run.state, run.planned or 0, run.skipped), told[run.pk])
+        Recent(run, of_how_many(run.state, run.planned or 0, run.skipped), opened_by_run[run.pk])
         for run in runs
     ]
 
 
-def _scheduled(run: Run, now: datetime) -> dict[str, Any]:
+def _describe_scheduled(run: Run, now: datetime) -> dict[str, Any]:
     """A scheduled run, with its time in the campaign's zone, and in the project's if it differs."""
     zones = dict.fromkeys([run.campaign.timezone, run.project.timezone])
-    left = run.scheduled_at - now
+    remaining = run.scheduled_at - now
     return {
         "run": run,
         "clocks": [in_zone(run.scheduled_at, zone) for zone in zones],
-        "left": in_words(left) if left > timedelta(0) else "",
+        "left": in_words(remaining) if remaining > timedelta(0) else "",
     }
 
 

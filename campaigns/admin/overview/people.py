@@ -69,8 +69,8 @@ class Chart:
 
 
 def people(request: HttpRequest) -> HttpResponse:
-    asked = request.GET.get("days", "")
-    days = int(asked) if asked in map(str, SPANS) else SPANS[0]
+    days_param = request.GET.get("days", "")
+    days = int(days_param) if days_param in map(str, SPANS) else SPANS[0]
     context = picture(current_project(request), days, timezone.now())
     return render(request, "admin/overview_people.html", context)
 
@@ -85,27 +85,29 @@ def picture(project: Project | None, days: int, now: datetime) -> dict[str, Any]
 
 
 def _chart(
-    project: Project, what: str, days: int, now: datetime, *, as_line: bool = False
+    project: Project, figure_name: str, days: int, now: datetime, *, as_line: bool = False
 ) -> Chart | None:
     """The chart of one number. None while nothing was counted."""
     zone = ZoneInfo(project.timezone)
-    found = _by_day(figure.since(project.pk, what, now - timedelta(days=days)), zone)
-    if not found:
+    figures = _by_day(figure.since(project.pk, figure_name, now - timedelta(days=days)), zone)
+    if not figures:
         return None
-    first, last = min(found), max(found)
-    shown = [first + timedelta(days=at) for at in range((last - first).days + 1)]
-    counts = [found[day].count if day in found else None for day in shown]
+    first, last = min(figures), max(figures)
+    days_shown = [first + timedelta(days=at) for at in range((last - first).days + 1)]
+    counts = [figures[day].count if day in figures else None for day in days_shown]
     axis = Axis.of([count or 0 for count in counts])
     columns = charts.stacks([[count or 0] for count in counts], axis)
     return Chart(
-        name=what.replace("_", "-"),
+        name=figure_name.replace("_", "-"),
         counts=counts,
-        values=[(charts.name_of(day), count) for day, count in zip(shown, counts, strict=True)],
+        values=[
+            (charts.name_of(day), count) for day, count in zip(days_shown, counts, strict=True)
+        ],
         heights=axis.heights,
-        times=charts.times(shown),
-        counted_at=found[last].counted_at,
+        times=charts.times(days_shown),
+        counted_at=figures[last].counted_at,
         bars=[] if as_line else [bar for (bar,) in columns if bar],
-        width=charts.bar_width(len(shown)),
+        width=charts.bar_width(len(days_shown)),
         line=charts.line(counts, axis) if as_line else None,
         is_of_today=last == now.astimezone(zone).date(),
     )
@@ -113,4 +115,4 @@ def _chart(
 
 def _by_day(figures: list[Figure], zone: ZoneInfo) -> dict[date, Figure]:
     """The figure of each day. After a change of zone a day may have two: the later one counts."""
-    return {one.at.astimezone(zone).date(): one for one in figures}
+    return {day_figure.at.astimezone(zone).date(): day_figure for day_figure in figures}

@@ -14,6 +14,6 @@ from campaigns.runs.run import Run
 
 def chunk_view(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
-    asked = number(request.GET.get("chunk", "")) or 0
-    context = {**chunk_grid.one(run, asked, timezone.now()), "flower": settings.FLOWER_URL}
+    chunk_number = number(request.GET.get("chunk", "")) or 0
+    context = {**chunk_grid.one(run, chunk_number, timezone.now()), "flower": settings.FLOWER_URL}
     return render(request, "admin/campaigns/run/chunk.html", context)

@@ -71,18 +71,18 @@ class CorrectDialog(RunDialog):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.possible and self.run.revision > FIRST:
-            cast(forms.ChoiceField, self.fields["revision"]).choices = _revisions(self.run)
+            cast(forms.ChoiceField, self.fields["revision"]).choices = _revision_choices(self.run)
         else:
             del self.fields["revision"]
         if self.possible and has_variants(self.run):
-            each = [(number, in_words(number)) for number in as_launched(self.run)]
-            chosen = [("", _("All variants")), *each]
+            single_variants = [(number, in_words(number)) for number in as_launched(self.run)]
+            chosen = [("", _("All variants")), *single_variants]
             cast(forms.ChoiceField, self.fields["variant"]).choices = chosen
         else:
             del self.fields["variant"]
         texts = correcting.texts_of(self.run) if self.possible else []
         if len(texts) > 1:
-            cast(forms.ChoiceField, self.fields["text"]).choices = _choices(texts)
+            cast(forms.ChoiceField, self.fields["text"]).choices = _text_choices(texts)
         else:
             del self.fields["text"]
 
@@ -119,10 +119,16 @@ class CorrectDialog(RunDialog):
         }
 
 
-def _revisions(run: Run) -> list[tuple[str, Any]]:
+def _revision_choices(run: Run) -> list[tuple[str, Any]]:
     counts = shares.by_revision(run)
-    each = [(str(number), _only(number, shares.got(one))) for number, one in counts.items()]
-    return [(OLDER, _("Those who did not get the newest")), *each, (EVERY, _("All of them"))]
+    single_revisions = [
+        (str(number), _only(number, shares.got(counted))) for number, counted in counts.items()
+    ]
+    return [
+        (OLDER, _("Those who did not get the newest")),
+        *single_revisions,
+        (EVERY, _("All of them")),
+    ]
 
 
 def _only(number: int, devices: int) -> str:
@@ -134,10 +140,10 @@ def _only(number: int, devices: int) -> str:
     return text % {"number": number, "count": f"{devices:,}"}
 
 
-def _choices(texts: list[str]) -> list[tuple[str, Any]]:
-    each = [(tag, _("Only “{language}”").format(language=tag)) for tag in texts if tag != MAIN]
+def _text_choices(texts: list[str]) -> list[tuple[str, Any]]:
+    languages = [(tag, _("Only “{language}”").format(language=tag)) for tag in texts if tag != MAIN]
     main = [(MAIN, _("Only the main text"))] if MAIN in texts else []
-    return [(EVERY, _("All its texts")), *main, *each]
+    return [(EVERY, _("All its texts")), *main, *languages]
 
 
 class Corrects:
@@ -155,7 +161,7 @@ class Corrects:
     def correct(self, request: HttpRequest, form: CorrectDialog, object_id: str) -> HttpResponse:
         text = form.cleaned_data.get("text") or EVERY
         try:
-            made = control.correct(
+            draft = control.correct(
                 form.run,
                 text=text,
                 revisions=form.revisions,
@@ -167,7 +173,7 @@ class Corrects:
             return refused(request, form, str(error))
         except ValidationError as error:
             return refused(request, form, error.messages[0])
-        if not filling.at_once(made.audience):
-            enqueue_on_commit(tasks.fill_list, audience_id=made.audience.pk)
-        message = _("“{name}” is a draft. Put its text right, then launch it.").format(name=made)
-        return done(request, message, to=f"{page_url(made)}?step=what")
+        if not filling.at_once(draft.audience):
+            enqueue_on_commit(tasks.fill_list, audience_id=draft.audience.pk)
+        message = _("“{name}” is a draft. Put its text right, then launch it.").format(name=draft)
+        return done(request, message, to=f"{page_url(draft)}?step=what")

@@ -43,7 +43,7 @@ def page_view(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)
     context = {
         **site.each_context(request),
-        **_page(run, request.GET),
+        **_page_context(run, request.GET),
         "title": _("Recipients"),
         "opts": Run._meta,
         "original": run,
@@ -58,61 +58,64 @@ def csv_view(request: HttpRequest, run_id: int) -> Any:
     run = get_object_or_404(Run, pk=run_id)
     name = f"run-{run.pk}-recipients.csv"
     return StreamingHttpResponse(
-        recipients.csv_lines(run, _filters_of(request.GET)),
+        recipients.csv_lines(run, _read_filters(request.GET)),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 
-def _filters_of(query: QueryDict) -> Filters:
+def _read_filters(query: QueryDict) -> Filters:
     """The filters of the query. Ignores bad values."""
     return Filters(
-        status=_one_of(query, "status", [*Delivery.Status.values, MISSED, WAITING]),
-        reason=_one_of(query, "reason", Reason.values),
-        platform=_one_of(query, "platform", Device.Platform.values),
+        status=_read_choice(query, "status", [*Delivery.Status.values, MISSED, WAITING]),
+        reason=_read_choice(query, "reason", Reason.values),
+        platform=_read_choice(query, "platform", Device.Platform.values),
         person=query.get("person", "").strip()[:200],
         chunk=number(query.get("chunk", "")),
         resent=query.get("resent") == "1",
-        told=_one_of(query, "told", [*TOLD, NOT_OPENED]),
+        told=_read_choice(query, "told", [*TOLD, NOT_OPENED]),
         revision=number(query.get("revision", "")) or None,
         variant=group.NUMBERS.get(query.get("variant", "")),
     )
 
 
-def _page(run: Run, query: QueryDict) -> dict[str, Any]:
-    filters, after = _filters_of(query), number(query.get("after", ""))
-    found = recipients.page(run, filters, after=after or 0, limit=PAGE + 1)
-    asked = _asked(filters)
+def _page_context(run: Run, query: QueryDict) -> dict[str, Any]:
+    filters, after = _read_filters(query), number(query.get("after", ""))
+    rows = recipients.page(run, filters, after=after or 0, limit=PAGE + 1)
+    params = _query_params(filters)
     return {
-        "rows": [_shown(row) for row in found[:PAGE]],
+        "rows": [_describe_row(row) for row in rows[:PAGE]],
         "filters": filters,
         "statuses": [
             *Delivery.Status.choices,
             (MISSED, _("Rejected, skipped or unknown")),
             (WAITING, _("Waiting")),
         ],
-        "told": _told(),
+        "told": _told_choices(),
         "revisions": range(FIRST, run.revision + 1) if run.revision > FIRST else (),
-        "groups": [(group.name_of(one), group.in_words(one)) for one in split.groups(run)],
+        "groups": [
+            (group.name_of(number_of_group), group.in_words(number_of_group))
+            for number_of_group in split.groups(run)
+        ],
         "reasons": Reason.choices,
         "platforms": Device.Platform.choices,
         "next_step": STEPS.get(filters.reason, ""),
-        "asked": asked,
+        "asked": params,
         "first_page": after is None,
-        "next_url": f"?{urlencode({**asked, 'after': found[PAGE - 1].seq})}"
-        if len(found) > PAGE
+        "next_url": f"?{urlencode({**params, 'after': rows[PAGE - 1].seq})}"
+        if len(rows) > PAGE
         else "",
-        "first_url": f"?{urlencode(asked)}",
-        "csv_query": urlencode(asked),
+        "first_url": f"?{urlencode(params)}",
+        "csv_query": urlencode(params),
     }
 
 
-def _told() -> list[tuple[str, Any]]:
+def _told_choices() -> list[tuple[str, Any]]:
     steps: list[tuple[str, Any]] = [(name, BY_NAME[name].label) for name in TOLD]
     return [*steps, (NOT_OPENED, _("Accepted, and not known to have opened it"))]
 
 
-def _shown(row: Row) -> Shown:
+def _describe_row(row: Row) -> Shown:
     return Shown(
         row,
         status=str(Delivery.Status(row.status).label) if row.status != WAITING else _("Waiting"),
@@ -124,9 +127,9 @@ def _shown(row: Row) -> Shown:
     )
 
 
-def _asked(filters: Filters) -> dict[str, str]:
+def _query_params(filters: Filters) -> dict[str, str]:
     """The filters as query parameters, without empty ones."""
-    given = {
+    params = {
         "status": filters.status,
         "reason": filters.reason,
         "platform": filters.platform,
@@ -137,10 +140,10 @@ def _asked(filters: Filters) -> dict[str, str]:
         "revision": "" if filters.revision is None else str(filters.revision),
         "variant": group.name_of(filters.variant),
     }
-    return {name: value for name, value in given.items() if value}
+    return {name: value for name, value in params.items() if value}
 
 
-def _one_of(query: QueryDict, name: str, allowed: list[str]) -> str:
+def _read_choice(query: QueryDict, name: str, allowed: list[str]) -> str:
     value = query.get(name, "")
     return value if value in allowed else ""
 

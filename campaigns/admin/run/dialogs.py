@@ -92,23 +92,26 @@ class GoOnDialog(RunDialog):
         if not self.run.tries_variants:
             del self.fields["variant"]
             return
-        found = winner.tried(self.run)
+        tried = winner.tried(self.run)
         field = cast(forms.TypedChoiceField, self.fields["variant"])
-        if found is None:
+        if tried is None:
             numbers = range(len(self.run.split["weights"]))
             field.choices = [(number, in_words(number)) for number in numbers]
             field.required = True
             return
-        of_chance = _("The best one so far: %(variant)s") % {"variant": in_words(best(found))}
-        field.choices = [("", of_chance), *((one.number, self._words(one)) for one in found)]
+        of_chance = _("The best one so far: %(variant)s") % {"variant": in_words(best(tried))}
+        field.choices = [
+            ("", of_chance),
+            *((variant.number, self._words(variant)) for variant in tried),
+        ]
 
-    def _words(self, one: winner.Tried) -> str:
+    def _words(self, variant: winner.Tried) -> str:
         goal = self.run.winner_by == Run.WinnerBy.GOAL
         words = {
-            "variant": in_words(one.number),
-            "share": share(one.count, one.people),
+            "variant": in_words(variant.number),
+            "share": share(variant.count, variant.people),
             "goal": self.run.goal_event,
-            "people": f"{one.people:,}",
+            "people": f"{variant.people:,}",
         }
         if goal:
             return _("%(variant)s: “%(goal)s” from %(share)s %% of its %(people)s people") % words

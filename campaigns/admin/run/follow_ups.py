@@ -41,22 +41,22 @@ def leaves_a_rest(run: Run) -> bool:
 
 def offers_the_rest(run: Run) -> bool:
     """Whether to offer a campaign to the rest: not if it would be sent to nobody."""
-    asked = {outcomes.MISSED: leaves_a_rest(run), outcomes.UNOPENED: knows_who_opened(run)}
-    return any(_reaches_somebody(run, whom) for whom, there in asked.items() if there)
+    is_offered = {outcomes.MISSED: leaves_a_rest(run), outcomes.UNOPENED: knows_who_opened(run)}
+    return any(_reaches_anybody(run, group) for group, offered in is_offered.items() if offered)
 
 
 def knows_who_opened(run: Run) -> bool:
     return is_known(run) and run_lists.has_told(run)
 
 
-def _reaches_somebody(run: Run, whom: str) -> bool:
-    found = outcomes.reachable(run, whom, seconds=outcomes.LOOKING_SECONDS)
-    return found is None or found.people > 0
+def _reaches_anybody(run: Run, group: str) -> bool:
+    reached = outcomes.reachable(run, group, seconds=outcomes.LOOKING_SECONDS)
+    return reached is None or reached.people > 0
 
 
 def offers_everybody_else(run: Run) -> bool:
-    others = share.everybody_else(run) if is_known(run) else None
-    return others is not None and share.is_there_anybody(run.project_id, others)
+    rules = share.everybody_else(run) if is_known(run) else None
+    return rules is not None and share.is_there_anybody(run.project_id, rules)
 
 
 class RestDialog(RunDialog):
@@ -73,7 +73,7 @@ class RestDialog(RunDialog):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.asks_whom:
-            cast(forms.ChoiceField, self.fields["whom"]).choices = _whom(self.left)
+            cast(forms.ChoiceField, self.fields["whom"]).choices = _group_choices(self.left)
             none_missed = self.reachable is not None and not self.reachable.people
             self.fields["whom"].initial = run_lists.NOT_OPENED if none_missed else None
         else:
@@ -112,9 +112,9 @@ class RestDialog(RunDialog):
 
     @property
     def possible(self) -> bool:
-        there = [self.reachable] if self.left else []
-        there += [self.unopened_now] if self.asks_whom else []
-        return any(found is None or found.people > 0 for found in there)
+        counts = [self.reachable] if self.left else []
+        counts += [self.unopened_now] if self.asks_whom else []
+        return any(reached is None or reached.people > 0 for reached in counts)
 
     def problem(self) -> str:
         """Why nobody would get it; empty if somebody would."""
@@ -143,28 +143,30 @@ class RestDialog(RunDialog):
         return ""
 
     def context(self) -> dict[str, Any]:
-        found, run = self.found, self.run
+        counted, run = self.found, self.run
         devices = (run.planned or 0) - run.accepted
         counts = (
-            {"rest": found[0], "unknown": found[1], "sure": found[0] - found[1]} if found else {}
+            {"rest": counted[0], "unknown": counted[1], "sure": counted[0] - counted[1]}
+            if counted
+            else {}
         )
         return {
             "run": run,
             "corrections": correcting.corrections_of(run),
-            "counted": found is not None,
+            "counted": counted is not None,
             "devices": devices,
             **counts,
             **now_reached(self.reachable),
-            "opening": self._opening() if self.asks_whom else None,
+            "opening": self._opening_counts() if self.asks_whom else None,
         }
 
-    def _opening(self) -> dict[str, Any]:
+    def _opening_counts(self) -> dict[str, Any]:
         counts = dict(zip(("people", "silent"), self.unopened or (), strict=False))
         return {**counts, **now_reached(self.unopened_now)}
 
 
-def _whom(left: bool) -> list[tuple[str, Any]]:
-    missed = [(run_lists.NOT_REACHED, _("Those who were not reached"))] if left else []
+def _group_choices(has_rest: bool) -> list[tuple[str, Any]]:
+    missed = [(run_lists.NOT_REACHED, _("Those who were not reached"))] if has_rest else []
     return [
         *missed,
         (run_lists.NOT_OPENED, _("Those who have not opened it, as far as anybody knows")),
@@ -180,17 +182,21 @@ def now_reached(reachable: outcomes.Reachable | None) -> dict[str, Any]:
     if reachable is None:
         return {"uncounted": True}
     sure = reachable.people - reachable.unsure
-    return {"reachable": reachable.people, "surely": sure, "kept_back": _kept_back(reachable)}
+    return {
+        "reachable": reachable.people,
+        "surely": sure,
+        "kept_back": _describe_kept_back(reachable),
+    }
 
 
-def _kept_back(reachable: outcomes.Reachable) -> str:
+def _describe_kept_back(reachable: outcomes.Reachable) -> str:
     """Who cannot be reached, by reason: “2,504 unsubscribed, 3 suppressed”."""
     words = {
         "suppressed": _("%(count)s suppressed"),
         "unsubscribed": _("%(count)s unsubscribed"),
         "no_device": _("%(count)s without an active device"),
     }
-    most_first = sorted(reachable.kept_back.items(), key=lambda one: -one[1])
+    most_first = sorted(reachable.kept_back.items(), key=lambda item: -item[1])
     return ", ".join(words[why] % {"count": f"{people:,}"} for why, people in most_first)
 
 
@@ -209,13 +215,13 @@ class EverybodyElseDialog(RunDialog):
             return None, _("This run took no share of its audience: there is nobody else.")
         try:
             validate_rules(self.rules, project_id=run.project_id)
-            found = reach.quick(run.project_id, self.rules, asks=run.campaign.asks)
+            counted = reach.quick(run.project_id, self.rules, asks=run.campaign.asks)
         except reach.Uncountable:
             return None, ""
         except ValidationError as error:
             return None, error.messages[0]
         nobody = _("Nobody else of this audience can be reached now.")
-        return found, "" if found.reachable else nobody
+        return counted, "" if counted.reachable else nobody
 
     @property
     def problem(self) -> str:
@@ -226,12 +232,12 @@ class EverybodyElseDialog(RunDialog):
         return not self.problem
 
     def context(self) -> dict[str, Any]:
-        said = sentence(self.rules, project_id=self.run.project_id) if self.rules else ""
+        text = sentence(self.rules, project_id=self.run.project_id) if self.rules else ""
         corrections = correcting.corrections_of(self.run)
         return {
             "reach": self._counted[0],
             "problem": self.problem,
-            "said": said,
+            "said": text,
             "corrections": corrections,
         }
 
@@ -288,11 +294,11 @@ class FromRuns:
         tree = (
             outcomes.rest(run, with_unknown=unknown) if missed else run_lists.rule(run, form.chosen)
         )
-        rest = self._listed(request, run, name % {"number": run.pk}, tree)
+        audience = self._create_list(request, run, name % {"number": run.pk}, tree)
         named = _("%(name)s (rest)") if missed else _("%(name)s (not opened)")
-        twin = run.campaign.duplicate_for(rest, named=named, corrects=run.corrects)
+        twin = run.campaign.duplicate_for(audience, named=named, corrects=run.corrects)
         self.record(request, "created", twin, copied_from=run.campaign_id, rest_of_run=run.pk)
-        return _made(request, twin, _size(rest))
+        return _redirect_to_twin(request, twin, _size(audience))
 
     @action(
         description=EVERYBODY_ELSE,
@@ -311,16 +317,16 @@ class FromRuns:
         if form.problem or form.rules is None:
             return refused(request, form, form.problem)
         name = _("Everybody else of run %(number)d") % {"number": run.pk}
-        others = Audience.objects.create(
+        audience = Audience.objects.create(
             project_id=run.project_id,
             name=filling.free_name(run.project_id, name),
             rules=form.rules,
         )
-        self.record(request, "created", others, from_run=run.pk)
-        twin = run.campaign.duplicate_for(others, named=_("%(name)s (everybody else)"))
+        self.record(request, "created", audience, from_run=run.pk)
+        twin = run.campaign.duplicate_for(audience, named=_("%(name)s (everybody else)"))
         about = {"copied_from": run.campaign_id, "everybody_else_of_run": run.pk}
         self.record(request, "created", twin, **about)
-        return _made(request, twin, f"“{others}”")
+        return _redirect_to_twin(request, twin, f"“{audience}”")
 
     @action(
         description=MAKE_LIST,
@@ -336,27 +342,29 @@ class FromRuns:
             return refused(request, form, _("Its recipients are not available."))
         run, chosen = form.run, form.cleaned_data["who"]
         name = _("Run %(number)d: %(who)s") % {"number": run.pk, "who": form.labels[chosen]}
-        made = self._listed(request, run, name, run_lists.rule(run, chosen))
-        text = _("“{name}”: {who}.").format(name=made, who=_size(made))
-        return done(request, text, to=page_url(made))
+        audience = self._create_list(request, run, name, run_lists.rule(run, chosen))
+        text = _("“{name}”: {who}.").format(name=audience, who=_size(audience))
+        return done(request, text, to=page_url(audience))
 
-    def _listed(self, request: HttpRequest, run: Run, name: str, tree: dict[str, Any]) -> Audience:
-        made = filling.begin(run.project_id, name, tree, run=run)
-        self.record(request, "created", made, from_run=run.pk)
-        if not filling.at_once(made):
-            enqueue_on_commit(tasks.fill_list, audience_id=made.pk)
-        return made
+    def _create_list(
+        self, request: HttpRequest, run: Run, name: str, tree: dict[str, Any]
+    ) -> Audience:
+        audience = filling.begin(run.project_id, name, tree, run=run)
+        self.record(request, "created", audience, from_run=run.pk)
+        if not filling.at_once(audience):
+            enqueue_on_commit(tasks.fill_list, audience_id=audience.pk)
+        return audience
 
 
-def _made(request: HttpRequest, twin: Campaign, goes_to: str) -> HttpResponse:
+def _redirect_to_twin(request: HttpRequest, twin: Campaign, goes_to: str) -> HttpResponse:
     text = _("“{name}” goes to {who}. Look at it, then launch it.")
     return done(request, text.format(name=twin, who=goes_to), to=page_url(twin))
 
 
-def _size(made: Audience) -> str:
-    if made.filling is not None:
+def _size(audience: Audience) -> str:
+    if audience.filling is not None:
         return _("a list that is still being filled")
-    return _people(made.members.count())
+    return _people(audience.members.count())
 
 
 def _people(count: int) -> str:

@@ -77,9 +77,9 @@ def picture(run: Run, now: datetime) -> dict[str, Any]:
         "asked": asked_of(totals),
         "too_often": reports.sent_too_often(run) if run.finished_at else 0,
         "balances": sum(count for _, count in _bars(totals)) == totals.planned,
-        **_why_not(run, progress),
-        "released": _released(run),
-        "dead": _dead(run, progress.reasons),
+        **_list_reasons(run, progress),
+        "released": _count_released(run),
+        "dead": _count_dead(run, progress.reasons),
         "pace": why_this_rate.beside_the_rate(run, now),
         "elapsed": _elapsed(run, now),
         "span": _span(run),
@@ -107,10 +107,10 @@ def course(run: Run, now: datetime, *, technical: bool) -> dict[str, Any]:
         "answered": sums.totals_of(run).settled,
         "technical": technical,
     }
-    return {**context, **_behind(run)} if technical else context
+    return {**context, **_technical_details(run)} if technical else context
 
 
-def _behind(run: Run) -> dict[str, Any]:
+def _technical_details(run: Run) -> dict[str, Any]:
     """Technical details: how it was sent, not its outcome."""
     return {
         "grid": grid(run),
@@ -129,8 +129,8 @@ def sees_technical(request: HttpRequest) -> bool:
 
 def course_view(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
-    told = course(run, timezone.now(), technical=sees_technical(request))
-    context = {**told, "out_of_band": True}
+    progress = course(run, timezone.now(), technical=sees_technical(request))
+    context = {**progress, "out_of_band": True}
     return render(request, "admin/campaigns/run/course.html", context)
 
 
@@ -152,10 +152,10 @@ def asks_again(run: Run, now: datetime) -> str:
         return "every 1s"
     if run.state == Run.State.PAUSED:
         return f"every 2s, {COMING_BACK}"
-    left = run.scheduled_at - now
-    if run.state != Run.State.SCHEDULED or left < -OVERDUE:
+    remaining = run.scheduled_at - now
+    if run.state != Run.State.SCHEDULED or remaining < -OVERDUE:
         return COMING_BACK
-    seconds = max(5, int(min(left, LONGEST_TIMER).total_seconds()) + 2)
+    seconds = max(5, int(min(remaining, LONGEST_TIMER).total_seconds()) + 2)
     return f"load delay:{seconds}s, {COMING_BACK}"
 
 
@@ -183,16 +183,16 @@ def _still_to_come(moment: datetime | None, now: datetime) -> datetime | None:
     return moment if moment and moment > now else None
 
 
-def _released(run: Run) -> int:
+def _count_released(run: Run) -> int:
     """How many messages a user sent again although they may have arrived."""
     return run.chunks.aggregate(people=Sum("released"))["people"] or 0
 
 
-def _why_not(run: Run, progress: reports.Progress) -> dict[str, Any]:
+def _list_reasons(run: Run, progress: reports.Progress) -> dict[str, Any]:
     """Reasons with a next step for each: why FCM did not accept some, and why it was not asked for
     others. Unknown outcomes are separate."""
     everybody = progress.totals.planned
-    found = [
+    lines = [
         {
             "code": code,
             "words": words,
@@ -205,9 +205,9 @@ def _why_not(run: Run, progress: reports.Progress) -> dict[str, Any]:
         )
     ]
     return {
-        "reasons": [one for one in found if one["code"] not in (*SKIPS, *NOBODY_KNOWS)],
-        "skips": [one for one in found if one["code"] in SKIPS],
-        "unknowns": [one for one in found if one["code"] in NOBODY_KNOWS],
+        "reasons": [line for line in lines if line["code"] not in (*SKIPS, *NOBODY_KNOWS)],
+        "skips": [line for line in lines if line["code"] in SKIPS],
+        "unknowns": [line for line in lines if line["code"] in NOBODY_KNOWS],
     }
 
 
@@ -217,17 +217,17 @@ def _step(run: Run, code: str) -> str | Promise:
     return STEPS.get(code, "")
 
 
-def _dead(run: Run, reasons: dict[str, int]) -> dict[str, int]:
+def _count_dead(run: Run, reasons: dict[str, int]) -> dict[str, int]:
     """How many addresses FCM called dead, and how many devices were retired; empty if none."""
     count = sum(reasons.get(reason, 0) for reason in DEAD)
     if not count:
         return {}
-    retired, taken_back = device.retired_by(run.reference).count(), _taken_back(run)
-    kept = count - retired - taken_back if run.finished_at else 0
-    return {"count": count, "retired": retired, "taken_back": taken_back, "kept": kept}
+    retired, taken_back = device.retired_by(run.reference).count(), _count_restored(run)
+    still_active = count - retired - taken_back if run.finished_at else 0
+    return {"count": count, "retired": retired, "taken_back": taken_back, "kept": still_active}
 
 
-def _taken_back(run: Run) -> int:
+def _count_restored(run: Run) -> int:
     """How many devices users restored. Only the audit trail knows, not the devices' rows."""
     entries = audit.entries_of(run).filter(project=run.project_id, action="restored devices")
     return sum(detail.get("devices", 0) for detail in entries.values_list("detail", flat=True))
@@ -246,13 +246,13 @@ def verdict(run: Run, progress: reports.Progress) -> str:
     if run.state == Run.State.CANCELLED:
         words = {"accepted": f"{totals.accepted:,}", "planned": f"{totals.planned:,}"}
         return _("It was cancelled after FCM accepted %(accepted)s of %(planned)s.") % words
-    of = asked_of(totals)
+    sendable = asked_of(totals)
     words = {
         "accepted": f"{totals.accepted:,}",
-        "planned": f"{of:,}",
-        "share": share(totals.accepted, of),
+        "planned": f"{sendable:,}",
+        "share": share(totals.accepted, sendable),
     }
-    if not of:
+    if not sendable:
         return _("Everyone was skipped, so FCM was not asked for anybody.")
     text = _("FCM accepted %(accepted)s of %(planned)s: %(share)s %%.") % words
     return f"{text} {_skipped(totals)}".strip().replace(" %", "\u00a0%")

@@ -61,7 +61,7 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
     if run.started_at is None:
         return None
     course = foreseen.load_course(run)
-    drawn = _drawn(course, (run.finished_at or now) - run.started_at)
+    drawn = _drawn_span(course, (run.finished_at or now) - run.started_at)
     line = timeline(run, now=now, within=drawn)
     plan = _plan(course, line.step, drawn)
     rates = line.rates if len(line.counts) > 1 else []
@@ -81,8 +81,8 @@ def rate_line(run: Run, now: datetime) -> RateLine | None:
             Value(axis.time(slot), _number(rate), _number(planned))
             for slot, (rate, planned) in enumerate(zip_longest(rates, plan))
         ],
-        said=_said(run, line),
-        plan_said=_plan_said(course, run, drawn),
+        said=_describe_rates(run, line),
+        plan_said=_describe_plan(course, run, drawn),
     )
 
 
@@ -101,7 +101,7 @@ class _Axis:
         return local(self._start + timedelta(seconds=self._step * slot), self._zone, self._layout)
 
 
-def _drawn(course: Course | None, passed: timedelta) -> timedelta:
+def _drawn_span(course: Course | None, passed: timedelta) -> timedelta:
     """How much of the forecast is drawn."""
     if course is None:
         return timedelta()
@@ -135,7 +135,7 @@ def _number(rate: float | None) -> str:
     return "–" if rate is None else number(rate)
 
 
-def _said(run: Run, line: Timeline) -> str:
+def _describe_rates(run: Run, line: Timeline) -> str:
     return _("Requests a second, every %(step)s: at most %(most)s, on average %(mean)s.") % {
         "step": in_words(line.step),
         "most": number(max(line.rates)),
@@ -143,12 +143,12 @@ def _said(run: Run, line: Timeline) -> str:
     }
 
 
-def _plan_said(course: Course | None, run: Run, drawn: timedelta) -> str:
+def _describe_plan(course: Course | None, run: Run, drawn: timedelta) -> str:
     if course is None or course.ends_at is None:
         return ""
     lasts = timedelta(seconds=course.step * len(course.counts))
     time = in_zone(course.ends_at, run.project.timezone, seconds=lasts < timedelta(hours=1))
-    told = {"count": f"{course.sent:,}", "time": time}
+    params = {"count": f"{course.sent:,}", "time": time}
     if course.exact:
         text = _("Dashed: as foreseen when it began. %(count)s messages, the last at %(time)s.")
     else:
@@ -159,7 +159,7 @@ def _plan_said(course: Course | None, run: Run, drawn: timedelta) -> str:
     if drawn < lasts and run.finished_at is None:
         more = _("More of it is drawn as the run goes on.")
         text = f"{text} {more}"
-    return text % told
+    return text % params
 
 
 def _mean(run: Run, line: Timeline) -> float:

@@ -131,15 +131,15 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         if obj.planned is None:
             return "–"
         cancelled = obj.state == Run.State.CANCELLED
-        done = obj.accepted if cancelled else obj.planned - obj.waiting
-        part = share(done, obj.planned)
+        done_count = obj.accepted if cancelled else obj.planned - obj.waiting
+        part = share(done_count, obj.planned)
         text = (
             _("Cancelled: %(share)s %% had been accepted") if cancelled else _("%(share)s %% done")
         )
         return format_html(
             '<span class="c-meter"><progress max="100" value="{}" aria-label="{}">'
             "</progress><span>{} %</span></span>",
-            width(done, obj.planned),
+            width(done_count, obj.planned),
             text % {"share": part},
             part,
         )
@@ -148,11 +148,11 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
     def accepted_of(self, obj: Run) -> str:
         if obj.planned is None:
             return "–"  # counted when it starts
-        of = sums.of_how_many(obj.state, obj.planned, obj.skipped)
-        numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{of:,}"}
+        sendable = sums.of_how_many(obj.state, obj.planned, obj.skipped)
+        numbers = {"accepted": f"{obj.accepted:,}", "planned": f"{sendable:,}"}
         if obj.state == Run.State.CANCELLED:
             return _("%(accepted)s of %(planned)s") % numbers
-        part = {"share": share(obj.accepted, of)}
+        part = {"share": share(obj.accepted, sendable)}
         return _("%(accepted)s of %(planned)s (%(share)s %%)") % (numbers | part)
 
     @display(description=gettext_lazy("not accepted"))
@@ -181,17 +181,17 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
     def live_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
         """Refresh the page every second or two. What rarely changes is sent only if it changed."""
         run = get_object_or_404(Run.objects.select_related("project", "campaign"), pk=run_id)
-        had = request.GET.get("seen", "")
+        seen_before = request.GET.get("seen", "")
         if live.stands_still(run, request.GET.get("tag", "")):
             return HttpResponse(status=204)  # htmx leaves the page as it is
-        if had.partition("-")[0] == live.stage(run):
+        if seen_before.partition("-")[0] == live.stage(run):
             context = live.picture(run, timezone.now())
         else:
             context = {**self._everything(request, run), "state_changed": True}
             context["readings"] = as_sent.readings(run)
             context["snippets"] = as_sent.snippets(run)
-        context["first_verbs"] = self._of_first_part(request, context["first"])
-        context["spoken"] = had != context["seen"]
+        context["first_verbs"] = self._first_part_buttons(request, context["first"])
+        context["spoken"] = seen_before != context["seen"]
         return render(request, "admin/campaigns/run/live.html", context)
 
     def _everything(self, request: HttpRequest, run: Run) -> dict[str, Any]:
@@ -201,14 +201,14 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         return {
             **picture,
             # Beside a result or many reasons, there is room for the settings at launch.
-            "much_to_say": not run.unfinished or _much(picture),
+            "much_to_say": not run.unfinished or _has_much_to_say(picture),
             **live.course(run, now, technical=live.sees_technical(request)),
             **revisions.changes_of(run),
             **by_property.picture(run),
             **engagement.picture(run, now),
             **figures.picture(run),
             "verbs": self._buttons(request, run),
-            "first_verbs": self._of_first_part(request, picture["first"]),
+            "first_verbs": self._first_part_buttons(request, picture["first"]),
             "entries": entries,
             "frozen": policy.frozen_in(run, _as_launched(run, entries)),
             "said": sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
@@ -223,20 +223,22 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         beside = (verb for verb in verbs.offered(run) if verb is not verbs.GO_ON)
         offered = sorted(beside, key=lambda verb: verb is not verbs.RESUME)
         fitting = [(verb.name, verb.label) for verb in offered]
-        rest = [("rest", REST)] if offers_the_rest(run) else []
-        others = [("everybody_else", EVERYBODY_ELSE)] if offers_everybody_else(run) else []
-        right = [("correct", CORRECT)] if offers_a_correction(run) else []
+        to_rest = [("rest", REST)] if offers_the_rest(run) else []
+        to_everybody_else = (
+            [("everybody_else", EVERYBODY_ELSE)] if offers_everybody_else(run) else []
+        )
+        correction = [("correct", CORRECT)] if offers_a_correction(run) else []
         lists = [("make_list", MAKE_LIST)] if is_known(run) else []
         return [
             (name, label, reverse(f"admin:campaigns_run_{name}", args=[run.pk]))
             for name, label in [
-                *(*others, *rest, *fitting, *right, *lists),
+                *(*to_everybody_else, *to_rest, *fitting, *correction, *lists),
                 ("duplicate", DUPLICATE),
             ]
             if self.opens(request, name)
         ]
 
-    def _of_first_part(self, request: HttpRequest, first: Any) -> list[tuple[str, Any, str]]:
+    def _first_part_buttons(self, request: HttpRequest, first: Any) -> list[tuple[str, Any, str]]:
         """Buttons beside the canary's figures."""
         return [
             (verb.name, label, reverse(f"admin:{verb.page}", args=[first.part.pk]))
@@ -278,9 +280,9 @@ class RunPage(FromRuns, Corrects, ReadOnlyPage):
         return done(request, text, to=page_url(twin))
 
 
-def _much(picture: dict[str, Any]) -> bool:
-    said = len(picture["reasons"]) + len(picture["skips"]) + bool(picture["unknowns"])
-    return said > 2
+def _has_much_to_say(picture: dict[str, Any]) -> bool:
+    entry_count = len(picture["reasons"]) + len(picture["skips"]) + bool(picture["unknowns"])
+    return entry_count > 2
 
 
 def _as_launched(run: Run, entries: list[audit.AuditEntry]) -> Run:

@@ -67,42 +67,42 @@ class Told:
 def sent_view(request: HttpRequest, contact_id: int) -> HttpResponse:
     """A part of the person's page, which must not depend on runs."""
     contact = get_object_or_404(Contact.objects.select_related("project"), pk=contact_id)
-    context = _picture(contact, before=row_id(request.GET.get("before")))
+    context = _page_context(contact, before=row_id(request.GET.get("before")))
     return render(request, "admin/notifications/contact/sent.html", context)
 
 
-def _picture(contact: Contact, *, before: int | None) -> dict[str, Any]:
+def _page_context(contact: Contact, *, before: int | None) -> dict[str, Any]:
     runs = Run.objects.filter(project=contact.project_id, planned__isnull=False)
     runs = runs.select_related("campaign", "project").order_by("-pk")
     looked_at = list((runs if before is None else runs.filter(pk__lt=before))[: RUNS + 1])
-    shown = looked_at[:RUNS]
-    rows = sent_to(contact.pk, [run.pk for run in shown if run.forgotten_at is None])
+    runs_shown = looked_at[:RUNS]
+    rows = sent_to(contact.pk, [run.pk for run in runs_shown if run.forgotten_at is None])
     devices = Device.objects.in_bulk({row.device_id for row in rows})
     steps = furthest((row.run_id, row.seq) for row in rows)
     due = _due(rows)
-    told = [
+    results = [
         Told(
             run,
             sentence(run.rules, project_id=run.project_id, bounds=AS_KEPT),
             [_line(row, run, devices, steps, due) for row in rows if row.run_id == run.pk],
-            _unknown(run),
+            _explain_unknown(run),
         )
-        for run in shown
+        for run in runs_shown
     ]
     return {
         "contact": contact,
         "zone": contact.project.timezone,
-        "chosen": [each for each in told if each.lines],
-        "passed_over": [each for each in told if not each.lines and not each.unknown],
-        "unknown": [each for each in told if not each.lines and each.unknown],
-        "looked_at": len(shown),
-        "older": shown[-1].pk if len(looked_at) > RUNS else None,
+        "chosen": [result for result in results if result.lines],
+        "passed_over": [result for result in results if not result.lines and not result.unknown],
+        "unknown": [result for result in results if not result.lines and result.unknown],
+        "looked_at": len(runs_shown),
+        "older": runs_shown[-1].pk if len(looked_at) > RUNS else None,
         "first": before is None,
         "best": best_of(contact.pk) if before is None else None,
     }
 
 
-def _unknown(run: Run) -> str:
+def _explain_unknown(run: Run) -> str:
     """Why nobody can tell whether the run is for a person who is not among its recipients."""
     if run.forgotten_at is not None:
         at = in_zone(run.forgotten_at, run.project.timezone)
@@ -120,9 +120,9 @@ def _unknown(run: Run) -> str:
 def _due(rows: list[Sent]) -> dict[tuple[int, int], datetime]:
     """When waiting rows are due, for those that wait for more than their turn."""
     waiting = [(row.run_id, row.seq) for row in rows if not row.status]
-    asked = {"run__in": {run for run, _seq in waiting}, "seq__in": {seq for _run, seq in waiting}}
-    found = Retry.objects.filter(**asked).values_list("run_id", "seq", "not_before")
-    return {(run, seq): at for run, seq, at in found if (run, seq) in waiting}
+    filters = {"run__in": {run for run, _seq in waiting}, "seq__in": {seq for _run, seq in waiting}}
+    retries = Retry.objects.filter(**filters).values_list("run_id", "seq", "not_before")
+    return {(run, seq): at for run, seq, at in retries if (run, seq) in waiting}
 
 
 def _line(

@@ -23,17 +23,19 @@ def steered(verb: Verb, dialog: type[RunDialog] = RunDialog) -> Any:
     """An Unfold action for a verb. It needs permission to view the run, and the verb's own."""
 
     def steer(page: Any, request: HttpRequest, form: RunDialog, object_id: str) -> HttpResponse:
-        return _done(verb, request, form)
+        return _run_verb(verb, request, form)
 
     steer.__name__ = verb.name  # it becomes the action's URL
-    asked = ask(verb.question, form=dialog, text=verb.text, button=verb.button, danger=verb.danger)
-    return action(description=verb.label, permissions=["view"], dialog=asked)(steer)
+    dialog_options = ask(
+        verb.question, form=dialog, text=verb.text, button=verb.button, danger=verb.danger
+    )
+    return action(description=verb.label, permissions=["view"], dialog=dialog_options)(steer)
 
 
-def _done(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse:
+def _run_verb(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse:
     run, follows = form.run, form.follows  # read first: afterwards it may no longer follow
     try:
-        came_of = verb.do(run, by=actor(request), **form.asked)
+        result = verb.do(run, by=actor(request), **form.asked)
     except Run.InvalidMove as error:
         faster = _("The run has changed in the meantime.")
         return refused(request, form, f"{error} {faster}")
@@ -43,4 +45,4 @@ def _done(verb: Verb, request: HttpRequest, form: RunDialog) -> HttpResponse:
         again = _("The run is being prepared. Try again in a moment.")
         return refused(request, form, again)
     enqueue_on_commit(tasks.advance, run_id=run.pk)
-    return done(request, f"{verb.told(run, came_of)} {follows}".rstrip(), to=page_url(run))
+    return done(request, f"{verb.told(run, result)} {follows}".rstrip(), to=page_url(run))

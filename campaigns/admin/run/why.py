@@ -42,13 +42,13 @@ class Shown:
 def why_view(request: HttpRequest, run_id: int) -> HttpResponse:
     runs = Run.every.select_related("project", "campaign", "category")
     run = get_object_or_404(runs, pk=run_id)
-    asked = request.GET.get("person", "").replace("\0", "").strip()[:LONGEST]
+    external_id = request.GET.get("person", "").replace("\0", "").strip()[:LONGEST]
     context = {
         **site.each_context(request),
-        **_answered(run, asked),
+        **_answer_for(run, external_id),
         "title": _("Why, or why not"),
         "run": run,
-        "asked": asked,
+        "asked": external_id,
         "zone": run.project.timezone,
     }
     if run.kind == Run.Kind.CAMPAIGN:
@@ -56,38 +56,38 @@ def why_view(request: HttpRequest, run_id: int) -> HttpResponse:
     return TemplateResponse(request, "admin/campaigns/run/why.html", context)
 
 
-def _answered(run: Run, asked: str) -> dict[str, Any]:
-    person = Contact.objects.filter(project=run.project_id, external_id=asked).first()
+def _answer_for(run: Run, external_id: str) -> dict[str, Any]:
+    person = Contact.objects.filter(project=run.project_id, external_id=external_id).first()
     if person is None:
-        return {"alike": _alike(run, asked)} if asked else {}
+        return {"alike": _alike(run, external_id)} if external_id else {}
     try:
-        found = why(run, person, now=timezone.now())
+        answer = why(run, person, now=timezone.now())
     except Contact.DoesNotExist:  # erased since they were found
         return {"alike": []}
     return {
-        "why": found,
-        "answer": sentence(found),
-        "devices": [_shown(row, found) for row in found.rows],
-        "consent": consent_in_words(found),
-        "now_devices": [(seen, device_in_words(seen, found)) for seen in found.now.devices],
-        "not_known": not_known(found),
+        "why": answer,
+        "answer": sentence(answer),
+        "devices": [_describe_row(row, answer) for row in answer.rows],
+        "consent": consent_in_words(answer),
+        "now_devices": [(device, device_in_words(device, answer)) for device in answer.now.devices],
+        "not_known": not_known(answer),
     }
 
 
-def _alike(run: Run, asked: str) -> list[str]:
+def _alike(run: Run, prefix: str) -> list[str]:
     """External ids that begin with this, in any case: most typing mistakes are among them."""
-    theirs = Contact.objects.filter(project=run.project_id, external_id__istartswith=asked)
+    theirs = Contact.objects.filter(project=run.project_id, external_id__istartswith=prefix)
     return list(theirs.order_by("external_id").values_list("external_id", flat=True)[:FEW])
 
 
-def _shown(row: Row, found: Why) -> Shown:
+def _describe_row(row: Row, answer: Why) -> Shown:
     status = row.sent.status
     return Shown(
         _device(row),
         status=str(Delivery.Status(status).label) if status else _("Waiting"),
         code=status or "waiting",
-        message=id_of(found.run.pk, row.message) if row.message else "",
-        steps=course(row, found),
+        message=id_of(answer.run.pk, row.message) if row.message else "",
+        steps=course(row, answer),
         cut=is_cut(row),
     )
 

@@ -46,8 +46,8 @@ class SnippetPage(TextPage):
         return super().get_queryset(request).annotate(use_count=Count("uses"))
 
     def get_urls(self) -> list[Any]:
-        shown = self.guarded(require_POST(self.preview_view))
-        return [path("preview/", shown, name="snippet_preview"), *super().get_urls()]
+        preview_page = self.guarded(require_POST(self.preview_view))
+        return [path("preview/", preview_page, name="snippet_preview"), *super().get_urls()]
 
     @display(description=gettext_lazy("text"))
     def reads(self, obj: Snippet) -> SafeString:
@@ -66,7 +66,10 @@ class SnippetPage(TextPage):
 
     def used_by(self, obj: Snippet) -> list[str]:
         text = _("the template “%(name)s”")
-        return [text % {"name": one.name} for one in snippet_users.find_users(obj).templates[:10]]
+        return [
+            text % {"name": template.name}
+            for template in snippet_users.find_users(obj).templates[:10]
+        ]
 
     def as_posted(self, row: Snippet) -> dict[str, str]:
         return as_posted(row)
@@ -89,8 +92,8 @@ class SnippetPage(TextPage):
     def _preview(self, posted: Any, project: Project) -> dict[str, Any]:
         snippet, problems = unsaved(posted, project)
         content = snippet.alone() if not problems else None
-        asked = posted.get("preview_person", "").strip()
-        person = preview.somebody(project, asked)
+        external_id = posted.get("preview_person", "").strip()
+        person = preview.somebody(project, external_id)
         tags = sorted(snippet.locales) if isinstance(snippet.locales, dict) else []
         locale = posted.get("preview_locale", "")
         locale = locale if locale in tags else ""
@@ -99,7 +102,7 @@ class SnippetPage(TextPage):
             "card": preview.card(content, person, locale=locale) if content else None,
             "variables": preview.variables(content, project) if content else [],
             "person": person,
-            "unknown_person": asked if asked and person is None else "",
+            "unknown_person": external_id if external_id and person is None else "",
             "locale": locale,
             "locales": tags,
             "project_name": project.name,

@@ -45,5 +45,5 @@ def look(
     merged = edit_conflicts.look(base, read, theirs, unread)
     if merged is None:
         return None
-    by = list(dict.fromkeys(who(one.by) for one in saved))
+    by = list(dict.fromkeys(who(saved_revision.by) for saved_revision in saved))
     return TextMeanwhile(by, merged.taken, merged.disputed, saved[0]), merged

@@ -52,20 +52,20 @@ class TextForm(ModelForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if self.instance.pk:
-            self._meet(cleaned)
+            self._merge_in_newer(cleaned)
         return cleaned
 
-    def _meet(self, cleaned: dict[str, Any]) -> None:
+    def _merge_in_newer(self, cleaned: dict[str, Any]) -> None:
         """Merge in what another user saved meanwhile, save nothing, and let the writer look."""
-        found = concurrent_edit.look(self.instance, cleaned.get("seen"), cleaned)
-        if found is None:
+        conflict = concurrent_edit.look(self.instance, cleaned.get("seen"), cleaned)
+        if conflict is None:
             return
-        self.meanwhile, merged = found
-        shown: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
-        shown["seen"] = str(self.meanwhile.last.number)
+        self.meanwhile, merged = conflict
+        data: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
+        data["seen"] = str(self.meanwhile.last.number)
         for name in {change.path[0] for change in self.meanwhile.taken}:
-            shown[name] = self.fields[name].prepare_value(merged.content[name])
-        self.data = shown
+            data[name] = self.fields[name].prepare_value(merged.content[name])
+        self.data = data
         self.add_error(
             None, gettext("Nothing is saved yet. See above what was saved in the meantime.")
         )
@@ -128,8 +128,8 @@ class TemplateForm(TextForm):
     def _look_at_images(self, cleaned: dict[str, Any]) -> None:
         project = cleaned.get("project") or getattr(self.instance, "project", None)
         if project is not None:
-            for name, said in pictures.problems(cleaned, project, self.instance).items():
-                self.add_error(name, said)
+            for name, problem in pictures.problems(cleaned, project, self.instance).items():
+                self.add_error(name, problem)
 
 
 def as_posted(template: Template) -> dict[str, str]:

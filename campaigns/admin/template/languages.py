@@ -57,11 +57,11 @@ class Translations:
 
     def languages_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         template = self._template(request, object_id)
-        found = readers.count_readers(template.written(), template.project_id)
+        counts = readers.count_readers(template.written(), template.project_id)
         context = {
             "original": template,
-            "readers": found,
-            "wanted": ",".join(one.tag for one in found.missing[:MAX_ASKED]),
+            "readers": counts,
+            "wanted": ",".join(language.tag for language in counts.missing[:MAX_ASKED]),
             "may_change": self.page.has_change_permission(request, template),
         }
         return render(request, "admin/campaigns/template/readers.html", context)
@@ -70,14 +70,16 @@ class Translations:
 
     def csv_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         template = self._template(request, object_id)
-        text = as_csv.written(template.written(), _asked(request))
+        text = as_csv.written(template.written(), _chosen_languages(request))
         return _file(text, "text/csv; charset=utf-8", f"template-{template.pk}.csv")
 
     def xliff_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         template = self._template(request, object_id)
         source = next(_tags(request.GET.get("source", "")), "en")
         name = f"template-{template.pk}"
-        text = as_xliff.written(template.written(), _asked(request), source=source, original=name)
+        text = as_xliff.written(
+            template.written(), _chosen_languages(request), source=source, original=name
+        )
         return _file(text, "application/x-xliff+xml", f"{name}.xliff")
 
     # --- Import --------------------------------------------------------------------------------
@@ -98,10 +100,10 @@ class Translations:
             file = form.cleaned_data["file"].read(MOST_BYTES + 1)
             kind = "xliff" if file.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else "csv"
             try:
-                context |= _looked_at(template, kind, file)
+                context |= _preview_upload(template, kind, file)
             except Unreadable as error:
                 form.add_error("file", str(error))
-        return self._drawn(request, template, context)
+        return self._render_translations(request, template, context)
 
     def _save(self, request: HttpRequest, template: Template) -> HttpResponse | None:
         posted = request.POST
@@ -144,7 +146,7 @@ class Translations:
         template: Template = get_object_or_404(mine, pk=row_id(object_id) or 0)
         return template
 
-    def _drawn(
+    def _render_translations(
         self, request: HttpRequest, template: Template, context: dict[str, Any]
     ) -> HttpResponse:
         around = {
@@ -157,12 +159,12 @@ class Translations:
         return render(request, "admin/campaigns/template/translations.html", {**around, **context})
 
 
-def _is_newest(seen: str, template: Template) -> bool:
-    """Whether `seen` is the newest revision. 0 counts as 1: the first one keeps the same text."""
-    return seen.isdecimal() and max(int(seen), 1) == max(revision.newest_number(template), 1)
+def _is_newest(number: str, template: Template) -> bool:
+    """Whether `number` is the newest revision. 0 counts as 1: the first one keeps the same text."""
+    return number.isdecimal() and max(int(number), 1) == max(revision.newest_number(template), 1)
 
 
-def _looked_at(template: Template, kind: str, file: bytes) -> dict[str, Any]:
+def _preview_upload(template: Template, kind: str, file: bytes) -> dict[str, Any]:
     cells = upload_changes.parse_file(kind, file)
     proposal = upload_changes.propose(template, cells)
     problem = _problem_of_whole(template, proposal)
@@ -173,7 +175,7 @@ def _looked_at(template: Template, kind: str, file: bytes) -> dict[str, Any]:
         "seen": revision.newest_number(template),
         "changes": shown(proposal.changes),
         "problem": problem,
-        "refused": [(one, word_of(one.id)) for one in proposal.refused],
+        "refused": [(refused_cell, word_of(refused_cell.id)) for refused_cell in proposal.refused],
     }
 
 
@@ -188,7 +190,7 @@ def _problem_of_whole(template: Template, proposal: Proposal) -> str:
     return ""
 
 
-def _asked(request: HttpRequest) -> list[str]:
+def _chosen_languages(request: HttpRequest) -> list[str]:
     return list(_tags(request.GET.get("languages", "")))
 
 

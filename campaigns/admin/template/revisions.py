@@ -25,11 +25,13 @@ BESIDE_THE_FORM, LISTED = 5, 200
 
 def history(row: Any, listed: int = BESIDE_THE_FORM) -> dict[str, Any]:
     """The newest revisions, and whether there are older ones."""
-    kept = list(row.revisions.all()[: listed + 1])
-    rows = [_listed(new, old) for new, old in zip(kept, [*kept[1:], None], strict=False)]
+    revisions = list(row.revisions.all()[: listed + 1])
+    rows = [
+        _list_line(new, old) for new, old in zip(revisions, [*revisions[1:], None], strict=False)
+    ]
     return {
         "rows": rows[:listed],
-        "older": len(kept) > listed,
+        "older": len(revisions) > listed,
         "zone": row.project.timezone,
         "revision_page": f"admin:{row._meta.model_name}_revision",
         "revisions_page": f"admin:{row._meta.model_name}_revisions",
@@ -43,47 +45,50 @@ class Revisions:
         self.page = page
 
     def urls(self) -> list[URLPattern]:
-        listed, one = self.page.guarded(self.revisions_view), self.page.guarded(self.revision_view)
+        listing, single = (
+            self.page.guarded(self.revisions_view),
+            self.page.guarded(self.revision_view),
+        )
         past = "<path:object_id>/revisions/"
         return [
-            path(past, listed, name=f"{self.page.opts.model_name}_revisions"),
-            path(f"{past}<int:number>/", one, name=f"{self.page.opts.model_name}_revision"),
+            path(past, listing, name=f"{self.page.opts.model_name}_revisions"),
+            path(f"{past}<int:number>/", single, name=f"{self.page.opts.model_name}_revision"),
         ]
 
     def revisions_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row = self._row(request, object_id)
         context = {**history(row, LISTED), "title": _("History of “%s”") % row}
-        return self._drawn(request, row, "revisions.html", context)
+        return self._render(request, row, "revisions.html", context)
 
     def revision_view(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
         row = self._row(request, object_id)
-        kept = row.revisions.filter(number=number).first()
-        if kept is None:
+        chosen = row.revisions.filter(number=number).first()
+        if chosen is None:
             raise Http404
         if request.method == "POST":
-            return self._bring_back(request, row, kept)
+            return self._bring_back(request, row, chosen)
         before = row.revisions.filter(number=number - 1).first()
         newest = revision.newest_number(row)
         context = {
             "title": _("Revision %(number)s of “%(name)s”") % {"number": number, "name": row},
-            "kept": kept,
-            "who": who(kept.by),
+            "kept": chosen,
+            "who": who(chosen.by),
             "newest": newest,
             "is_newest": number == newest,
             "first": before is None,
-            "since_before": shown(_changed(kept, before)),
-            "until_now": shown(changes(row.kept(), kept.content)),
+            "since_before": shown(_changes_since(chosen, before)),
+            "until_now": shown(changes(row.kept(), chosen.content)),
             "may_change": self.page.has_change_permission(request, row),
         }
-        return self._drawn(request, row, "revision.html", context)
+        return self._render(request, row, "revision.html", context)
 
     # --- Restoring -----------------------------------------------------------------------------
 
-    def _bring_back(self, request: HttpRequest, row: Any, kept: Revision) -> HttpResponse:
+    def _bring_back(self, request: HttpRequest, row: Any, old_revision: Revision) -> HttpResponse:
         """Restore a revision: the old text becomes the newest revision; nothing between is lost."""
         if not self.page.has_change_permission(request, row):
             raise PermissionDenied
-        here = HttpResponseRedirect(request.get_full_path())
+        this_page = HttpResponseRedirect(request.get_full_path())
         with transaction.atomic():
             revision.open_for_change(type(row), row.pk)
             row.refresh_from_db()
@@ -93,22 +98,24 @@ class Revisions:
                     "back; check the difference again."
                 )
                 messages.error(request, words)
-                return here
+                return this_page
             for name in row.KEPT:
                 if name != "name":
                     setattr(
-                        row, name, kept.content.get(name, row._meta.get_field(name).get_default())
+                        row,
+                        name,
+                        old_revision.content.get(name, row._meta.get_field(name).get_default()),
                     )
             try:
                 row.full_clean()
             except ValidationError as error:
                 words = " ".join(error.messages)
                 messages.error(request, _("It cannot be brought back as it is: %s") % words)
-                return here
+                return this_page
             row.save()
             revision.keep(row, by=actor(request))
-            self.page.record(request, "brought back", row, revision=kept.number)
-        messages.success(request, _("Revision %s is back.") % kept.number)
+            self.page.record(request, "brought back", row, revision=old_revision.number)
+        messages.success(request, _("Revision %s is back.") % old_revision.number)
         return HttpResponseRedirect(page_url(row))
 
     # --- Both ----------------------------------------------------------------------------------
@@ -121,7 +128,7 @@ class Revisions:
             raise PermissionDenied
         return row
 
-    def _drawn(
+    def _render(
         self, request: HttpRequest, row: Any, name: str, context: dict[str, Any]
     ) -> HttpResponse:
         around = {
@@ -135,8 +142,8 @@ class Revisions:
         return render(request, f"admin/campaigns/template/{name}", {**around, **context})
 
 
-def _listed(new: Revision, old: Revision | None) -> dict[str, Any]:
-    changed = [place(change.path) for change in _changed(new, old)]
+def _list_line(new: Revision, old: Revision | None) -> dict[str, Any]:
+    changed = [place(change.path) for change in _changes_since(new, old)]
     return {
         "revision": new,
         "who": who(new.by),
@@ -146,7 +153,7 @@ def _listed(new: Revision, old: Revision | None) -> dict[str, Any]:
     }
 
 
-def _changed(new: Revision, old: Revision | None) -> list[Change]:
+def _changes_since(new: Revision, old: Revision | None) -> list[Change]:
     """The changes of a revision; for the first one, its whole content."""
     if old is not None:
         return changes(old.content, new.content)

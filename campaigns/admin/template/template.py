@@ -68,16 +68,16 @@ class TemplatePage(TextPage):
             "variant_count": used_by.count_of(Variant.objects, "template"),
             "automation_count": used_by.count_of(Automation.objects, "template"),
         }
-        found = super().get_queryset(request).annotate(**counts)
-        return found.annotate(user_count=sum(map(F, counts), Value(0)))
+        templates = super().get_queryset(request).annotate(**counts)
+        return templates.annotate(user_count=sum(map(F, counts), Value(0)))
 
     def get_urls(self) -> list[Any]:
-        shown = self.guarded(require_POST(self.preview_view))
-        known = self.guarded(require_POST(self.variables_view))
+        preview_page = self.guarded(require_POST(self.preview_view))
+        variables_page = self.guarded(require_POST(self.variables_view))
         tests = [("test/", self.test_view, "campaigns_template_test")]
         return [
-            path("preview/", shown, name="template_preview"),
-            path("variables/", known, name="template_variables"),
+            path("preview/", preview_page, name="template_preview"),
+            path("variables/", variables_page, name="template_variables"),
             path("hosts/<int:id>/", self.guarded(self.hosts_view), name="template_hosts"),
             *self.guarded_paths(tests),
             *test_sends.urls(self),
@@ -106,14 +106,17 @@ class TemplatePage(TextPage):
         return used_by.in_words(campaigns, automations=obj.automation_count)
 
     def used_by(self, obj: Template) -> list[str]:
-        said, automation = _("the campaign “%(name)s”"), _("the automation “%(name)s”")
+        campaign_text, automation_text = (
+            _("the campaign “%(name)s”"),
+            _("the automation “%(name)s”"),
+        )
         return [
-            *(said % {"name": campaign} for campaign in obj.campaigns.all()[:10]),
+            *(campaign_text % {"name": campaign} for campaign in obj.campaigns.all()[:10]),
             *(
-                said % {"name": one.campaign}
-                for one in obj.variants.select_related("campaign")[:10]
+                campaign_text % {"name": variant.campaign}
+                for variant in obj.variants.select_related("campaign")[:10]
             ),
-            *(automation % {"name": one} for one in obj.automations.all()[:10]),
+            *(automation_text % {"name": row} for row in obj.automations.all()[:10]),
         ]
 
     actions_detail = ("duplicate",)
@@ -158,8 +161,8 @@ class TemplatePage(TextPage):
         project = named(request)
         context: dict[str, Any] = {"project": project}
         if project is not None:
-            asked = request.POST.get("preview_person", "").strip()
-            person = preview.somebody(project, asked)
+            external_id = request.POST.get("preview_person", "").strip()
+            person = preview.somebody(project, external_id)
             context |= {
                 "person": person,
                 "known": insertable.known(project, person),
@@ -171,8 +174,8 @@ class TemplatePage(TextPage):
         """A part of the project's page, which must not depend on templates."""
         project = get_object_or_404(Project, pk=id)
         used = pictures.hosts(Template.objects.filter(project=project)[:MAX_TEMPLATES])
-        kept = project.image_hosts
-        refused = sorted(host for host in used if not images.allowed(f"https://{host}/", kept))
+        hosts = project.image_hosts
+        refused = sorted(host for host in used if not images.allowed(f"https://{host}/", hosts))
         context = {"refused": refused}
         return render(request, "admin/campaigns/template/hosts.html", context)
 
@@ -194,14 +197,18 @@ class TemplatePage(TextPage):
     def _preview(self, posted: Any, project: Project) -> dict[str, Any]:
         template, problems = unsaved(posted, project)
         # Problems are listed, and the rest is still shown.
-        shown = readable(template) if problems else template
-        content = (shown or template).frozen()
-        asked = posted.get("preview_person", "").strip()
-        person = preview.somebody(project, asked) if asked else preview.reader(project, content)
+        readable_template = readable(template) if problems else template
+        content = (readable_template or template).frozen()
+        external_id = posted.get("preview_person", "").strip()
+        person = (
+            preview.somebody(project, external_id)
+            if external_id
+            else preview.reader(project, content)
+        )
         locale = posted.get("preview_locale", "")
-        languages = languages_of(content) if shown else []
+        languages = languages_of(content) if readable_template else []
         locale = locale if locale in languages else ""
-        cards = preview.cards(content, person, locale=locale) if shown else []
+        cards = preview.cards(content, person, locale=locale) if readable_template else []
         asked_platform = posted.get("preview_platform", "")
         platform = asked_platform if asked_platform in PLATFORMS else "android"
         return {
@@ -209,10 +216,10 @@ class TemplatePage(TextPage):
             "cards": cards,
             "platforms": Device.Platform.choices,
             "card": next((card for card in cards if card.platform == platform), None),
-            "variables": preview.variables(content, project) if shown else [],
-            "single_braces": preview.single_braces(content) if shown else [],
+            "variables": preview.variables(content, project) if readable_template else [],
+            "single_braces": preview.single_braces(content) if readable_template else [],
             "person": person,
-            "unknown_person": asked if asked and person is None else "",
+            "unknown_person": external_id if external_id and person is None else "",
             "locale": locale,
             "platform": platform,
             "look": "dark" if posted.get("preview_look") == "dark" else "light",

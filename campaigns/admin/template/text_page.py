@@ -44,8 +44,8 @@ class TextPage(Page):
             context["newest_of_mine"] = mine.number if mine else 0
             if not self.has_change_permission(request, row):
                 context["only_shown"] = self.as_posted(row)
-                said = [one for one in changes({}, row.kept()) if one.after]
-                context["as_it_is"] = shown(said)
+                filled = [change for change in changes({}, row.kept()) if change.after]
+                context["as_it_is"] = shown(filled)
         form = context["adminform"].form
         context["meanwhile"] = meanwhile = getattr(form, "meanwhile", None)
         if meanwhile is not None:

@@ -38,14 +38,14 @@ class InFront(CodeArea):
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
     ) -> SafeString:
         area = super().render(name, value, attrs, renderer)
-        given = {
+        context = {
             "area": area,
             "name": name,
             "input_classes": " ".join(INPUT_CLASSES),
             "area_classes": " ".join(TEXTAREA_CLASSES),
         }
         return render_to_string(
-            f"admin/campaigns/template/{self.page}", {**given, **self.context()}
+            f"admin/campaigns/template/{self.page}", {**context, **self.context()}
         )
 
 

@@ -59,15 +59,15 @@ class Answer:
         """When and through whom they answered, or that an answer without effect is kept."""
         if not self.asked:
             return "" if self.suppressed else _("This kind needs no consent.")
-        said = {"at": self.since, "who": self.told_by}
+        params = {"at": self.since, "who": self.told_by}
         if not self.since:
             answer = _("They never answered.")
         elif not (self.off or self.suppressed):
-            answer = _("Since %(at)s, by %(who)s") % said
+            answer = _("Since %(at)s, by %(who)s") % params
         elif self.wanted:
-            answer = _("Their yes is kept: since %(at)s, by %(who)s.") % said
+            answer = _("Their yes is kept: since %(at)s, by %(who)s.") % params
         else:
-            answer = _("Their no is kept: since %(at)s, by %(who)s.") % said
+            answer = _("Their no is kept: since %(at)s, by %(who)s.") % params
         off = self.off and not self.suppressed
         none = _("All marketing is off.")
         return f"{none} {answer}" if off else answer
@@ -90,46 +90,60 @@ def everything() -> str:
 def picture(contact: Contact) -> dict[str, Any]:
     """The person's answers, their history and any suppression, for the person's page."""
     categories = list(Category.objects.filter(project=contact.project_id))
-    names = {EVERYTHING: everything(), **{one.slug: one.name for one in categories}}
+    names = {EVERYTHING: everything(), **{category.slug: category.name for category in categories}}
     changes = ConsentChange.objects.filter(contact=contact)
     newest = changes.order_by("category").values("category").annotate(last=Max("pk"))
     last = changes.in_bulk([row["last"] for row in newest])
-    said = {change.category: change for change in last.values()}
+    last_by_category = {change.category: change for change in last.values()}
     zone = contact.project.timezone
     history = list(changes.order_by("-pk")[: SHOWN_CHANGES + 1])
     suppressed = suppression_of(contact)
     return {
         "answers": [
-            _answer(contact, everything(), contact.subscribed, said.get(EVERYTHING), suppressed),
+            _answer(
+                contact,
+                everything(),
+                contact.subscribed,
+                last_by_category.get(EVERYTHING),
+                suppressed,
+            ),
             *(
-                _of(category, contact, said.get(category.slug), suppressed)
+                _answer_about(category, contact, last_by_category.get(category.slug), suppressed)
                 for category in categories
             ),
         ],
         "history": [
-            Told(names.get(one.category, one.category), one.wanted, in_zone(one.at, zone), by(one))
-            for one in history[:SHOWN_CHANGES]
+            Told(
+                names.get(change.category, change.category),
+                change.wanted,
+                in_zone(change.at, zone),
+                by(change),
+            )
+            for change in history[:SHOWN_CHANGES]
         ],
         "more": len(history) > SHOWN_CHANGES,
         "suppressed": suppressed,
     }
 
 
-def _of(
-    category: Category, contact: Contact, last: ConsentChange | None, held: Suppression | None
+def _answer_about(
+    category: Category,
+    contact: Contact,
+    last: ConsentChange | None,
+    suppression: Suppression | None,
 ) -> Answer:
-    asked = category.kind == MARKETING
-    off = asked and not contact.subscribed
+    needs_consent = category.kind == MARKETING
+    off = needs_consent and not contact.subscribed
     wanted = _wants(contact, category)
-    return _answer(contact, category.name, wanted, last, held, asked=asked, off=off)
+    return _answer(contact, category.name, wanted, last, suppression, asked=needs_consent, off=off)
 
 
 def _answer(
     contact: Contact, name: str, wanted: bool, last: ConsentChange | None,
-    held: Suppression | None, **more: bool,
+    suppression: Suppression | None, **more: bool,
 ) -> Answer:  # fmt: skip
     since = in_zone(last.at, contact.project.timezone) if last else ""
-    return Answer(name, wanted, since, by(last) if last else "", held is not None, **more)
+    return Answer(name, wanted, since, by(last) if last else "", suppression is not None, **more)
 
 
 def _wants(contact: Contact, category: Category) -> bool:
@@ -168,16 +182,18 @@ class AnswersDialog(Dialog):
             ),
         )
         for name, category in self.categories.items():
-            wanted = _wants(self.contact, category)
-            told = {"data-one-of": OF_ALL, **({} if on else {"disabled": True})}
-            told |= {"data-kept": True} if wanted else {}
+            is_wanted = _wants(self.contact, category)
+            attrs = {"data-one-of": OF_ALL, **({} if on else {"disabled": True})}
+            attrs |= {"data-kept": True} if is_wanted else {}
             self.fields[name] = forms.BooleanField(
                 label=category.name,
                 required=False,
-                initial=wanted and on,
-                widget=UnfoldBooleanWidget(attrs=told),
+                initial=is_wanted and on,
+                widget=UnfoldBooleanWidget(attrs=attrs),
             )
-        ticked = [name for name, one in self.categories.items() if _wants(self.contact, one)]
+        ticked = [
+            name for name, category in self.categories.items() if _wants(self.contact, category)
+        ]
         self.fields["shown"].initial = " ".join([*([ALL] if on else []), *ticked])
 
     @cached_property
@@ -187,8 +203,8 @@ class AnswersDialog(Dialog):
     @cached_property
     def categories(self) -> dict[str, Category]:
         """Categories by form field. Only marketing can be declined."""
-        found = Category.objects.filter(project=self.contact.project_id, kind=MARKETING)
-        return {f"about_{one.pk}": one for one in found}
+        marketing = Category.objects.filter(project=self.contact.project_id, kind=MARKETING)
+        return {f"about_{category.pk}": category for category in marketing}
 
     def context(self) -> dict[str, Any]:
         return {"suppressed": suppression_of(self.contact)}
@@ -196,12 +212,12 @@ class AnswersDialog(Dialog):
     def write(self, actor: str) -> int:
         """Write the ticks that differ from what was shown. Returns how many answers changed."""
         was = self.cleaned_data["shown"].split()
-        asked = {ALL: EVERYTHING}
+        slugs = {ALL: EVERYTHING}
         if self.cleaned_data[ALL]:
-            asked |= {name: category.slug for name, category in self.categories.items()}
+            slugs |= {name: category.slug for name, category in self.categories.items()}
         words = [
             ConsentAnswer(self.contact.external_id, slug, self.cleaned_data[name])
-            for name, slug in asked.items()
+            for name, slug in slugs.items()
             if self.cleaned_data[name] != (name in was)
         ]
         return record_answers(

@@ -54,13 +54,13 @@ class SuppressForm(ModelForm):
             counts = {"most": f"{MAX_PASTED:,}", "count": f"{len(ids):,}"}
             raise ValidationError(text % counts)
         for number, line in enumerate(lines, start=1):
-            if why := _wrong(line.strip()):
+            if why := _find_problem(line.strip()):
                 text = _("Line %(number)s: %(why)s")
                 raise ValidationError(text % {"number": f"{number:,}", "why": why})
         return ids
 
 
-def _wrong(text: str) -> str:
+def _find_problem(text: str) -> str:
     if len(text) > LONGEST_ID:
         message = _("an id has at most %(most)s characters; this one has %(count)s.")
         return message % {"most": LONGEST_ID, "count": f"{len(text):,}"}
@@ -120,7 +120,7 @@ class SuppressionPage(Page):
         if added:
             every = Subject("suppression")
             audit.record(by, "suppressed", every, project=obj.project, added=added)
-        _say(request, added, known=len(ids) - added)
+        _report_added(request, added, known=len(ids) - added)
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         """Log nobody by name: the audit trail keeps how many were added."""
@@ -132,7 +132,7 @@ class SuppressionPage(Page):
         return HttpResponseRedirect(reverse("admin:notifications_suppression_changelist"))
 
 
-def _say(request: HttpRequest, added: int, known: int) -> None:
+def _report_added(request: HttpRequest, added: int, known: int) -> None:
     text = ngettext(
         "%(count)s person gets nothing from now on.",
         "%(count)s people get nothing from now on.",

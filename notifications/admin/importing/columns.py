@@ -73,7 +73,7 @@ def form(one: Import) -> dict[str, Any]:
     """Template context of the step, from the stored import."""
     mapping = columns_of(one)
     return {
-        **_drawn(one, mapping, {}),
+        **_form_context(one, mapping, {}),
         "mode": one.mode,
         "resubscribe": one.resubscribe,
         "remembered": remembered(one.project_id, one.sniffed["head"]) == mapping,
@@ -82,27 +82,29 @@ def form(one: Import) -> dict[str, Any]:
 
 def form_again(one: Import, posted: QueryDict, error: ValidationError) -> dict[str, Any]:
     """The form with the posted values, and the problem beside each column."""
-    return _sent(one, posted, _said(one, posted), problems_of(error))
+    return _posted_form(one, posted, _posted_columns(one, posted), problems_of(error))
 
 
 def in_another_encoding(one: Import, posted: QueryDict) -> dict[str, Any]:
     """The form, with the first rows in this encoding. A column that keeps its name keeps what was
     set for it. Raises InvalidMove."""
     one.insist_on(imports.READ)
-    said = {column.head: column for column in _said(one, posted)}
+    chosen_by_head = {column.head: column for column in _posted_columns(one, posted)}
     try:
         imports.set_encoding(one, posted.get("encoding", ""))
     except ValidationError as error:
         return form_again(one, posted, error)
-    return _sent(one, posted, [said.get(each.head, each) for each in columns_of(one)], {})
+    return _posted_form(
+        one, posted, [chosen_by_head.get(column.head, column) for column in columns_of(one)], {}
+    )
 
 
-def _sent(
-    one: Import, posted: QueryDict, mapping: list[Column], wrong: dict[str, list[str]]
+def _posted_form(
+    file_import: Import, posted: QueryDict, mapping: list[Column], wrong: dict[str, list[str]]
 ) -> dict[str, Any]:
     return {
-        **_drawn(one, mapping, wrong),
-        "mode": posted.get("mode", one.mode),
+        **_form_context(file_import, mapping, wrong),
+        "mode": posted.get("mode", file_import.mode),
         "resubscribe": "resubscribe" in posted,
     }
 
@@ -115,29 +117,37 @@ def keep(one: Import, posted: QueryDict) -> None:
     one.insist_on(imports.READ)
     imports.set_mapping(
         one,
-        _said(one, posted),
+        _posted_columns(one, posted),
         mode=posted.get("mode", ""),
         resubscribe="resubscribe" in posted,
     )
 
 
-def _drawn(one: Import, mapping: list[Column], wrong: dict[str, list[str]]) -> dict[str, Any]:
-    rows = one.sniffed["rows"]
+def _form_context(
+    file_import: Import, mapping: list[Column], wrong: dict[str, list[str]]
+) -> dict[str, Any]:
+    rows = file_import.sniffed["rows"]
     return {
-        "columns": [_shown(place, column, rows, wrong) for place, column in enumerate(mapping)],
-        "detected": detected_format.in_words(one),
-        "encodings": detected_format.encodings(one),
-        "encoding": one.sniffed.get("encoding", ""),
-        "meanings": meanings(one.project_id),
-        "answers": answers(one.project_id),
+        "columns": [
+            _draw_column(place, column, rows, wrong) for place, column in enumerate(mapping)
+        ],
+        "detected": detected_format.in_words(file_import),
+        "encodings": detected_format.encodings(file_import),
+        "encoding": file_import.sniffed.get("encoding", ""),
+        "meanings": meanings(file_import.project_id),
+        "answers": answers(file_import.project_id),
         "kinds": Type.choices,
         "modes": [(mode.value, mode.label, means) for mode, means in MODES],
-        "problems": [said for name in ("", "mode", "encoding") for said in wrong.get(name, ())],
+        "problems": [
+            problem for name in ("", "mode", "encoding") for problem in wrong.get(name, ())
+        ],
         "wrong": bool(wrong),
     }
 
 
-def _shown(place: int, column: Column, rows: list[list[str]], wrong: dict[str, list[str]]) -> Shown:
+def _draw_column(
+    place: int, column: Column, rows: list[list[str]], wrong: dict[str, list[str]]
+) -> Shown:
     named = column.meaning == Meaning.CATEGORY
     return Shown(
         place=str(place),
@@ -190,16 +200,19 @@ def meanings(project_id: int) -> list[tuple[str, list[tuple[str, Any]]]]:
     wants = _("Wants “%(category)s”: yes or no")
     categories = Category.objects.filter(project=project_id)
     by_category: list[tuple[str, Any]] = [
-        (f"{Meaning.CATEGORY}:{one.slug}", wants % {"category": one}) for one in categories
+        (f"{Meaning.CATEGORY}:{category.slug}", wants % {"category": category})
+        for category in categories
     ]
-    person = [(each.value, each.label) for each in OF_THE_PERSON]
-    device = [(each.value, each.label) for each in OF_THE_DEVICE]
-    other = [(each.value, each.label) for each in (Meaning.ATTRIBUTE, Meaning.IGNORE)]
+    person = [(meaning.value, meaning.label) for meaning in OF_THE_PERSON]
+    device = [(meaning.value, meaning.label) for meaning in OF_THE_DEVICE]
+    anything_else = [
+        (meaning.value, meaning.label) for meaning in (Meaning.ATTRIBUTE, Meaning.IGNORE)
+    ]
     groups = [
         (_("Person"), person),
         (_("Categories"), by_category),
         (_("Device"), device),
-        (_("Anything else"), other),
+        (_("Anything else"), anything_else),
     ]
     return [(group, choices) for group, choices in groups if choices]
 
@@ -213,11 +226,11 @@ def answers(project_id: int) -> dict[str, Any]:
     }
 
 
-def _said(one: Import, posted: QueryDict) -> list[Column]:
+def _posted_columns(file_import: Import, posted: QueryDict) -> list[Column]:
     """What the form sent for each column of the file, in order."""
     return [
         _column(head, posted.get(f"meaning-{place}", ""), posted, place)
-        for place, head in enumerate(one.sniffed["head"])
+        for place, head in enumerate(file_import.sniffed["head"])
     ]
 
 

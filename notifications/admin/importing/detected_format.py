@@ -18,10 +18,10 @@ DELIMITERS = {
 
 def encodings(one: Import) -> list[tuple[str, str]]:
     """Choices for the encoding. The first one is the detected encoding."""
-    found = {file.get("detected", file["encoding"]) for file in one.sniffed["files"]}
+    detected = {file.get("detected", file["encoding"]) for file in one.sniffed["files"]}
     text = _("Detected for each file")
-    if len(found) == 1:
-        text = _("Detected: %(encoding)s") % {"encoding": ENCODINGS[found.pop()]}
+    if len(detected) == 1:
+        text = _("Detected: %(encoding)s") % {"encoding": ENCODINGS[detected.pop()]}
     return [("", text), *((name, str(label)) for name, label in ENCODINGS.items())]
 
 
@@ -37,10 +37,10 @@ def in_words(one: Import) -> str:
         "delimiter": DELIMITERS.get(first["delimiter"], f"“{first['delimiter']}”"),
         "columns": counted % {"count": f"{len(head):,}"},
     }
-    return f"{text} {_of_an_archive(len(files))}".rstrip()
+    return f"{text} {_describe_archive(len(files))}".rstrip()
 
 
-def _of_an_archive(files: int) -> str:
+def _describe_archive(files: int) -> str:
     if files < 2:
         return ""
     text = _("The archive holds %(count)s files with the same columns: they are read as one.")

@@ -36,8 +36,8 @@ class StartDialog(ImportDialog):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.must_type:
-            told = _("Type %(number)s to confirm.")
-            self.fields["number"].help_text = told % {"number": f"{self.losing:,}"}
+            hint = _("Type %(number)s to confirm.")
+            self.fields["number"].help_text = hint % {"number": f"{self.losing:,}"}
         else:
             del self.fields["number"]
 
@@ -60,8 +60,8 @@ class StartDialog(ImportDialog):
     @property
     def losing(self) -> int:
         """How many people lose data that is not in the file."""
-        what = {Import.Mode.REMOVE: "removed", Import.Mode.REPLACE: "updated"}
-        return int(self.row.foreseen.get(what.get(Import.Mode(self.row.mode), ""), 0))
+        count_of_mode = {Import.Mode.REMOVE: "removed", Import.Mode.REPLACE: "updated"}
+        return int(self.row.foreseen.get(count_of_mode.get(Import.Mode(self.row.mode), ""), 0))
 
     @property
     def must_type(self) -> bool:

@@ -43,43 +43,48 @@ class Progress:
 
 def progress(one: Import, now: datetime, *, before: str) -> Progress:
     """The progress: by bytes while the file is read; then by people, as their number is known."""
-    here = _mark(one, now)
-    since = _same_stage(before, here)
-    seconds = (here.at_ms - since.at_ms) / 1_000
-    measured = seconds >= MIN_SECONDS and here.done >= since.done
-    gained = here.share_ppm - since.share_ppm
+    current = _mark(one, now)
+    since = _same_stage(before, current)
+    seconds = (current.at_ms - since.at_ms) / 1_000
+    measured = seconds >= MIN_SECONDS and current.done >= since.done
+    gained = current.share_ppm - since.share_ppm
     return Progress(
-        title=_title(here.stage),
-        share=here.share_ppm // 10_000,
-        done=here.done,
-        total=None if here.stage == READING else one.people,
-        rate=round((here.done - since.done) / seconds) if measured else None,
-        left=in_words((1_000_000 - here.share_ppm) / gained * seconds)
+        title=_title(current.stage),
+        share=current.share_ppm // 10_000,
+        done=current.done,
+        total=None if current.stage == READING else one.people,
+        rate=round((current.done - since.done) / seconds) if measured else None,
+        left=in_words((1_000_000 - current.share_ppm) / gained * seconds)
         if measured and gained > 0
         else "",
-        mark=here if seconds > MEASURED_SECONDS else since,
+        mark=current if seconds > MEASURED_SECONDS else since,
     )
 
 
-def _mark(one: Import, now: datetime) -> Mark:
-    stage = READING if one.staged_at is None else one.state
-    done = one.rows if stage == READING else one.handled
-    return Mark(stage, int(now.timestamp() * 1_000), done, int(1_000_000 * _share(one, stage)))
+def _mark(file_import: Import, now: datetime) -> Mark:
+    stage = READING if file_import.staged_at is None else file_import.state
+    done_count = file_import.rows if stage == READING else file_import.handled
+    return Mark(
+        stage, int(now.timestamp() * 1_000), done_count, int(1_000_000 * _share(file_import, stage))
+    )
 
 
-def _share(one: Import, stage: str) -> float:
+def _share(file_import: Import, stage: str) -> float:
     if stage == READING:
-        read, of = int(one.position.get("read", 0)), int(one.position.get("of", 0))
-        return min(read / of, 1.0) if of else 0.0
-    return min(one.handled / one.people, 1.0) if one.people else 1.0
+        read, total = (
+            int(file_import.position.get("read", 0)),
+            int(file_import.position.get("of", 0)),
+        )
+        return min(read / total, 1.0) if total else 0.0
+    return min(file_import.handled / file_import.people, 1.0) if file_import.people else 1.0
 
 
-def _same_stage(before: str, here: Mark) -> Mark:
-    """The earlier mark, if valid and of the same stage (each has its own rate); else `here`."""
-    found = MARK.fullmatch(before)
-    if not found or found[1] != here.stage or int(found[2]) > here.at_ms:
-        return here
-    return Mark(found[1], int(found[2]), int(found[3]), int(found[4]))
+def _same_stage(before: str, current: Mark) -> Mark:
+    """The earlier mark, if valid and of the same stage (each has its own rate); else `current`."""
+    match = MARK.fullmatch(before)
+    if not match or match[1] != current.stage or int(match[2]) > current.at_ms:
+        return current
+    return Mark(match[1], int(match[2]), int(match[3]), int(match[4]))
 
 
 def _title(stage: str) -> str:

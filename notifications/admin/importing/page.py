@@ -137,7 +137,7 @@ class ImportPage(Page):
             "rail": rail(Import.State.UPLOADING),
             "example": samples.EXAMPLE,
             "may_import": self.has_add_permission(request),
-            "unfinished": [_unfinished(one) for one in begun[:SHOWN_UNFINISHED]],
+            "unfinished": [_unfinished(file_import) for file_import in begun[:SHOWN_UNFINISHED]],
         }
         return TemplateResponse(request, "admin/notifications/import/add.html", context)
 
@@ -151,45 +151,47 @@ class ImportPage(Page):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show the current step instead of Django's form."""
-        one = self.get_object(request, object_id)
-        if one is None:
+        file_import = self.get_object(request, object_id)
+        if file_import is None:
             return super().change_view(request, object_id, form_url, extra_context)
-        return self.page_of(request, one)
+        return self.page_of(request, file_import)
 
     def columns_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
         """Save the form of step 2 and start the check, or show it again with its problems."""
-        one = self._one(request, import_id)
+        file_import = self._find_import(request, import_id)
         if request.method != "POST":
-            return HttpResponseRedirect(page_url(one))
+            return HttpResponseRedirect(page_url(file_import))
         try:
-            columns.keep(one, request.POST)
-            imports.check(one, by=actor(request))
+            columns.keep(file_import, request.POST)
+            imports.check(file_import, by=actor(request))
         except ValidationError as error:
-            return self.page_of(request, one, form=columns.form_again(one, request.POST, error))
+            return self.page_of(
+                request, file_import, form=columns.form_again(file_import, request.POST, error)
+            )
         except Import.InvalidMove as error:
             messages.error(request, str(error))
         else:
-            enqueue_on_commit(tasks.work_on_import, import_id=one.pk)
-        return HttpResponseRedirect(page_url(one))
+            enqueue_on_commit(tasks.work_on_import, import_id=file_import.pk)
+        return HttpResponseRedirect(page_url(file_import))
 
     def encoding_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
         """Step 2 in another encoding, shown while nothing is checked."""
-        one = self._one(request, import_id)
+        file_import = self._find_import(request, import_id)
         if request.method != "POST":
-            return HttpResponseRedirect(page_url(one))
+            return HttpResponseRedirect(page_url(file_import))
         try:
-            form = columns.in_another_encoding(one, request.POST)
+            form = columns.in_another_encoding(file_import, request.POST)
         except Import.InvalidMove as error:
             messages.error(request, str(error))
-            return HttpResponseClientRedirect(page_url(one))
-        return self.page_of(request, one, form=form)
+            return HttpResponseClientRedirect(page_url(file_import))
+        return self.page_of(request, file_import, form=form)
 
     def live_view(self, request: HttpRequest, import_id: int) -> HttpResponse:
         """The live part of the page, requested every second while a worker is busy."""
-        one = self._one(request, import_id)
-        if one.state in (Import.State.UPLOADING, Import.State.READY):
-            return HttpResponseClientRedirect(page_url(one))  # its check had been stopped
-        context = {**self._live(request, one), "about": picture.about(one)}
+        file_import = self._find_import(request, import_id)
+        if file_import.state in (Import.State.UPLOADING, Import.State.READY):
+            return HttpResponseClientRedirect(page_url(file_import))  # its check had been stopped
+        context = {**self._live(request, file_import), "about": picture.about(file_import)}
         context["speaks"] = request.GET.get("seen") != context["seen"]
         return render(request, "admin/notifications/import/live.html", context)
 
@@ -215,25 +217,25 @@ class ImportPage(Page):
             context |= self._live(request, one)
         return TemplateResponse(request, "admin/notifications/import/one.html", context)
 
-    def _one(self, request: HttpRequest, import_id: int) -> Import:
+    def _find_import(self, request: HttpRequest, import_id: int) -> Import:
         return get_object_or_404(self.get_queryset(request), pk=import_id)
 
-    def _live(self, request: HttpRequest, one: Import) -> dict[str, Any]:
+    def _live(self, request: HttpRequest, file_import: Import) -> dict[str, Any]:
         buttons = [
             {
                 "name": name,
                 "label": label,
-                "url": reverse(f"admin:notifications_import_{name}", args=[one.pk]),
+                "url": reverse(f"admin:notifications_import_{name}", args=[file_import.pk]),
             }
-            for name, label in picture.verbs_of(one)
+            for name, label in picture.verbs_of(file_import)
             if self.opens(request, name)
         ]
         return {
-            **picture.describe(one, timezone.now(), before=request.GET.get("mark", "")),
+            **picture.describe(file_import, timezone.now(), before=request.GET.get("mark", "")),
             "verbs": buttons,
             "may_import": (may := self.has_add_permission(request)),
-            "again": one.state in ENDED,
-            "lists": may and picture.has_people(one),
+            "again": file_import.state in ENDED,
+            "lists": may and picture.has_people(file_import),
         }
 
     # --- Verbs ---------------------------------------------------------------------------------
@@ -244,7 +246,7 @@ class ImportPage(Page):
         dialog=ask(gettext_lazy("Import?"), form=StartDialog, button=gettext_lazy("Import")),
     )
     def start(self, request: HttpRequest, form: ImportDialog, object_id: str) -> HttpResponse:
-        return self._moved(request, form, imports.start)
+        return self._move_import(request, form, imports.start)
 
     @action(
         description=gettext_lazy("Continue"),
@@ -257,7 +259,7 @@ class ImportPage(Page):
         ),
     )
     def resume(self, request: HttpRequest, form: ImportDialog, object_id: str) -> HttpResponse:
-        return self._moved(request, form, imports.start)
+        return self._move_import(request, form, imports.start)
 
     @action(
         description=gettext_lazy("Stop"),
@@ -267,23 +269,27 @@ class ImportPage(Page):
         ),
     )
     def stop(self, request: HttpRequest, form: ImportDialog, object_id: str) -> HttpResponse:
-        return self._moved(request, form, imports.stop)
+        return self._move_import(request, form, imports.stop)
 
-    def _moved(
+    def _move_import(
         self, request: HttpRequest, form: ImportDialog, move: Callable[..., None]
     ) -> HttpResponse:
         """Start or stop the import, and reload its page, which shows what happens next."""
-        one = form.row
+        file_import = form.row
         try:
-            move(one, by=actor(request), now=timezone.now())
+            move(file_import, by=actor(request), now=timezone.now())
         except Import.InvalidMove as error:
             return refused(request, form, str(error))
         except ValidationError as error:
             return refused(request, form, " ".join(error.messages))
-        if one.under_way:
-            enqueue_on_commit(tasks.work_on_import, import_id=one.pk)
-        return HttpResponseClientRedirect(page_url(one))
+        if file_import.under_way:
+            enqueue_on_commit(tasks.work_on_import, import_id=file_import.pk)
+        return HttpResponseClientRedirect(page_url(file_import))
 
 
-def _unfinished(one: Import) -> dict[str, Any]:
-    return {"row": one, "whose": who(one.by), "share": share(beginning(one).bytes, one.size)}
+def _unfinished(file_import: Import) -> dict[str, Any]:
+    return {
+        "row": file_import,
+        "whose": who(file_import.by),
+        "share": share(beginning(file_import).bytes, file_import.size),
+    }

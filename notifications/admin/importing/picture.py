@@ -89,10 +89,10 @@ def describe(one: Import, now: datetime, *, before: str = "") -> dict[str, Any]:
     }
 
 
-def _title(one: Import) -> str:
-    if one.state == STATE.CHECKED:
+def _title(file_import: Import) -> str:
+    if file_import.state == STATE.CHECKED:
         return _("What it would do")
-    return _("What it did") if one.state == STATE.FINISHED else _("Done so far")
+    return _("What it did") if file_import.state == STATE.FINISHED else _("Done so far")
 
 
 def about(one: Import) -> str:
@@ -109,50 +109,59 @@ def about(one: Import) -> str:
     }
 
 
-def _counted(one: Import) -> list[Count]:
+def _counted(file_import: Import) -> list[Count]:
     """What the import would do, or did so far. A check has no counts before its end."""
-    if one.state in (STATE.CHECKING, STATE.FAILED):
+    if file_import.state in (STATE.CHECKING, STATE.FAILED):
         return []
-    return counted(one.foreseen if one.state == STATE.CHECKED else one.counts, one)
+    return counted(
+        file_import.foreseen if file_import.state == STATE.CHECKED else file_import.counts,
+        file_import,
+    )
 
 
 def counted(found: dict[str, int], one: Import) -> list[Count]:
     counts = [
         Count(COUNTED[name][0], int(found.get(name, 0)), COUNTED[name][1], HINTS.get(name, ""))
-        for name in (*OF_MODE[MODE(one.mode)], *_turned(found, one))
+        for name in (*OF_MODE[MODE(one.mode)], *_consent_counts(found, one))
     ]
     return [*counts, Count(_("Rows refused"), one.refused, "rejected")]
 
 
-def _turned(found: dict[str, int], one: Import) -> list[str]:
+def _consent_counts(counts: dict[str, int], file_import: Import) -> list[str]:
     """Which counts of changed consent answers to show. Unsubscribes appear if the file has such a
     column, even at 0; resubscribes only if there are some."""
-    means = {column.meaning for column in columns_of(one)}
-    asked = {"unsubscribed": Meaning.SUBSCRIBED, "left_category": Meaning.CATEGORY}
-    told = [name for name, column in asked.items() if name in found and column in means]
-    back = [name for name in ("resubscribed", "back_in_category") if found.get(name)]
-    return [name for name in COUNTED if name in (*told, *back)]
+    means = {column.meaning for column in columns_of(file_import)}
+    column_of = {"unsubscribed": Meaning.SUBSCRIBED, "left_category": Meaning.CATEGORY}
+    unsubscribes = [
+        name for name, column in column_of.items() if name in counts and column in means
+    ]
+    resubscribes = [name for name in ("resubscribed", "back_in_category") if counts.get(name)]
+    return [name for name in COUNTED if name in (*unsubscribes, *resubscribes)]
 
 
-def _balance(one: Import) -> str:
+def _balance(file_import: Import) -> str:
     """The rows of the file as a sum of people, repeated rows and refused rows."""
-    if one.under_way:
+    if file_import.under_way:
         return ""
-    people = ngettext("%(count)s person", "%(count)s people", one.people)
+    people = ngettext("%(count)s person", "%(count)s people", file_import.people)
     again = ngettext(
         "%(count)s row of a person named before",
         "%(count)s rows of people named before",
-        one.duplicates,
+        file_import.duplicates,
     )
-    parts = [(people, one.people), (again, one.duplicates), (_("%(count)s refused"), one.refused)]
-    told = [said % {"count": f"{count:,}"} for said, count in parts if count]
-    said = ngettext("%(count)s row in the file", "%(count)s rows in the file", one.rows)
-    return f"{said % {'count': f'{one.rows:,}'}} = {' + '.join(told) or '0'}"
+    parts = [
+        (people, file_import.people),
+        (again, file_import.duplicates),
+        (_("%(count)s refused"), file_import.refused),
+    ]
+    addends = [text % {"count": f"{count:,}"} for text, count in parts if count]
+    summary = ngettext("%(count)s row in the file", "%(count)s rows in the file", file_import.rows)
+    return f"{summary % {'count': f'{file_import.rows:,}'}} = {' + '.join(addends) or '0'}"
 
 
-def _repeated(one: Import) -> str:
+def _repeated(file_import: Import) -> str:
     """Which row counts for people with several rows."""
-    if one.under_way or not one.duplicates or one.mode == MODE.REMOVE:
+    if file_import.under_way or not file_import.duplicates or file_import.mode == MODE.REMOVE:
         return ""
     return _(
         "If a person occurs several times, the last row counts, and the devices of all rows "
@@ -160,10 +169,10 @@ def _repeated(one: Import) -> str:
     )
 
 
-def _unseen(one: Import) -> str:
+def _unseen(file_import: Import) -> str:
     """A note that new devices count as not seen, if the file does not say when they were."""
-    means = {column.meaning for column in columns_of(one)}
-    brings = bool(means & {Meaning.TOKEN, Meaning.FID}) and one.mode != MODE.REMOVE
+    means = {column.meaning for column in columns_of(file_import)}
+    brings = bool(means & {Meaning.TOKEN, Meaning.FID}) and file_import.mode != MODE.REMOVE
     if not brings or Meaning.SEEN_AT in means:
         return ""
     return _(
@@ -172,34 +181,34 @@ def _unseen(one: Import) -> str:
     )
 
 
-def _notice(one: Import) -> Notice | None:
-    if one.state == STATE.FAILED:
+def _notice(file_import: Import) -> Notice | None:
+    if file_import.state == STATE.FAILED:
         return Notice(
-            _("It failed: %(problem)s") % {"problem": one.problem},
+            _("It failed: %(problem)s") % {"problem": file_import.problem},
             _("Nothing more is imported. Fix the file and import it again."),
         )
-    if one.state == STATE.STOPPED:
+    if file_import.state == STATE.STOPPED:
         return Notice(
             _("It was stopped. What was done so far stays."),
             _("Continue it to do the rest."),
         )
-    if one.state == STATE.CHECKED:
-        nobody = "" if concerned(one) else _("There is nobody to import or to remove.")
+    if file_import.state == STATE.CHECKED:
+        nobody = "" if concerned(file_import) else _("There is nobody to import or to remove.")
         return Notice(_("Checked. Nothing was changed yet."), nobody)
     return None
 
 
 def in_short(one: Import) -> str:
     """The counts for the list: “1,200 created · 300 updated”."""
-    found = one.counts if one.started_at else one.foreseen
-    told = [
-        f"{int(found[name]):,} {str(COUNTED[name][0]).lower()}"
+    counts = one.counts if one.started_at else one.foreseen
+    parts = [
+        f"{int(counts[name]):,} {str(COUNTED[name][0]).lower()}"
         for name in OF_MODE[MODE(one.mode)]
-        if found.get(name)
+        if counts.get(name)
     ]
-    if one.started_at is None and told:
-        return _("would be: %(counts)s") % {"counts": " · ".join(told)}
-    return " · ".join(told) or "–"
+    if one.started_at is None and parts:
+        return _("would be: %(counts)s") % {"counts": " · ".join(parts)}
+    return " · ".join(parts) or "–"
 
 
 def verbs_of(one: Import) -> list[tuple[str, str]]:
@@ -217,9 +226,9 @@ def concerned(one: Import) -> int:
     return int(one.foreseen.get("removed", 0)) if one.mode == MODE.REMOVE else one.people
 
 
-def _start_label(one: Import) -> str:
-    count = concerned(one)
-    if one.mode == MODE.REMOVE:
+def _start_label(file_import: Import) -> str:
+    count = concerned(file_import)
+    if file_import.mode == MODE.REMOVE:
         text = ngettext("Remove %(count)s person …", "Remove %(count)s people …", count)
     else:
         text = ngettext("Import %(count)s person …", "Import %(count)s people …", count)
@@ -231,9 +240,9 @@ def has_people(one: Import) -> bool:
     return one.state == STATE.FINISHED and one.mode != MODE.REMOVE
 
 
-def _asks_again(one: Import) -> str:
+def _asks_again(file_import: Import) -> str:
     """The `hx-trigger`: every second while a worker is busy with the import; else when the page
     becomes visible again; never after its end."""
-    if one.under_way:
+    if file_import.under_way:
         return "every 1s"
-    return COMING_BACK if one.state in (STATE.CHECKED, STATE.STOPPED) else ""
+    return COMING_BACK if file_import.state in (STATE.CHECKED, STATE.STOPPED) else ""

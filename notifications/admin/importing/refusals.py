@@ -11,9 +11,11 @@ from notifications.people.importing.model import Import
 
 
 def csv_view(request: HttpRequest, import_id: int) -> StreamingHttpResponse:
-    one = get_object_or_404(filter_by_project(request, Import.objects.all()), pk=import_id)
+    file_import = get_object_or_404(filter_by_project(request, Import.objects.all()), pk=import_id)
     return StreamingHttpResponse(
-        refused.lines(one) if "head" in one.sniffed else (),
+        refused.lines(file_import) if "head" in file_import.sniffed else (),
         content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="import-{one.pk}-refused.csv"'},
+        headers={
+            "Content-Disposition": f'attachment; filename="import-{file_import.pk}-refused.csv"'
+        },
     )

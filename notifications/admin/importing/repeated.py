@@ -12,8 +12,8 @@ from notifications.people.importing.model import Import
 
 def in_words(one: Import) -> str:
     """The sentence. Empty if nobody is in several rows, or an older check did not look."""
-    found = one.sniffed.get("repeated", {})
-    people = int(found.get("people", 0))
+    repeated = one.sniffed.get("repeated", {})
+    people = int(repeated.get("people", 0))
     if not people:
         return ""
     text = ngettext(
@@ -21,19 +21,20 @@ def in_words(one: Import) -> str:
         "%(count)s people stand in several rows: %(lines)s.",
         people,
     )
-    told = [_lines(each, one.sniffed["files"]) for each in found["first"]]
-    more = people - len(told)
+    parts = [_lines(person, one.sniffed["files"]) for person in repeated["first"]]
+    more = people - len(parts)
     if more > 0:
-        told.append(_("and %(count)s more people") % {"count": f"{more:,}"})
-    return text % {"count": f"{people:,}", "lines": "; ".join(told)}
+        parts.append(_("and %(count)s more people") % {"count": f"{more:,}"})
+    return text % {"count": f"{people:,}", "lines": "; ".join(parts)}
 
 
-def _lines(each: dict[str, Any], files: list[dict[str, Any]]) -> str:
+def _lines(person: dict[str, Any], files: list[dict[str, Any]]) -> str:
     """A person's lines: “lines 2, 5 and 3 more”; in an archive “lines a.csv:2, b.csv:5”."""
-    more = each["rows"] - len(each["lines"])
+    more = person["rows"] - len(person["lines"])
     named = len(files) > 1
     lines = ", ".join(
-        f"{files[file]['name']}:{line:,}" if named else f"{line:,}" for file, line in each["lines"]
+        f"{files[file]['name']}:{line:,}" if named else f"{line:,}"
+        for file, line in person["lines"]
     )
     if more > 0:
         text = _("lines %(lines)s and %(more)s more")

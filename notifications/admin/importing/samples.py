@@ -53,7 +53,7 @@ def sample(now: datetime) -> Iterator[Iterable[Any]]:
 
 def _line(dice: random.Random, number: int, today: datetime) -> Iterable[Any]:
     person = fake_people.person(dice, today)
-    asked = today - timedelta(days=dice.randint(1, 400))
+    seen_at = today - timedelta(days=dice.randint(1, 400))
     values = {**person.attributes, "interests": _list(person.attributes["interests"])}
     return (
         f"sample-{number:04d}",
@@ -63,7 +63,7 @@ def _line(dice: random.Random, number: int, today: datetime) -> Iterable[Any]:
         person.locale,
         person.timezone,
         "yes" if dice.random() < SUBSCRIBED else "no",
-        f"{asked:%Y-%m-%dT%H:%M:%SZ}",
+        f"{seen_at:%Y-%m-%dT%H:%M:%SZ}",
         *(values.get(name, "") for name in ATTRIBUTES),
     )
 
@@ -76,13 +76,13 @@ def _list(items: list[str]) -> str:
 def _file(name: str, lines: Iterable[Iterable[Any]]) -> StreamingHttpResponse:
     """A CSV file with a BOM: without it, Excel reads UTF-8 as Latin-1 and garbles 민준."""
     return StreamingHttpResponse(
-        _written(lines),
+        _encode_lines(lines),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 
-def _written(lines: Iterable[Iterable[Any]]) -> Iterator[bytes]:
+def _encode_lines(lines: Iterable[Iterable[Any]]) -> Iterator[bytes]:
     yield "\ufeff".encode()
     for line in lines:
         text = io.StringIO()

@@ -56,11 +56,11 @@ def begin(request: HttpRequest) -> dict[str, Any]:
     name = request.POST.get("name", "").strip()
     size, by = _size(request), actor(request)
     modified = row_id(request.POST.get("modified")) or 0
-    one = upload.same_file(project, name=name, size=size, modified=modified, by=by)
-    if one is None:
-        one = imports.begin(project, name=name, size=size, by=by)
-        upload.remember(one, modified=modified, part_bytes=PART_BYTES)
-    return _what_is_missing(one)
+    file_import = upload.same_file(project, name=name, size=size, modified=modified, by=by)
+    if file_import is None:
+        file_import = imports.begin(project, name=name, size=size, by=by)
+        upload.remember(file_import, modified=modified, part_bytes=PART_BYTES)
+    return _describe_missing(file_import)
 
 
 def _size(request: HttpRequest) -> int:
@@ -75,17 +75,17 @@ def part(request: HttpRequest, import_id: int, number: str) -> dict[str, Any]:
     place = row_id(number)
     if place is None:
         raise Http404
-    imports.add_part(_mine(request, import_id), place, request.body)
+    imports.add_part(_find_own_import(request, import_id), place, request.body)
     return {}
 
 
 @answered
 def finish(request: HttpRequest, import_id: int) -> dict[str, Any]:
     """Complete the upload. May be called twice: the first response may have been lost."""
-    one = _mine(request, import_id)
-    if one.state == Import.State.UPLOADING:
-        imports.complete(one)
-    return {"url": page_url(one)}
+    file_import = _find_own_import(request, import_id)
+    if file_import.state == Import.State.UPLOADING:
+        imports.complete(file_import)
+    return {"url": page_url(file_import)}
 
 
 @require_POST
@@ -101,28 +101,30 @@ def cancel(request: HttpRequest, import_id: int) -> HttpResponse:
 
 @answered
 def _cancelled(request: HttpRequest, import_id: int) -> dict[str, Any]:
-    one = _mine(request, import_id)
-    if one.state != Import.State.UPLOADING:
+    file_import = _find_own_import(request, import_id)
+    if file_import.state != Import.State.UPLOADING:
         raise Import.InvalidMove(_("The upload has ended already."))
-    imports.discard(one, by=actor(request))
+    imports.discard(file_import, by=actor(request))
     return {}
 
 
-def _mine(request: HttpRequest, import_id: int) -> Import:
-    one: Import = get_object_or_404(filter_by_project(request, Import.objects.all()), pk=import_id)
-    return one
+def _find_own_import(request: HttpRequest, import_id: int) -> Import:
+    file_import: Import = get_object_or_404(
+        filter_by_project(request, Import.objects.all()), pk=import_id
+    )
+    return file_import
 
 
-def _what_is_missing(one: Import) -> dict[str, Any]:
+def _describe_missing(file_import: Import) -> dict[str, Any]:
     """What the script must still send. Parts arrive in order, so the file's beginning is there."""
-    there = upload.beginning(one)
-    size = there.part_bytes or PART_BYTES
+    received = upload.beginning(file_import)
+    size = received.part_bytes or PART_BYTES
     return {
         "part_bytes": size,
-        "parts": -(-one.size // size),
-        "next": there.parts,
-        "has": there.bytes,
-        "part_url": reverse("admin:import_part", args=[one.pk, 0]).removesuffix("0/"),
-        "finish_url": reverse("admin:import_finish", args=[one.pk]),
-        "cancel_url": reverse("admin:import_cancel", args=[one.pk]),
+        "parts": -(-file_import.size // size),
+        "next": received.parts,
+        "has": received.bytes,
+        "part_url": reverse("admin:import_part", args=[file_import.pk, 0]).removesuffix("0/"),
+        "finish_url": reverse("admin:import_finish", args=[file_import.pk]),
+        "cancel_url": reverse("admin:import_cancel", args=[file_import.pk]),
     }

@@ -31,5 +31,5 @@ def told(project: Project) -> SafeString:
 def when(asking: Asking | None, zone: str) -> str:
     if asking is None or asking.asked_at is None:
         return _("Not asked yet: within ten minutes.")
-    asked, again = (in_zone(at, zone) for at in (asking.asked_at, asking.next_at))
-    return _("Asked %(asked)s, and again %(again)s.") % {"asked": asked, "again": again}
+    asked_at, next_at = (in_zone(at, zone) for at in (asking.asked_at, asking.next_at))
+    return _("Asked %(asked)s, and again %(again)s.") % {"asked": asked_at, "again": next_at}

@@ -35,4 +35,4 @@ def told_where() -> SafeString:
 @cache
 def _snippets() -> list[tuple[str, str, str]]:
     text = (settings.BASE_DIR / "docs" / "receipts.md").read_text()
-    return [(found["title"], found["language"], found["code"]) for found in SNIPPET.finditer(text)]
+    return [(match["title"], match["language"], match["code"]) for match in SNIPPET.finditer(text)]

@@ -23,23 +23,23 @@ def projects(request: HttpRequest) -> list[Project]:
     """All projects, queried once per request."""
     if not hasattr(request, ON_THE_REQUEST):
         setattr(request, ON_THE_REQUEST, list(Project.objects.order_by("name", "pk")))
-    found: list[Project] = getattr(request, ON_THE_REQUEST)
-    return found
+    all_projects: list[Project] = getattr(request, ON_THE_REQUEST)
+    return all_projects
 
 
 def current_project(request: HttpRequest) -> Project | None:
     """The session's project; else the oldest one. None if there is no project at all."""
-    found = projects(request)
-    asked = request.session.get(SESSION) if hasattr(request, "session") else None
-    oldest = min(found, key=lambda project: project.pk, default=None)
-    return next((project for project in found if project.pk == asked), oldest)
+    all_projects = projects(request)
+    chosen_id = request.session.get(SESSION) if hasattr(request, "session") else None
+    oldest = min(all_projects, key=lambda project: project.pk, default=None)
+    return next((project for project in all_projects if project.pk == chosen_id), oldest)
 
 
 def named(request: HttpRequest) -> Project | None:
     """The chosen project, if the form or the query names it. Never another project."""
     mine, sent = current_project(request), request.POST if request.method == "POST" else request.GET
-    said = {sent.get("project"), sent.get("settled_project")}
-    return mine if mine is not None and str(mine.pk) in said else None
+    named_ids = {sent.get("project"), sent.get("settled_project")}
+    return mine if mine is not None and str(mine.pk) in named_ids else None
 
 
 def seen(request: HttpRequest) -> Project | None:

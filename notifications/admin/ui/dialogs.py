@@ -81,8 +81,8 @@ def ask(
     danger: bool = False,
 ) -> dict[str, Any]:
     """Build the value of `@action(dialog=…)`."""
-    asked = {"title": title, "description": text, "form_class": form, "form_submit_text": button}
-    return {**asked, "danger": danger}
+    options = {"title": title, "description": text, "form_class": form, "form_submit_text": button}
+    return {**options, "danger": danger}
 
 
 def is_page(request: HttpRequest) -> bool:
@@ -105,5 +105,8 @@ def gone(request: Any) -> HttpResponse:
     """Answer for a row that no longer exists. A dialog says so, as htmx would not show a 404."""
     if not request.htmx:
         raise Http404
-    said = {"title": _("No longer there"), "description": _("It has been deleted in the meantime.")}
-    return render(request, DRAWN, {"form": Gone(request), "dialog": said})
+    dialog = {
+        "title": _("No longer there"),
+        "description": _("It has been deleted in the meantime."),
+    }
+    return render(request, DRAWN, {"form": Gone(request), "dialog": dialog})

@@ -36,5 +36,5 @@ class DurationText(forms.CharField):
     def prepare_value(self, value: Any) -> Any:
         if not isinstance(value, int):
             return value
-        said = in_words(value)
-        return said if seconds_of(said) == value else f"{value} s"
+        text = in_words(value)
+        return text if seconds_of(text) == value else f"{value} s"

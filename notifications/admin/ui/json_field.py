@@ -20,23 +20,23 @@ from notifications.values.nesting import MAX_DEPTH, too_deep
 DIGITS_SAID = 20  # digits of a number that is refused
 
 
-def _whole(written: str) -> float:
+def _whole(digits: str) -> float:
     try:
-        return int(written)
+        return int(digits)
     except ValueError as error:  # Python reads 4,300 digits, PostgreSQL some more
-        raise _too_large(written) from error
+        raise _too_large(digits) from error
 
 
-def _fraction(written: str) -> float:
-    number = float(written)
+def _fraction(text: str) -> float:
+    number = float(text)
     if isinf(number):
-        raise _too_large(written)
+        raise _too_large(text)
     return number
 
 
 def _too_large(number: str) -> ValidationError:
-    shown = number if len(number) <= DIGITS_SAID else f"{number[:DIGITS_SAID]}…"
-    return ValidationError(_("%(number)s is too large a number.") % {"number": shown})
+    shortened = number if len(number) <= DIGITS_SAID else f"{number[:DIGITS_SAID]}…"
+    return ValidationError(_("%(number)s is too large a number.") % {"number": shortened})
 
 
 class JSONText(forms.JSONField):

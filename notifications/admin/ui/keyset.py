@@ -25,9 +25,9 @@ def capped_count(queryset: QuerySet[Any]) -> int:
 
 def estimated_rows(queryset: QuerySet[Any]) -> int:
     """How many rows PostgreSQL's planner expects: close for a project, a guess for a search."""
-    said = queryset.order_by().explain(format="json")
+    plan = queryset.order_by().explain(format="json")
     # Django sends no query if no row can match, as for a number beyond every id.
-    return int(json.loads(said)[0]["Plan"]["Plan Rows"]) if said else 0
+    return int(json.loads(plan)[0]["Plan"]["Plan Rows"]) if plan else 0
 
 
 def about(rows: int) -> str:
@@ -40,12 +40,12 @@ def size_in_words(queryset: QuerySet[Any], *, unfiltered: bool) -> str:
         return about(rows)
     try:
         with statement_timeout(seconds=COUNTING_SECONDS):
-            found = capped_count(queryset)
+            count = capped_count(queryset)
     except TooSlow:
         return about(estimated_rows(queryset))
-    if found > COUNTED_EXACTLY:
+    if count > COUNTED_EXACTLY:
         return _("more than %(count)s") % {"count": f"{COUNTED_EXACTLY:,}"}
-    return f"{found:,}"
+    return f"{count:,}"
 
 
 class CappedPaginator(Paginator):
@@ -87,16 +87,16 @@ class KeysetChangeList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         size, rows = self.list_per_page, self.queryset
         if self.after is not None:
-            found = list(rows.filter(pk__gt=self.after).order_by("pk")[: size + 1])
-            self.has_newer, self.has_older = len(found) > size, True
-            found = found[:size][::-1]
+            page = list(rows.filter(pk__gt=self.after).order_by("pk")[: size + 1])
+            self.has_newer, self.has_older = len(page) > size, True
+            page = page[:size][::-1]
         else:
             rows = rows if self.before is None else rows.filter(pk__lt=self.before)
-            found = list(rows[: size + 1])
-            self.has_newer, self.has_older = self.before is not None, len(found) > size
-            found = found[:size]
-        self.result_list = found
-        self.result_count = self.full_result_count = len(found)
+            page = list(rows[: size + 1])
+            self.has_newer, self.has_older = self.before is not None, len(page) > size
+            page = page[:size]
+        self.result_list = page
+        self.result_count = self.full_result_count = len(page)
         self.show_full_result_count = self.show_admin_actions = False
         self.can_show_all = self.multi_page = False
         self.paginator = KeysetPages()

@@ -114,10 +114,10 @@ class Page(ModelAdmin):
             text = _("Only the first %(words)s words and %(letters)s letters are searched for.")
             counts = {"words": MAX_WORDS, "letters": LONGEST_SEARCH}
             messages.warning(request, text % counts)
-        found: tuple[QuerySet[Any], bool] = super().get_search_results(
+        results: tuple[QuerySet[Any], bool] = super().get_search_results(
             request, queryset, search_term
         )
-        return found
+        return results
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "timezone":
@@ -214,13 +214,16 @@ class Page(ModelAdmin):
         return [action for action in allowed if self.opens(request, action.method.__name__)]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        found = super().get_fieldsets(request, obj)
+        fieldsets = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
-            return found
+            return fieldsets
         # Users who only view see the row's own fields, not those that only a form has.
-        return [(title, {**options, "fields": self._held(options)}) for title, options in found]
+        return [
+            (title, {**options, "fields": self._own_fields(options)})
+            for title, options in fieldsets
+        ]
 
-    def _held(self, options: Any) -> list[str]:
+    def _own_fields(self, options: Any) -> list[str]:
         names = flatten(options["fields"])
         return [name for name in names if hasattr(self.model, name) or hasattr(self, name)]
 
@@ -269,16 +272,18 @@ class Page(ModelAdmin):
         if row is not None and self.has_delete_permission(request, row):
             if users := self.used_by(row):
                 why = _("It is used by %(names)s.") % {"names": ", ".join(users)}
-                return self._kept(request, row, why)
-            said = {"goes_along": self.goes_along, **(extra_context or {})}
+                return self._refuse_deletion(request, row, why)
+            context = {"goes_along": self.goes_along, **(extra_context or {})}
             delete = super().delete_view
             try:
-                return retry_during_outage(lambda: delete(request, object_id, said), seconds=0)
+                return retry_during_outage(lambda: delete(request, object_id, context), seconds=0)
             except ProtectedError:  # something used it between the question and the answer
-                return self._kept(request, row, _("Something started using it a moment ago."))
+                return self._refuse_deletion(
+                    request, row, _("Something started using it a moment ago.")
+                )
         return super().delete_view(request, object_id, extra_context)
 
-    def _kept(self, request: HttpRequest, row: Model, why: str) -> HttpResponse:
+    def _refuse_deletion(self, request: HttpRequest, row: Model, why: str) -> HttpResponse:
         text = _("“%(name)s” was not deleted. %(why)s Change or delete that first.")
         messages.error(request, text % {"name": row, "why": why})
         return HttpResponseRedirect(page_url(row))

@@ -36,59 +36,67 @@ def days(
     project: Project, campaigns: QuerySet[Campaign], span: Span, now: datetime
 ) -> tuple[list[DayQuota], int]:
     """Days with something to show, and how many runs their lines leave out."""
-    there = firebase.for_project(project)
-    found = list_all_planned(there, span.since, span.until, now)
-    pairs = collisions(_planned(found, campaigns, span))
-    coming = reckoned_of(there, found, span.since)
-    told = [
-        DayQuota(day, line if line.any else None, _said(pairs[day], span) if day in pairs else [])
-        for day, line in _lines(there, coming.runs, span, now)
+    firebase_project = firebase.for_project(project)
+    all_planned = list_all_planned(firebase_project, span.since, span.until, now)
+    pairs = collisions(_group_by_day(all_planned, campaigns, span))
+    coming = reckoned_of(firebase_project, all_planned, span.since)
+    quotas = [
+        DayQuota(
+            day,
+            line if line.any else None,
+            _describe_pairs(pairs[day], span) if day in pairs else [],
+        )
+        for day, line in _lines(firebase_project, coming.runs, span, now)
     ]
-    return [one for one in told if one.heat or one.pairs], coming.more
+    return [quota for quota in quotas if quota.heat or quota.pairs], coming.more
 
 
-def _planned(
+def _group_by_day(
     all_planned: Sequence[Planned], campaigns: QuerySet[Campaign], span: Span
 ) -> dict[date, list[Entry]]:
-    entries = [one.entry for one in all_planned if one.entry and span.holds(one.entry)]
+    entries = [
+        planned.entry for planned in all_planned if planned.entry and span.holds(planned.entry)
+    ]
     ids = {entry.campaign.pk for entry in entries}
     mine = {*campaigns.filter(pk__in=ids).values_list("pk", flat=True)}
-    found: defaultdict[date, list[Entry]] = defaultdict(list)
+    by_day: defaultdict[date, list[Entry]] = defaultdict(list)
     for entry in entries:
         if entry.campaign.pk in mine:
-            found[span.of(entry).date()].append(entry)
-    return {day: entries for day, entries in found.items() if len(entries) > 1}
+            by_day[span.of(entry).date()].append(entry)
+    return {day: entries for day, entries in by_day.items() if len(entries) > 1}
 
 
 def _lines(
-    there: Firebase, runs: Sequence[Planned], span: Span, now: datetime
+    firebase_project: Firebase, runs: Sequence[Planned], span: Span, now: datetime
 ) -> Iterator[tuple[date, Heat]]:
     dates = [day for week in span.weeks for day in week]
     begins = [of_day(span.midnight(day), span.midnight(day + A_DAY)) for day in dates]
-    hours = iter(hours_of(there, runs, [at for each in begins for at in each], now).hours)
-    for day, each in zip(dates, begins, strict=True):
-        yield day, heat([next(hours) for _at in each], span.zone)
+    hours = iter(
+        hours_of(firebase_project, runs, [at for starts in begins for at in starts], now).hours
+    )
+    for day, starts in zip(dates, begins, strict=True):
+        yield day, heat([next(hours) for _at in starts], span.zone)
 
 
-def _said(found: DayCollisions, span: Span) -> list[str]:
+def _describe_pairs(collided: DayCollisions, span: Span) -> list[str]:
     """The pairs as texts, most people first. A month's cell has room for one."""
-    most_first = sorted(found.pairs, key=lambda pair: -(pair.both.people if pair.both else 0))
-    shown = most_first[:1] if span.view == "month" else most_first
-    said = [_words(pair) for pair in shown]
-    if more := len(most_first) - len(shown):
+    most_first = sorted(collided.pairs, key=lambda pair: -(pair.both.people if pair.both else 0))
+    listed = most_first[:1] if span.view == "month" else most_first
+    texts = [_describe_pair(pair) for pair in listed]
+    if more := len(most_first) - len(listed):
         words = ngettext("And %(count)s more pair.", "And %(count)s more pairs.", more)
-        said.append(words % {"count": more})
-    if found.left:
+        texts.append(words % {"count": more})
+    if collided.left:
         words = ngettext(
             "%(count)s more pair was not counted.",
             "%(count)s more pairs were not counted.",
-            found.left,
+            collided.left,
         )
-        said.append(words % {"count": found.left})
-    return said
+        texts.append(words % {"count": collided.left})
+    return texts
 
 
-def _words(pair: Collision) -> str:
+def _describe_pair(pair: Collision) -> str:
     names = {"one": pair.one, "other": pair.other}
     if pair.both is None:
         return _("How many would get both “%(one)s” and “%(other)s” was not counted.") % names

@@ -62,7 +62,7 @@ class Row:
 
     @property
     def names(self) -> str:
-        return ", ".join(f"“{one}”" for one in self.others)
+        return ", ".join(f"“{project}”" for project in self.others)
 
 
 def page(request: HttpRequest) -> HttpResponse:
@@ -71,73 +71,78 @@ def page(request: HttpRequest) -> HttpResponse:
     if project is not None:
         try:
             with slow_query_slot(project.pk), until(clock() + sizes.COUNTING_SECONDS):
-                context |= _shown(request, project, now)
+                context |= _draw_page(request, project, now)
         except Busy:
             context["busy"] = True
     return TemplateResponse(request, "admin/campaigns/quota/quota.html", context)
 
 
-def _shown(request: HttpRequest, project: Project, now: datetime) -> dict[str, Any]:
+def _draw_page(request: HttpRequest, project: Project, now: datetime) -> dict[str, Any]:
     zone = zone_of(request)  # the calendar's zone: its days link here
     day = day_of(request.GET.get("day")) or Span("week", now.date(), zone).local(now).date()
     span = Span("day", day, zone)
     mine = firebase.for_project(project)
-    known = [one for one in firebase.among(projects(request)) if project not in one.projects]
-    given = request.GET if _is_asked(request) else None
-    form = PlannerForm(given, project=project, zone=zone, now=now)
+    siblings = [
+        other for other in firebase.among(projects(request)) if project not in other.projects
+    ]
+    query = request.GET if _is_submitted(request) else None
+    form = PlannerForm(query, project=project, zone=zone, now=now)
     # First, as counting all rows may use up all of the time.
     outcome = _outcome(form, mine, zone) if form.is_valid() else None
-    rows = [_row(there, project, span, now) for there in [mine, *known[: ROWS - 1]]]
+    rows = [
+        _draw_project(firebase_project, project, span, now)
+        for firebase_project in [mine, *siblings[: ROWS - 1]]
+    ]
     return {
-        "rows": rows, "levels": levels(), "more": max(0, len(known) - ROWS + 1), "zone": zone,
+        "rows": rows, "levels": levels(), "more": max(0, len(siblings) - ROWS + 1), "zone": zone,
         "form": form, "zone_day": day, "earlier": day - A_DAY, "later": day + A_DAY,
         "outcome": outcome,
     }  # fmt: skip
 
 
-def _is_asked(request: HttpRequest) -> bool:
+def _is_submitted(request: HttpRequest) -> bool:
     return bool({"campaign", "messages", "at"} & request.GET.keys())
 
 
-def _row(there: Firebase, project: Project, span: Span, now: datetime) -> Row:
+def _draw_project(firebase_project: Firebase, project: Project, span: Span, now: datetime) -> Row:
     coming = compute_planned(
-        there, span.midnight(span.day), span.midnight(span.day + DAYS * A_DAY), now
+        firebase_project, span.midnight(span.day), span.midnight(span.day + DAYS * A_DAY), now
     )
     days = [span.day + n * A_DAY for n in range(DAYS)]
     begins = [of_day(span.midnight(day), span.midnight(day + A_DAY)) for day in days]
-    found = hours_of(there, coming.runs, [at for each in begins for at in each], now)
+    usage = hours_of(firebase_project, coming.runs, [at for starts in begins for at in starts], now)
     lines, first = [], 0
-    for day, each in zip(days, begins, strict=True):
-        hours = found.hours[first : first + len(each)]
-        first += len(each)
-        said = spoken(day, span.local(now).date())
-        lines.append((day, said, heat(hours, span.zone)))
+    for day, starts in zip(days, begins, strict=True):
+        hours = usage.hours[first : first + len(starts)]
+        first += len(starts)
+        label = spoken(day, span.local(now).date())
+        lines.append((day, label, heat(hours, span.zone)))
     return Row(
-        there=there,
+        there=firebase_project,
         days=lines,
         planned=[
-            _planned(one, project, span.zone)
-            for one in coming.runs
-            if one.is_within(begins[0][0], begins[-1][-1])
+            _draw_planned(planned_run, project, span.zone)
+            for planned_run in coming.runs
+            if planned_run.is_within(begins[0][0], begins[-1][-1])
         ],
         more=coming.more,
-        others=[one for one in there.projects if one.pk != project.pk],
-        known=local(found.as_of, span.zone, CLOCK),
+        others=[sibling for sibling in firebase_project.projects if sibling.pk != project.pk],
+        known=local(usage.as_of, span.zone, CLOCK),
     )
 
 
-def _planned(one: Planned, project: Project, zone: str) -> dict[str, Any]:
+def _draw_planned(planned: Planned, project: Project, zone: str) -> dict[str, Any]:
     """A planned campaign. Of another project's, only its existence and times are shown."""
-    mine = one.campaign.project_id == project.pk
+    mine = planned.campaign.project_id == project.pk
     return {
-        "name": one.campaign.name if mine else _("A campaign of another project"),
-        "url": page_url(one.run or one.campaign) if mine else "",
-        "under_way": one.under_way,
-        "begins": local(one.at, zone, SHORT_DAY_AND_CLOCK),
-        "ends": local(one.ends_at, zone, SHORT_DAY_AND_CLOCK) if one.ends_at else "–",
-        "sent": one.goes.sent if one.goes else None,
-        "exact": one.asks is None or one.asks.exact,
-        "too_late": one.goes.too_late if one.goes else 0,
+        "name": planned.campaign.name if mine else _("A campaign of another project"),
+        "url": page_url(planned.run or planned.campaign) if mine else "",
+        "under_way": planned.under_way,
+        "begins": local(planned.at, zone, SHORT_DAY_AND_CLOCK),
+        "ends": local(planned.ends_at, zone, SHORT_DAY_AND_CLOCK) if planned.ends_at else "–",
+        "sent": planned.goes.sent if planned.goes else None,
+        "exact": planned.asks is None or planned.asks.exact,
+        "too_late": planned.goes.too_late if planned.goes else 0,
     }
 
 
@@ -152,20 +157,20 @@ def _outcome(form: PlannerForm, mine: Firebase, zone: str) -> dict[str, Any]:
         "ends": local(outcome.ends_at, zone, SHORT_DAY_AND_CLOCK) if outcome.ends_at else "–",
         "sent": outcome.goes.sent,
         "too_late": outcome.goes.too_late,
-        "held_up": _held_up(outcome),
+        "held_up": _describe_delay(outcome),
         "pushed": [
-            _planned(one.planned, form.project, zone)
+            _draw_planned(delayed.planned, form.project, zone)
             | {
-                "then": local(one.ends_at, zone, SHORT_DAY_AND_CLOCK),
-                "later": in_words(one.later),
-                "fewer": one.fewer,
+                "then": local(delayed.ends_at, zone, SHORT_DAY_AND_CLOCK),
+                "later": in_words(delayed.later),
+                "fewer": delayed.fewer,
             }
-            for one in outcome.pushed
+            for delayed in outcome.pushed
         ],
     }
 
 
-def _held_up(outcome: Outcome) -> str:
+def _describe_delay(outcome: Outcome) -> str:
     """How long others delay it; empty if the delay is not worth mentioning."""
     if outcome.ends_at is None or outcome.alone_ends_at is None:
         return ""

@@ -17,25 +17,27 @@ def draw_course(course: Course | None, zone: str) -> Bars | None:
     if course is None:
         return None
     called = Called("course", _("When they leave"), _("Messages"))
-    return _drawn(called, course, course.step, course.counts, zone)
+    return _draw_steps(called, course, course.step, course.counts, zone)
 
 
 def of_opens(course: Course | None, opens: Opens | None, zone: str) -> Bars | None:
     if course is None or opens is None:
         return None
     called = Called("opens", _("When they open it"), _("Opens"))
-    return _drawn(called, course, opens.step, opens.counts or [], zone)
+    return _draw_steps(called, course, opens.step, opens.counts or [], zone)
 
 
-def _drawn(called: Called, course: Course, step: int, counts: list[int], zone: str) -> Bars | None:
+def _draw_steps(
+    called: Called, course: Course, step: int, counts: list[int], zone: str
+) -> Bars | None:
     if len(counts) < 2:
         return None
-    layout, stretch = _layout(step, len(counts)), timedelta(seconds=step)
+    layout, stretch = _time_format(step, len(counts)), timedelta(seconds=step)
     since = [local(course.starts_at + stretch * at, zone, layout) for at in range(len(counts) + 1)]
     return drawn(called, since, counts)
 
 
-def _layout(step: int, steps: int) -> str:
+def _time_format(step: int, steps: int) -> str:
     """The time format, as exact as the shown time span needs."""
     if step * steps >= 86_400:
         return str(SHORT_DAY_AND_CLOCK)

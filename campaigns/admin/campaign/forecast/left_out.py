@@ -23,7 +23,7 @@ def page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The page for one reason; for missing values, also for one variable."""
     context = {
         **site.each_context(request),
-        **_found(campaign, request.GET),
+        **_find_people(campaign, request.GET),
         "title": _("Left out"),
         "opts": Campaign._meta,
         "original": campaign,
@@ -31,25 +31,25 @@ def page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return TemplateResponse(request, "admin/campaigns/campaign/left_out.html", context)
 
 
-def _found(campaign: Campaign, asked: QueryDict) -> dict[str, Any]:
-    reason, variable = asked.get("reason", ""), asked.get("variable", "")
+def _find_people(campaign: Campaign, query: QueryDict) -> dict[str, Any]:
+    reason, variable = query.get("reason", ""), query.get("variable", "")
     report = LaunchReport(campaign, timezone.now())
     try:
         with slow_query_slot(campaign.project_id):
-            found = left_out.find_left_out(report, reason, variable, start=_start(asked))
+            people = left_out.find_left_out(report, reason, variable, start=_start(query))
     except (Busy, TooSlow):
         return {"too_slow": True}
     except ValidationError as error:
         return {"wrong": " ".join(error.messages)}
-    if found is None:
+    if people is None:
         raise Http404
-    older = urlencode({"reason": reason, "variable": variable, "from": found.older or ""})
-    return {"found": found, "older": older if found.older else ""}
+    older = urlencode({"reason": reason, "variable": variable, "from": people.older or ""})
+    return {"found": people, "older": older if people.older else ""}
 
 
-def _start(asked: QueryDict) -> int | None:
+def _start(query: QueryDict) -> int | None:
     """The person at whom the page begins; None for the newest."""
-    named = asked.get("from", "")
+    named = query.get("from", "")
     if not named:
         return None
     if not (named.isascii() and named.isdigit() and len(named) <= 20) or int(named) > MAX_ID:

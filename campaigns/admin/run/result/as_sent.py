@@ -72,9 +72,13 @@ class Reading:
 
 def snippets(run: Run) -> list[tuple[str, int]]:
     """The snippets in the run's texts, each with the revision frozen with the text."""
-    said = [text.get("snippets", {}) for text in texts_of(run).values()]
-    found = {(name, one["revision"]) for frozen in said for name, one in frozen.items()}
-    return sorted(found)
+    snippets_by_text = [text.get("snippets", {}) for text in texts_of(run).values()]
+    pairs = {
+        (name, frozen_snippet["revision"])
+        for frozen in snippets_by_text
+        for name, frozen_snippet in frozen.items()
+    }
+    return sorted(pairs)
 
 
 def readings(run: Run) -> list[Reading]:
@@ -82,24 +86,32 @@ def readings(run: Run) -> list[Reading]:
     if broken.find_text_problem(run):
         return []
     try:
-        found = _of_recipients(run)
-        if not any(one.revision in (0, run.revision) for one in found):
-            found += _of_somebody(run)  # none of the first recipients has got the newest texts yet
+        known = _recipient_readings(run)
+        if not any(reading.revision in (0, run.revision) for reading in known):
+            known += _examples(run)  # none of the first recipients has got the newest texts yet
     except LiquidError:
         return []
     return sorted(
-        found, key=lambda one: (-one.revision, not one.accepted, not one.card.message, one.variant)
+        known,
+        key=lambda reading: (
+            -reading.revision,
+            not reading.accepted,
+            not reading.card.message,
+            reading.variant,
+        ),
     )
 
 
-def _of_recipients(run: Run) -> list[Reading]:
+def _recipient_readings(run: Run) -> list[Reading]:
     splits = has_variants(run)
     rows = _readers(run)
-    said = {number: texts_of(run, number) for number in {row["revision"] for row in rows}}
+    texts_by_revision = {
+        number: texts_of(run, number) for number in {row["revision"] for row in rows}
+    }
     for row in rows:
-        row["content"] = said[row["revision"]][read_by(run, row["variant"])]
+        row["content"] = texts_by_revision[row["revision"]][read_by(run, row["variant"])]
     people = Contact.objects.in_bulk([row["contact_id"] for row in rows])
-    there = [row for row in rows if row["contact_id"] in people]
+    existing = [row for row in rows if row["contact_id"] in people]
     return [
         Reading(
             preview.card(
@@ -112,14 +124,14 @@ def _of_recipients(run: Run) -> list[Reading]:
             revision=row["revision"] if run.revision > FIRST else 0,
             variant=in_words(row["variant"]) if splits else "",
         )
-        for row in _one_of_each_text(there)
+        for row in _drop_repeated_texts(existing)
     ]
 
 
-def _of_somebody(run: Run) -> list[Reading]:
+def _examples(run: Run) -> list[Reading]:
     """Before recipients are chosen: a reading by somebody who would get it. If they were removed,
     or the search takes too long: a reading by anybody."""
-    person = _first_to_be(run) if run.planned is None else None
+    person = _find_future_recipient(run) if run.planned is None else None
     person = person or preview.somebody(run.project)
     if person is None:
         return []
@@ -134,7 +146,7 @@ def _of_somebody(run: Run) -> list[Reading]:
     ]
 
 
-def _first_to_be(run: Run) -> Contact | None:
+def _find_future_recipient(run: Run) -> Contact | None:
     only = skipped.wants(run.campaign.asks)
     with suppress(TooSlow, ValidationError), statement_timeout(seconds=LOOKING_SECONDS):
         return next(iter(sample(run.project_id, run.rules, size=1, only=only)), None)
@@ -151,14 +163,14 @@ def _readers(run: Run) -> list[dict[str, Any]]:
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def _one_of_each_text(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _drop_repeated_texts(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Two locales with the same text, such as de-AT and de, are shown once; the newest text and
     accepted recipients come first."""
-    found: dict[bytes, dict[str, Any]] = {}
+    row_by_text: dict[bytes, dict[str, Any]] = {}
     for row in sorted(
         rows,
         key=lambda row: (-row["revision"], row["status"] != Delivery.Status.ACCEPTED, row["seq"]),
     ):
         read = in_language(row["content"], row["locale"])
-        found.setdefault(orjson.dumps([row["variant"], read]), row)
-    return list(found.values())[:MOST]
+        row_by_text.setdefault(orjson.dumps([row["variant"], read]), row)
+    return list(row_by_text.values())[:MOST]

@@ -51,13 +51,13 @@ def drawn(
 ) -> Bars:
     """Build the chart. `since`: when each stretch begins, and when the last one ends."""
     places = len(since) - 1
-    top, each = nice_top(max(2, *counts, *plan)), WIDTH / places
+    top, slot_width = nice_top(max(2, *counts, *plan)), WIDTH / places
     return Bars(
         called=called,
-        bars=[(f"{each * at:.1f}", f"{HEIGHT * n / top:.1f}") for at, n in enumerate(counts)],
-        each=f"{each * WIDE:.1f}",
+        bars=[(f"{slot_width * at:.1f}", f"{HEIGHT * n / top:.1f}") for at, n in enumerate(counts)],
+        each=f"{slot_width * WIDE:.1f}",
         plan=" ".join(
-            f"{each * (at + WIDE / 2):.1f},{HEIGHT - HEIGHT * n / top:.1f}"
+            f"{slot_width * (at + WIDE / 2):.1f},{HEIGHT - HEIGHT * n / top:.1f}"
             for at, n in enumerate(plan)
         ),
         heights=[Tick(100 * (1 - part), f"{top * part:,.0f}") for part in (1.0, 0.5, 0.0)],

@@ -43,11 +43,11 @@ def breakdown_view(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def picture(run: Run) -> dict[str, Any]:
-    kept = breakdown.kept_of(run)
-    cuts = [breakdown.cut(kept, by).shortened(SHOWN) for by in CUT_BY] if kept else []
+    totals = breakdown.kept_of(run)
+    cuts = [breakdown.cut(totals, by).shortened(SHOWN) for by in CUT_BY] if totals else []
     return {
         "run": run,
-        "counting": not kept and breakdown.will_be_counted(run),
+        "counting": not totals and breakdown.will_be_counted(run),
         "cuts": [(cut.by, str(TITLES[cut.by]), _lines(cut)) for cut in cuts if cut.tells],
     }
 

@@ -41,11 +41,11 @@ def compare_view(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def _picture(run: Run, request: HttpRequest) -> dict[str, Any]:
-    asked = request.GET.getlist("with")[:MOST]
-    other = _other(run, number(asked[0] if asked else ""))
-    more = _more(run, other, asked[1:])
+    run_ids = request.GET.getlist("with")[:MOST]
+    other = _first_other(run, number(run_ids[0] if run_ids else ""))
+    more = _other_runs(run, other, run_ids[1:])
     offered = list(compare.comparable(run)[:OFFERED])
-    offered += [one for one in (other, *more) if one and one not in offered]
+    offered += [candidate for candidate in (other, *more) if candidate and candidate not in offered]
     context: dict[str, Any] = {
         "run": run, "other": other, "offered": offered, "more": _places(more),
     }  # fmt: skip
@@ -58,7 +58,7 @@ def _picture(run: Run, request: HttpRequest) -> dict[str, Any]:
     context |= {"newer": newer, "older": older}
     try:
         with slow_query_slot(run.project_id):
-            return context | _answer(newer, older, other, request)
+            return context | _compare(newer, older, other, request)
     except (TooSlow, Busy):
         return context | {"too_slow": True}
 
@@ -69,18 +69,18 @@ def _sides(runs: list[Run]) -> list[tuple[str, list[tuple[Run, Cell]]]]:
     return [(row.label, list(zip(runs, row.cells, strict=True))) for row in rows]
 
 
-def _other(run: Run, pk: int | None) -> Run | None:
+def _first_other(run: Run, pk: int | None) -> Run | None:
     """The requested run, if it is comparable; without a request, the one before."""
     if pk is None:
         return compare.one_before(run)
     return compare.comparable(run).filter(pk=pk).first()
 
 
-def _more(run: Run, other: Run | None, asked: list[str]) -> list[Run]:
+def _other_runs(run: Run, other: Run | None, run_ids: list[str]) -> list[Run]:
     """The other requested runs that exist, each once, in the requested order."""
-    numbers = [pk for pk in map(number, asked) if pk is not None and other and pk != other.pk]
-    found = compare.comparable(run).in_bulk(numbers)
-    return [found[pk] for pk in dict.fromkeys(numbers) if pk in found]
+    numbers = [pk for pk in map(number, run_ids) if pk is not None and other and pk != other.pk]
+    runs_by_id = compare.comparable(run).in_bulk(numbers)
+    return [runs_by_id[pk] for pk in dict.fromkeys(numbers) if pk in runs_by_id]
 
 
 def _places(more: list[Run]) -> list[Run | None]:
@@ -88,41 +88,41 @@ def _places(more: list[Run]) -> list[Run | None]:
     return [*more, *[None] * (MOST - 1 - len(more))]
 
 
-def _who(text: str, counts: Counts) -> Who:
+def _choose_group(text: str, counts: Counts) -> Who:
     """The requested group, else the first of the three that has anybody."""
     if text in list(Who):
         return Who(text)
-    return next((one for one in Who if getattr(counts, one)), Who.JOINED)
+    return next((member for member in Who if getattr(counts, member)), Who.JOINED)
 
 
-def _answer(newer: Run, older: Run, other: Run, request: HttpRequest) -> dict[str, Any]:
+def _compare(newer: Run, older: Run, other: Run, request: HttpRequest) -> dict[str, Any]:
     counts = compare.counts(newer, older)
-    who = _who(request.GET.get("who", ""), counts)
+    group = _choose_group(request.GET.get("who", ""), counts)
     after = row_id(request.GET.get("after")) or 0
-    found = compare.people(newer, older, who, after=after, limit=PAGE + 1)
-    beside = _beside(request, other)
-    asked = {"with": beside, "who": str(who)}
-    more = len(found) > PAGE
+    people = compare.people(newer, older, group, after=after, limit=PAGE + 1)
+    beside = _compared_ids(request, other)
+    params = {"with": beside, "who": str(group)}
+    more = len(people) > PAGE
     return {
         "counts": counts,
-        "tabs": _tabs(counts, who, beside),
-        "people": found[:PAGE],
+        "tabs": _tabs(counts, group, beside),
+        "people": people[:PAGE],
         "first_page": not after,
-        "first_url": f"?{urlencode(asked, doseq=True)}",
-        "next_url": _next(asked, found[PAGE - 1].contact_id) if more else "",
+        "first_url": f"?{urlencode(params, doseq=True)}",
+        "next_url": _next(params, people[PAGE - 1].contact_id) if more else "",
     }
 
 
-def _beside(request: HttpRequest, other: Run) -> list[str]:
+def _compared_ids(request: HttpRequest, other: Run) -> list[str]:
     """The compared runs, for the links to other pages of people."""
     return [str(other.pk), *request.GET.getlist("with")[1:MOST]]
 
 
-def _next(asked: dict[str, Any], after: int) -> str:
-    return f"?{urlencode({**asked, 'after': after}, doseq=True)}"
+def _next(params: dict[str, Any], after: int) -> str:
+    return f"?{urlencode({**params, 'after': after}, doseq=True)}"
 
 
-def _tabs(counts: Counts, who: Who, beside: list[str]) -> list[dict[str, Any]]:
+def _tabs(counts: Counts, group: Who, beside: list[str]) -> list[dict[str, Any]]:
     words = {Who.JOINED: _("Joined"), Who.LEFT: _("Left"), Who.BOTH: _("In both")}
     hints = {
         Who.JOINED: _("in the newer run only"),
@@ -131,11 +131,11 @@ def _tabs(counts: Counts, who: Who, beside: list[str]) -> list[dict[str, Any]]:
     }
     return [
         {
-            "words": words[one],
-            "hint": hints[one],
-            "count": getattr(counts, one),
-            "chosen": one is who,
-            "url": f"?{urlencode({'with': beside, 'who': str(one)}, doseq=True)}",
+            "words": words[member],
+            "hint": hints[member],
+            "count": getattr(counts, member),
+            "chosen": member is group,
+            "url": f"?{urlencode({'with': beside, 'who': str(member)}, doseq=True)}",
         }
-        for one in Who
+        for member in Who
     ]

@@ -68,50 +68,52 @@ class Row:
 
 def echo_view(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.select_related("project"), pk=run_id)
-    told = picture(run, timezone.now())
-    if request.GET.get("tag") == told.get("echo_tag"):
+    context = picture(run, timezone.now())
+    if request.GET.get("tag") == context.get("echo_tag"):
         return HttpResponse(status=204)  # htmx leaves the page as it is, and opened parts open
-    return render(request, "admin/campaigns/run/echo.html", told)
+    return render(request, "admin/campaigns/run/echo.html", context)
 
 
 def picture(run: Run, now: datetime) -> dict[str, Any]:
     if run.planned is None:
         return {"echo": None}
     totals = sums.totals_of(run)
-    found = funnel(run, totals, breakdown.kept_of(run))
+    results = funnel(run, totals, breakdown.kept_of(run))
     asks = run.project.asks_receipts
-    last = found.last
+    last = results.last
     return {
         "run": run,
         "zone": run.project.timezone,
-        "echo": found if asks or found.heard else None,
+        "echo": results if asks or results.heard else None,
         "asks_receipts": asks,
-        "may_have": found.may_have,
+        "may_have": results.may_have,
         "accepted": totals.accepted,
         "unsure": totals.unknown,
-        "echo_rows": _rows(run, found, totals),
+        "echo_rows": _rows(run, results, totals),
         "echo_groups": [
-            (by, str(TITLES[by]), _lines(found, by))
-            for by, groups in found.groups.items()
+            (by, str(TITLES[by]), _lines(results, by))
+            for by, groups in results.groups.items()
             if any(group.value for group in groups)
         ],
         "echo_by_group": BY_GROUP[last] if last else "",
-        "echo_charts": _charts(run, found),
-        **_goal(run, found),
+        "echo_charts": _charts(run, results),
+        **_goal(run, results),
         "echo_trigger": _asks_again(run, now),
-        "echo_tag": _tag(run, found, totals),
+        "echo_tag": _tag(run, results, totals),
     }
 
 
-def _tag(run: Run, found: Funnel, totals: sums.Totals) -> str:
+def _tag(run: Run, results: Funnel, totals: sums.Totals) -> str:
     """A text that changes when the card changes."""
-    told = (each for step in found.steps for each in (step.count, step.able))
-    beside = sum(each.count for each in found.beside)
-    goal = (found.goal.times, found.goal.amount) if found.goal else ()
-    return ".".join(map(str, (run.state, totals.planned, totals.accepted, *told, beside, *goal)))
+    step_counts = (count for step in results.steps for count in (step.count, step.able))
+    beside = sum(other_count.count for other_count in results.beside)
+    goal = (results.goal.times, results.goal.amount) if results.goal else ()
+    return ".".join(
+        map(str, (run.state, totals.planned, totals.accepted, *step_counts, beside, *goal))
+    )
 
 
-def _rows(run: Run, found: Funnel, totals: sums.Totals) -> list[Row]:
+def _rows(run: Run, results: Funnel, totals: sums.Totals) -> list[Row]:
     def row(label: Any, count: int, **more: Any) -> Row:
         return Row(str(label), count, width(count, totals.planned), **more)
 
@@ -120,29 +122,33 @@ def _rows(run: Run, found: Funnel, totals: sums.Totals) -> list[Row]:
         row(_("Accepted"), totals.accepted, total="accepted"),
     ]
     theirs = (
-        row(step.event.label, step.count, told=step, coverage=step.coverage(found.may_have))
-        for step in found.steps
+        row(step.event.label, step.count, told=step, coverage=step.coverage(results.may_have))
+        for step in results.steps
     )
     reached = (
         row(
             run.goal_event,
             goal.told.count,
             told=goal.told,
-            coverage=goal.told.coverage(found.may_have),
+            coverage=goal.told.coverage(results.may_have),
         )
-        for goal in [found.goal]
+        for goal in [results.goal]
         if goal
     )
     return [*ours, *theirs, *reached]
 
 
-def _goal(run: Run, found: Funnel) -> dict[str, Any]:
+def _goal(run: Run, results: Funnel) -> dict[str, Any]:
     """The goal's results, in words and by group."""
-    goal = found.goal
+    goal = results.goal
     if goal is None:
         return {"goal": None}
-    opened = (told for told in found.steps if told.event == goal.told.event == Event.OPENED)
-    step = next((told for told in opened if told.count), None)
+    opened = (
+        step_count
+        for step_count in results.steps
+        if step_count.event == goal.told.event == Event.OPENED
+    )
+    step = next((step_count for step_count in opened if step_count.count), None)
     return {
         "goal": goal,
         "goal_said": goal_in_words.goal_in_words(run),
@@ -151,8 +157,8 @@ def _goal(run: Run, found: Funnel) -> dict[str, Any]:
         # Other reports imply “received”, too; the number of these devices is not counted.
         "goal_of_opened": share(goal.told.count, step.count) if step else "",
         "goal_groups": [
-            (by, str(TITLES[by]), _goal_lines(found, by))
-            for by, groups in found.goal_groups.items()
+            (by, str(TITLES[by]), _goal_lines(results, by))
+            for by, groups in results.goal_groups.items()
             if any(group.value for group in groups)
         ],
     }
@@ -165,34 +171,34 @@ def amount(number: Decimal) -> str:
     return f"{number:,.2f}" if number == round(number, 2) else f"{number:,.6f}".rstrip("0")
 
 
-def _goal_lines(found: Funnel, by: str) -> list[tuple[str, Goal, str]]:
+def _goal_lines(results: Funnel, by: str) -> list[tuple[str, Goal, str]]:
     """The largest groups, and all others as one: the lines add up to the funnel's goal."""
-    whole, shown = found.goal, found.goal_groups[by][:SHOWN]
+    whole, largest = results.goal, results.goal_groups[by][:SHOWN]
     if whole is None:
         return []
-    told = StepCount(
+    rest_count = StepCount(
         whole.told.event,
-        whole.told.count - sum(group.goal.told.count for group in shown),
-        (whole.told.able or 0) - sum(group.goal.told.able or 0 for group in shown),
+        whole.told.count - sum(group.goal.told.count for group in largest),
+        (whole.told.able or 0) - sum(group.goal.told.able or 0 for group in largest),
     )
-    rest = Goal(
-        told,
-        whole.times - sum(group.goal.times for group in shown),
-        whole.amount - sum((group.goal.amount for group in shown), Decimal()),
+    all_others = Goal(
+        rest_count,
+        whole.times - sum(group.goal.times for group in largest),
+        whole.amount - sum((group.goal.amount for group in largest), Decimal()),
     )
-    lines = [(in_words(by, group.value), group.goal) for group in shown]
-    lines += [(_("All others"), rest)] if told.able else []
+    lines = [(in_words(by, group.value), group.goal) for group in largest]
+    lines += [(_("All others"), all_others)] if rest_count.able else []
     return [(words, goal, amount(goal.amount)) for words, goal in lines]
 
 
-def _lines(found: Funnel, by: str) -> list[tuple[str, StepCount]]:
+def _lines(results: Funnel, by: str) -> list[tuple[str, StepCount]]:
     """The largest groups, and all others as one: the lines add up to the funnel's step."""
-    shown = found.groups[by][:SHOWN]
-    (whole,) = (step for step in found.steps if step.event == found.last)
-    count = whole.count - sum(group.told.count for group in shown)
-    able = (whole.able or 0) - sum(group.told.able or 0 for group in shown)
-    others = [(_("All others"), StepCount(whole.event, count, able))] if able else []
-    return [*((in_words(by, group.value), group.told) for group in shown), *others]
+    largest = results.groups[by][:SHOWN]
+    (whole,) = (step for step in results.steps if step.event == results.last)
+    count = whole.count - sum(group.told.count for group in largest)
+    able = (whole.able or 0) - sum(group.told.able or 0 for group in largest)
+    all_others = [(_("All others"), StepCount(whole.event, count, able))] if able else []
+    return [*((in_words(by, group.value), group.told) for group in largest), *all_others]
 
 
 def _asks_again(run: Run, now: datetime) -> str:
@@ -202,17 +208,17 @@ def _asks_again(run: Run, now: datetime) -> str:
     return f"every 3s, {COMING_BACK}" if began and fresh else COMING_BACK
 
 
-def _charts(run: Run, found: Funnel) -> list[Bars]:
+def _charts(run: Run, results: Funnel) -> list[Bars]:
     """A chart for each step with reports, and for the goal: the last step first."""
-    told = [
+    charts = [
         _bars(run, _called(step.event), over_time(run.pk, step.event), _opens(run, step.event))
-        for step in found.steps
+        for step in results.steps
         if step.count
     ]
-    if found.goal and found.goal.times:
+    if results.goal and results.goal.times:
         title = _("“%(event)s” over time") % {"event": run.goal_event}
-        told.append(_bars(run, Called("goal", title, run.goal_event), goal_over_time(run.pk)))
-    return [bars for bars in reversed(told) if bars]
+        charts.append(_bars(run, Called("goal", title, run.goal_event), goal_over_time(run.pk)))
+    return [bars for bars in reversed(charts) if bars]
 
 
 def _called(event: Event) -> Called:
@@ -235,8 +241,8 @@ def _bars(run: Run, called: Called, counts: list[int], opens: Opens | None = Non
     zone, stretch = run.project.timezone, timedelta(minutes=SLOT_MINUTES * slots)
     ends = range(max(len(summed), len(planned)) + 1)
     since = [local(began + stretch * at, zone, SHORT_DAY_AND_CLOCK) for at in ends]
-    said = _plan_said(opens) if plan and opens else ""
-    return drawn(called, since, summed, planned, said)
+    plan_note = _describe_plan(opens) if plan and opens else ""
+    return drawn(called, since, summed, planned, plan_note)
 
 
 def _foreseen(opens: Opens | None, most: int) -> list[float]:
@@ -247,7 +253,7 @@ def _foreseen(opens: Opens | None, most: int) -> list[float]:
     return [count * opens.told / opens.expected for count in counts[:most]]
 
 
-def _plan_said(opens: Opens) -> str:
+def _describe_plan(opens: Opens) -> str:
     text = _(
         "Dashed: as foreseen when it began. About %(count)s opens, of which phones tell of about "
         "%(told)s."

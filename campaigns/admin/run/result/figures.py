@@ -29,8 +29,8 @@ def picture(run: Run) -> dict[str, Any]:
 
 def _ours(run: Run) -> int | None:
     """How many were accepted on Android. None: not counted yet."""
-    kept = breakdown.kept_of(run)
-    if kept is None:
+    stored = breakdown.kept_of(run)
+    if stored is None:
         return None
-    accepted, *_ = kept.counts.get("platform", {}).get("android", [0])
+    accepted, *_ = stored.counts.get("platform", {}).get("android", [0])
     return int(accepted)

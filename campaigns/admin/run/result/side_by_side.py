@@ -33,7 +33,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Result:
     """The results of one run."""
 
     run: Run
@@ -43,48 +43,56 @@ class _Told:
 
 def rows(runs: list[Run]) -> list[Row]:
     """One row per step, with a cell for each run, in the runs' order."""
-    told = [_told(run) for run in runs]
+    results = [_result_of(run) for run in runs]
     steps = [
-        Row(str(step.event.label), [_step(one.funnel.steps[at]) for one in told])
-        for at, step in enumerate(told[0].funnel.steps)
+        Row(str(step.event.label), [_step(result.funnel.steps[at]) for result in results])
+        for at, step in enumerate(results[0].funnel.steps)
     ]
     ours = [
-        Row(_("Planned"), [Cell(f"{one.totals.planned:,}") for one in told]),
-        Row(_("Accepted"), [_accepted(one) for one in told]),
+        Row(_("Planned"), [Cell(f"{result.totals.planned:,}") for result in results]),
+        Row(_("Accepted"), [_accepted(result) for result in results]),
     ]
-    if not any(one.funnel.goal for one in told):
+    if not any(result.funnel.goal for result in results):
         return [*ours, *steps]
     return [
         *ours,
         *steps,
-        Row(_("Goal"), [_goal(one) for one in told]),
-        Row(_("Value of the goal"), [_value(one) for one in told]),
+        Row(_("Goal"), [_goal(result) for result in results]),
+        Row(_("Value of the goal"), [_value(result) for result in results]),
     ]
 
 
-def _told(run: Run) -> _Told:
+def _result_of(run: Run) -> _Result:
     totals = sums.totals_of(run)
-    return _Told(run, totals, funnel(run, totals, breakdown.kept_of(run)))
+    return _Result(run, totals, funnel(run, totals, breakdown.kept_of(run)))
 
 
-def _accepted(one: _Told) -> Cell:
-    of = sums.asked(one.totals.planned, one.totals.skipped)
-    part = share(one.totals.accepted, of) if of else ""
-    return Cell(f"{one.totals.accepted:,}", part, width(one.totals.accepted, of) if of else "0")
+def _accepted(result: _Result) -> Cell:
+    sendable = sums.asked(result.totals.planned, result.totals.skipped)
+    part = share(result.totals.accepted, sendable) if sendable else ""
+    return Cell(
+        f"{result.totals.accepted:,}",
+        part,
+        width(result.totals.accepted, sendable) if sendable else "0",
+    )
 
 
-def _step(told: StepCount) -> Cell:
-    return Cell(f"{told.count:,}", told.share, width(told.count, told.able) if told.able else "0")
+def _step(step_count: StepCount) -> Cell:
+    return Cell(
+        f"{step_count.count:,}",
+        step_count.share,
+        width(step_count.count, step_count.able) if step_count.able else "0",
+    )
 
 
-def _goal(one: _Told) -> Cell:
-    goal = one.funnel.goal
+def _goal(result: _Result) -> Cell:
+    goal = result.funnel.goal
     if goal is None:
         return Cell("–")
     cell = _step(goal.told)
-    return Cell(cell.count, cell.share, cell.width, goal_in_words.goal_in_words(one.run))
+    return Cell(cell.count, cell.share, cell.width, goal_in_words.goal_in_words(result.run))
 
 
-def _value(one: _Told) -> Cell:
-    goal = one.funnel.goal
-    return Cell(amount(goal.amount) if goal and one.run.goal_value else "–")
+def _value(result: _Result) -> Cell:
+    goal = result.funnel.goal
+    return Cell(amount(goal.amount) if goal and result.run.goal_value else "–")

@@ -51,37 +51,39 @@ def variants_view(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def _picture(run: Run) -> dict[str, Any]:
-    found = compared(run)
-    if found is None:
+    results = compared(run)
+    if results is None:
         return {"run": run}
     # Shares of all people, not only of those whose phone reports: so the control group compares.
-    opened = [(line.opened, line.people) for line in found.lines]
-    goals = [(line.did if line.goal else None, line.people) for line in found.lines]
+    opened = [(line.opened, line.people) for line in results.lines]
+    goals = [(line.did if line.goal else None, line.people) for line in results.lines]
     opened_bars, goal_bars = _bars(opened), _bars(goals)
     lines = [
         Shown(line, line.steps[0], share(line.opened or 0, line.people), *bars)
-        for line, *bars in zip(found.lines, opened_bars, goal_bars, strict=True)
+        for line, *bars in zip(results.lines, opened_bars, goal_bars, strict=True)
     ]
     return {
         "run": run,
         "lines": lines,
-        "counted": any(line.kind for line in found.lines),
-        "whole": found.whole,
-        "sentences": [_said(one) for one in found.comparisons],
+        "counted": any(line.kind for line in results.lines),
+        "whole": results.whole,
+        "sentences": [_sentence_of(comparison) for comparison in results.comparisons],
     }
 
 
-def _said(one: Comparison) -> tuple[str, str]:
-    return str(one.answer), one.sentence
+def _sentence_of(comparison: Comparison) -> tuple[str, str]:
+    return str(comparison.answer), comparison.sentence
 
 
 def _bars(counts: list[tuple[int | None, int]]) -> list[Bar | None]:
     """The intervals as bars. None: counting took too long."""
-    known = [None if count is None else wilson.interval(count, of) for count, of in counts]
-    top = max((high for found in known if found for _, high in [found]), default=0.0)
+    known = [None if count is None else wilson.interval(count, people) for count, people in counts]
+    top = max((high for bounds in known if bounds for _, high in [bounds]), default=0.0)
     return [
-        _bar(count / of, *found, top) if found and count is not None and of and top else None
-        for (count, of), found in zip(counts, known, strict=True)
+        _bar(count / people, *bounds, top)
+        if bounds and count is not None and people and top
+        else None
+        for (count, people), bounds in zip(counts, known, strict=True)
     ]
 
 

@@ -110,26 +110,26 @@ class ChangeTextDialog(RunDialog):
     def texts(self) -> dict[int, dict[str, Any]]:
         """Changed texts by variant. If none changed: the main variant without changes, as its
         snippets may have changed since."""
-        found: dict[int, dict[str, Any]] = {}
+        changed: dict[int, dict[str, Any]] = {}
         for path in self._paths():
             variant, tag, name = path
-            said = self.cleaned_data.get(_name(path), "").replace("\r\n", "\n")
+            text = self.cleaned_data.get(_name(path), "").replace("\r\n", "\n")
             own = self.now[variant]["locales"][tag] if tag else self.now[variant]
-            if said != own[name]:
-                of_it = found.setdefault(variant, {"locales": {}})
-                (of_it["locales"].setdefault(tag, {}) if tag else of_it)[name] = said
-        return found or {MAIN: {"locales": {}}}
+            if text != own[name]:
+                of_it = changed.setdefault(variant, {"locales": {}})
+                (of_it["locales"].setdefault(tag, {}) if tag else of_it)[name] = text
+        return changed or {MAIN: {"locales": {}}}
 
     def clean(self) -> dict[str, Any]:
         if self.errors or not self.possible or self.seen != self.run.revision:
             return self.cleaned_data
-        written = {number: self._written(number, texts) for number, texts in self.texts.items()}
-        self.contents = {number: said for number, said in written.items() if said}
+        checked = {number: self._rewrite(number, texts) for number, texts in self.texts.items()}
+        self.contents = {number: content for number, content in checked.items() if content}
         if self.errors:
             self.contents = {}
         return self.cleaned_data
 
-    def _written(self, variant: int, texts: dict[str, Any]) -> dict[str, Any] | None:
+    def _rewrite(self, variant: int, texts: dict[str, Any]) -> dict[str, Any] | None:
         """The variant's new content. None: it is invalid, and the form's errors say why."""
         try:
             content = changing.rewritten(self.run, texts, variant)
@@ -163,14 +163,14 @@ class ChangeTextDialog(RunDialog):
         """Add each problem to its field; those without a field here, above the form."""
         by_field = error.error_dict if hasattr(error, "error_dict") else {"": error.error_list}
         for field, errors in by_field.items():
-            for one in errors:
-                problem = (one.params or {}).get("problem")
+            for refusal in errors:
+                problem = (refusal.params or {}).get("problem")
                 path = (problem.locale, problem.field) if isinstance(problem, Problem) else None
                 name = _name((variant, *(path or ("", field))))
-                words = problem.said if isinstance(problem, Problem) else one.messages[0]
+                words = problem.said if isinstance(problem, Problem) else refusal.messages[0]
                 known = name in self.fields
-                whose = f"{in_words(variant)} · " if len(self.now) > 1 else ""
-                above = whose + _at(path, field, words)
+                prefix = f"{in_words(variant)} · " if len(self.now) > 1 else ""
+                above = prefix + _at(path, field, words)
                 self.add_error(name if known else None, words if known else above)
 
     # --- The action's arguments, and the template context ----------------------------------------
@@ -192,11 +192,11 @@ class ChangeTextDialog(RunDialog):
         if self.problem:
             return {"problem": self.problem}
         splits = len(self.now) > 1
-        told = {"run": self.run, "seen": self.seen, "splits": splits, **_whom(self.run)}
+        context = {"run": self.run, "seen": self.seen, "splits": splits, **_count_reached(self.run)}
         if not self.contents:
-            return told
+            return context
         looks = [self._look(number, content) for number, content in self.contents.items()]
-        return {**told, "mark": self.mark, "looks": looks if self.looks else []}
+        return {**context, "mark": self.mark, "looks": looks if self.looks else []}
 
     def _look(self, variant: int, content: dict[str, Any]) -> dict[str, Any]:
         now = self.now[variant]
@@ -209,7 +209,7 @@ class ChangeTextDialog(RunDialog):
         }
 
 
-def _whom(run: Run) -> dict[str, Any]:
+def _count_reached(run: Run) -> dict[str, Any]:
     """How many it reaches, how many have another text, and for how many it may be too late."""
     totals = sums.totals_of(run)
     waiting = totals.waiting - held_back_and_waiting(run)
@@ -224,8 +224,8 @@ def _whom(run: Run) -> dict[str, Any]:
 def _name(path: Path) -> str:
     """The name of the path's field. A bare “title” would be the dialog's own."""
     variant, tag, name = path
-    whose = f"{name_of(variant)}." if variant != MAIN else ""
-    return f"{whose}{tag or MAIN_TEXT}.{name}"
+    prefix = f"{name_of(variant)}." if variant != MAIN else ""
+    return f"{prefix}{tag or MAIN_TEXT}.{name}"
 
 
 def _field(tag: str, name: str, content: dict[str, Any], label: str) -> forms.CharField:

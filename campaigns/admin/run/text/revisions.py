@@ -48,28 +48,28 @@ def counted(run: Run) -> list[Said]:
         return []
     counts = shares.by_revision(run)
     first = Said(FIRST, who(run.launched_by), run.launched_at, counts[FIRST])
-    whose: dict[int, list[str]] = defaultdict(list)
+    variants_of: dict[int, list[str]] = defaultdict(list)
     later = {}
     for number, variant, by, at in run.revisions.values_list("number", "variant", "by", "at"):
-        whose[number].append(_words(run, variant))
+        variants_of[number].append(_words(run, variant))
         later[number] = (who(by), at)
-    each = [
-        Said(number, *about, counts[number], ", ".join(whose[number]))
+    later_revisions = [
+        Said(number, *about, counts[number], ", ".join(variants_of[number]))
         for number, about in later.items()
     ]
-    return [first, *each]
+    return [first, *later_revisions]
 
 
 def changes_of(run: Run) -> dict[str, Any]:
     if run.revision == FIRST:
         return {}
-    said, found = as_launched(run), []
-    for one in run.revisions.all():
-        before, said[one.variant] = said[one.variant], one.content
-        differing = shown(changes(before, one.content))
-        about = snippets(before, one.content), _words(run, one.variant)
-        found.append(Changed(one.number, differing, *about))
-    return {"text_changes": found[::-1]}
+    current, lines = as_launched(run), []
+    for changed_text in run.revisions.all():
+        before, current[changed_text.variant] = current[changed_text.variant], changed_text.content
+        differing = shown(changes(before, changed_text.content))
+        about = snippets(before, changed_text.content), _words(run, changed_text.variant)
+        lines.append(Changed(changed_text.number, differing, *about))
+    return {"text_changes": lines[::-1]}
 
 
 def _words(run: Run, variant: int) -> str:
