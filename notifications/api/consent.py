@@ -251,13 +251,13 @@ class Suppressions(ApiView):
         start = self.given(SuppressionFilters, request.query_params.dict()).get(
             "external_id_prefix", ""
         )
-        return self._found(start) if start else self._page(self._mine())
+        return self._search(start) if start else self._page(self._mine())
 
     def _mine(self) -> QuerySet[Suppression]:
         return Suppression.objects.filter(project=self.project)
 
     @slow
-    def _found(self, start: str) -> Response:
+    def _search(self, start: str) -> Response:
         # There is an index of the starts, whatever their case.
         some = self._mine().filter(external_id__istartswith=start, external_id__startswith=start)
         try:

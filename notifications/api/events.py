@@ -107,7 +107,7 @@ class Events(ApiView):
         count twice, without an Idempotency-Key."""
         given = self.given(EventRowsSerializer)
         now = timezone.now()
-        events, rejected = _read(given["events"], span_of(self.project.pk, now=now), now)
+        events, rejected = _read_events(given["events"], span_of(self.project.pk, now=now), now)
         with transaction.atomic():
             if given["create"]:
                 self._create({event.contact for event in events.values()}, now)
@@ -132,7 +132,7 @@ class Events(ApiView):
         audit.record(self.actor, "wrote", EVERY_PERSON, project=self.project, **counts)
 
 
-def _read(
+def _read_events(
     rows: list[Any], span: Span, now: datetime
 ) -> tuple[dict[int, Event], list[dict[str, Any]]]:
     """The valid events by their place in the call, and the problems of the others."""

@@ -39,11 +39,11 @@ def read_person(
 ) -> Person:
     """Raises ValidationError with what is wrong, by field. `categories`: those of the project;
     `types`: those it has declared for attributes; `began`: when the request came."""
-    given = _read(row, PERSON, required=("external_id",))
+    given = _read_fields(row, PERSON, required=("external_id",))
     refuse_types(types, given.get("attributes"))
-    told = words.taken_from(given, row)
-    said = words.parse_words(given["external_id"], told, categories, began=began)
-    return Person(**given, said=said)
+    consent = words.taken_from(given, row)
+    answers = words.parse_words(given["external_id"], consent, categories, began=began)
+    return Person(**given, said=answers)
 
 
 def refuse_types(types: Mapping[str, str], attributes: Any) -> None:
@@ -55,13 +55,13 @@ def refuse_types(types: Mapping[str, str], attributes: Any) -> None:
 
 
 def read_device(row: Any) -> Address:
-    device = _address(_read(row, DEVICE, required=("platform",)))
+    device = _address(_read_fields(row, DEVICE, required=("platform",)))
     return replace(device, retired=row.get("retired_at") is not None)
 
 
 def read_registration(body: Any) -> tuple[str, Address]:
     """A device together with the external id of its owner."""
-    given = _read(body, {"contact": external_id, **DEVICE}, required=("contact", "platform"))
+    given = _read_fields(body, {"contact": external_id, **DEVICE}, required=("contact", "platform"))
     return given.pop("contact"), _address(given)
 
 
@@ -71,17 +71,19 @@ def read_answers(
     """What a person's own app says they want to hear; nothing else of them can be told there."""
     if isinstance(body, dict):  # as GET showed it
         body = {name: value for name, value in body.items() if name != "categories"}
-    told = words.taken_from(_read(body, words.READERS, required=()), body)
-    return words.parse_words(external_id, told, categories, began=began)
+    consent = words.taken_from(_read_fields(body, words.READERS, required=()), body)
+    return words.parse_words(external_id, consent, categories, began=began)
 
 
 def read_event(row: Any, *, now: datetime) -> Event:
     """Without a time it is now. Whether we keep events of that time, `writing.py` says."""
-    given = _read(row, EVENT, required=("contact", "name"))
+    given = _read_fields(row, EVENT, required=("contact", "name"))
     return Event(**{"at": now, **given})
 
 
-def _read(row: Any, readers: Mapping[str, Reader], *, required: tuple[str, ...]) -> dict[str, Any]:
+def _read_fields(
+    row: Any, readers: Mapping[str, Reader], *, required: tuple[str, ...]
+) -> dict[str, Any]:
     if isinstance(row, Flawed):
         raise ValidationError(dict(row))
     if not isinstance(row, dict):

@@ -79,10 +79,10 @@ READERS = {"subscribed": _subscribed, "subscribed_at": _moment, "preferences": _
 
 
 def taken_from(given: dict[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    said = {name: given.pop(name) for name in READERS if name in given}
-    if said.get("subscribed_at") is None and row.get("subscribed_from") == "":
-        said.pop("subscribed", None)  # as GET shows somebody who never said anything: no answer
-    return said
+    consent = {name: given.pop(name) for name in READERS if name in given}
+    if consent.get("subscribed_at") is None and row.get("subscribed_from") == "":
+        consent.pop("subscribed", None)  # as GET shows somebody who never said anything: no answer
+    return consent
 
 
 def parse_words(
@@ -94,11 +94,11 @@ def parse_words(
     newer.
     """
     wishes = said.get("preferences", {})
-    there = categories() if wishes else set()
-    unknown = [slug for slug in wishes if slug not in there]
+    slugs = categories() if wishes else set()
+    unknown = [slug for slug in wishes if slug not in slugs]
     # An unchanged answer about a category deleted since, as GET had returned it, is accepted.
     if strange := [slug for slug in unknown if "from" not in wishes[slug]]:
-        known = ", ".join(sorted(there)) or "none yet"
+        known = ", ".join(sorted(slugs)) or "none yet"
         message = f"There is no such category in this project. Known: {known}."
         raise ValidationError({"preferences": {slug[:80]: message for slug in strange}})
     words = [
@@ -110,9 +110,11 @@ def parse_words(
     return [replace(word, at=began) if word.wanted and not word.at else word for word in words]
 
 
-def _of_everything(external_id: str, said: Mapping[str, Any]) -> list[ConsentAnswer]:
-    if "subscribed" not in said:
-        if said.get("subscribed_at"):
+def _of_everything(external_id: str, consent: Mapping[str, Any]) -> list[ConsentAnswer]:
+    if "subscribed" not in consent:
+        if consent.get("subscribed_at"):
             raise ValidationError({"subscribed_at": "Also give subscribed: true or false."})
         return []
-    return [ConsentAnswer(external_id, EVERYTHING, said["subscribed"], said.get("subscribed_at"))]
+    return [
+        ConsentAnswer(external_id, EVERYTHING, consent["subscribed"], consent.get("subscribed_at"))
+    ]

@@ -45,11 +45,11 @@ def served(request: HttpRequest, name: str) -> HttpResponse:
         return _nothing()
     if request.headers.get("If-None-Match") == tag:
         return HttpResponse(status=304, headers={**FOR_EVER, "ETag": tag})
-    kept = storage()
-    if not isinstance(kept, FileSystemStorage) and not Image.objects.filter(name=name).exists():
+    images = storage()
+    if not isinstance(images, FileSystemStorage) and not Image.objects.filter(name=name).exists():
         return _nothing()  # made-up names must not reach a bucket, which may be slow
     try:
-        with kept.open(name) as file:
+        with images.open(name) as file:
             content = file.read()
     except FileNotFoundError:
         return _nothing()

@@ -72,14 +72,14 @@ class AccessTokens:
 
     def reject(self, token: str) -> None:
         """Drop a token that FCM refused. If 500 requests used it, the first refusal is enough."""
-        held = self._held
-        if token != held.token or self._rejected == held.generation:
+        current = self._held
+        if token != current.token or self._rejected == current.generation:
             return
         now = time.monotonic()
         if len(self._rejections) == MAX_REJECTIONS and now - self._rejections[0] < 60:
             return
         self._rejections.append(now)
-        self._rejected = held.generation
+        self._rejected = current.generation
         self._refresh_at = self._expires_at = 0.0
 
     # --- In the executor's thread ----------------------------------------------------------------
@@ -143,13 +143,13 @@ class AccessTokens:
             raise TokenUnavailable("the token endpoint gave a token that cannot be used")
         return minted
 
-    def _adopt(self, held: Held) -> None:
+    def _adopt(self, token: Held) -> None:
         now = time.monotonic()
         # Stop before it expires: a request that leaves with it must still be valid on arrival.
-        margin = min(10.0, held.expires_in * 0.1)
-        self._held = held
-        self._expires_at = now + held.expires_in - margin
-        self._refresh_at = min(now + held.refresh_in, self._expires_at)
+        margin = min(10.0, token.expires_in * 0.1)
+        self._held = token
+        self._expires_at = now + token.expires_in - margin
+        self._refresh_at = min(now + token.refresh_in, self._expires_at)
         self._trouble = None
 
     def _bear(self, trouble: Trouble, seconds: float) -> None:
@@ -177,5 +177,7 @@ def _trouble_to(trouble: Trouble) -> str:
 
 
 def _trouble_from(text: str) -> Trouble:
-    told = json.loads(text)
-    return BadCredentials(told["words"]) if told["key"] else TokenUnavailable(told["words"])
+    content = json.loads(text)
+    return (
+        BadCredentials(content["words"]) if content["key"] else TokenUnavailable(content["words"])
+    )

@@ -36,17 +36,17 @@ class Json(logging.Formatter):
     """Formats a line as one JSON object. Unknown values are left out."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said = _unquoted(record.getMessage())
+        message = _unquoted(record.getMessage())
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": said,
+            "message": message,
             "request_id": _request_of(record),
             **tracing.ids(_meta_of(record).get(tracing.IN_META, "")),
             **_of_celery(record),
             **current_context(),
-            **{name: int(number) for name, number in NAMED.findall(said)},
+            **{name: int(number) for name, number in NAMED.findall(message)},
         }
         if record.exc_info:
             line["exception"] = _unquoted(self.formatException(record.exc_info))

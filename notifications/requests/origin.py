@@ -70,11 +70,11 @@ def feed_beside(request: HttpRequest) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.FEED_PORT}"
 
 
-def _without_port(found: str) -> str:
+def _without_port(host: str) -> str:
     """Remove the port: some load balancers write 203.0.113.9:51234 and [2001:db8::1]:443."""
-    if found.startswith("["):
-        return found[1:].partition("]")[0]
-    return found.partition(":")[0] if found.count(":") == 1 else found
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0] if host.count(":") == 1 else host
 
 
 def neighbourhood(address: str | None) -> str:

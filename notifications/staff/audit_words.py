@@ -37,24 +37,24 @@ MOMENT = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d
 
 def only_changed(changes: Any, zone: str) -> str:
     """Format only the values: “50 → 1,200”, where the action already names the field."""
-    said = before_and_after(changes, "", zone)
-    return "; ".join(" → ".join(filter(None, values)) for _name, *values in said)
+    rows = before_and_after(changes, "", zone)
+    return "; ".join(" → ".join(filter(None, values)) for _name, *values in rows)
 
 
 def changes_in_words(changes: Any, kind: str, zone: str) -> str:
-    said = before_and_after(changes, kind, zone)
-    return "; ".join(f"{name}: {' → '.join(filter(None, values))}" for name, *values in said)
+    rows = before_and_after(changes, kind, zone)
+    return "; ".join(f"{name}: {' → '.join(filter(None, values))}" for name, *values in rows)
 
 
 def before_and_after(changes: Any, kind: str, zone: str) -> list[tuple[str, str, str]]:
     """Return (field, before, after) for the changes of a row. Codes get the labels of its page."""
-    said = [
+    rows = [
         (called(name), _value(a, codes, zone), _value(b, codes, zone))
         for name, (a, b) in pairs(changes)
         if not _same_instant(a, b)  # in older entries both may have different zones
         for codes in [_codes(kind, name)]
     ]
-    return said + _odd(changes)
+    return rows + _odd(changes)
 
 
 def pairs(changes: Any) -> list[tuple[str, list[Any]]]:

@@ -222,10 +222,10 @@ def _key(*parts: str) -> str:
 def _count(seconds: dict[str, int]) -> dict[str, Counted]:
     with connection.cursor() as cursor:
         cursor.execute(COUNT, [list(seconds), list(seconds.values())])
-        found = {key: Counted(wrong, left) for key, wrong, left in cursor.fetchall()}
-        if any(one.wrong == 1 for one in found.values()):
+        counts = {key: Counted(wrong, left) for key, wrong, left in cursor.fetchall()}
+        if any(count.wrong == 1 for count in counts.values()):
             cursor.execute(FORGET, [FORGOTTEN_AT_ONCE])
-    return found
+    return counts
 
 
 def _note(action: str, subject: Any, **detail: Any) -> None:

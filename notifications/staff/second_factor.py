@@ -75,7 +75,7 @@ def check(user: User, given: str) -> Any:
     sealing.Unsealable."""
     text = re.sub(r"[\s-]", "", given).lower()
     if not SIX_DIGITS.fullmatch(text):
-        used, _ = StaticToken.objects.filter(device__user=user, token=_kept(text)).delete()
+        used, _ = StaticToken.objects.filter(device__user=user, token=_stored_hash(text)).delete()
         return StaticDevice.objects.filter(user=user).first() if used else None
     device = device_of(user)
     return device if device and _shows(device, text) else None
@@ -154,7 +154,7 @@ def renew_codes(user: User) -> list[str]:
         StaticDevice.objects.filter(user=user).delete()
         device = StaticDevice.objects.create(user=user, name="recovery codes")
         StaticToken.objects.bulk_create(
-            StaticToken(device=device, token=_kept(code)) for code in codes
+            StaticToken(device=device, token=_stored_hash(code)) for code in codes
         )
     return ["-".join(code[start : start + 4] for start in range(0, 16, 4)) for code in codes]
 
@@ -163,7 +163,7 @@ def codes_left(user: User) -> int:
     return int(StaticToken.objects.filter(device__user=user).count())
 
 
-def _kept(code: str) -> str:
+def _stored_hash(code: str) -> str:
     """Return what the database stores of a code. For 80 random bits, 64 bits of a hash suffice."""
     return hashlib.sha256(code.encode()).hexdigest()[:16]
 

@@ -86,7 +86,7 @@ class OpenSpan:
         return _begun(name, kind, trace.set_span_in_context(self._span), what)
 
     def tell(self, **what: Any) -> None:
-        self._span.set_attributes(_named(what))
+        self._span.set_attributes(_prefix_names(what))
 
     def rename(self, name: str) -> None:
         self._span.update_name(name)
@@ -129,7 +129,7 @@ def _begun(
     links: Sequence[trace.Link] = (),
 ) -> OpenSpan:
     tracer = _provider(os.getpid()).get_tracer("carillon")
-    attributes = _named(what)
+    attributes = _prefix_names(what)
     return OpenSpan(
         tracer.start_span(name, within, KINDS[kind], attributes=attributes, links=links)
     )
@@ -147,10 +147,10 @@ def _links(parent: Any) -> list[trace.Link]:
     return [trace.Link(its)] if its.is_valid else []
 
 
-def _named(what: Mapping[str, Any]) -> dict[str, Any]:
+def _prefix_names(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Add our prefix to attribute names, except OpenTelemetry's own, which contain a dot."""
     return {
         name if "." in name else f"carillon.{name}": value
-        for name, value in what.items()
+        for name, value in attributes.items()
         if value is not None
     }

@@ -19,8 +19,8 @@ def name_of_copy(name: str, taken: Collection[str]) -> str:
 
 
 def _numbered(original: str, number: int) -> str:
-    said = _word() if number == 1 else f"{_word()} {number}"
-    ending = f" ({said})"
+    suffix = _word() if number == 1 else f"{_word()} {number}"
+    ending = f" ({suffix})"
     return original[: MAX_LETTERS - len(ending)] + ending
 
 

@@ -79,13 +79,13 @@ def _holds_float(value: Any) -> bool:
     level = [value]
     while level:
         inner: list[Any] = []
-        for one in level:
-            if type(one) is float:
+        for item in level:
+            if type(item) is float:
                 return True
-            if type(one) is dict:
-                inner += one.values()
-            elif type(one) is list:
-                inner += one
+            if type(item) is dict:
+                inner += item.values()
+            elif type(item) is list:
+                inner += item
         level = inner
     return False
 

@@ -58,12 +58,12 @@ def names_in(value: Any) -> int:
     count, level = 0, [value]
     while level:
         inner: list[Any] = []
-        for one in level:
-            if isinstance(one, dict):
-                count += len(one)
-                inner += one.values()
-            elif isinstance(one, list):
-                inner += one
+        for item in level:
+            if isinstance(item, dict):
+                count += len(item)
+                inner += item.values()
+            elif isinstance(item, list):
+                inner += item
         level = inner
     return count
 

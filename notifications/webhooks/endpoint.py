@@ -169,9 +169,9 @@ class Endpoint(OfProject):
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
         with transaction.atomic():
-            gone = super().delete(*args, **kwargs)
+            deleted = super().delete(*args, **kwargs)
             update_wanted_reports(self.project_id)
-        return gone
+        return deleted
 
 
 TELL = """
@@ -206,13 +206,13 @@ def reseal_all() -> tuple[int, list[str]]:
         except WrongKey:
             lost.append(f"{row.project.slug}: {row.name}")
             continue
-        was = row.sealed
+        old_sealed = row.sealed
         if before is not None:
             row.seal(before)
             row.sealed_before = row.sealed
         row.seal(text)
         values = {name: getattr(row, name) for name in ("sealed", "sealed_before", "sealed_with")}
-        done += Endpoint.objects.filter(pk=row.pk, sealed=was).update(**values)
+        done += Endpoint.objects.filter(pk=row.pk, sealed=old_sealed).update(**values)
     return done, sorted(lost)
 
 

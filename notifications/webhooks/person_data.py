@@ -95,21 +95,25 @@ def without_the_erased(told: dict[int, list[dict[str, Any]]]) -> None:
     Nobody is erased until the transaction ends.
     """
     for project_id in sorted(told):
-        named = [event for event in told[project_id] if event["data"].get("contact") is not None]
-        if not named:
+        about_people = [
+            event for event in told[project_id] if event["data"].get("contact") is not None
+        ]
+        if not about_people:
             continue
         with connection.cursor() as cursor:
             cursor.execute(ALONE, [project_id])
-        there = _there(project_id, {event["data"]["contact"] for event in named})
-        for event in named:
-            if event["data"]["contact"] not in there:
+        existing = _existing_contacts(
+            project_id, {event["data"]["contact"] for event in about_people}
+        )
+        for event in about_people:
+            if event["data"]["contact"] not in existing:
                 data = event["data"]
                 event["data"] = data | {key: None for key in PERSONAL if key in data}
 
 
-def _there(project_id: int, names: Iterable[str]) -> set[str]:
-    known = Contact.objects.filter(project=project_id, external_id__in=list(names))
-    return set(known.values_list("external_id", flat=True))
+def _existing_contacts(project_id: int, names: Iterable[str]) -> set[str]:
+    contacts = Contact.objects.filter(project=project_id, external_id__in=list(names))
+    return set(contacts.values_list("external_id", flat=True))
 
 
 # --- Shown ----------------------------------------------------------------------------------------

@@ -42,12 +42,12 @@ def _calls(rows: list[Outgoing], now: datetime) -> Iterator[Call]:
     """The calls of these rows. Events for a deleted endpoint are dropped."""
     of_endpoint: dict[int, list[Told]] = defaultdict(list)
     for row in rows:
-        of_endpoint[row.endpoint_id] += _named(row)
+        of_endpoint[row.endpoint_id] += _events_of(row)
     endpoints = list(Endpoint.objects.filter(pk__in=of_endpoint).order_by("pk"))
-    told: dict[int, list[Told]] = defaultdict(list)
+    by_project: dict[int, list[Told]] = defaultdict(list)
     for endpoint in endpoints:
-        told[endpoint.project_id] += of_endpoint[endpoint.pk]
-    without_the_erased(told)
+        by_project[endpoint.project_id] += of_endpoint[endpoint.pk]
+    without_the_erased(by_project)
     for endpoint in endpoints:
         for part in _parts(endpoint, of_endpoint[endpoint.pk]):
             yield call.make_call(
@@ -55,8 +55,8 @@ def _calls(rows: list[Outgoing], now: datetime) -> Iterator[Call]:
             )
 
 
-def _named(row: Outgoing) -> list[Told]:
-    return [{"id": f"evt_{row.key.hex}_{n}", **told} for n, told in enumerate(row.events)]
+def _events_of(row: Outgoing) -> list[Told]:
+    return [{"id": f"evt_{row.key.hex}_{n}", **event} for n, event in enumerate(row.events)]
 
 
 def _parts(endpoint: Endpoint, events: list[Told]) -> Iterator[list[Told]]:

@@ -39,12 +39,12 @@ def page_by_id(
 ) -> Response:
     """Return a page of rows, newest first."""
     after, limit = where(request)
-    found = rows.order_by("-pk")
+    ordered = rows.order_by("-pk")
     if after is not None:
-        found = found.filter(pk__lt=after)
-    read = list(found[: limit + 1])
-    items = [as_item(row) for row in read[:limit]]
-    return page(request, items, last=read[limit - 1].pk if len(read) > limit else None)
+        ordered = ordered.filter(pk__lt=after)
+    fetched = list(ordered[: limit + 1])
+    items = [as_item(row) for row in fetched[:limit]]
+    return page(request, items, last=fetched[limit - 1].pk if len(fetched) > limit else None)
 
 
 def where(request: Request) -> tuple[int | None, int]:

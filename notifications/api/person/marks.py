@@ -95,10 +95,10 @@ class PersonsMarks(PersonsView):
     @patient
     def post(self, request: Request) -> Response:
         """Mark up to 1,000 items, or all up to one. Those that are read are seen, too."""
-        asked = self.given(MarkedSerializer)
+        marked = self.given(MarkedSerializer)
         with transaction.atomic():
             person = self.person()
-            changed = marking.mark(person, self.mark, _which(asked))
+            changed = marking.mark(person, self.mark, _items_filter(marked))
             counts = counts_of(person)
         return Response({"changed": changed, **counts._asdict()})
 
@@ -110,5 +110,5 @@ def of_many(mark: str) -> type[PersonsMarks]:
     return extend_schema_view(post=named)(door)
 
 
-def _which(asked: dict[str, Any]) -> Q:
-    return marking.these(asked["ids"]) if "ids" in asked else marking.up_to(asked["up_to"])
+def _items_filter(marked: dict[str, Any]) -> Q:
+    return marking.these(marked["ids"]) if "ids" in marked else marking.up_to(marked["up_to"])

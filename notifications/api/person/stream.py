@@ -85,7 +85,7 @@ class TicketAuthentication(BaseAuthentication):
         ticket = request.query_params.get("ticket")
         if ticket is None or "HTTP_AUTHORIZATION" in request.META:
             return None
-        return AnonymousUser(), _read(ticket)
+        return AnonymousUser(), _owner_of_ticket(ticket)
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="carillon"'
@@ -110,8 +110,8 @@ class PersonsTicket(PersonsView):
         token in an address would be kept in logs. It is good for a minute."""
         whose, now = self.whose, timezone.now().replace(microsecond=0)
         self.person()
-        said = [whose.secret, whose.external_id, int(whose.expires_at.timestamp())]
-        ticket = signing.dumps(said, salt=SALT)
+        claims = [whose.secret, whose.external_id, int(whose.expires_at.timestamp())]
+        ticket = signing.dumps(claims, salt=SALT)
         url = f"{_address(request)}?{urlencode({'ticket': ticket})}"
         return Response({"ticket": ticket, "expires_at": now + LASTS, "url": url})
 
@@ -138,7 +138,7 @@ class PersonsStream(PersonsView):
         return Response(opening)
 
 
-def _read(ticket: str) -> TokenOwner:
+def _owner_of_ticket(ticket: str) -> TokenOwner:
     """Nothing is kept of tickets: an emptied Redis forgets none."""
     try:
         if len(ticket) > LONGEST:

@@ -28,8 +28,8 @@ class Limits:
     @property
     def each(self) -> list[tuple[timedelta, int]]:
         """The limits that are set, as pairs of a period and the most messages in it."""
-        said = [(A_DAY, self.per_day), (A_WEEK, self.per_week), (self.gap, self.gap and 1)]
-        return [(period, most) for period, most in said if period and most]
+        limits = [(A_DAY, self.per_day), (A_WEEK, self.per_week), (self.gap, self.gap and 1)]
+        return [(period, most) for period, most in limits if period and most]
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,8 @@ def _count(source: str, project_id: int, before: datetime | None, *, times: int 
     moment = before or "-infinity"
     with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
         cursor.execute(COUNT.format(source=source), [moment, moment, project_id])
-        there, older, next_at = cursor.fetchone()
-    return Kept(there * times, older * times, next_at, exact=times == 1)
+        count, older, next_at = cursor.fetchone()
+    return Kept(count * times, older * times, next_at, exact=times == 1)
 
 
 # --- What is removed ------------------------------------------------------------------------------

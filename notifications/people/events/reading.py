@@ -122,14 +122,14 @@ FILLED = "jsonb_typeof(value) <> 'null' AND value <> '\"\"'"
 
 def names(project_id: int) -> list[str]:
     """The names of a project's events, in alphabetical order."""
-    asked = {"project": project_id, "most": MAX_NAMES}
-    return [row[0] for row in _looked_up(NAMES, asked)]
+    params = {"project": project_id, "most": MAX_NAMES}
+    return [row[0] for row in _looked_up(NAMES, params)]
 
 
 def ever(project_id: int, name: str) -> bool:
     """Whether there is any event of this name; True if finding out takes too long."""
-    asked = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE project_id = %s AND name = %s)"
-    return all(row[0] for row in _looked_up(asked, [project_id, name]))
+    query = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE project_id = %s AND name = %s)"
+    return all(row[0] for row in _looked_up(query, [project_id, name]))
 
 
 @dataclass(frozen=True)
@@ -161,12 +161,12 @@ def properties(project_id: int, name: str, *, now: datetime) -> list[Property]:
         " GROUP BY key, type ORDER BY count(*) DESC, key",
         [*some, *some],
     )
-    found: dict[str, list[tuple[str, int]]] = {}
+    kinds_by_key: dict[str, list[tuple[str, int]]] = {}
     for key, kind, count, _ in rows:
-        found.setdefault(key, []).append((kind, count))
+        kinds_by_key.setdefault(key, []).append((kind, count))
     return [
         Property(key, _percent(sum(n for _, n in kinds), rows[0][3]), [kind for kind, _ in kinds])
-        for key, kinds in list(found.items())[:MOST_PROPERTIES]
+        for key, kinds in list(kinds_by_key.items())[:MOST_PROPERTIES]
     ]
 
 

@@ -83,7 +83,7 @@ class Column:
 def guess(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Column]:
     """What each column is likely to mean. No meaning is given to two columns."""
     taken: set[tuple[str, str]] = set()
-    found = []
+    guessed = []
     for index, name in enumerate(head):
         cells = [row[index] for row in rows if index < len(row) and row[index].strip()]
         column = _guess_one(name, cells)
@@ -91,8 +91,8 @@ def guess(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Column]:
         if key in taken and column.meaning != Meaning.IGNORE:
             column = Column(name, Meaning.IGNORE)
         taken.add(key)
-        found.append(column)
-    return found
+        guessed.append(column)
+    return guessed
 
 
 def _guess_one(head: str, cells: list[str]) -> Column:
@@ -194,15 +194,16 @@ def from_pairs(
     unknown = sorted(set(told) - set(head))
     if unknown:
         text = gettext("The file has no such column. It has: %(columns)s.")
-        shown = ", ".join(head)[:300]
-        raise ValidationError({name[:100]: text % {"columns": shown} for name in unknown[:20]})
+        known = ", ".join(head)[:300]
+        raise ValidationError({name[:100]: text % {"columns": known} for name in unknown[:20]})
     return [
-        _told(column, told[column.head]) if column.head in told else column for column in guessed
+        _declared_column(column, told[column.head]) if column.head in told else column
+        for column in guessed
     ]
 
 
-def _told(guessed: Column, told: Any) -> Column:
-    given = {"meaning": told} if isinstance(told, str) else told
+def _declared_column(guessed: Column, declared: Any) -> Column:
+    given = {"meaning": declared} if isinstance(declared, str) else declared
     fits = isinstance(given, dict) and all(isinstance(value, str) for value in given.values())
     if not fits or set(given) - {"meaning", "name", "type"} or "meaning" not in given:
         text = gettext(

@@ -106,11 +106,11 @@ def _answered(
 
 def failed(error: Exception, began: float, *, otherwise: str) -> Answer:
     code = _code(error) or otherwise
-    said = "" if code == Error.FORBIDDEN else _said(error)
-    return Answer(text=_clean(said), error=code, took_ms=since(began))
+    text = "" if code == Error.FORBIDDEN else _text_of(error)
+    return Answer(text=_clean(text), error=code, took_ms=since(began))
 
 
-def _said(error: Exception) -> str:
+def _text_of(error: Exception) -> str:
     """The error in its library's words, without the library's own numbers and lines."""
     return NOISE.sub("", str(error)).strip() or type(error).__name__
 
@@ -158,10 +158,10 @@ def _secured(bare: socket.socket, host: str) -> ssl.SSLSocket:
     return trust.wrap_socket(bare, server_hostname=host, do_handshake_on_connect=False)
 
 
-def _first(place: CallTarget, found: list[str], ends_at: float) -> socket.socket:
+def _first(place: CallTarget, addresses: list[str], ends_at: float) -> socket.socket:
     ends_at = min(ends_at, time.monotonic() + CONNECT_SECONDS)
     trouble: OSError = TimeoutError("no answer in time")
-    for address in found:
+    for address in addresses:
         left = ends_at - time.monotonic()
         try:
             return socket.create_connection((address, place.port), timeout=max(left, 0.1))
@@ -211,11 +211,11 @@ def _text(reply: http.client.HTTPResponse, most: int) -> str:
 
 def _retry_after(reply: http.client.HTTPResponse) -> float | None:
     """How many seconds the receiver asks us to wait. It sends seconds, or a date."""
-    said = (reply.getheader("Retry-After") or "").strip()[:LONGEST_DATE]
-    if said.isdecimal():
-        return float(said)
+    header = (reply.getheader("Retry-After") or "").strip()[:LONGEST_DATE]
+    if header.isdecimal():
+        return float(header)
     try:
-        at = parsedate_to_datetime(said)
+        at = parsedate_to_datetime(header)
     except ValueError:
         return None
     return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

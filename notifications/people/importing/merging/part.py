@@ -94,7 +94,7 @@ class Part:
         self._fold()
         self._do(FIND, merged=MERGED[self._one.mode], held="")
         self._compare()
-        return self._counted()
+        return self._count_rows()
 
     def merge(self) -> Counter[str]:
         """Merge the part. If it raises Collided, the transaction must be rolled back."""
@@ -103,7 +103,7 @@ class Part:
             self._create(CREATE.replace("{unless_there}", "" if self._alone else UNLESS_THERE))
         self._do(FIND, merged=MERGED[self._one.mode], held=HELD[self._one.mode])
         self._compare()
-        counted = self._counted()
+        counted = self._count_rows()
         if self._removes:
             self._erase()
         else:
@@ -126,7 +126,7 @@ class Part:
         if self._words:
             self._do(ANSWERS.replace("{words}", WORDS))
 
-    def _counted(self) -> Counter[str]:
+    def _count_rows(self) -> Counter[str]:
         people, known, created, updated, moved, *devices = self._ask(COUNT)[0]
         self._returning, self._changing = devices
         if self._removes:
@@ -142,8 +142,8 @@ class Part:
         return counted
 
     def _write(self, counted: Counter[str]) -> None:
-        (there,) = self._ask("SELECT count(*) FROM import_known")[0]
-        if there != counted["people"]:
+        (count,) = self._ask("SELECT count(*) FROM import_known")[0]
+        if count != counted["people"]:
             raise Collided
         self._do(WRITE)
         if self._devices:
@@ -161,10 +161,10 @@ class Part:
         # Only one row in the file has an address of an installation (see LAST_WORD). So two parts
         # of a file never register the same one, and do not wait for each other.
         take_turns(self._one.project_id, SHOWN, self._params, shared=self._in_two)
-        gone = [row[0] for row in self._ask(self._filled(GONE))] if self._replaces else []
-        if gone:
-            lock_devices(Device.objects.filter(pk__in=gone))
-        remove(gone, now=self._now)
+        removed = [row[0] for row in self._ask(self._filled(GONE))] if self._replaces else []
+        if removed:
+            lock_devices(Device.objects.filter(pk__in=removed))
+        remove(removed, now=self._now)
         not_alone = [row[0] for row in self._ask(NOT_ALONE)]
         self._create(REGISTER if self._alone and not self._changing else REGISTER_KNOWN)
         if self._returning:
