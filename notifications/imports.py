@@ -48,7 +48,7 @@ def complete(one: Import, *, encoding: str = "") -> None:
     """
     upload.check_whole(one)
     try:
-        looked_at = _looked_at(one, encoding)
+        looked_at = _sniff_values(one, encoding)
     except source.Unusable as error:
         _fail(one, ("uploading",), str(error))
         return
@@ -62,13 +62,13 @@ def set_encoding(one: Import, encoding: str) -> None:
         text = gettext("Use one of %(known)s.") % {"known": ", ".join(ENCODINGS)}
         raise ValidationError({"encoding": text})
     try:
-        looked_at = _looked_at(one, encoding)
+        looked_at = _sniff_values(one, encoding)
     except source.Unusable as error:
         raise ValidationError({"encoding": str(error)}) from error
-    _unread(one, **looked_at)
+    _discard_rows(one, **looked_at)
 
 
-def _looked_at(import_: Import, encoding: str) -> dict[str, Any]:
+def _sniff_values(import_: Import, encoding: str) -> dict[str, Any]:
     """Return the format and the guessed columns of the file, before it is read. Raises Unusable."""
     sniffed = sniffing.sniff(import_, encoding)
     head, rows = sniffed["head"], sniffed["rows"]
@@ -93,10 +93,10 @@ def set_mapping(
         text = gettext("Use one of %(known)s.") % {"known": ", ".join(Import.Mode.values)}
         raise ValidationError({"mode": text})
     columns.validate_mapping(mapping, head=one.sniffed["head"], project_id=one.project_id)
-    _unread(one, mapping=columns.written(mapping), mode=mode, resubscribe=resubscribe)
+    _discard_rows(one, mapping=columns.written(mapping), mode=mode, resubscribe=resubscribe)
 
 
-def _unread(import_: Import, **values: Any) -> None:
+def _discard_rows(import_: Import, **values: Any) -> None:
     """Discard what was read of the file, so that it is read again with these values."""
     with transaction.atomic():
         import_.move(READ, state=Import.State.READY, **values, **import_worker.AFRESH)
@@ -155,13 +155,13 @@ def discard(one: Import, *, by: str) -> None:
 def work(import_id: int, *, seconds: float) -> bool:
     """Work on an import for this time, in bounded parts. Returns True if there is more to do."""
     try:
-        return import_worker.work_on(import_id, seconds=seconds, ended=_ended)
+        return import_worker.work_on(import_id, seconds=seconds, ended=_record_end)
     except source.Unusable as error:  # the file is not what was declared
         fail(import_id, str(error))
         return False
 
 
-def _ended(import_: Import) -> None:
+def _record_end(import_: Import) -> None:
     """Record that the import has finished, in the transaction of its last part."""
     if import_.state == Import.State.FINISHED:
         _record(
@@ -207,9 +207,11 @@ def _forget(import_: Import) -> bool:
     return False
 
 
-def _validate(one: Import) -> None:
-    mapping = columns.columns_of(one)
-    columns.validate_mapping(mapping, head=one.sniffed.get("head", []), project_id=one.project_id)
+def _validate(import_: Import) -> None:
+    mapping = columns.columns_of(import_)
+    columns.validate_mapping(
+        mapping, head=import_.sniffed.get("head", []), project_id=import_.project_id
+    )
 
 
 def _record(one: Import, by: str, action: str, **detail: Any) -> None:

@@ -237,14 +237,14 @@ class ContactByExternalId(ApiView):
         fields = {**NOTHING_KNOWN, **self._body_of(external_id)}
         person = self._read(fields, types_of(self.project.pk))
         with transaction.atomic():
-            known = self._locked(external_id).first()
-            self._refuse_stale(known)
+            before = self._locked_rows(external_id).first()
+            self._refuse_stale(before)
             now = timezone.now()
             created = replace_one(self.project, person, by=self.actor, now=now).created
-            if known is None and not created:  # by somebody else, meanwhile
+            if before is None and not created:  # by somebody else, meanwhile
                 self._refuse_stale(self._contact(external_id))
             contact = self._contact(external_id)
-            self._record(known, contact)
+            self._record(before, contact)
             content = ContactSerializer(contact).data
         return Response(content, status=201 if created else 200)
 
@@ -312,7 +312,7 @@ class ContactByExternalId(ApiView):
 
     def _lock_contact(self, external_id: str) -> Contact:
         """Locked until the transaction ends, and what If-Match expects."""
-        contact = _one_of(self._locked(external_id))
+        contact = _first_or_404(self._locked_rows(external_id))
         self._refuse_stale(contact)
         return contact
 
@@ -320,9 +320,9 @@ class ContactByExternalId(ApiView):
         tags.refuse_stale(self.request, contact and ContactSerializer(contact).data)
 
     def _contact(self, external_id: str) -> Contact:
-        return _one_of(self._rows(external_id))
+        return _first_or_404(self._rows(external_id))
 
-    def _locked(self, external_id: str) -> QuerySet[Contact]:
+    def _locked_rows(self, external_id: str) -> QuerySet[Contact]:
         """In the order of registry.py: a person before their devices."""
         return self._rows(external_id).select_for_update(no_key=self.request.method != "DELETE")
 
@@ -365,7 +365,7 @@ def merged(value: Any, change: Any) -> Any:
     return result
 
 
-def _one_of(rows: QuerySet[Contact]) -> Contact:
+def _first_or_404(rows: QuerySet[Contact]) -> Contact:
     contact = rows.first()
     if contact is None:
         raise NotFound(NOBODY)

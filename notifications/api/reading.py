@@ -39,11 +39,11 @@ def read_person(
 ) -> Person:
     """Raises ValidationError with what is wrong, by field. `categories`: those of the project;
     `types`: those it has declared for attributes; `began`: when the request came."""
-    given = _read_fields(row, PERSON, required=("external_id",))
-    refuse_types(types, given.get("attributes"))
-    consent = words.taken_from(given, row)
-    answers = words.parse_words(given["external_id"], consent, categories, began=began)
-    return Person(**given, said=answers)
+    fields = _read_fields(row, PERSON, required=("external_id",))
+    refuse_types(types, fields.get("attributes"))
+    consent = words.taken_from(fields, row)
+    answers = words.parse_words(fields["external_id"], consent, categories, began=began)
+    return Person(**fields, said=answers)
 
 
 def refuse_types(types: Mapping[str, str], attributes: Any) -> None:
@@ -88,7 +88,7 @@ def _read_fields(
         raise ValidationError(dict(row))
     if not isinstance(row, dict):
         raise ValidationError({"": "Must be an object."})
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     problems: dict[str, Any] = {
         name: "Is missing; give it." for name in required if name not in row
     }
@@ -101,14 +101,14 @@ def _read_fields(
             problems[name[:80]] = f"Unknown field. Known: {', '.join(readers)}."
             continue
         try:
-            given[name] = readers[name](value)
+            fields[name] = readers[name](value)
         except Invalid as error:
             problems[name] = error.messages
         except ValidationError as error:
             problems[name] = error.detail
     if problems:
         raise ValidationError(problems)
-    return given
+    return fields
 
 
 def _text(value: Any, most: int) -> str:
@@ -231,12 +231,12 @@ def _properties(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def _address(given: dict[str, Any]) -> Address:
-    if ("token" in given) == ("fid" in given):
+def _address(fields: dict[str, Any]) -> Address:
+    if ("token" in fields) == ("fid" in fields):
         raise ValidationError({"": "Give either token or fid."})
-    kind = "token" if "token" in given else "fid"
-    version, seen_at = given.get("app_version", ""), given.get("last_seen_at")
-    return Address(kind, given[kind], given["platform"], version, seen_at=seen_at)
+    kind = "token" if "token" in fields else "fid"
+    version, seen_at = fields.get("app_version", ""), fields.get("last_seen_at")
+    return Address(kind, fields[kind], fields["platform"], version, seen_at=seen_at)
 
 
 PLATFORMS = Device.Platform.values

@@ -33,7 +33,7 @@ def _moment(value: Any) -> datetime | None:
     """null means the same as left out: now."""
     if value is None:
         return None
-    at = _parsed(value)
+    at = _parse_moment(value)
     if at is None or at.tzinfo is None:
         raise Invalid("Must be a time with its offset, such as 2026-05-31T09:00:00Z.")
     if at > timezone.now() + AHEAD:
@@ -43,7 +43,7 @@ def _moment(value: Any) -> datetime | None:
     return at.astimezone(UTC)  # PostgreSQL refuses some offsets that Python takes
 
 
-def _parsed(value: Any) -> datetime | None:
+def _parse_moment(value: Any) -> datetime | None:
     try:
         return parse_datetime(value) if isinstance(value, str) else None
     except ValueError:  # the 31st of February
@@ -55,9 +55,9 @@ def _preferences(value: Any) -> dict[str, Wish]:
         raise Invalid(f"Must be an object of at most {MOST} categories.")
     wishes: dict[str, Wish] = {}
     problems: dict[str, Any] = {}
-    for slug, one in value.items():
+    for slug, answer in value.items():
         try:
-            wishes[slug] = _wish(one)
+            wishes[slug] = _wish(answer)
         except Invalid as error:
             problems[slug[:80]] = error.messages
     if problems:

@@ -105,13 +105,13 @@ def _instant(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     )
 
 
-def _choice(known: list[str], value: Any) -> list[FieldProblem]:
+def _choice(choices: list[str], value: Any) -> list[FieldProblem]:
     # Upper or lower case: Google's own libraries send lower case.
-    if type(value) is str and value.upper() in known:
+    if type(value) is str and value.upper() in choices:
         return FINE
     return wrong(
         gettext("must be one of %(known)s, not %(value)s.")
-        % {"known": ", ".join(known), "value": _shorten(value)}
+        % {"known": ", ".join(choices), "value": _shorten(value)}
     )
 
 

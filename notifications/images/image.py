@@ -64,7 +64,7 @@ def keep(project: Project, file: File[bytes], *, by: str) -> Image:
     """Check and store an uploaded file, and create its row. The same picture again returns the
     existing row. Raises ValidationError that says what to do."""
     content = _content(file)
-    header = _judged(content)
+    header = _checked_header(content)
     digest = sha256(f"{project.pk}:".encode() + content).hexdigest()[:LETTERS_OF_A_NAME]
     name = f"{digest}.{header.kind}"
     if stored := Image.objects.filter(name=name).first():
@@ -109,7 +109,7 @@ def _content(file: File[bytes]) -> bytes:
     return content
 
 
-def _judged(content: bytes) -> Header:
+def _checked_header(content: bytes) -> Header:
     header = headers.parse_header(content)
     if header is None:
         raise ValidationError(_("This is no PNG, JPEG or WebP image. Save it as one of those."))
@@ -159,7 +159,7 @@ def _forget(name: str) -> None:
         log.exception("image=%s could not be removed from the storage", name)
 
 
-def _title(given: str, name: str) -> str:
+def _title(file_name: str, name: str) -> str:
     """Return the name of the file, in characters that a page can show."""
-    letters = "".join(letter for letter in given if letter.isprintable()).strip()
+    letters = "".join(letter for letter in file_name if letter.isprintable()).strip()
     return letters[-100:] or name

@@ -24,15 +24,15 @@ def items_of(contact: Contact) -> QuerySet[InboxItem]:
     """A person's items that have not expired, archived ones too, without their long texts."""
     lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=Now())
     # Without the project in the query, PostgreSQL can only use the person's own indexes.
-    return _briefly(InboxItem.objects.filter(lasting, contact=contact))
+    return _defer_article(InboxItem.objects.filter(lasting, contact=contact))
 
 
 def items_numbered(numbers: Collection[int]) -> QuerySet[InboxItem]:
     """The items with these ids that still exist, of any person, without their long texts."""
-    return _briefly(InboxItem.objects.filter(pk__in=numbers))
+    return _defer_article(InboxItem.objects.filter(pk__in=numbers))
 
 
-def _briefly(items: QuerySet[InboxItem]) -> QuerySet[InboxItem]:
+def _defer_article(items: QuerySet[InboxItem]) -> QuerySet[InboxItem]:
     brief = items.select_related("text").defer("text__article")
     return brief.annotate(has_article=~Q(text__article=""))
 

@@ -87,7 +87,7 @@ def store(project_id: int, items: Sequence[New]) -> int:
         cursor.execute(MAY, [project_id, list({item.contact_id for item in items})])
         people = {person for (person,) in cursor.fetchall()}
         ours = [item for item in items if item.contact_id in people]
-        texts = _numbered(ours)
+        texts = _number_texts(ours)
         # Texts come second, and only those of new items: the foreign key is checked at the commit.
         cursor.execute(ITEMS, [project_id, *_columns(ours, texts)])
         stored = cursor.fetchall()
@@ -116,7 +116,7 @@ def _text_of(item: New) -> Said:
     return exact.dumps(item.content).decode(), item.article
 
 
-def _numbered(items: Iterable[New]) -> dict[Said, int]:
+def _number_texts(items: Iterable[New]) -> dict[Said, int]:
     """A new id for each different text."""
     texts = list(dict.fromkeys(map(_text_of, items)))
     with connection.cursor() as cursor:

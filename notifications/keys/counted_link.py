@@ -42,7 +42,7 @@ def counted(reference: str, target: str) -> str:
     if not target.startswith(SAFE) or not leads_through_us():
         return ""
     carried = urlsafe_b64encode(target.encode()).decode().rstrip("=")
-    signature = sealing.signature(_signed(reference, carried), about=ABOUT)
+    signature = sealing.signature(_text_to_sign(reference, carried), about=ABOUT)
     return f"{settings.PHONES_URL}{PLACE}{reference}.{signature}.{carried}"
 
 
@@ -52,12 +52,12 @@ def parse(said: str) -> Link | None:
     if parts is None:
         return None
     reference, signature, carried = parts.groups()
-    if not sealing.is_signed(_signed(reference, carried), signature, about=ABOUT):
+    if not sealing.is_signed(_text_to_sign(reference, carried), signature, about=ABOUT):
         return None
     return Link(reference, urlsafe_b64decode(carried + "=" * (-len(carried) % 4)).decode())
 
 
-def _signed(reference: str, carried: str) -> str:
+def _text_to_sign(reference: str, carried: str) -> str:
     """Return the text that is signed. Neither part contains a dot."""
     return f"{reference}.{carried}"
 

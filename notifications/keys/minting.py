@@ -62,7 +62,7 @@ class Minter:
         try:
             credentials.refresh(self._endpoint)
         except exceptions.RefreshError as error:
-            raise self._refused(error) from error
+            raise self._refusal_of(error) from error
         except exceptions.TransportError as error:
             raise TokenUnavailable(str(error)) from error
         except exceptions.GoogleAuthError as error:
@@ -82,17 +82,19 @@ class Minter:
     def _load(self) -> Any:
         raise NotImplementedError
 
-    def _refused(self, error: exceptions.RefreshError) -> Exception:
+    def _refusal_of(self, error: exceptions.RefreshError) -> Exception:
         self._loaded = None  # read the file or the machine's account again: it may be new
         message = str(error.args[0] if error.args else error)[:300]
         silent = isinstance(error.__cause__, exceptions.TransportError)  # of the metadata server
         if error.retryable or self._endpoint.is_busy or silent:
             return TokenUnavailable(message)
         if "invalid_grant" in message:
-            return BadCredentials(f"Google refused the key (invalid_grant): {self._why(message)}")
+            return BadCredentials(
+                f"Google refused the key (invalid_grant): {self._explain_refusal(message)}"
+            )
         return BadCredentials(f"Google refused the key: {message}")
 
-    def _why(self, message: str) -> str:
+    def _explain_refusal(self, message: str) -> str:
         """Say whether the clock or the key is wrong. The answer's Date header shows it, if there is
         one."""
         ahead = self._endpoint.clock_ahead

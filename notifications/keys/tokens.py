@@ -90,12 +90,12 @@ class AccessTokens:
             if now < self._refresh_at:
                 return
             if self._trouble and now < self._trouble_until:
-                self._bear(self._trouble, self._trouble_until - now)
+                self._note_trouble(self._trouble, self._trouble_until - now)
                 return
             try:
                 self._renew_with_the_others() if self._is_shared else self._renew_alone()
             except (BadCredentials, TokenUnavailable) as trouble:
-                self._bear(trouble, TROUBLE_SECONDS)
+                self._note_trouble(trouble, TROUBLE_SECONDS)
 
     def _renew_with_the_others(self) -> None:
         shared = SharedToken(self._minter.name, holder=self._holder)
@@ -152,7 +152,7 @@ class AccessTokens:
         self._refresh_at = min(now + token.refresh_in, self._expires_at)
         self._trouble = None
 
-    def _bear(self, trouble: Trouble, seconds: float) -> None:
+    def _note_trouble(self, trouble: Trouble, seconds: float) -> None:
         """Keep the old token while it works, unless the key itself is refused."""
         now = time.monotonic()
         self._trouble, self._trouble_until = trouble, now + seconds

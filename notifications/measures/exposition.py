@@ -31,7 +31,7 @@ class MetricsCollector(Collector):
     """Collects counters and histograms, with a 0 for everything that has not happened yet."""
 
     def collect(self) -> Iterator[Metric]:
-        families = {family.name: family for family in _measured()}
+        families = {family.name: family for family in _collect()}
         for name, (text, labels) in _counters.items():
             family = families.setdefault(name, CounterMetricFamily(name, text))
             present = {tuple(map(sample.labels.get, labels)) for sample in family.samples}
@@ -45,7 +45,7 @@ def register(registry: CollectorRegistry) -> None:
     registry.register(MetricsCollector())
 
 
-def _measured() -> Iterable[Metric]:
+def _collect() -> Iterable[Metric]:
     """Return the metrics of all processes. Without a folder, only those of this process."""
     if not settings.METRICS_DIR:
         return OURS.collect()

@@ -124,11 +124,11 @@ def types_of(project_id: int) -> dict[str, str]:
 def refuse_other_types(types: Mapping[str, str], attributes: Mapping[str, Any]) -> None:
     """Raises ValidationError with the first attribute that is not of its declared type."""
     for name in types.keys() & attributes.keys():
-        value, wanted = attributes[name], types[name]
-        if value is None or value == "" or FITS[wanted](value):  # which is none
+        value, kind = attributes[name], types[name]
+        if value is None or value == "" or FITS[kind](value):  # which is none
             continue
         text = gettext("%(name)s: %(must_be)s, as its type says; %(it_is)s.")
-        values = {"name": name, "must_be": MUST_BE[wanted], "it_is": IS[_kind(value)]}
+        values = {"name": name, "must_be": MUST_BE[kind], "it_is": IS[_kind(value)]}
         raise ValidationError(text % values)
 
 

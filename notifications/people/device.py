@@ -198,10 +198,10 @@ def retire_by_hand(device_id: int | str, *, reason: str, now: datetime) -> bool:
     active = Device.objects.filter(pk=device_id, retired_at=None)
     with transaction.atomic():
         free = _wanted_events(active)
-        done = active.update(retired_at=now, retired_reason=reason, retired_by="")
-        if done:
+        retired = active.update(retired_at=now, retired_reason=reason, retired_by="")
+        if retired:
             _tell_listeners(free)
-    return bool(done)
+    return bool(retired)
 
 
 def _wanted_events(devices: models.QuerySet[Device]) -> dict[int, list[str]]:
@@ -222,13 +222,13 @@ def unregister(project: Project, address: str, *, now: datetime, of: Contact | N
     """
     if not address.isprintable():  # nobody can have it, and PostgreSQL cannot look for it
         return False
-    known = Device.objects.filter(project=project, kind__in=Device.Kind.values, address=address)
+    matching = Device.objects.filter(project=project, kind__in=Device.Kind.values, address=address)
     if of is not None:
-        known = known.filter(contact=of)
+        matching = matching.filter(contact=of)
     with transaction.atomic():
-        found = lock_devices(known)
-        remove(found, now=now)
-    return bool(found)
+        locked = lock_devices(matching)
+        remove(locked, now=now)
+    return bool(locked)
 
 
 def remove(device_ids: Iterable[int], *, now: datetime) -> None:

@@ -46,10 +46,10 @@ def _imports_with_rows(project_id: int) -> Any:
 
 
 def look(project_id: int, before: datetime | None) -> Kept:
-    left = _imports_with_rows(project_id)
-    older = left.filter(since__lt=before) if before else left.none()
-    later = left.filter(since__gte=before) if before else left
-    return Kept(left.count(), older.count(), later.aggregate(first=Min("since"))["first"])
+    imports = _imports_with_rows(project_id)
+    older = imports.filter(since__lt=before) if before else imports.none()
+    later = imports.filter(since__gte=before) if before else imports
+    return Kept(imports.count(), older.count(), later.aggregate(first=Min("since"))["first"])
 
 
 def remove(ends: dict[int, datetime | None]) -> Iterator[int]:

@@ -50,14 +50,14 @@ def _normalize(origin: str) -> str:
     return f"{scheme}://{host}" + (f":{port}" if port not in (None, USUAL[scheme]) else "")
 
 
-def _host(host: str, given: str) -> str:
+def _host(host: str, origin: str) -> str:
     if not host.startswith("["):
         return host
     try:
         return f"[{IPv6Address(host[1:-1])}]"
     except AddressValueError as error:
         text = _("“%(origin)s” is not an origin: its address is none.")
-        raise ValidationError(text % {"origin": given[:100]}) from error
+        raise ValidationError(text % {"origin": origin[:100]}) from error
 
 
 def is_one(given: str) -> bool:

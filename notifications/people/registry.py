@@ -79,7 +79,7 @@ class Upserted:
 def upsert(project: Project, people: Sequence[Person], *, by: str, now: datetime) -> Upserted:
     """Write people and register their devices. If a call repeats a value, the last one counts."""
     with transaction.atomic():
-        upserted = _write_people(project, _merged(people), now)
+        upserted = _write_people(project, _merge_people(people), now)
         answers = [word for person in people for word in person.said]
         record_answers(project, answers, source="api", by=by, now=now)
         owners = [
@@ -102,13 +102,13 @@ def replace_one(project: Project, person: Person, *, by: str, now: datetime) -> 
         record_answers(project, person.said, source="api", by=by, now=now)
         if person.devices is not None:
             (owner,) = upserted.ids.values()
-            theirs = Device.objects.filter(contact=owner)
+            devices = Device.objects.filter(contact=owner)
             addressed = _at_addresses(project, person.devices)
             _take_turns(project, person.devices)
-            lock_devices(theirs | Device.objects.filter(addressed))
+            lock_devices(devices | Device.objects.filter(addressed))
             register(project, [(owner, device) for device in person.devices], now=now)
-            staying = addressed | _said_by_the_app(person.devices)
-            removed = theirs.exclude(staying).filter(registered_at__lte=now)
+            staying = addressed | _registered_by_app(person.devices)
+            removed = devices.exclude(staying).filter(registered_at__lte=now)
             remove(removed.values_list("pk", flat=True), now=now)
     return upserted
 
@@ -120,7 +120,7 @@ def _at_addresses(project: Project, addresses: Sequence[Address]) -> Q:
     return addressed
 
 
-def _said_by_the_app(addresses: Sequence[Address]) -> Q:
+def _registered_by_app(addresses: Sequence[Address]) -> Q:
     installations = {one.installation for one in addresses if one.installation and not one.retired}
     matching = Q(pk=None)
     for one in installations:
@@ -128,7 +128,7 @@ def _said_by_the_app(addresses: Sequence[Address]) -> Q:
     return matching
 
 
-def _merged(people: Sequence[Person]) -> list[Person]:
+def _merge_people(people: Sequence[Person]) -> list[Person]:
     """Each person once: an export with a row per device names the same person several times."""
     merged: dict[str, Person] = {}
     for person in people:

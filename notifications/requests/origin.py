@@ -45,9 +45,9 @@ def address_of(request: HttpRequest, *_: object) -> str | None:
 def address_from(forwarded: str, peer: str) -> str | None:
     """Return the client's address from X-Forwarded-For and the socket's peer."""
     named = [*filter(None, (forwarded if settings.PROXIES else "").split(",")), peer]
-    found = named[-1 - settings.PROXIES] if len(named) > settings.PROXIES else named[0]
+    address_text = named[-1 - settings.PROXIES] if len(named) > settings.PROXIES else named[0]
     try:
-        parsed = ipaddress.ip_address(_without_port(found.strip()))
+        parsed = ipaddress.ip_address(_without_port(address_text.strip()))
     except ValueError:
         return None
     return str(getattr(parsed, "ipv4_mapped", None) or parsed)  # ::ffff:192.0.2.1 is 192.0.2.1

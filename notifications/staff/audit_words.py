@@ -54,7 +54,7 @@ def before_and_after(changes: Any, kind: str, zone: str) -> list[tuple[str, str,
         if not _same_instant(a, b)  # in older entries both may have different zones
         for codes in [_codes(kind, name)]
     ]
-    return rows + _odd(changes)
+    return rows + _unknown_changes(changes)
 
 
 def pairs(changes: Any) -> list[tuple[str, list[Any]]]:
@@ -62,11 +62,13 @@ def pairs(changes: Any) -> list[tuple[str, list[Any]]]:
     return [(name, pair) for name, pair in named if _is_pair(pair)]
 
 
-def _odd(changes: Any) -> list[tuple[str, str, str]]:
+def _unknown_changes(changes: Any) -> list[tuple[str, str, str]]:
     """Return changes of an unknown shape as JSON: a later release may have written them, and
     entries cannot be removed."""
-    named = changes if isinstance(changes, dict) else {"changes": changes} if changes else {}
-    return [(called(name), _json(one), "") for name, one in named.items() if not _is_pair(one)]
+    values = changes if isinstance(changes, dict) else {"changes": changes} if changes else {}
+    return [
+        (called(name), _json(value), "") for name, value in values.items() if not _is_pair(value)
+    ]
 
 
 def _is_pair(value: Any) -> bool:

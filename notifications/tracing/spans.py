@@ -83,7 +83,7 @@ class OpenSpan:
         self._span.end()
 
     def child(self, name: str, kind: str = "internal", **what: Any) -> OpenSpan:
-        return _begun(name, kind, trace.set_span_in_context(self._span), what)
+        return _begin_span(name, kind, trace.set_span_in_context(self._span), what)
 
     def tell(self, **what: Any) -> None:
         self._span.set_attributes(_prefix_names(what))
@@ -106,8 +106,8 @@ class OpenSpan:
 
 def begin(name: str, kind: str, what: Mapping[str, Any], *, parent: Any, rung_by: Any) -> OpenSpan:
     if rung_by:
-        return _begun(name, kind, context.Context(), what, _links(rung_by))
-    return _begun(name, kind, _within(parent), what)
+        return _begin_span(name, kind, context.Context(), what, _links(rung_by))
+    return _begin_span(name, kind, _parent_context(parent), what)
 
 
 def here() -> str:
@@ -121,7 +121,7 @@ def _header(within: context.Context | None) -> str:
     return headers.get(HEADER, "")
 
 
-def _begun(
+def _begin_span(
     name: str,
     kind: str,
     within: context.Context | None,
@@ -135,7 +135,7 @@ def _begun(
     )
 
 
-def _within(parent: Any) -> context.Context | None:
+def _parent_context(parent: Any) -> context.Context | None:
     """Return the context of a parent from another process. None: use the current span."""
     return _w3c.extract({HEADER: str(parent)}) if parent else None
 

@@ -54,10 +54,10 @@ def in_words(duration: timedelta | float | None) -> str:
     """Format a duration by its two largest units: “1 h 20 min”, “45 s”."""
     if duration is None:
         return "–"
-    left = round(duration.total_seconds() if isinstance(duration, timedelta) else duration)
+    seconds = round(duration.total_seconds() if isinstance(duration, timedelta) else duration)
     parts = []
     for size in UNITS:
-        count, left = divmod(max(left, 0), size)
+        count, seconds = divmod(max(seconds, 0), size)
         if count:
             parts.append(_with_unit(count, size))
         if len(parts) == 2 or (parts and not count):

@@ -78,9 +78,9 @@ def _due_calls(now: datetime) -> QuerySet[Call]:
 
 def _due_endpoints(now: datetime) -> QuerySet[Endpoint]:
     """Endpoints with due calls. A test goes to a disabled or resting one, too: a person waits."""
-    theirs = _due_calls(now).filter(endpoint=OuterRef("pk"))
+    calls = _due_calls(now).filter(endpoint=OuterRef("pk"))
     ready = Q(disabled_at=None) & (Q(rests_until=None) | Q(rests_until__lte=now))
-    return Endpoint.objects.filter((ready & Exists(theirs)) | Exists(theirs.filter(is_test=True)))
+    return Endpoint.objects.filter((ready & Exists(calls)) | Exists(calls.filter(is_test=True)))
 
 
 def _claim(endpoint_id: int, most: int, now: datetime) -> list[Call]:
@@ -97,9 +97,9 @@ def _claim(endpoint_id: int, most: int, now: datetime) -> list[Call]:
             pause = UNDER_WAY if endpoint.failures >= FAILS else ONE_A_SECOND
             Endpoint.objects.filter(pk=endpoint.pk).update(rests_until=now + pause)
         ids = list(calls.order_by("next_at", "pk").values_list("pk", flat=True)[:most])
-        mine = Call.objects.filter(pk__in=ids)
-        mine.update(next_at=now + UNDER_WAY, tries=F("tries") + 1, tried_at=now)
-        claimed = list(mine.order_by("pk"))
+        ours = Call.objects.filter(pk__in=ids)
+        ours.update(next_at=now + UNDER_WAY, tries=F("tries") + 1, tried_at=now)
+        claimed = list(ours.order_by("pk"))
     for call in claimed:
         call.endpoint = endpoint
     return claimed
@@ -127,7 +127,7 @@ def settle(tried: Sequence[Tried], *, now: datetime) -> None:
             for try_ in by_endpoint[endpoint_id]:
                 _write(try_, now)
             if locked is not None:
-                _judge(locked, by_endpoint[endpoint_id], now)
+                _update_endpoint(locked, by_endpoint[endpoint_id], now)
 
 
 def _write(one: Tried, now: datetime) -> None:
@@ -158,20 +158,20 @@ def _requested_rest(answer: Answer) -> timedelta:
     return timedelta(seconds=min(answer.retry_after or 0.0, LONGEST_ASKED))
 
 
-def _judge(endpoint: Endpoint, tried: list[Tried], now: datetime) -> None:
+def _update_endpoint(endpoint: Endpoint, tried: list[Tried], now: datetime) -> None:
     """Update the endpoint's state from these tries.
 
     A test counts only if it is accepted: a person looks at a failed one.
     """
     if any(try_.answer.taken for try_ in tried):
-        _is_well(endpoint, now)
+        _mark_well(endpoint, now)
         return
     answers = [try_.answer for try_ in tried if not try_.call.is_test]
     if answers:
-        _fails(endpoint, answers, now)
+        _mark_failing(endpoint, answers, now)
 
 
-def _is_well(endpoint: Endpoint, now: datetime) -> None:
+def _mark_well(endpoint: Endpoint, now: datetime) -> None:
     recovered = endpoint.failures >= FAILS
     values = {"answered_at": now, "failing_since": None, "failures": 0}
     if recovered:
@@ -183,7 +183,7 @@ def _is_well(endpoint: Endpoint, now: datetime) -> None:
         waiting.filter(next_at__gt=now).exclude(under_way).update(next_at=now)
 
 
-def _fails(endpoint: Endpoint, answers: list[Answer], now: datetime) -> None:
+def _mark_failing(endpoint: Endpoint, answers: list[Answer], now: datetime) -> None:
     since = endpoint.failing_since or now
     failures = endpoint.failures + len(answers)
     rest = max(map(_requested_rest, answers))

@@ -60,12 +60,12 @@ def forget(contact_ids: Sequence[int]) -> None:
 
 
 def _forget(project_id: int, names: list[str]) -> None:
-    mine = _endpoints(project_id)
-    if not mine:
+    endpoints = _endpoints(project_id)
+    if not endpoints:
         return
     with connection.cursor() as cursor:
         cursor.execute(SIDE_BY_SIDE, [project_id])
-        cursor.execute(FIND, [names, list(mine)])
+        cursor.execute(FIND, [names, list(endpoints)])
         calls = dict(cursor.fetchall())
         if not calls:
             return
@@ -127,7 +127,7 @@ def reports_of(contact: Contact) -> Iterator[dict[str, Any]]:
         ids = sorted(pk for pk, _ in cursor.fetchall())
     for at in range(0, len(ids), AT_ONCE):
         for call in Call.objects.filter(pk__in=ids[at : at + AT_ONCE]).order_by("pk"):
-            theirs = [
+            events = [
                 one for one in call.events if one["data"].get("contact") == contact.external_id
             ]
             yield {
@@ -135,5 +135,5 @@ def reports_of(contact: Contact) -> Iterator[dict[str, Any]]:
                 "delivery": call.name,
                 "state": call.state,
                 "tried_at": call.tried_at,
-                "events": theirs,
+                "events": events,
             }

@@ -78,7 +78,7 @@ def is_whole(given: Any) -> bool:
     return isinstance(given, int) and not isinstance(given, bool)
 
 
-def _strict(declared: Any, fits: Callable[[Any], bool]) -> None:
+def _make_strict(declared: Any, fits: Callable[[Any], bool]) -> None:
     lenient = declared.to_internal_value
 
     def to_internal_value(self: Any, data: Any) -> Any:
@@ -92,7 +92,7 @@ def _strict(declared: Any, fits: Callable[[Any], bool]) -> None:
 
 
 for declared, fits in FITS.items():
-    _strict(declared, fits)
+    _make_strict(declared, fits)
 
 
 class StrictSerializer(serializers.Serializer[Any]):
@@ -107,13 +107,13 @@ class StrictSerializer(serializers.Serializer[Any]):
     _given: Any = None  # the body, while it is validated
 
     @cached_property
-    def _missed(self) -> set[str]:
+    def _required_fields(self) -> set[str]:
         """What is complained of, or filled in, where it is not given."""
         named = self.fields.fields.items()
         return {name for name, field in named if field.required or field.default is not empty}
 
     @cached_property
-    def _fixed(self) -> set[str]:
+    def _read_only_fields(self) -> set[str]:
         return {name for name, field in self.fields.items() if field.read_only} - self.moving
 
     @property
@@ -123,7 +123,7 @@ class StrictSerializer(serializers.Serializer[Any]):
         fields = list(super()._writable_fields)
         if self._given is None:
             return fields
-        matter = self._missed | self._given.keys()
+        matter = self._required_fields | self._given.keys()
         return [field for field in fields if field.field_name in matter]
 
     def to_internal_value(self, data: Any) -> Any:
@@ -143,7 +143,7 @@ class StrictSerializer(serializers.Serializer[Any]):
 
     def _refuse_fixed(self, data: Mapping[str, Any], stored: Mapping[str, Any] | None) -> None:
         """`stored`: as GET shows what is there; None: it is made only now."""
-        fixed = self._fixed & data.keys()
+        fixed = self._read_only_fields & data.keys()
         if stored is None:
             text = "Cannot be set here; leave it out."
             wrong = {name: text for name in fixed if data[name] not in EMPTY}

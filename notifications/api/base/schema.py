@@ -137,9 +137,9 @@ class Schema(AutoSchema):
         return [IF_MATCH, IF_NEW] if self._may_make() else [IF_MATCH]
 
     def _headers(self) -> list[OpenApiParameter]:
-        made = [_out("Location", LOCATION, 201, 202)] if self.view.place else []
+        location = [_out("Location", LOCATION, 201, 202)] if self.view.place else []
         codes = (200, 201, 304) if self.view.tagged else (201,)
-        return [*made, _out("ETag", ETAG, *codes), *RATES]
+        return [*location, _out("ETag", ETAG, *codes), *RATES]
 
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)

@@ -61,13 +61,15 @@ class ApiView(APIView):
 
     def sign(self, answer: Any) -> None:
         """Say where that stands which was made, and what tag it has; what was said stays."""
-        made = answer.status_code == HTTPStatus.CREATED
+        is_created = answer.status_code == HTTPStatus.CREATED
         launched = answer.status_code == HTTPStatus.ACCEPTED
-        if self.place and (made or launched) and "Location" not in answer:
+        if self.place and (is_created or launched) and "Location" not in answer:
             name, member = self.place
             address = reverse(name, args=[answer.data[member]])
             answer["Location"] = self.request.build_absolute_uri(address)
-        if (made or (self.tagged and answer.status_code == HTTPStatus.OK)) and "ETag" not in answer:
+        if (
+            is_created or (self.tagged and answer.status_code == HTTPStatus.OK)
+        ) and "ETag" not in answer:
             tags.mark(self.request, answer)
 
     @property
@@ -96,9 +98,9 @@ class ApiView(APIView):
         data = self.request.data if body is empty else body
         if data is None:  # for which DRF would say “No data provided”
             raise ValidationError(NO_OBJECT)
-        read = serializer(data=data, context={"project": self.project, "shown": shown})
-        read.is_valid(raise_exception=True)
-        return dict(read.validated_data)
+        bound_serializer = serializer(data=data, context={"project": self.project, "shown": shown})
+        bound_serializer.is_valid(raise_exception=True)
+        return dict(bound_serializer.validated_data)
 
     def find(self, model: type[Row], pk: int, *, locked: bool = False) -> Row:
         """A row of the caller's project; another project's rows do not exist here."""
@@ -178,9 +180,9 @@ def delete(row: Model) -> None:
         # Callers do not know rows that only connect two others: name the other end instead.
         ends = {getattr(one, "user_end", one) for one in error.protected_objects}
         users = sorted(ends, key=lambda user: user.pk)[:5]
-        named = ", ".join(map(_as_user, users))
+        user_names = ", ".join(map(_as_user, users))
         raise Problem(
-            HTTPStatus.CONFLICT, f"{row} is still used by {named}.", kind="in-use"
+            HTTPStatus.CONFLICT, f"{row} is still used by {user_names}.", kind="in-use"
         ) from error
 
 

@@ -68,16 +68,16 @@ class PersonsMark(PersonsView):
     def post(self, request: Request, pk: int) -> Response:
         """Mark one item. One that is read is seen, too."""
         self.given(Nothing)
-        return self._changed(pk, marking.mark)
+        return self._change_item(pk, marking.mark)
 
     @refuses(HTTPStatus.NOT_FOUND)
     @extend_schema(responses={200: InboxItemSerializer})
     @patient
     def delete(self, request: Request, pk: int) -> Response:
         """Take the mark back. What was not seen was not read either."""
-        return self._changed(pk, marking.take_back)
+        return self._change_item(pk, marking.take_back)
 
-    def _changed(self, pk: int, change: Any) -> Response:
+    def _change_item(self, pk: int, change: Any) -> Response:
         with transaction.atomic():
             person = self.person()
             found(person, pk)

@@ -145,28 +145,28 @@ def _owner_of_ticket(ticket: str) -> TokenOwner:
             raise signing.BadSignature
         name, person, expires = signing.loads(ticket, salt=SALT, max_age=LASTS)
     except signing.BadSignature:
-        raise _not_good() from None
+        raise _bad_ticket() from None
     expires_at, now = datetime.fromtimestamp(expires, UTC), timezone.now()
     secret = InboxSecret.called(name, now=now)
     if secret is None or expires_at <= now:
-        raise _not_good()
+        raise _bad_ticket()
     return TokenOwner(secret.project, person, expires_at, secret.name)
 
 
-def _not_good() -> NotTaken:
+def _bad_ticket() -> NotTaken:
     return NotTaken(HTTPStatus.UNAUTHORIZED, NOT_GOOD, kind="ticket-expired")
 
 
 def _position(request: Request) -> str:
     """Empty: from now on."""
     header = request.headers.get("Last-Event-ID", "")
-    given = header or request.query_params.get("last_event_id", "")
+    position = header or request.query_params.get("last_event_id", "")
     try:
-        Position.read(given or "0", now=time.monotonic())
+        Position.read(position or "0", now=time.monotonic())
     except ValueError:
         field = "Last-Event-ID" if header else "last_event_id"
         raise ValidationError({field: NO_POSITION}) from None
-    return given
+    return position
 
 
 def _address(request: Request) -> str:

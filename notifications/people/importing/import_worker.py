@@ -88,12 +88,12 @@ def _go_on(import_: Import, *, until: float, ended: Ended) -> None:
 def _begin_anew(import_: Import) -> None:
     """Start reading again, because the staged rows are gone. People already merged are not merged
     again, as the order is the same."""
-    known = {
+    progress = {
         name: getattr(import_, name) for name in ("done_up_to", "ahead", "handled", "foreseen")
     }
     with transaction.atomic():
         staging.afresh(import_)
-        keep(import_, now=clock.now(), **{**AFRESH, **known})
+        keep(import_, now=clock.now(), **{**AFRESH, **progress})
 
 
 # --- Reading ------------------------------------------------------------------------------------
@@ -216,9 +216,9 @@ class Reading:
 
 def _skip(text: str, at: dict[str, Any]) -> Block:
     """Skip the rest of a line that is too long."""
-    found = text.find("\n") + 1
-    at["skipping"] = not found
-    return Block(used=found or len(text), lines=int(bool(found)))
+    line_end = text.find("\n") + 1
+    at["skipping"] = not line_end
+    return Block(used=line_end or len(text), lines=int(bool(line_end)))
 
 
 def _is_odd(rows: list[tuple[int, list[str]]]) -> bool:

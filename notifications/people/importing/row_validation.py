@@ -90,7 +90,7 @@ class RowValidator:
         if self._device:
             self._check_devices(by_meaning, wrong)
         lines = _lines(by_meaning, attributes, choices, len(rows))
-        refused = [_refused(rows[at], problems) for at, problems in wrong.items()]
+        refused = [_refused_row(rows[at], problems) for at, problems in wrong.items()]
         numbers = [line for line, _ in rows]
         if wrong:
             lines = [line for at, line in enumerate(lines) if at not in wrong]
@@ -161,7 +161,7 @@ def _attribute(column: Column) -> Reader:
     def read_text(cell: str) -> str:
         if len(cell) > MAX_TEXT:
             validate_value(cell)
-        return key + _escaped(orjson.dumps(cell).decode()) if cell else ""
+        return key + _escape(orjson.dumps(cell).decode()) if cell else ""
 
     def read_number(cell: str) -> str:
         if PLAIN_NUMBER.fullmatch(cell):
@@ -173,7 +173,7 @@ def _attribute(column: Column) -> Reader:
 
     def _checked(value: Any) -> str:
         validate_value(value)
-        return key + _escaped(exact.dumps(value).decode())
+        return key + _escape(exact.dumps(value).decode())
 
     return {Type.TEXT: read_text, Type.NUMBER: read_number}.get(Type(kind), read_other)
 
@@ -198,7 +198,7 @@ def _external_id(cell: str) -> str:
     cell = cell.strip()  # spreadsheets leave invisible spaces
     if not PLAIN_ID.fullmatch(cell) or cell == "bulk":
         validate_external_id(cell)
-    return _escaped(cell)
+    return _escape(cell)
 
 
 def _address(cell: str) -> str:
@@ -206,7 +206,7 @@ def _address(cell: str) -> str:
     if not address:
         return NULL
     validate_address(address)
-    return _escaped(address)
+    return _escape(address)
 
 
 def _addresses_are_plain(cells: Sequence[str]) -> bool:
@@ -229,7 +229,7 @@ def _platform(cell: str) -> str:
 
 def _version(cell: str) -> str:
     validate_version(cell.strip())
-    return _escaped(cell.strip()) or NULL
+    return _escape(cell.strip()) or NULL
 
 
 def _locale(cell: str) -> str:
@@ -325,11 +325,11 @@ def _objects(columns: list[list[str]], count: int) -> list[str]:
     return [f"{{{members}}}" if members else NULL for members in joined]
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.translate(ESCAPES) if "\\" in text or not text.isprintable() else text
 
 
-def _refused(row: tuple[int, list[str]], problems: list[tuple[str, Reason]]) -> Refused:
+def _refused_row(row: tuple[int, list[str]], problems: list[tuple[str, Reason]]) -> Refused:
     line, cells = row
     heads = ", ".join(dict.fromkeys(head for head, _ in problems))[:200]
     return Refused(line, heads, kept(reason for _, reason in problems), cells)

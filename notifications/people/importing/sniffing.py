@@ -70,14 +70,18 @@ def _look(import_: Import, file: File, most: int, encoding: str) -> dict[str, An
     mark = MARKS.get(encoding, b"")
     start = len(mark) if content.startswith(mark) else 0
     text = decoded(content[start:], encoding, whole=whole)
-    named = NAMES_DELIMITER.match(text)
-    if named:
-        start += encoded_length(named[0], encoding)
-        text = text[named.end() :]
+    delimiter_line = NAMES_DELIMITER.match(text)
+    if delimiter_line:
+        start += encoded_length(delimiter_line[0], encoding)
+        text = text[delimiter_line.end() :]
     if not text.strip():
         raise Unusable(gettext("The file is empty."))
     _refuse_noise(text, encoding if encoding != detected else "")
-    delimiter = named["delimiter"] if named else _delimiter(text, file.name or import_.name)
+    delimiter = (
+        delimiter_line["delimiter"]
+        if delimiter_line
+        else _delimiter(text, file.name or import_.name)
+    )
     records = _records(text, delimiter, whole=whole)
     head, rows = _head_and_rows(records)
     return {
@@ -87,7 +91,7 @@ def _look(import_: Import, file: File, most: int, encoding: str) -> dict[str, An
         "encoding": encoding,
         "detected": detected,
         "delimiter": delimiter,
-        "line": 2 if named else 1,
+        "line": 2 if delimiter_line else 1,
         "head": head,
         "rows": rows,
     }
@@ -251,10 +255,10 @@ def _head_and_rows(records: list[list[str]]) -> tuple[list[str], list[list[str]]
     if len(head) > MAX_COLUMNS:
         text = gettext("The file has %(count)s columns; at most %(most)s. Leave some out.")
         raise Unusable(text % {"count": f"{len(head):,}", "most": MAX_COLUMNS})
-    named = any(re.sub(r"[\s.-]+", "_", cell.lower()) in KNOWN for cell in head)
-    if not named:
+    has_names = any(re.sub(r"[\s.-]+", "_", cell.lower()) in KNOWN for cell in head)
+    if not has_names:
         _refuse_prose(records)
-    if not named and (data := next(filter(is_number, head), None)) is not None:
+    if not has_names and (data := next(filter(is_number, head), None)) is not None:
         text = gettext(
             "The first line contains data (“%(cell)s”), not column names. Add a header "
             "above it, such as: external_id,first_name,city"

@@ -116,9 +116,9 @@ def _as_latin_1(letter: str) -> str:
 # --- After reading: steps that make the merge fast and its counts right ---------
 
 
-def _index(one: Import) -> dict[str, Any]:
+def _index(import_: Import) -> dict[str, Any]:
     """Create an index in the order of the merge."""
-    table = table_of(one)
+    table = table_of(import_)
     _do("SET LOCAL maintenance_work_mem = '128MB'")
     _do(f'CREATE INDEX ON {table} (external_id COLLATE "C", row)')
     return {}
@@ -143,9 +143,9 @@ UPDATE {{table}} s SET address = NULL FROM ranked WHERE s.ctid = ranked.ctid AND
 """
 
 
-def _last_words(one: Import) -> dict[str, Any]:
+def _last_words(import_: Import) -> dict[str, Any]:
     _do("SET LOCAL work_mem = '64MB'")
-    _do(LAST_WORD.replace("{table}", table_of(one)))
+    _do(LAST_WORD.replace("{table}", table_of(import_)))
     return {}
 
 

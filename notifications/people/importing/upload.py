@@ -71,13 +71,13 @@ def check_room(project: Project, by: str, size: int) -> None:
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     unfinished = Import.objects.filter(project=project, state__in=UNFINISHED).order_by("pk")
     sent = unfinished.filter(state=Import.State.UPLOADING, by=by)
-    mine = touched_since(sent, clock.now() - OPEN_FOR)
-    if mine.count() >= MAX_OPEN:
+    own = touched_since(sent, clock.now() - OPEN_FOR)
+    if own.count() >= MAX_OPEN:
         text = gettext(
             "%(count)s uploads are not finished. Cancel or finish one of: %(names)s. "
             "An upload that stopped no longer counts an hour after its last part."
         )
-        values = {"count": mine.count(), "names": _names(mine)}
+        values = {"count": own.count(), "names": _names(own)}
         raise ValidationError({"name": text % values})
     declared = unfinished.aggregate(sum=Sum("size"))["sum"] or 0
     if declared + size > MAX_HELD:

@@ -128,14 +128,14 @@ def _count_devices(project_id: int | None, now: datetime) -> dict[str, list[Any]
     with connection.cursor() as cursor:
         cursor.execute(COUNT, {"week": now - WEEK, "month": now - MONTH, "project": project_id})
         counts = {row[0]: list(row[1:]) for row in cursor.fetchall()}
-    out = _out(project_id)
+    out = _count_opted_out(project_id)
     return {
         platform: [*row, None if out is None else row[0] - out.get(platform, 0)]
         for platform, row in counts.items()
     }
 
 
-def _out(project_id: int | None) -> dict[str, int] | None:
+def _count_opted_out(project_id: int | None) -> dict[str, int] | None:
     """Active devices of people who unsubscribed or are suppressed; None: counting is too slow."""
     with (
         suppress(TooSlow),

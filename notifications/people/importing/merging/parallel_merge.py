@@ -84,13 +84,15 @@ def _do(import_: Import, span: Span, parts: Parts, *, in_two: bool, alone: bool)
             import_, columns.columns_of(import_), span, now=clock.now(), in_two=in_two, alone=alone
         )
         checks = import_.state == Import.State.CHECKING
-        counted, counts_field = (part.foresee(), "foreseen") if checks else (part.merge(), "counts")
+        part_counts, counts_field = (
+            (part.foresee(), "foreseen") if checks else (part.merge(), "counts")
+        )
         when_committed.enter_context(parts.committing)
         if not checks:
             part.remember(import_.handled)
-        people = counted.pop("people")
+        people = part_counts.pop("people")
         sums = Counter(getattr(import_, counts_field))
-        sums.update(counted)
+        sums.update(part_counts)
         values: dict[str, Any] = {counts_field: dict(sums), **progress(import_, span)}
         keep(import_, now=clock.now(), **values, handled=import_.handled + people)
 
