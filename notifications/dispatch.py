@@ -33,7 +33,7 @@ _making = threading.Lock()  # web servers call from several threads
 
 
 @cache
-def _made_loop() -> asyncio.AbstractEventLoop:
+def _make_loop() -> asyncio.AbstractEventLoop:
     """Create the loop at its first use, so after the fork: a child must not inherit sockets and
     TLS."""
     loop = uvloop.new_event_loop()
@@ -43,7 +43,7 @@ def _made_loop() -> asyncio.AbstractEventLoop:
 
 def in_loop(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
     with _making:
-        loop = _made_loop()
+        loop = _make_loop()
     return asyncio.run_coroutine_threadsafe(coroutine, loop)
 
 

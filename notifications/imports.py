@@ -35,11 +35,11 @@ def begin(project: Project, *, name: str, size: int, by: str) -> Import:
     upload.check_declared(name, size)
     with transaction.atomic():
         upload.check_room(project, by, size)
-        one = Import.objects.create(
+        new_import = Import.objects.create(
             project=project, name=name[-200:], size=size, by=by, language=get_language() or "en"
         )
-        _record(one, by, gettext_noop("began to upload"))
-    return one
+        _record(new_import, by, gettext_noop("began to upload"))
+    return new_import
 
 
 def complete(one: Import, *, encoding: str = "") -> None:
@@ -48,7 +48,7 @@ def complete(one: Import, *, encoding: str = "") -> None:
     """
     upload.check_whole(one)
     try:
-        looked_at = _looked_at(one, encoding)
+        looked_at = _sniff_values(one, encoding)
     except source.Unusable as error:
         _fail(one, ("uploading",), str(error))
         return
@@ -62,21 +62,21 @@ def set_encoding(one: Import, encoding: str) -> None:
         text = gettext("Use one of %(known)s.") % {"known": ", ".join(ENCODINGS)}
         raise ValidationError({"encoding": text})
     try:
-        looked_at = _looked_at(one, encoding)
+        looked_at = _sniff_values(one, encoding)
     except source.Unusable as error:
         raise ValidationError({"encoding": str(error)}) from error
-    _unread(one, **looked_at)
+    _discard_rows(one, **looked_at)
 
 
-def _looked_at(one: Import, encoding: str) -> dict[str, Any]:
+def _sniff_values(import_: Import, encoding: str) -> dict[str, Any]:
     """Return the format and the guessed columns of the file, before it is read. Raises Unusable."""
-    sniffed = sniffing.sniff(one, encoding)
+    sniffed = sniffing.sniff(import_, encoding)
     head, rows = sniffed["head"], sniffed["rows"]
-    guessed = columns.remembered(one.project_id, head) or columns.guess(head, rows)
+    guessed = columns.remembered(import_.project_id, head) or columns.guess(head, rows)
     return {
         "sniffed": {**sniffed, upload.LAST_PART: clock.now().isoformat()},
         "head_digest": columns.digest_of(head),
-        "mapping": columns.written(columns.as_declared(guessed, one.project_id)),
+        "mapping": columns.written(columns.as_declared(guessed, import_.project_id)),
     }
 
 
@@ -93,15 +93,15 @@ def set_mapping(
         text = gettext("Use one of %(known)s.") % {"known": ", ".join(Import.Mode.values)}
         raise ValidationError({"mode": text})
     columns.validate_mapping(mapping, head=one.sniffed["head"], project_id=one.project_id)
-    _unread(one, mapping=columns.written(mapping), mode=mode, resubscribe=resubscribe)
+    _discard_rows(one, mapping=columns.written(mapping), mode=mode, resubscribe=resubscribe)
 
 
-def _unread(one: Import, **values: Any) -> None:
+def _discard_rows(import_: Import, **values: Any) -> None:
     """Discard what was read of the file, so that it is read again with these values."""
     with transaction.atomic():
-        one.move(READ, state=Import.State.READY, **values, **import_worker.AFRESH)
-        one.refusals.all().delete()
-        staging.drop(one)
+        import_.move(READ, state=Import.State.READY, **values, **import_worker.AFRESH)
+        import_.refusals.all().delete()
+        staging.drop(import_)
 
 
 def check(one: Import, *, by: str) -> None:
@@ -144,27 +144,29 @@ def stop(one: Import, *, by: str, now: datetime) -> None:
 def discard(one: Import, *, by: str) -> None:
     """Delete an import with its bytes and its refused rows."""
     with transaction.atomic():
-        held = Import.objects.select_for_update().get(pk=one.pk)
-        if held.under_way:
+        locked = Import.objects.select_for_update().get(pk=one.pk)
+        if locked.under_way:
             raise Import.InvalidMove(gettext("Stop it first."))
         _record(one, by, gettext_noop("deleted"))
-        staging.drop(held)
-        held.delete()
+        staging.drop(locked)
+        locked.delete()
 
 
 def work(import_id: int, *, seconds: float) -> bool:
     """Work on an import for this time, in bounded parts. Returns True if there is more to do."""
     try:
-        return import_worker.work_on(import_id, seconds=seconds, ended=_ended)
+        return import_worker.work_on(import_id, seconds=seconds, ended=_record_end)
     except source.Unusable as error:  # the file is not what was declared
         fail(import_id, str(error))
         return False
 
 
-def _ended(one: Import) -> None:
+def _record_end(import_: Import) -> None:
     """Record that the import has finished, in the transaction of its last part."""
-    if one.state == Import.State.FINISHED:
-        _record(one, one.by, gettext_noop("finished"), refused=one.refused, **one.counts)
+    if import_.state == Import.State.FINISHED:
+        _record(
+            import_, import_.by, gettext_noop("finished"), refused=import_.refused, **import_.counts
+        )
 
 
 def fail(import_id: int, problem: str) -> None:
@@ -173,12 +175,12 @@ def fail(import_id: int, problem: str) -> None:
         _fail(Import.objects.get(pk=import_id), ("checking", "merging"), problem)
 
 
-def _fail(one: Import, states: tuple[str, ...], problem: str) -> None:
+def _fail(import_: Import, states: tuple[str, ...], problem: str) -> None:
     with transaction.atomic():
-        one.move(states, state=Import.State.FAILED, problem=problem[:500])
-        _record(one, one.by, gettext_noop("failed"), problem=problem[:500])
-        staging.drop(one)
-        upload.forget(one)
+        import_.move(states, state=Import.State.FAILED, problem=problem[:500])
+        _record(import_, import_.by, gettext_noop("failed"), problem=problem[:500])
+        staging.drop(import_)
+        upload.forget(import_)
 
 
 def forget_abandoned(*, before: datetime) -> int:
@@ -191,23 +193,25 @@ def forget_abandoned(*, before: datetime) -> int:
     return sum(_forget(one) for one in left.exclude(state__in=("checking", "merging")))
 
 
-def _forget(one: Import) -> bool:
+def _forget(import_: Import) -> bool:
     """Fail one abandoned import. Returns False if a person continues it at this moment."""
     with suppress(Import.InvalidMove), transaction.atomic():
-        one.move(
-            (one.state,),
+        import_.move(
+            (import_.state,),
             state=Import.State.FAILED,
             problem=gettext("Nobody continued it for a week."),
         )
-        staging.drop(one)
-        upload.forget(one)
+        staging.drop(import_)
+        upload.forget(import_)
         return True
     return False
 
 
-def _validate(one: Import) -> None:
-    mapping = columns.columns_of(one)
-    columns.validate_mapping(mapping, head=one.sniffed.get("head", []), project_id=one.project_id)
+def _validate(import_: Import) -> None:
+    mapping = columns.columns_of(import_)
+    columns.validate_mapping(
+        mapping, head=import_.sniffed.get("head", []), project_id=import_.project_id
+    )
 
 
 def _record(one: Import, by: str, action: str, **detail: Any) -> None:

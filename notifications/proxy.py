@@ -56,8 +56,8 @@ def on_the_way(said: str, proxy: object) -> str:
 
 def _is_excepted(host: str, port: int) -> bool:
     """Whether NO_PROXY lists this host: by its name or its domain, each with or without a port."""
-    for said in settings.NO_PROXY.lower().split(","):
-        name = said.strip().removesuffix(f":{port}")
+    for entry in settings.NO_PROXY.lower().split(","):
+        name = entry.strip().removesuffix(f":{port}")
         if name == "*" or (name and f".{host}".endswith(f".{name.lstrip('*.')}")):
             return True
     return False

@@ -57,7 +57,7 @@ def publish(task: AnyTask, arguments: dict[str, int] | None = None, **options: A
 
 def enqueue(task: AnyTask, **arguments: int) -> None:
     """Enqueue a task. A broker that does not take it is logged: the sweep enqueues it again."""
-    with _logged(task, arguments):
+    with _log_failure(task, arguments):
         publish(task, arguments)
 
 
@@ -67,7 +67,7 @@ def enqueue_on_commit(task: AnyTask, **arguments: int) -> None:
 
 
 @contextmanager
-def _logged(task: AnyTask, arguments: dict[str, int]) -> Iterator[None]:
+def _log_failure(task: AnyTask, arguments: dict[str, int]) -> Iterator[None]:
     try:
         yield
     except NotEnqueued as error:
@@ -106,7 +106,7 @@ class Flag:
 
 def enqueue_once(task: AnyTask, flag: Flag, *, at: datetime | None = None) -> None:
     """Enqueue a task unless its flag is set. With `at`, enqueue it for that time in any case."""
-    with _logged(task, {}), broker_errors():
+    with _log_failure(task, {}), broker_errors():
         if at is not None:
             task.apply_async(eta=at + TIMER_SLACK)
         elif flag.set():

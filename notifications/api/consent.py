@@ -75,7 +75,7 @@ EVERYBODY = OpenApiExample(
 )
 
 
-def _within(bounds: list[BaseValidator]) -> dict[str, Any]:
+def _bounds_of(bounds: list[BaseValidator]) -> dict[str, Any]:
     """In the words of the API, not of a form."""
     lowest, highest = (bound.limit_value for bound in bounds)
     return {"min_value": lowest, "max_value": highest}
@@ -114,17 +114,17 @@ class CategorySerializer(StrictSerializer):
     cap_per_day = serializers.IntegerField(
         required=False,
         allow_null=True,
-        **_within(PER_DAY),
+        **_bounds_of(PER_DAY),
         help_text="So many messages of this category a person gets in 24 hours, beside the "
         "project's caps: both hold. Only of a marketing category that skips people.",
     )
     cap_per_week = serializers.IntegerField(
-        required=False, allow_null=True, **_within(PER_WEEK), help_text="The same in seven days."
+        required=False, allow_null=True, **_bounds_of(PER_WEEK), help_text="The same in seven days."
     )
     cap_gap_minutes = serializers.IntegerField(
         required=False,
         allow_null=True,
-        **_within(GAP_MINUTES),
+        **_bounds_of(GAP_MINUTES),
         help_text="At least so many minutes between two messages of this category.",
     )
     confirm = serializers.ChoiceField(
@@ -178,23 +178,23 @@ class CategoryById(WritableRowView[Category]):
         return _write(row, given)
 
 
-def _write(category: Category, given: dict[str, Any]) -> Category:
-    confirmed = given.pop("confirm", None)
+def _write(category: Category, fields: dict[str, Any]) -> Category:
+    confirmed = fields.pop("confirm", None)
     otherwise: dict[str, Any] = {
         "kind": Category.Kind.MARKETING,
         "quiet_hours": Category.QuietHours.WAIT,
         "caps": Category.Caps.KEEP,
         **dict.fromkeys(CAPS),
     }
-    for name, value in {**otherwise, **given}.items():
+    for name, value in {**otherwise, **fields}.items():
         setattr(category, name, value)
     if category.widened and confirmed != category.kind:
-        raise _unconfirmed(category)
+        raise _unconfirmed_problem(category)
     save(category)
     return category
 
 
-def _unconfirmed(category: Category) -> Problem:
+def _unconfirmed_problem(category: Category) -> Problem:
     out = eligibility.out_of_marketing(category)
     who = {None: "the people who are", 0: "whoever is", 1: "the 1 person who is"}
     people = who.get(out, f"the {out or 0:,} people who are")
@@ -251,18 +251,20 @@ class Suppressions(ApiView):
         start = self.given(SuppressionFilters, request.query_params.dict()).get(
             "external_id_prefix", ""
         )
-        return self._found(start) if start else self._page(self._mine())
+        return self._search(start) if start else self._page(self._suppressions())
 
-    def _mine(self) -> QuerySet[Suppression]:
+    def _suppressions(self) -> QuerySet[Suppression]:
         return Suppression.objects.filter(project=self.project)
 
     @slow
-    def _found(self, start: str) -> Response:
+    def _search(self, start: str) -> Response:
         # There is an index of the starts, whatever their case.
-        some = self._mine().filter(external_id__istartswith=start, external_id__startswith=start)
+        matching = self._suppressions().filter(
+            external_id__istartswith=start, external_id__startswith=start
+        )
         try:
             with statement_timeout(seconds=LOOKING_SECONDS):
-                return self._page(some)
+                return self._page(matching)
         except TooSlow as error:
             raise serializers.ValidationError({"external_id_prefix": TOO_FEW}) from error
 

@@ -102,20 +102,20 @@ class AttributesAsked(serializers.Field[Any, Any, Any, Any]):
         if len(data) > LONGEST_ASKED:
             raise serializers.ValidationError(TOO_LONG)
         try:
-            asked = orjson.loads(data)
+            attributes = orjson.loads(data)
         except orjson.JSONDecodeError as error:
             raise serializers.ValidationError(NO_VALUES) from error
-        if not isinstance(asked, dict) or not asked:
+        if not isinstance(attributes, dict) or not attributes:
             raise serializers.ValidationError(NO_VALUES)
-        if flaws.may_name_twice(data.encode(), asked):
+        if flaws.may_name_twice(data.encode(), attributes):
             _, found = flaws.find(data.encode(), exactly=False)
             if twice := {flaw.within(0): flaw.message for flaw in found}:
                 raise serializers.ValidationError(twice)
         try:
-            validate_attributes(asked)
+            validate_attributes(attributes)
         except Invalid as error:
             raise serializers.ValidationError(error.messages) from error
-        return asked
+        return attributes
 
 
 class ContactFilters(serializers.Serializer[Any]):
@@ -162,19 +162,19 @@ class Contacts(ApiView):
     @extend_schema(operation_id="contacts_list", responses=pages.schema_of(ContactSerializer))
     def get(self, request: Request) -> Response:
         """All people, or those who match the filters, newest first."""
-        asked = self.given(ContactFilters, request.query_params.dict())
+        filters = self.given(ContactFilters, request.query_params.dict())
         try:
-            return self._found(asked) if asked else self._page(asked)
+            return self._search(filters) if filters else self._page(filters)
         except TooSlow as error:
-            raise serializers.ValidationError(dict.fromkeys(asked, TOO_FEW)) from error
+            raise serializers.ValidationError(dict.fromkeys(filters, TOO_FEW)) from error
 
     @slow
-    def _found(self, asked: dict[str, Any]) -> Response:
-        return contact_search.run_search(lambda: self._page(asked))
+    def _search(self, filters: dict[str, Any]) -> Response:
+        return contact_search.run_search(lambda: self._page(filters))
 
-    def _page(self, asked: dict[str, Any]) -> Response:
+    def _page(self, filters: dict[str, Any]) -> Response:
         people = contact_search.apply_filters(
-            Contact.objects.filter(project=self.project), SearchFilters(**asked)
+            Contact.objects.filter(project=self.project), SearchFilters(**filters)
         )
         in_order = Prefetch("devices", Device.objects.order_by("pk"))
         as_item = ContactSerializer().to_representation
@@ -197,11 +197,11 @@ class ContactsBulk(ApiView):
         with transaction.atomic():
             upserted = upsert(self.project, people, by=self.actor, now=timezone.now())
             created = len(upserted.created)
-            told: dict[str, Any] = {"created": created, "updated": len(upserted.ids) - created}
+            summary: dict[str, Any] = {"created": created, "updated": len(upserted.ids) - created}
             if upserted.ids:  # one entry of them all, not a thousand
-                counts = {**told, "rejected": len({row["index"] for row in rejected})}
+                counts = {**summary, "rejected": len({row["index"] for row in rejected})}
                 audit.record(self.actor, "wrote", EVERY_PERSON, project=self.project, **counts)
-        return Response({**told, "rejected": rejected})
+        return Response({**summary, "rejected": rejected})
 
 
 def _read(
@@ -234,19 +234,19 @@ class ContactByExternalId(ApiView):
         """Create or replace a person. If you send `devices`, their other devices are retired."""
         if request.stream is None:  # an empty object is a person of whom nothing is known
             raise serializers.ValidationError({"": NO_OBJECT})
-        told = {**NOTHING_KNOWN, **self._told_of(external_id)}
-        person = self._read(told, types_of(self.project.pk))
+        fields = {**NOTHING_KNOWN, **self._body_of(external_id)}
+        person = self._read(fields, types_of(self.project.pk))
         with transaction.atomic():
-            known = self._locked(external_id).first()
-            self._refuse_stale(known)
+            before = self._locked_rows(external_id).first()
+            self._refuse_stale(before)
             now = timezone.now()
             created = replace_one(self.project, person, by=self.actor, now=now).created
-            if known is None and not created:  # by somebody else, meanwhile
+            if before is None and not created:  # by somebody else, meanwhile
                 self._refuse_stale(self._contact(external_id))
             contact = self._contact(external_id)
-            self._record(known, contact)
-            shown = ContactSerializer(contact).data
-        return Response(shown, status=201 if created else 200)
+            self._record(before, contact)
+            content = ContactSerializer(contact).data
+        return Response(content, status=201 if created else 200)
 
     @extend_schema(request=PersonSerializer, responses=ContactSerializer)
     @patient
@@ -254,29 +254,29 @@ class ContactByExternalId(ApiView):
         """Change the given fields. Fields you leave out keep their value. Attributes are
         merged as JSON Merge Patch (RFC 7396): null removes one. If you send `devices`, their other
         devices are retired."""
-        told = self._told_of(external_id)
+        fields = self._body_of(external_id)
         # Only the given values are checked, not those stored before the type was declared.
-        refuse_types(types_of(self.project.pk), told.get("attributes"))
+        refuse_types(types_of(self.project.pk), fields.get("attributes"))
         with transaction.atomic():
-            contact = self._held(external_id)
-            if "attributes" in told:
-                told["attributes"] = merged(contact.attributes, told["attributes"])
-            person, at = self._read(told, {}), timezone.now()
+            contact = self._lock_contact(external_id)
+            if "attributes" in fields:
+                fields["attributes"] = merged(contact.attributes, fields["attributes"])
+            person, at = self._read(fields, {}), timezone.now()
             if _changes(contact, person):
                 replace_one(self.project, person, by=self.actor, now=at)
             else:
                 record_answers(self.project, person.said, source="api", by=self.actor, now=at)
             now = self._contact(external_id)
             self._record(contact, now)
-            shown = ContactSerializer(now).data
-        return Response(shown)
+            content = ContactSerializer(now).data
+        return Response(content)
 
     @extend_schema(responses={204: None})
     @patient
     def delete(self, request: Request, external_id: str) -> Response:
         """Erase a person and their devices. Rows of past deliveries stay, without a name."""
         with transaction.atomic():
-            contact = self._held(external_id)
+            contact = self._lock_contact(external_id)
             # By number: the trail of an erasure must not keep what was erased.
             audit.record(self.actor, "erased", contact, project=self.project)
             contact.delete()
@@ -285,21 +285,21 @@ class ContactByExternalId(ApiView):
     def _record(self, before: Contact | None, now: Contact) -> None:
         """Records which fields changed, not their values. Devices come and go with an app, and are
         not recorded."""
-        was, told = _told(before), _told(now)
+        old_fields, new_fields = _fields_of(before), _fields_of(now)
         changes: dict[str, list[Any]] = {
             name: [HIDDEN, HIDDEN]
-            for name in was
-            if _as_written(was[name]) != _as_written(told[name])
+            for name in old_fields
+            if _as_written(old_fields[name]) != _as_written(new_fields[name])
         }
         if before is None or changes:
             action = "changed" if before else "created"
             audit.record(self.actor, action, now, project=self.project, changes=changes)
 
-    def _read(self, told: dict[str, Any], types: Mapping[str, str]) -> Person:
+    def _read(self, fields: dict[str, Any], types: Mapping[str, str]) -> Person:
         slugs = partial(slugs_of, self.project)
-        return read_person(told, slugs, types, began=self.began)
+        return read_person(fields, slugs, types, began=self.began)
 
-    def _told_of(self, external_id: str) -> dict[str, Any]:
+    def _body_of(self, external_id: str) -> dict[str, Any]:
         """The body may be what GET returned; its id must then be the one in the address."""
         body = self.request.data
         if not isinstance(body, dict):
@@ -310,9 +310,9 @@ class ContactByExternalId(ApiView):
             )
         return {**body, "external_id": external_id}
 
-    def _held(self, external_id: str) -> Contact:
+    def _lock_contact(self, external_id: str) -> Contact:
         """Locked until the transaction ends, and what If-Match expects."""
-        contact = _one_of(self._locked(external_id))
+        contact = _first_or_404(self._locked_rows(external_id))
         self._refuse_stale(contact)
         return contact
 
@@ -320,9 +320,9 @@ class ContactByExternalId(ApiView):
         tags.refuse_stale(self.request, contact and ContactSerializer(contact).data)
 
     def _contact(self, external_id: str) -> Contact:
-        return _one_of(self._rows(external_id))
+        return _first_or_404(self._rows(external_id))
 
-    def _locked(self, external_id: str) -> QuerySet[Contact]:
+    def _locked_rows(self, external_id: str) -> QuerySet[Contact]:
         """In the order of registry.py: a person before their devices."""
         return self._rows(external_id).select_for_update(no_key=self.request.method != "DELETE")
 
@@ -331,20 +331,20 @@ class ContactByExternalId(ApiView):
         return rows.none() if "\x00" in external_id else rows.filter(external_id=external_id)
 
 
-def _told(contact: Contact | None) -> dict[str, Any]:
+def _fields_of(contact: Contact | None) -> dict[str, Any]:
     """What a program can set on a person; of their choices the answers, not the times."""
     if contact is None:
         return {}
-    chosen = {slug: said["wanted"] for slug, said in contact.preferences.items()}
-    told = {name: getattr(contact, name) for name in (*TOLD, "subscribed")}
-    return {**told, "preferences": chosen}
+    chosen = {slug: answer["wanted"] for slug, answer in contact.preferences.items()}
+    fields = {name: getattr(contact, name) for name in (*TOLD, "subscribed")}
+    return {**fields, "preferences": chosen}
 
 
 def _changes(contact: Contact, person: Person) -> bool:
     """Whether the body changes anything. Devices always may: others may be gone."""
-    told = {name: getattr(person, name) for name in TOLD if getattr(person, name) is not None}
-    known = {name: getattr(contact, name) for name in told}
-    return person.devices is not None or _as_written(told) != _as_written(known)
+    new_fields = {name: getattr(person, name) for name in TOLD if getattr(person, name) is not None}
+    old_fields = {name: getattr(contact, name) for name in new_fields}
+    return person.devices is not None or _as_written(new_fields) != _as_written(old_fields)
 
 
 def _as_written(value: Any) -> bytes:
@@ -356,16 +356,16 @@ def merged(value: Any, change: Any) -> Any:
     """JSON Merge Patch: objects are merged, null removes, everything else is replaced."""
     if not isinstance(change, dict):
         return change
-    kept = dict(value) if isinstance(value, dict) else {}
+    result = dict(value) if isinstance(value, dict) else {}
     for name, inner in change.items():
         if inner is None:
-            kept.pop(name, None)
+            result.pop(name, None)
         else:
-            kept[name] = merged(kept.get(name), inner)
-    return kept
+            result[name] = merged(result.get(name), inner)
+    return result
 
 
-def _one_of(rows: QuerySet[Contact]) -> Contact:
+def _first_or_404(rows: QuerySet[Contact]) -> Contact:
     contact = rows.first()
     if contact is None:
         raise NotFound(NOBODY)

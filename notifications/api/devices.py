@@ -50,8 +50,8 @@ class Devices(ApiView):
         device = register_one(self.project, external_id, address, now=timezone.now())
         if device is None:
             raise serializers.ValidationError({"contact": NOBODY})
-        shown = DeviceSerializer().to_representation(device)
-        return Response({"contact": external_id, **shown})
+        content = DeviceSerializer().to_representation(device)
+        return Response({"contact": external_id, **content})
 
 
 class DeviceByAddress(ApiView):

@@ -105,18 +105,18 @@ class Events(ApiView):
         """Write up to 1,000 events. Invalid events, and those of unknown people, are rejected; the
         others are written. An event with an `id` is accepted once; others that are sent twice
         count twice, without an Idempotency-Key."""
-        given = self.given(EventRowsSerializer)
+        body = self.given(EventRowsSerializer)
         now = timezone.now()
-        events, rejected = _read(given["events"], span_of(self.project.pk, now=now), now)
+        events, rejected = _read_events(body["events"], span_of(self.project.pk, now=now), now)
         with transaction.atomic():
-            if given["create"]:
+            if body["create"]:
                 self._create({event.contact for event in events.values()}, now)
-            taken = take(self.project.pk, list(events.values()))
-        nobody = [index for index, event in events.items() if event.contact in taken.unknown]
+            result = take(self.project.pk, list(events.values()))
+        nobody = [index for index, event in events.items() if event.contact in result.unknown]
         rejected += [{"index": n, "field": "contact", "message": NOBODY} for n in nobody]
         in_order = sorted(rejected, key=lambda row: row["index"])
-        written = len(events) - len(nobody) - taken.duplicates
-        counts = {"written": written, "duplicates": taken.duplicates}
+        written = len(events) - len(nobody) - result.duplicates
+        counts = {"written": written, "duplicates": result.duplicates}
         return Response({**counts, "rejected": in_order})
 
     def _create(self, external_ids: set[str], now: datetime) -> None:
@@ -132,7 +132,7 @@ class Events(ApiView):
         audit.record(self.actor, "wrote", EVERY_PERSON, project=self.project, **counts)
 
 
-def _read(
+def _read_events(
     rows: list[Any], span: Span, now: datetime
 ) -> tuple[dict[int, Event], list[dict[str, Any]]]:
     """The valid events by their place in the call, and the problems of the others."""

@@ -74,7 +74,7 @@ class Export(ApiView):
         incomplete."""
         contact = contact_named(self, request.query_params.get("contact"))
         with refusing_when_busy():
-            known = SlowQueryStream(self.project.pk, everything(contact))
+            stream = SlowQueryStream(self.project.pk, everything(contact))
         # By number, without the content: the audit trail outlives an erased person.
         audit.record(self.actor, "exported", contact, project=self.project)
-        return StreamingHttpResponse(known, content_type="application/json")
+        return StreamingHttpResponse(stream, content_type="application/json")

@@ -39,11 +39,11 @@ def read_person(
 ) -> Person:
     """Raises ValidationError with what is wrong, by field. `categories`: those of the project;
     `types`: those it has declared for attributes; `began`: when the request came."""
-    given = _read(row, PERSON, required=("external_id",))
-    refuse_types(types, given.get("attributes"))
-    told = words.taken_from(given, row)
-    said = words.parse_words(given["external_id"], told, categories, began=began)
-    return Person(**given, said=said)
+    fields = _read_fields(row, PERSON, required=("external_id",))
+    refuse_types(types, fields.get("attributes"))
+    consent = words.taken_from(fields, row)
+    answers = words.parse_words(fields["external_id"], consent, categories, began=began)
+    return Person(**fields, said=answers)
 
 
 def refuse_types(types: Mapping[str, str], attributes: Any) -> None:
@@ -55,13 +55,13 @@ def refuse_types(types: Mapping[str, str], attributes: Any) -> None:
 
 
 def read_device(row: Any) -> Address:
-    device = _address(_read(row, DEVICE, required=("platform",)))
+    device = _address(_read_fields(row, DEVICE, required=("platform",)))
     return replace(device, retired=row.get("retired_at") is not None)
 
 
 def read_registration(body: Any) -> tuple[str, Address]:
     """A device together with the external id of its owner."""
-    given = _read(body, {"contact": external_id, **DEVICE}, required=("contact", "platform"))
+    given = _read_fields(body, {"contact": external_id, **DEVICE}, required=("contact", "platform"))
     return given.pop("contact"), _address(given)
 
 
@@ -71,22 +71,24 @@ def read_answers(
     """What a person's own app says they want to hear; nothing else of them can be told there."""
     if isinstance(body, dict):  # as GET showed it
         body = {name: value for name, value in body.items() if name != "categories"}
-    told = words.taken_from(_read(body, words.READERS, required=()), body)
-    return words.parse_words(external_id, told, categories, began=began)
+    consent = words.taken_from(_read_fields(body, words.READERS, required=()), body)
+    return words.parse_words(external_id, consent, categories, began=began)
 
 
 def read_event(row: Any, *, now: datetime) -> Event:
     """Without a time it is now. Whether we keep events of that time, `writing.py` says."""
-    given = _read(row, EVENT, required=("contact", "name"))
+    given = _read_fields(row, EVENT, required=("contact", "name"))
     return Event(**{"at": now, **given})
 
 
-def _read(row: Any, readers: Mapping[str, Reader], *, required: tuple[str, ...]) -> dict[str, Any]:
+def _read_fields(
+    row: Any, readers: Mapping[str, Reader], *, required: tuple[str, ...]
+) -> dict[str, Any]:
     if isinstance(row, Flawed):
         raise ValidationError(dict(row))
     if not isinstance(row, dict):
         raise ValidationError({"": "Must be an object."})
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     problems: dict[str, Any] = {
         name: "Is missing; give it." for name in required if name not in row
     }
@@ -99,14 +101,14 @@ def _read(row: Any, readers: Mapping[str, Reader], *, required: tuple[str, ...])
             problems[name[:80]] = f"Unknown field. Known: {', '.join(readers)}."
             continue
         try:
-            given[name] = readers[name](value)
+            fields[name] = readers[name](value)
         except Invalid as error:
             problems[name] = error.messages
         except ValidationError as error:
             problems[name] = error.detail
     if problems:
         raise ValidationError(problems)
-    return given
+    return fields
 
 
 def _text(value: Any, most: int) -> str:
@@ -229,12 +231,12 @@ def _properties(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def _address(given: dict[str, Any]) -> Address:
-    if ("token" in given) == ("fid" in given):
+def _address(fields: dict[str, Any]) -> Address:
+    if ("token" in fields) == ("fid" in fields):
         raise ValidationError({"": "Give either token or fid."})
-    kind = "token" if "token" in given else "fid"
-    version, seen_at = given.get("app_version", ""), given.get("last_seen_at")
-    return Address(kind, given[kind], given["platform"], version, seen_at=seen_at)
+    kind = "token" if "token" in fields else "fid"
+    version, seen_at = fields.get("app_version", ""), fields.get("last_seen_at")
+    return Address(kind, fields[kind], fields["platform"], version, seen_at=seen_at)
 
 
 PLATFORMS = Device.Platform.values

@@ -33,7 +33,7 @@ def _moment(value: Any) -> datetime | None:
     """null means the same as left out: now."""
     if value is None:
         return None
-    at = _parsed(value)
+    at = _parse_moment(value)
     if at is None or at.tzinfo is None:
         raise Invalid("Must be a time with its offset, such as 2026-05-31T09:00:00Z.")
     if at > timezone.now() + AHEAD:
@@ -43,7 +43,7 @@ def _moment(value: Any) -> datetime | None:
     return at.astimezone(UTC)  # PostgreSQL refuses some offsets that Python takes
 
 
-def _parsed(value: Any) -> datetime | None:
+def _parse_moment(value: Any) -> datetime | None:
     try:
         return parse_datetime(value) if isinstance(value, str) else None
     except ValueError:  # the 31st of February
@@ -55,9 +55,9 @@ def _preferences(value: Any) -> dict[str, Wish]:
         raise Invalid(f"Must be an object of at most {MOST} categories.")
     wishes: dict[str, Wish] = {}
     problems: dict[str, Any] = {}
-    for slug, one in value.items():
+    for slug, answer in value.items():
         try:
-            wishes[slug] = _wish(one)
+            wishes[slug] = _wish(answer)
         except Invalid as error:
             problems[slug[:80]] = error.messages
     if problems:
@@ -79,10 +79,10 @@ READERS = {"subscribed": _subscribed, "subscribed_at": _moment, "preferences": _
 
 
 def taken_from(given: dict[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    said = {name: given.pop(name) for name in READERS if name in given}
-    if said.get("subscribed_at") is None and row.get("subscribed_from") == "":
-        said.pop("subscribed", None)  # as GET shows somebody who never said anything: no answer
-    return said
+    consent = {name: given.pop(name) for name in READERS if name in given}
+    if consent.get("subscribed_at") is None and row.get("subscribed_from") == "":
+        consent.pop("subscribed", None)  # as GET shows somebody who never said anything: no answer
+    return consent
 
 
 def parse_words(
@@ -94,11 +94,11 @@ def parse_words(
     newer.
     """
     wishes = said.get("preferences", {})
-    there = categories() if wishes else set()
-    unknown = [slug for slug in wishes if slug not in there]
+    slugs = categories() if wishes else set()
+    unknown = [slug for slug in wishes if slug not in slugs]
     # An unchanged answer about a category deleted since, as GET had returned it, is accepted.
     if strange := [slug for slug in unknown if "from" not in wishes[slug]]:
-        known = ", ".join(sorted(there)) or "none yet"
+        known = ", ".join(sorted(slugs)) or "none yet"
         message = f"There is no such category in this project. Known: {known}."
         raise ValidationError({"preferences": {slug[:80]: message for slug in strange}})
     words = [
@@ -110,9 +110,11 @@ def parse_words(
     return [replace(word, at=began) if word.wanted and not word.at else word for word in words]
 
 
-def _of_everything(external_id: str, said: Mapping[str, Any]) -> list[ConsentAnswer]:
-    if "subscribed" not in said:
-        if said.get("subscribed_at"):
+def _of_everything(external_id: str, consent: Mapping[str, Any]) -> list[ConsentAnswer]:
+    if "subscribed" not in consent:
+        if consent.get("subscribed_at"):
             raise ValidationError({"subscribed_at": "Also give subscribed: true or false."})
         return []
-    return [ConsentAnswer(external_id, EVERYTHING, said["subscribed"], said.get("subscribed_at"))]
+    return [
+        ConsentAnswer(external_id, EVERYTHING, consent["subscribed"], consent.get("subscribed_at"))
+    ]

@@ -219,8 +219,8 @@ def never_left(message: Push, error: BaseException) -> Outcome:
 
 def unanswered(message: Push, error: Exception) -> Outcome:
     # Its text, not its repr: the repr shows the request's headers, and so our token.
-    said = f"{type(error).__name__}: {error}"[:500]
-    return outcome_of(message, verdicts.NO_ANSWER, detail=said)
+    detail = f"{type(error).__name__}: {error}"[:500]
+    return outcome_of(message, verdicts.NO_ANSWER, detail=detail)
 
 
 def _accepted(message: Push, response: Response) -> Outcome:

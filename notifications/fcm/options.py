@@ -238,10 +238,10 @@ PLATFORMS: Mapping[str, Mapping[str, Option]] = {"android": ANDROID, "ios": IOS,
 
 def parse(platform: str, written: Mapping[str, Any]) -> dict[str, Any]:
     """Parse the options of one platform. Raises Unreadable, which names the option."""
-    known, values = PLATFORMS[platform], {}
+    allowed, values = PLATFORMS[platform], {}
     for name, value in written.items():
         try:
-            values[name] = known[name].kind.read(value)
+            values[name] = allowed[name].kind.read(value)
         except Unreadable as error:
             raise Unreadable(error.words, f"{name}{error.inner}") from None
     return values

@@ -25,10 +25,10 @@ def encode(message: Push) -> bytes:
     """Encode a message. Raises JSONEncodeError for characters that JSON cannot carry."""
     if not message.encoded:
         # Not escaped to ASCII: an emoji would take three times its bytes.
-        asked: Json = {"message": as_fcm(message)}
+        request: Json = {"message": as_fcm(message)}
         if message.only_checked:
-            asked["validateOnly"] = True
-        message.encoded = orjson.dumps(asked)
+            request["validateOnly"] = True
+        message.encoded = orjson.dumps(request)
     return message.encoded
 
 
@@ -36,13 +36,13 @@ def as_fcm(message: Push) -> Json:
     """Return the message as FCM's JSON. The time left until its deadline counts from now: Android
     and browsers get the seconds left, Apple gets the moment when it ends.
     """
-    shown = {} if message.options.get("data_only") else _texts(message)
+    texts = {} if message.options.get("data_only") else _texts(message)
     fcm: Json = {message.kind: message.address, "data": _data(message, message.data)}
-    if shown:
-        fcm["notification"] = shown
+    if texts:
+        fcm["notification"] = texts
     if message.analytics_label:
         fcm["fcm_options"] = {"analytics_label": message.analytics_label}
-    return fcm | BLOCKS[message.platform](message, shown)
+    return fcm | BLOCKS[message.platform](message, texts)
 
 
 def _seconds_left(message: Push) -> int:
@@ -80,26 +80,26 @@ def _buttons(message: Push) -> str:
 # A platform's own data replaces the common data (iOS merges them), so it gets our keys, too.
 
 
-def _android(message: Push, shown: Json) -> Json:
+def _android(message: Push, texts: Json) -> Json:
     android: Json = {"priority": "HIGH", "ttl": f"{_seconds_left(message)}s"}
-    if shown and message.collapse_id:
+    if texts and message.collapse_id:
         # Notifications ignore collapse_key; with the same tag, a second copy replaces the first.
         android["notification"] = {"tag": message.collapse_id}
-    _place(android, message, but=() if shown else ("notification",))
+    _place(android, message, but=() if texts else ("notification",))
     if own := message.options.get("data"):
         android["data"] = _data(message, own)
     return {"android": android}
 
 
-def _ios(message: Push, shown: Json) -> Json:
+def _ios(message: Push, texts: Json) -> Json:
     headers = _present(**{"apns-collapse-id": message.collapse_id})
     # Apple refuses priority 10 for a push that shows nothing.
-    headers |= {"apns-priority": "10" if shown else "5"}
-    aps: Json = {"sound": "default"} if shown else {"content-available": 1}
+    headers |= {"apns-priority": "10" if texts else "5"}
+    aps: Json = {"sound": "default"} if texts else {"content-available": 1}
     apns: Json = {"headers": headers, "payload": {"aps": aps}}
     _place(apns, message)
     apns["headers"]["apns-expiration"] = str(int(time.time()) + _seconds_left(message))
-    if "image" in shown:
+    if "image" in texts:
         # An image reaches iOS only through the app's notification service extension.
         aps["mutable-content"] = 1
         apns["fcm_options"] = {"image": message.image}
@@ -108,14 +108,14 @@ def _ios(message: Push, shown: Json) -> Json:
     return {"apns": apns}
 
 
-def _web(message: Push, shown: Json) -> Json:
+def _web(message: Push, texts: Json) -> Json:
     web: Json = {"headers": {"TTL": str(_seconds_left(message)), "Urgency": "high"}}
-    if shown and message.collapse_id:
+    if texts and message.collapse_id:
         web["notification"] = {"tag": message.collapse_id}
-    if shown and message.buttons:
-        drawn = [{"action": one["id"], "title": one["title"]} for one in message.buttons]
+    if texts and message.buttons:
+        drawn = [{"action": button["id"], "title": button["title"]} for button in message.buttons]
         web.setdefault("notification", {})["actions"] = drawn
-    _place(web, message, but=() if shown else ("notification",))
+    _place(web, message, but=() if texts else ("notification",))
     link = message.browser_link or message.link
     if link.startswith("https://"):
         web["fcm_options"] = {"link": link}

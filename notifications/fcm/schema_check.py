@@ -56,7 +56,9 @@ def wrong(words: str) -> list[FieldProblem]:
 
 def _text(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     if type(value) is not str:
-        return wrong(gettext("must be a text in quotes, not %(value)s.") % {"value": _shown(value)})
+        return wrong(
+            gettext("must be a text in quotes, not %(value)s.") % {"value": _shorten(value)}
+        )
     if problem := unstorable(value):
         return wrong(f"{problem}.")
     return wrong(rule(value)) if rule else FINE
@@ -66,7 +68,7 @@ def _boolean(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     return (
         FINE
         if type(value) is bool
-        else wrong(gettext("must be true or false, not %(value)s.") % {"value": _shown(value)})
+        else wrong(gettext("must be true or false, not %(value)s.") % {"value": _shorten(value)})
     )
 
 
@@ -74,7 +76,7 @@ def _integer(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     if type(value) is not int or value not in INT32:
         return wrong(
             gettext("must be a whole number without quotes, not %(value)s.")
-            % {"value": _shown(value)}
+            % {"value": _shorten(value)}
         )
     return wrong(rule(value)) if rule else FINE
 
@@ -89,7 +91,7 @@ def _duration(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     if type(value) is not str or not DURATION.fullmatch(value):
         return wrong(
             gettext('must be seconds with an s, e.g. "3600s", not %(value)s.')
-            % {"value": _shown(value)}
+            % {"value": _shorten(value)}
         )
     return wrong(rule(value)) if rule else FINE
 
@@ -99,17 +101,17 @@ def _instant(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
         return FINE
     return wrong(
         gettext("must be a moment such as 2026-11-21T14:30:00Z, not %(value)s.")
-        % {"value": _shown(value)}
+        % {"value": _shorten(value)}
     )
 
 
-def _choice(known: list[str], value: Any) -> list[FieldProblem]:
+def _choice(choices: list[str], value: Any) -> list[FieldProblem]:
     # Upper or lower case: Google's own libraries send lower case.
-    if type(value) is str and value.upper() in known:
+    if type(value) is str and value.upper() in choices:
         return FINE
     return wrong(
         gettext("must be one of %(known)s, not %(value)s.")
-        % {"known": ", ".join(known), "value": _shown(value)}
+        % {"known": ", ".join(choices), "value": _shorten(value)}
     )
 
 
@@ -118,13 +120,15 @@ def _anything(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
     if isinstance(value, str):
         return _text(value, rule)
     if isinstance(value, dict):
-        found = [p.inside(key) for key, inner in value.items() for p in _anything(inner, None)]
+        problems = [p.inside(key) for key, inner in value.items() for p in _anything(inner, None)]
     elif isinstance(value, list):
         inners = enumerate(value)
-        found = [p.inside(f"[{place}]") for place, inner in inners for p in _anything(inner, None)]
+        problems = [
+            p.inside(f"[{place}]") for place, inner in inners for p in _anything(inner, None)
+        ]
     else:
-        found = FINE if value is None or type(value) is bool else wrong(rules.number(value))
-    return found or (wrong(rule(value)) if rule else FINE)
+        problems = FINE if value is None or type(value) is bool else wrong(rules.number(value))
+    return problems or (wrong(rule(value)) if rule else FINE)
 
 
 # --- Several values -------------------------------------------------------------------------------
@@ -132,7 +136,7 @@ def _anything(value: Any, rule: rules.Rule | None) -> list[FieldProblem]:
 
 def _list(check: Check, rule: rules.Rule | None, value: Any) -> list[FieldProblem]:
     if type(value) is not list:
-        return wrong(gettext("must be a list, not %(value)s.") % {"value": _shown(value)})
+        return wrong(gettext("must be a list, not %(value)s.") % {"value": _shorten(value)})
     found = [p.inside(f"[{place}]") for place, item in enumerate(value) for p in check(item)]
     return found or (wrong(rule(value)) if rule else FINE)
 
@@ -140,20 +144,20 @@ def _list(check: Check, rule: rules.Rule | None, value: Any) -> list[FieldProble
 def _object(name: str, checks: Mapping[str, Check], value: Any) -> list[FieldProblem]:
     """Check an object. Fields may be camelCase or snake_case; a null field counts as left out."""
     if type(value) is not dict:
-        return wrong(gettext("must be an object, not %(value)s.") % {"value": _shown(value)})
-    found: list[FieldProblem] = []
+        return wrong(gettext("must be an object, not %(value)s.") % {"value": _shorten(value)})
+    all_problems: list[FieldProblem] = []
     for field, inner in value.items():
         check = checks.get(field)
         if check is None:
-            found.append(
+            all_problems.append(
                 FieldProblem(
                     str(field),
                     gettext("FCM's %(name)s has no such field; remove it.") % {"name": name},
                 )
             )
         elif inner is not None and (problems := check(inner)):
-            found += [problem.inside(field) for problem in problems]
-    return found
+            all_problems += [problem.inside(field) for problem in problems]
+    return all_problems
 
 
 def _map(
@@ -161,12 +165,12 @@ def _map(
 ) -> list[FieldProblem]:
     """Check an object with any keys and values of one type. Some keys have their own rules."""
     if type(value) is not dict:
-        return wrong(gettext("must be an object, not %(value)s.") % {"value": _shown(value)})
-    found: list[FieldProblem] = []
+        return wrong(gettext("must be an object, not %(value)s.") % {"value": _shorten(value)})
+    all_problems: list[FieldProblem] = []
     for key, inner in value.items():
         if problems := keyed.get(key, check)(inner) or _key(key):
-            found += [problem.inside(str(key)) for problem in problems]
-    return found or (wrong(rule(value)) if rule else FINE)
+            all_problems += [problem.inside(str(key)) for problem in problems]
+    return all_problems or (wrong(rule(value)) if rule else FINE)
 
 
 def _key(key: Any) -> list[FieldProblem]:
@@ -176,12 +180,12 @@ def _key(key: Any) -> list[FieldProblem]:
     return FINE if key.isascii() and "\x00" not in key else wrong(unstorable(key))
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     try:
-        shown = orjson.dumps(value).decode()
+        text = orjson.dumps(value).decode()
     except orjson.JSONEncodeError:
-        shown = repr(value)
-    return shown if len(shown) <= 40 else f"{shown[:39]}…"
+        text = repr(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 # --- The compiler ---------------------------------------------------------------------------------

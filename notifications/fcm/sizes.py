@@ -51,22 +51,24 @@ def problem(message: Mapping[str, Any]) -> TooBig | None:
 def measure(message: Mapping[str, Any]) -> dict[str, int]:
     """Return the bytes on each platform that the message has a block for. A message without blocks
     has one size for all."""
-    found = {
+    sizes = {
         name: _bytes_on(message, message[block], apple=block == "apns")
         for name, blocks in PLATFORMS.values()
         for block in blocks
         if block in message
     }
-    return found or {gettext_noop("every phone"): _bytes_on(message, {}, apple=False)}
+    return sizes or {gettext_noop("every phone"): _bytes_on(message, {}, apple=False)}
 
 
 def _bytes_on(message: Mapping[str, Any], block: Mapping[str, Any], *, apple: bool) -> int:
     if apple:
         return len(orjson.dumps(_to_apple(message, block)))
-    shown = {**message.get("notification", {}), **block.get("notification", {})}
+    notification = {**message.get("notification", {}), **block.get("notification", {})}
     # The platform's own data replaces the common data; they are not merged.
     data = block.get("data", message.get("data", {}))
-    return _text_bytes(data) + _text_bytes(shown) + _text_bytes(_link_of_its_own(block, data))
+    return (
+        _text_bytes(data) + _text_bytes(notification) + _text_bytes(_link_of_its_own(block, data))
+    )
 
 
 def _link_of_its_own(block: Mapping[str, Any], data: Mapping[str, Any]) -> str:
@@ -77,8 +79,8 @@ def _link_of_its_own(block: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 def _to_apple(message: Mapping[str, Any], apns: Mapping[str, Any]) -> dict[str, Any]:
     own = apns.get("payload", {})
-    shown = message.get("notification", {})
-    alert = {name: shown[name] for name in ("title", "body") if name in shown}
+    notification = message.get("notification", {})
+    alert = {name: notification[name] for name in ("title", "body") if name in notification}
     aps = {**({"alert": alert} if alert else {}), **own.get("aps", {})}
     return {**message.get("data", {}), **own, "aps": aps}
 

@@ -83,7 +83,7 @@ def validate(message: Mapping[str, Any]) -> list[FieldProblem]:
 def problems_of_fields(message: Mapping[str, Any]) -> list[FieldProblem]:
     """Return all problems of a message except its size."""
     found = [problem.inside("message") for problem in _field_problems(message)]
-    return found or list(_together(message))
+    return found or list(_check_combinations(message))
 
 
 def is_clear(body: bytes) -> bool:
@@ -97,7 +97,7 @@ def is_clear(body: bytes) -> bool:
 # --- Values that depend on one another ------------------------------------------------------------
 
 
-def _together(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
+def _check_combinations(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
     yield from _target(message)
     if "name" in message:
         yield FieldProblem("message.name", gettext("is set by FCM; remove it."))
@@ -113,14 +113,14 @@ def _together(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
 
 
 def _target(message: Mapping[str, Any]) -> Iterator[FieldProblem]:
-    given = [name for name in TARGETS if name in message]
-    if len(given) > 1:
+    targets = [name for name in TARGETS if name in message]
+    if len(targets) > 1:
         text = gettext("has %(names)s; set exactly one of them.")
-        yield FieldProblem("message", text % {"names": ", ".join(given)})
-    elif not given or not message[given[0]]:
+        yield FieldProblem("message", text % {"names": ", ".join(targets)})
+    elif not targets or not message[targets[0]]:
         text = gettext("has no target: set exactly one of token, fid, topic, condition.")
         yield FieldProblem("message", text)
-    elif given == ["condition"]:
+    elif targets == ["condition"]:
         topics = re.findall(r"'[^']*'\s+in\s+topics", message["condition"])
         if not 1 <= len(topics) <= MAX_TOPICS_IN_A_CONDITION:
             words = gettext(

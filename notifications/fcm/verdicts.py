@@ -171,9 +171,9 @@ def parse_answer(http: int, body: bytes) -> Answer:
             text=str(error.get("message", ""))[:500],
         )
     except (ValueError, KeyError, TypeError, AttributeError):
-        said = _words_in(body)
-        told = f"HTTP {http}: {said}" if said else f"HTTP {http} without a readable body"
-        return Answer(http, strange=told)
+        text = _words_in(body)
+        problem = f"HTTP {http}: {text}" if text else f"HTTP {http} without a readable body"
+        return Answer(http, strange=problem)
 
 
 def _words_in(body: bytes) -> str:

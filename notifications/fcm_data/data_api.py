@@ -44,23 +44,23 @@ class Unavailable(Exception):
 
 def list_figures(project: Project, token: str) -> list[Found]:
     """Return all figures that FCM has, of the last days. Raises Unavailable."""
-    found: list[Found] = []
+    figures: list[Found] = []
     page_token = ""
     for _ in range(MAX_PAGES):
         page = _page(project, token, page_token)
         rows = page.get("androidDeliveryData", [])
-        found += filter(None, map(_found, rows if isinstance(rows, list) else []))
+        figures += filter(None, map(_found, rows if isinstance(rows, list) else []))
         page_token = page.get("nextPageToken", "")
         if not page_token or not isinstance(page_token, str):
             break
-    return found
+    return figures
 
 
 def _page(project: Project, token: str, page_token: str) -> Json:
-    asked = {"pageSize": PAGE, **({"pageToken": page_token} if page_token else {})}
+    params = {"pageSize": PAGE, **({"pageToken": page_token} if page_token else {})}
     app = quote(project.fcm_app_id, safe=":")
     path = f"/v1beta1/projects/{project.firebase_project_id}/androidApps/{app}/deliveryData"
-    status, body = _get(project, f"{path}?{urlencode(asked)}", token)
+    status, body = _get(project, f"{path}?{urlencode(params)}", token)
     answer = _json(body)
     if status != http.HTTPStatus.OK:
         raise _refusal(status, answer or {})
@@ -77,29 +77,29 @@ def _get(project: Project, path: str, token: str) -> tuple[int, bytes]:
         reply = connection.getresponse()
         return reply.status, reply.read(MOST_BYTES)
     except (OSError, http.client.HTTPException) as error:
-        said = on_the_way(str(error) or type(error).__name__, proxy)
-        raise Unavailable(Trouble.UNREACHABLE, said) from error
+        reason = on_the_way(str(error) or type(error).__name__, proxy)
+        raise Unavailable(Trouble.UNREACHABLE, reason) from error
     finally:
         connection.close()
 
 
 def _connection(project: Project, proxy: Proxy | None) -> http.client.HTTPSConnection:
     place = urlsplit(project.figures_endpoint)
-    there = place.hostname or "", place.port or http.client.HTTPS_PORT
-    first = (proxy.host, proxy.port) if proxy else there
+    address = place.hostname or "", place.port or http.client.HTTPS_PORT
+    first = (proxy.host, proxy.port) if proxy else address
     tls = trusting(project.ca_file)
     connection = http.client.HTTPSConnection(*first, timeout=SECONDS, context=tls)
     if proxy:
-        connection.set_tunnel(*there, headers=proxy.headers)
+        connection.set_tunnel(*address, headers=proxy.headers)
     return connection
 
 
 def _json(body: bytes) -> Json | None:
     try:
-        said = json.loads(body)
+        answer = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return said if isinstance(said, dict) else None
+    return answer if isinstance(answer, dict) else None
 
 
 def _refusal(status: int, answer: Json) -> Unavailable:
@@ -109,9 +109,9 @@ def _refusal(status: int, answer: Json) -> Unavailable:
     return Unavailable(_trouble(status, json.dumps(error), text), text)
 
 
-def _trouble(status: int, error: str, said: str) -> Trouble:
+def _trouble(status: int, error: str, message: str) -> Trouble:
     """Map an error answer to a Trouble. The first row that fits wins."""
-    switched_off = "SERVICE_DISABLED" in error or "has not been used" in said
+    switched_off = "SERVICE_DISABLED" in error or "has not been used" in message
     for fits, trouble in (
         (status == 403 and switched_off, Trouble.OFF),
         ("ACCESS_TOKEN_SCOPE_INSUFFICIENT" in error, Trouble.SCOPE),
@@ -131,16 +131,16 @@ def _found(row: Any) -> Found | None:
         day, data = row["date"], row["data"]
         label, accepted = row.get("analyticsLabel", ""), int(data["countMessagesAccepted"])
         percents = {name: value for block in BLOCKS for name, value in data.get(block, {}).items()}
-        found = Found(
-            date(day["year"], day["month"], day["day"]), label, accepted, _known(percents)
+        figures = Found(
+            date(day["year"], day["month"], day["day"]), label, accepted, _known_percents(percents)
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
     in_order = isinstance(label, str) and len(label) <= LONGEST_LABEL and "\0" not in label
-    return found if in_order and 0 <= accepted < HIGHEST else None
+    return figures if in_order and 0 <= accepted < HIGHEST else None
 
 
-def _known(percents: dict[str, Any]) -> dict[str, float]:
+def _known_percents(percents: dict[str, Any]) -> dict[str, float]:
     return {
         name: float(value)
         for name, value in percents.items()

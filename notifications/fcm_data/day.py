@@ -70,7 +70,7 @@ class FcmDay(OfProject):
 
     @property
     def why_dropped(self) -> str:
-        return self._each(DROPPED)
+        return self._list_shares(DROPPED)
 
     @property
     def late(self) -> str:
@@ -79,15 +79,15 @@ class FcmDay(OfProject):
 
     @property
     def why_late(self) -> str:
-        return self._each(DELAYED)
+        return self._list_shares(DELAYED)
 
     def _share(self, *names: str) -> str:
-        told = [self.percents[name] for name in names if name in self.percents]
-        return f"{sum(told):.2f}".rstrip("0").rstrip(".") + " %" if told else "–"
+        percents = [self.percents[name] for name in names if name in self.percents]
+        return f"{sum(percents):.2f}".rstrip("0").rstrip(".") + " %" if percents else "–"
 
-    def _each(self, names: Mapping[str, object]) -> str:
-        told = [name for name in names if name in self.percents]
-        return " · ".join(f"{names[name]}: {self._share(name)}" for name in told)
+    def _list_shares(self, names: Mapping[str, object]) -> str:
+        available = [name for name in names if name in self.percents]
+        return " · ".join(f"{names[name]}: {self._share(name)}" for name in available)
 
 
 class Trouble(models.TextChoices):

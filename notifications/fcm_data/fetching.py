@@ -40,14 +40,14 @@ def fetch(project_id: int, *, now: datetime) -> None:
 def fetch_now(project: Project, *, now: datetime) -> Asking:
     """Fetch a project's figures now. The project's page calls it, too."""
     try:
-        found = list_figures(project, _token(project))
+        figures = list_figures(project, _token(project))
     except Unavailable as error:
         again = SOONER if error.trouble in PASSING else EVERY
         return _note(
             project, next_at=now + again, asked_at=now, trouble=error.trouble, said=error.said
         )
     with transaction.atomic():
-        _keep(project, found, now)
+        _keep(project, figures, now)
         return _note(project, next_at=now + EVERY, asked_at=now, told_at=now, trouble="", said="")
 
 
@@ -62,16 +62,16 @@ def _token(project: Project) -> str:
         raise Unavailable(Trouble.UNREACHABLE, str(error)) from error
 
 
-def _keep(project: Project, found: list[Found], now: datetime) -> None:
+def _keep(project: Project, figures: list[Found], now: datetime) -> None:
     """Store the figures. New figures replace older ones, since FCM counts on for days."""
-    rows = {(one.day, one.label): one for one in found}
+    rows = {(figure.day, figure.label): figure for figure in figures}
     FcmDay.objects.bulk_create(
         [
             FcmDay(
-                project=project, app_id=project.fcm_app_id, day=one.day, label=one.label,
-                accepted=one.accepted, percents=one.percents,
+                project=project, app_id=project.fcm_app_id, day=figure.day, label=figure.label,
+                accepted=figure.accepted, percents=figure.percents,
             )
-            for one in rows.values()
+            for figure in rows.values()
         ],
         update_conflicts=True,
         unique_fields=["project", "app_id", "day", "label"],

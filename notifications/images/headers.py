@@ -93,10 +93,10 @@ def _little(content: bytes, at: int, size: int) -> int:
 
 
 def _part(content: bytes, at: int, size: int) -> bytes:
-    found = content[at : at + size]
-    if len(found) < size:
+    part = content[at : at + size]
+    if len(part) < size:
         raise ValueError("it ends here")
-    return found
+    return part
 
 
 LOOKS: tuple[Callable[[bytes], Header | None], ...] = (_png, _jpeg, _webp, _gif)

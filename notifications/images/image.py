@@ -64,20 +64,20 @@ def keep(project: Project, file: File[bytes], *, by: str) -> Image:
     """Check and store an uploaded file, and create its row. The same picture again returns the
     existing row. Raises ValidationError that says what to do."""
     content = _content(file)
-    header = _judged(content)
+    header = _checked_header(content)
     digest = sha256(f"{project.pk}:".encode() + content).hexdigest()[:LETTERS_OF_A_NAME]
     name = f"{digest}.{header.kind}"
-    if there := Image.objects.filter(name=name).first():
-        return there
+    if stored := Image.objects.filter(name=name).first():
+        return stored
     _check_room(project, len(content))
     _store(name, content)  # outside the transaction: a bucket may be slow, and locks would wait
     with transaction.atomic():
         # The lock makes two uploads at once count one after the other.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        if there := Image.objects.filter(name=name).first():
-            return there
+        if stored := Image.objects.filter(name=name).first():
+            return stored
         _check_room(project, len(content))
-        made = Image.objects.create(
+        image = Image.objects.create(
             project=project,
             name=name,
             title=_title(file.name or "", name),
@@ -87,7 +87,7 @@ def keep(project: Project, file: File[bytes], *, by: str) -> Image:
             by=by,
         )
     _store(name, content)  # again: the same picture may have just been deleted
-    return made
+    return image
 
 
 def remove(image: Image) -> None:
@@ -103,13 +103,13 @@ def _content(file: File[bytes]) -> bytes:
         raise ValidationError(_("The file is empty."))
     if file.size > MOST_BYTES:
         text = _("The image has %(size)s KB; Android shows at most %(most)s KB. Save it smaller.")
-        shown = {"size": f"{-(-file.size // 1_000):,}", "most": f"{MOST_BYTES // 1_000:,}"}
-        raise ValidationError(text % shown)
+        values = {"size": f"{-(-file.size // 1_000):,}", "most": f"{MOST_BYTES // 1_000:,}"}
+        raise ValidationError(text % values)
     content: bytes = file.read(MOST_BYTES + 1)
     return content
 
 
-def _judged(content: bytes) -> Header:
+def _checked_header(content: bytes) -> Header:
     header = headers.parse_header(content)
     if header is None:
         raise ValidationError(_("This is no PNG, JPEG or WebP image. Save it as one of those."))
@@ -123,27 +123,27 @@ def _judged(content: bytes) -> Header:
             "The image has %(width)s × %(height)s pixels; each side must have %(least)s to "
             "%(most)s. Phones show it best at about 1,024 × 512."
         )
-        shown = {"width": f"{header.width:,}", "height": f"{header.height:,}"}
-        raise ValidationError(text % {**shown, "least": MIN_SIDE, "most": f"{MAX_SIDE:,}"})
+        values = {"width": f"{header.width:,}", "height": f"{header.height:,}"}
+        raise ValidationError(text % {**values, "least": MIN_SIDE, "most": f"{MAX_SIDE:,}"})
     return header
 
 
 def _check_room(project: Project, size: int) -> None:
-    held = Image.objects.filter(project=project)
-    if held.count() >= MAX_OF_A_PROJECT:
+    images = Image.objects.filter(project=project)
+    if images.count() >= MAX_OF_A_PROJECT:
         text = _("This project has %(most)s images already. Delete some that are not used.")
         raise ValidationError(text % {"most": f"{MAX_OF_A_PROJECT:,}"})
-    if (held.aggregate(sum=Sum("size"))["sum"] or 0) + size > MAX_BYTES_OF_A_PROJECT:
+    if (images.aggregate(sum=Sum("size"))["sum"] or 0) + size > MAX_BYTES_OF_A_PROJECT:
         text = _("The images of this project would have over %(most)s MB. Delete some first.")
         raise ValidationError(text % {"most": f"{MAX_BYTES_OF_A_PROJECT // 1_000_000:,}"})
 
 
 def _store(name: str, content: bytes) -> None:
-    kept = storage()
+    images = storage()
     try:
         # A shorter file is left from a process that died while it wrote.
-        if not kept.exists(name) or kept.size(name) != len(content):
-            kept.save(name, ContentFile(content, name))
+        if not images.exists(name) or images.size(name) != len(content):
+            images.save(name, ContentFile(content, name))
     except Exception as error:  # a full disk, a bucket that is down: errors differ by storage
         log.exception("image=%s could not be stored", name)
         text = _("The image could not be stored. An engineer finds the cause in the server's log.")
@@ -159,7 +159,7 @@ def _forget(name: str) -> None:
         log.exception("image=%s could not be removed from the storage", name)
 
 
-def _title(given: str, name: str) -> str:
+def _title(file_name: str, name: str) -> str:
     """Return the name of the file, in characters that a page can show."""
-    letters = "".join(letter for letter in given if letter.isprintable()).strip()
+    letters = "".join(letter for letter in file_name if letter.isprintable()).strip()
     return letters[-100:] or name

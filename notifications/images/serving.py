@@ -42,17 +42,17 @@ class Images:
 def served(request: HttpRequest, name: str) -> HttpResponse:
     tag = f'"{name}"'
     if not NAME.fullmatch(name):
-        return _nothing()
+        return _not_found()
     if request.headers.get("If-None-Match") == tag:
         return HttpResponse(status=304, headers={**FOR_EVER, "ETag": tag})
-    kept = storage()
-    if not isinstance(kept, FileSystemStorage) and not Image.objects.filter(name=name).exists():
-        return _nothing()  # made-up names must not reach a bucket, which may be slow
+    images = storage()
+    if not isinstance(images, FileSystemStorage) and not Image.objects.filter(name=name).exists():
+        return _not_found()  # made-up names must not reach a bucket, which may be slow
     try:
-        with kept.open(name) as file:
+        with images.open(name) as file:
             content = file.read()
     except FileNotFoundError:
-        return _nothing()
+        return _not_found()
     except Exception:  # each storage has its own errors when it is down
         log.exception("image=%s cannot be read", name)
         return HttpResponse(status=503, headers={"Retry-After": "5"})
@@ -60,6 +60,6 @@ def served(request: HttpRequest, name: str) -> HttpResponse:
     return HttpResponse(content, content_type=kind, headers={**FOR_EVER, "ETag": tag})
 
 
-def _nothing() -> HttpResponse:
+def _not_found() -> HttpResponse:
     text = "There is no such image.\n"
     return HttpResponse(text, status=404, content_type="text/plain; charset=utf-8")

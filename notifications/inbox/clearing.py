@@ -23,12 +23,12 @@ def look(project_id: int, before: datetime | None) -> Kept:
     """Count a project's items, and the old ones among them. Raises TooSlow."""
     older = Q(created_at__lt=before) if before else Q(pk=None)
     with statement_timeout(seconds=COUNTING_SECONDS):
-        found = InboxItem.objects.filter(project=project_id).aggregate(
+        counts = InboxItem.objects.filter(project=project_id).aggregate(
             there=Count("pk"),
             older=Count("pk", filter=older),
             next_at=Min("created_at", filter=~older),
         )
-    return Kept(**found)
+    return Kept(**counts)
 
 
 def remove(ends: dict[int, datetime | None]) -> Iterator[int]:

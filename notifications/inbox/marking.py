@@ -53,9 +53,9 @@ def _change(contact: Contact, items: Q, values: dict[str, Any]) -> int:
     """
     with transaction.atomic():
         mine = InboxItem.objects.filter(items, contact=contact).order_by("pk")
-        held = list(mine.select_for_update(no_key=True).values_list("pk", flat=True))
-        for start in range(0, len(held), AT_ONCE):
-            InboxItem.objects.filter(pk__in=held[start : start + AT_ONCE]).update(**values)
-        if held:
+        item_ids = list(mine.select_for_update(no_key=True).values_list("pk", flat=True))
+        for start in range(0, len(item_ids), AT_ONCE):
+            InboxItem.objects.filter(pk__in=item_ids[start : start + AT_ONCE]).update(**values)
+        if item_ids:
             ring_after_commit([contact.pk])
-    return len(held)
+    return len(item_ids)

@@ -48,11 +48,11 @@ def news_of(floors: Mapping[int, int]) -> dict[int, News]:
     with connection.cursor() as cursor:
         cursor.execute(NEWEST)
         (newest,) = cursor.fetchone()
-        found = {person: News(newest=newest) for person in people}
+        news = {person: News(newest=newest) for person in people}
         cursor.execute(NUMBERS, [people, list(floors.values()), MAX_LOOKED_AT])
         for person, number in cursor.fetchall():
-            found[person].numbers.append(number)
+            news[person].numbers.append(number)
         cursor.execute(BADGES, [people])
         for person, unseen, unread in cursor.fetchall():
-            found[person].unseen, found[person].unread = unseen, unread
-    return found
+            news[person].unseen, news[person].unread = unseen, unread
+    return news

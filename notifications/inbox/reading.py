@@ -24,17 +24,17 @@ def items_of(contact: Contact) -> QuerySet[InboxItem]:
     """A person's items that have not expired, archived ones too, without their long texts."""
     lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=Now())
     # Without the project in the query, PostgreSQL can only use the person's own indexes.
-    return _briefly(InboxItem.objects.filter(lasting, contact=contact))
+    return _defer_article(InboxItem.objects.filter(lasting, contact=contact))
 
 
 def items_numbered(numbers: Collection[int]) -> QuerySet[InboxItem]:
     """The items with these ids that still exist, of any person, without their long texts."""
-    return _briefly(InboxItem.objects.filter(pk__in=numbers))
+    return _defer_article(InboxItem.objects.filter(pk__in=numbers))
 
 
-def _briefly(items: QuerySet[InboxItem]) -> QuerySet[InboxItem]:
-    told = items.select_related("text").defer("text__article")
-    return told.annotate(has_article=~Q(text__article=""))
+def _defer_article(items: QuerySet[InboxItem]) -> QuerySet[InboxItem]:
+    brief = items.select_related("text").defer("text__article")
+    return brief.annotate(has_article=~Q(text__article=""))
 
 
 # Answered by the index inbox_unread alone.
@@ -75,8 +75,16 @@ def unseen_together(people: Collection[int], words: Collection[str]) -> dict[tup
 
 def export_items(contact: Contact) -> Iterator[dict[str, Any]]:
     """A person's items for their export, expired or not, until they are removed."""
-    told = ("category", "collapse", "created_at", "expires_at", "seen_at", "read_at", "archived_at")
+    names = (
+        "category",
+        "collapse",
+        "created_at",
+        "expires_at",
+        "seen_at",
+        "read_at",
+        "archived_at",
+    )
     mine = InboxItem.objects.filter(contact=contact).select_related("text").order_by("pk")
     for item in mine.iterator(chunk_size=100):
-        said = {**item.text.content, "article": item.text.article}
-        yield {**said, **{name: getattr(item, name) for name in told}}
+        content = {**item.text.content, "article": item.text.article}
+        yield {**content, **{name: getattr(item, name) for name in names}}

@@ -87,12 +87,12 @@ def store(project_id: int, items: Sequence[New]) -> int:
         cursor.execute(MAY, [project_id, list({item.contact_id for item in items})])
         people = {person for (person,) in cursor.fetchall()}
         ours = [item for item in items if item.contact_id in people]
-        texts = _numbered(ours)
+        texts = _number_texts(ours)
         # Texts come second, and only those of new items: the foreign key is checked at the commit.
         cursor.execute(ITEMS, [project_id, *_columns(ours, texts)])
         stored = cursor.fetchall()
         used = {text for _, text in stored}
-        rows = [(number, *said) for said, number in texts.items() if number in used]
+        rows = [(number, *content) for content, number in texts.items() if number in used]
         if rows:
             cursor.execute(TEXTS, [project_id, *map(list, zip(*rows, strict=True))])
         ring_after_commit(contact for contact, _ in stored)
@@ -112,26 +112,26 @@ def withdraw(contacts: Sequence[int], references: Sequence[str]) -> None:
 Said = tuple[str, str]  # content and article
 
 
-def _said(item: New) -> Said:
+def _text_of(item: New) -> Said:
     return exact.dumps(item.content).decode(), item.article
 
 
-def _numbered(items: Iterable[New]) -> dict[Said, int]:
+def _number_texts(items: Iterable[New]) -> dict[Said, int]:
     """A new id for each different text."""
-    said = list(dict.fromkeys(map(_said, items)))
+    texts = list(dict.fromkeys(map(_text_of, items)))
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT nextval(pg_get_serial_sequence('notifications_inboxtext', 'id'))"
             " FROM generate_series(1, %s)",
-            [len(said)],
+            [len(texts)],
         )
-        return dict(zip(said, (number for (number,) in cursor.fetchall()), strict=True))
+        return dict(zip(texts, (number for (number,) in cursor.fetchall()), strict=True))
 
 
 def _columns(items: Sequence[New], texts: dict[Said, int]) -> list[list[Any]]:
     return [
         [item.contact_id for item in items],
-        [texts[_said(item)] for item in items],
+        [texts[_text_of(item)] for item in items],
         [item.category for item in items],
         [item.collapse for item in items],
         [item.reference for item in items],

@@ -42,8 +42,8 @@ def counted(reference: str, target: str) -> str:
     if not target.startswith(SAFE) or not leads_through_us():
         return ""
     carried = urlsafe_b64encode(target.encode()).decode().rstrip("=")
-    shown = sealing.signature(_signed(reference, carried), about=ABOUT)
-    return f"{settings.PHONES_URL}{PLACE}{reference}.{shown}.{carried}"
+    signature = sealing.signature(_text_to_sign(reference, carried), about=ABOUT)
+    return f"{settings.PHONES_URL}{PLACE}{reference}.{signature}.{carried}"
 
 
 def parse(said: str) -> Link | None:
@@ -51,13 +51,13 @@ def parse(said: str) -> Link | None:
     parts = FORM.fullmatch(said) if len(said) <= MOST else None
     if parts is None:
         return None
-    reference, shown, carried = parts.groups()
-    if not sealing.is_signed(_signed(reference, carried), shown, about=ABOUT):
+    reference, signature, carried = parts.groups()
+    if not sealing.is_signed(_text_to_sign(reference, carried), signature, about=ABOUT):
         return None
     return Link(reference, urlsafe_b64decode(carried + "=" * (-len(carried) % 4)).decode())
 
 
-def _signed(reference: str, carried: str) -> str:
+def _text_to_sign(reference: str, carried: str) -> str:
     """Return the text that is signed. Neither part contains a dot."""
     return f"{reference}.{carried}"
 

@@ -69,7 +69,7 @@ class InboxSecret(OfProject):
     def open(self) -> str:
         """Decrypt the secret. Raises WrongKey."""
         try:
-            return sealing.unseal(bytes(self.sealed), about=_whose(self.name)).decode()
+            return sealing.unseal(bytes(self.sealed), about=_seal_purpose(self.name)).decode()
         except sealing.Unsealable:
             raise WrongKey(
                 "This project's inbox secret was encrypted with another CREDENTIALS_KEY "
@@ -80,13 +80,13 @@ class InboxSecret(OfProject):
 
 def first(project: Project) -> tuple[InboxSecret, bool]:
     """Return the secret in force and False. If there is none, create it and return it with True."""
-    known = InboxSecret.in_force(project)
-    if known is not None:
-        return known, False
+    secret = InboxSecret.in_force(project)
+    if secret is not None:
+        return secret, False
     with transaction.atomic():
         _hold(project)
-        known = InboxSecret.in_force(project)
-        return (known, False) if known else (_make(project)[0], True)
+        secret = InboxSecret.in_force(project)
+        return (secret, False) if secret else (_make(project)[0], True)
 
 
 def replace(project: Project, *, now: datetime) -> tuple[InboxSecret, str] | None:
@@ -115,16 +115,16 @@ def end_the_one_before(project: Project, *, now: datetime) -> InboxSecret | None
 def seal_anew() -> tuple[int, list[str]]:
     """Encrypt all secrets with today's key. Returns how many were changed, and the projects whose
     secret none of our keys decrypts."""
-    done, lost = 0, set[str]()
+    count, lost = 0, set[str]()
     others = InboxSecret.objects.exclude(sealed_with=sealing.key_id()).order_by("pk")
     for row in others.select_related("project"):
         try:
-            values = _sealed(row.name, row.open())
+            values = _sealed_values(row.name, row.open())
         except WrongKey:
             lost.add(row.project.slug)
             continue
-        done += InboxSecret.objects.filter(pk=row.pk).update(**values)
-    return done, sorted(lost)
+        count += InboxSecret.objects.filter(pk=row.pk).update(**values)
+    return count, sorted(lost)
 
 
 def _hold(project: Project) -> None:
@@ -134,13 +134,15 @@ def _hold(project: Project) -> None:
 
 def _make(project: Project) -> tuple[InboxSecret, str]:
     name, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
-    return InboxSecret.objects.create(project=project, name=name, **_sealed(name, secret)), secret
+    return InboxSecret.objects.create(
+        project=project, name=name, **_sealed_values(name, secret)
+    ), secret
 
 
-def _sealed(name: str, secret: str) -> dict[str, bytes | str]:
-    sealed = sealing.seal(secret.encode(), about=_whose(name))
+def _sealed_values(name: str, secret: str) -> dict[str, bytes | str]:
+    sealed = sealing.seal(secret.encode(), about=_seal_purpose(name))
     return {"sealed": sealed, "sealed_with": sealing.key_id()}
 
 
-def _whose(name: str) -> str:
+def _seal_purpose(name: str) -> str:
     return f"inbox secret {name}"

@@ -62,7 +62,7 @@ class Minter:
         try:
             credentials.refresh(self._endpoint)
         except exceptions.RefreshError as error:
-            raise self._refused(error) from error
+            raise self._refusal_of(error) from error
         except exceptions.TransportError as error:
             raise TokenUnavailable(str(error)) from error
         except exceptions.GoogleAuthError as error:
@@ -82,17 +82,19 @@ class Minter:
     def _load(self) -> Any:
         raise NotImplementedError
 
-    def _refused(self, error: exceptions.RefreshError) -> Exception:
+    def _refusal_of(self, error: exceptions.RefreshError) -> Exception:
         self._loaded = None  # read the file or the machine's account again: it may be new
-        said = str(error.args[0] if error.args else error)[:300]
+        message = str(error.args[0] if error.args else error)[:300]
         silent = isinstance(error.__cause__, exceptions.TransportError)  # of the metadata server
         if error.retryable or self._endpoint.is_busy or silent:
-            return TokenUnavailable(said)
-        if "invalid_grant" in said:
-            return BadCredentials(f"Google refused the key (invalid_grant): {self._why(said)}")
-        return BadCredentials(f"Google refused the key: {said}")
+            return TokenUnavailable(message)
+        if "invalid_grant" in message:
+            return BadCredentials(
+                f"Google refused the key (invalid_grant): {self._explain_refusal(message)}"
+            )
+        return BadCredentials(f"Google refused the key: {message}")
 
-    def _why(self, said: str) -> str:
+    def _explain_refusal(self, message: str) -> str:
         """Say whether the clock or the key is wrong. The answer's Date header shows it, if there is
         one."""
         ahead = self._endpoint.clock_ahead
@@ -106,7 +108,7 @@ class Minter:
             )
         return (
             "it was deleted, disabled or revoked. This machine's clock is right. Make a new key in "
-            f"the Firebase console. Google said: {said}"
+            f"the Firebase console. Google said: {message}"
         )
 
 
@@ -132,14 +134,16 @@ class MachineKey(Minter):
 
     @property
     def name(self) -> str:
-        found = self._credentials
+        credentials = self._credentials
         known = ("service_account_email", "client_id", "refresh_token", "signer")
-        parts = [getattr(found, name, "") for name in known]
+        parts = [getattr(credentials, name, "") for name in known]
         parts[-1] = getattr(parts[-1], "key_id", "")
-        if not isinstance(found, service_account.Credentials):
+        if not isinstance(credentials, service_account.Credentials):
             # Another machine may have another account with the same name, such as "default".
             parts += [socket.gethostname(), os.environ.get("GOOGLE_APPLICATION_CREDENTIALS", "")]
-        return _fingerprint("|".join([type(found).__qualname__, *(str(part) for part in parts)]))
+        return _fingerprint(
+            "|".join([type(credentials).__qualname__, *(str(part) for part in parts)])
+        )
 
     def _load(self) -> Any:
         # Ignore the project that google-auth finds: a Project names its own Firebase project.

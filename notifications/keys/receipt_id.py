@@ -25,5 +25,5 @@ def reference_of(receipt_id: str) -> str | None:
     parts = FORM.fullmatch(receipt_id)
     if parts is None:
         return None
-    reference, shown = parts.groups()
-    return reference if sealing.is_signed(reference, shown, about=ABOUT) else None
+    reference, signature = parts.groups()
+    return reference if sealing.is_signed(reference, signature, about=ABOUT) else None

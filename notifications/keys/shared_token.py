@@ -110,14 +110,14 @@ class SharedToken:
         """Look for a token of a later generation than `after`, and whose turn it is to mint."""
         arguments = [after, self._holder, _milliseconds(LOCK_SECONDS)]
         reply = _scripts().look(keys=self._keys, args=arguments)
-        held = self._open(*reply[3:]) if len(reply) > 3 else None
-        if held is None and len(reply) > 3:  # sealed with a key this process does not have
+        token = self._open(*reply[3:]) if len(reply) > 3 else None
+        if token is None and len(reply) > 3:  # sealed with a key this process does not have
             return self.look(int(reply[3]))
-        return Look(Turn(reply[0].decode()), reply[1].decode(), int(reply[2]), held)
+        return Look(Turn(reply[0].decode()), reply[1].decode(), int(reply[2]), token)
 
     def keep(self, generation: int, minted: Minted) -> None:
         """Store the token for all, unless there is a later one, and release the lock."""
-        sealed = sealing.seal(minted.token.encode(), about=self._about(generation))
+        sealed = sealing.seal(minted.token.encode(), about=self._seal_purpose(generation))
         life = [_milliseconds(minted.seconds * REFRESH_AT), max(1, _milliseconds(minted.seconds))]
         _scripts().keep(keys=self._keys, args=[self._holder, generation, sealed, *life])
 
@@ -129,12 +129,12 @@ class SharedToken:
     def _open(self, generation: bytes, sealed: bytes, refresh_in: int, ends_in: int) -> Held | None:
         number = int(generation)
         try:
-            token = sealing.unseal(sealed, about=self._about(number)).decode()
+            token = sealing.unseal(sealed, about=self._seal_purpose(number)).decode()
         except sealing.Unsealable:
             return None
         return Held(number, token, refresh_in / 1000, ends_in / 1000)
 
-    def _about(self, generation: int) -> str:
+    def _seal_purpose(self, generation: int) -> str:
         return f"{self._name}:{generation}"
 
 

@@ -72,8 +72,8 @@ class TokenEndpoint(transport.Request):
         try:
             answer = self._ask(request, proxy, timeout or TIMEOUT)
         except (OSError, http.client.HTTPException) as error:
-            said = on_the_way(str(error) or type(error).__name__, proxy)
-            raise exceptions.TransportError(said) from error
+            reason = on_the_way(str(error) or type(error).__name__, proxy)
+            raise exceptions.TransportError(reason) from error
         if answer.status in REDIRECTS:
             raise exceptions.TransportError("the token endpoint leads to another address")
         # For too many requests, a 403 that mentions a rate limit has been seen.
@@ -90,13 +90,13 @@ class TokenEndpoint(transport.Request):
         )
         try:
             with opener.open(request, timeout=timeout) as reply:
-                return Answer(reply.status, _lowercase(reply.headers), _read(reply))
+                return Answer(reply.status, _lowercase(reply.headers), _read_body(reply))
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, _lowercase(error.headers), _read(error))
+                return Answer(error.code, _lowercase(error.headers), _read_body(error))
 
 
-def _read(reply: Any) -> bytes:
+def _read_body(reply: Any) -> bytes:
     """Read the whole body. Raises OSError if it is too large or too slow for a token endpoint."""
     data, ends_at = b"", time.monotonic() + TIMEOUT
     while piece := reply.read1(MOST_BYTES):

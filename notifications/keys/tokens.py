@@ -72,14 +72,14 @@ class AccessTokens:
 
     def reject(self, token: str) -> None:
         """Drop a token that FCM refused. If 500 requests used it, the first refusal is enough."""
-        held = self._held
-        if token != held.token or self._rejected == held.generation:
+        current = self._held
+        if token != current.token or self._rejected == current.generation:
             return
         now = time.monotonic()
         if len(self._rejections) == MAX_REJECTIONS and now - self._rejections[0] < 60:
             return
         self._rejections.append(now)
-        self._rejected = held.generation
+        self._rejected = current.generation
         self._refresh_at = self._expires_at = 0.0
 
     # --- In the executor's thread ----------------------------------------------------------------
@@ -90,12 +90,12 @@ class AccessTokens:
             if now < self._refresh_at:
                 return
             if self._trouble and now < self._trouble_until:
-                self._bear(self._trouble, self._trouble_until - now)
+                self._note_trouble(self._trouble, self._trouble_until - now)
                 return
             try:
                 self._renew_with_the_others() if self._is_shared else self._renew_alone()
             except (BadCredentials, TokenUnavailable) as trouble:
-                self._bear(trouble, TROUBLE_SECONDS)
+                self._note_trouble(trouble, TROUBLE_SECONDS)
 
     def _renew_with_the_others(self) -> None:
         shared = SharedToken(self._minter.name, holder=self._holder)
@@ -143,16 +143,16 @@ class AccessTokens:
             raise TokenUnavailable("the token endpoint gave a token that cannot be used")
         return minted
 
-    def _adopt(self, held: Held) -> None:
+    def _adopt(self, token: Held) -> None:
         now = time.monotonic()
         # Stop before it expires: a request that leaves with it must still be valid on arrival.
-        margin = min(10.0, held.expires_in * 0.1)
-        self._held = held
-        self._expires_at = now + held.expires_in - margin
-        self._refresh_at = min(now + held.refresh_in, self._expires_at)
+        margin = min(10.0, token.expires_in * 0.1)
+        self._held = token
+        self._expires_at = now + token.expires_in - margin
+        self._refresh_at = min(now + token.refresh_in, self._expires_at)
         self._trouble = None
 
-    def _bear(self, trouble: Trouble, seconds: float) -> None:
+    def _note_trouble(self, trouble: Trouble, seconds: float) -> None:
         """Keep the old token while it works, unless the key itself is refused."""
         now = time.monotonic()
         self._trouble, self._trouble_until = trouble, now + seconds
@@ -177,5 +177,7 @@ def _trouble_to(trouble: Trouble) -> str:
 
 
 def _trouble_from(text: str) -> Trouble:
-    told = json.loads(text)
-    return BadCredentials(told["words"]) if told["key"] else TokenUnavailable(told["words"])
+    content = json.loads(text)
+    return (
+        BadCredentials(content["words"]) if content["key"] else TokenUnavailable(content["words"])
+    )

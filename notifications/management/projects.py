@@ -17,8 +17,8 @@ def project_named(slug: str) -> Project:
 
 
 def refuse_if_there(slug: str) -> None:
-    if there := Project.objects.filter(slug=slug).first():
+    if existing := Project.objects.filter(slug=slug).first():
         raise CommandError(
-            f"There is a project “{slug}” already, “{there.name}”, sending as Firebase project "
-            f"{there.firebase_project_id}. Nothing was changed."
+            f"There is a project “{slug}” already, “{existing.name}”, sending as Firebase project "
+            f"{existing.firebase_project_id}. Nothing was changed."
         )

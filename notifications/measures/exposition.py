@@ -31,21 +31,21 @@ class MetricsCollector(Collector):
     """Collects counters and histograms, with a 0 for everything that has not happened yet."""
 
     def collect(self) -> Iterator[Metric]:
-        found = {family.name: family for family in _measured()}
+        families = {family.name: family for family in _collect()}
         for name, (text, labels) in _counters.items():
-            family = found.setdefault(name, CounterMetricFamily(name, text))
-            counted = {tuple(map(sample.labels.get, labels)) for sample in family.samples}
+            family = families.setdefault(name, CounterMetricFamily(name, text))
+            present = {tuple(map(sample.labels.get, labels)) for sample in family.samples}
             for values in product(*labels.values()):
-                if values not in counted:
+                if values not in present:
                     family.add_sample(f"{name}_total", dict(zip(labels, values, strict=True)), 0)
-        yield from found.values()
+        yield from families.values()
 
 
 def register(registry: CollectorRegistry) -> None:
     registry.register(MetricsCollector())
 
 
-def _measured() -> Iterable[Metric]:
+def _collect() -> Iterable[Metric]:
     """Return the metrics of all processes. Without a folder, only those of this process."""
     if not settings.METRICS_DIR:
         return OURS.collect()

@@ -80,7 +80,7 @@ class Histogram(Measure):
 
     def _observe(self, seconds: list[float], labels: tuple[str, ...]) -> None:
         """Add many values at once. The library's own `observe` adds only one at a time."""
-        mine = self.histogram.labels(*labels)
-        mine._sum.inc(sum(seconds))
+        series = self.histogram.labels(*labels)
+        series._sum.inc(sum(seconds))
         for place, times in Counter(bisect_left(self.bounds, each) for each in seconds).items():
-            mine._buckets[place].inc(times)
+            series._buckets[place].inc(times)

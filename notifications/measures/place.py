@@ -36,11 +36,11 @@ class FileSlot:
             if self.lock is not None:
                 os.close(self.lock)  # our copy; the parent keeps its own
                 self.lock = None
-            self.number = self._take()
+            self.number = self._take_number()
             self.holder = os.getpid()
         return self.number
 
-    def _take(self) -> int:
+    def _take_number(self) -> int:
         for number in count():
             self.lock = os.open(self.folder / f"{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
             with suppress(BlockingIOError):

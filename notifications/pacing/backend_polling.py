@@ -50,12 +50,12 @@ def poll_backend(project: Project) -> None:
 
 def _look(project: Project) -> None:
     now = time.monotonic()
-    asked = _asked.get(project.pk)
-    is_news = asked is not None and now - asked.since <= health.LOST.total_seconds()
-    if asked and asked.answer.done():
+    pending = _asked.get(project.pk)
+    is_news = pending is not None and now - pending.since <= health.LOST.total_seconds()
+    if pending and pending.answer.done():
         del _asked[project.pk]
         if is_news:  # else nothing was sent meanwhile, and the answer is out of date
-            health.settle(project, asked.at, *asked.answer.result())
+            health.settle(project, pending.at, *pending.answer.result())
     elif is_news:
         return
     if now - _looked.get(project.pk, 0.0) < LOOK_EVERY:

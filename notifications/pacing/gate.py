@@ -140,24 +140,24 @@ class Gate:
         return Grant(granted, wait, limit)
 
     def _question(self, wanted: int, idle: bool) -> dict[str, Any]:
-        heard = self._untold
+        counts = self._untold
         return _question(self.project, self.reference, self.rate, self.safe, self.clock) | {
             "wanted": wanted,
             "idle": idle,
             "urgent": self.lane == "urgent",
-            "answered": heard.answered,
-            "pushed_back": heard.pushed_back,
-            "failing": heard.failing,
-            "failing_for": min(heard.failing_for, LONGEST_CLOSURE),
-            "tried": heard.tried,
-            "closes_for": heard.closes_for,
+            "answered": counts.answered,
+            "pushed_back": counts.pushed_back,
+            "failing": counts.failing,
+            "failing_for": min(counts.failing_for, LONGEST_CLOSURE),
+            "tried": counts.tried,
+            "closes_for": counts.closes_for,
             "spent": self._share.spent,
             "random": random.random(),  # Lua's random numbers have the same seed at every call
         }
 
-    def _alone(self, wanted: int, idle: bool, heard: AnswerCounts) -> Grant:
+    def _alone(self, wanted: int, idle: bool, counts: AnswerCounts) -> Grant:
         now, health = self._clock(), self._share.health
-        health.hear(heard, now)
+        health.hear(counts, now)
         if health.fails and now >= self._share.closed_until:
             granted = health.try_one(now) if wanted and idle else 0
             return Grant(granted, max(WAIT_ALONE, health.tries_at - now), Limit.FAILING)
@@ -221,8 +221,8 @@ def _question(
 def _key(project: Project) -> str:
     """Return the gate's key. FCM's quota belongs to the Firebase project, so all our projects that
     send to it share one gate."""
-    there = f"{project.endpoint} {project.firebase_project_id}"
-    return f"gate:{sha256(there.encode()).hexdigest()}"
+    target = f"{project.endpoint} {project.firebase_project_id}"
+    return f"gate:{sha256(target.encode()).hexdigest()}"
 
 
 def _load_key(project: Project) -> str:

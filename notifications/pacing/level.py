@@ -42,12 +42,12 @@ def parse(status: int, text: str, name: str) -> Read:
     if not 200 <= status < 300:
         return Read(None, Trouble.STATUS)
     is_json = text.lstrip()[:1] == "{"
-    found = _in_json(text, name or LEVEL) if is_json else list(_in_lines(text, name))
-    if not found:
+    values = _in_json(text, name or LEVEL) if is_json else list(_in_lines(text, name))
+    if not values:
         return Read(None, Trouble.NO_NUMBER)
-    if not all(_is_level(one) for one in found):
+    if not all(_is_level(value) for value in values):
         return Read(None, Trouble.NO_LEVEL)
-    return Read(1.0 if max(found) > 1 else float(max(found)))
+    return Read(1.0 if max(values) > 1 else float(max(values)))
 
 
 def _is_level(value: Any) -> bool:
@@ -56,10 +56,10 @@ def _is_level(value: Any) -> bool:
 
 def _in_json(text: str, name: str) -> list[Any]:
     try:
-        said = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         return []
-    return [said[name]] if isinstance(said, dict) and name in said else []
+    return [content[name]] if isinstance(content, dict) and name in content else []
 
 
 def _in_lines(text: str, name: str) -> Iterator[float | None]:

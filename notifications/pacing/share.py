@@ -65,33 +65,35 @@ class Health:
         else:
             self._notice_outage(heard, now)
 
-    def _hear_of_try(self, heard: AnswerCounts, now: float) -> None:
-        if heard.failing:
+    def _hear_of_try(self, counts: AnswerCounts, now: float) -> None:
+        if counts.failing:
             self.gap = min(LONGEST_GAP, max(FIRST_GAP, 2 * self.gap))
-            self._try_later(heard, now)
-        elif heard.answered + heard.pushed_back:
+            self._try_later(counts, now)
+        elif counts.answered + counts.pushed_back:
             self.tries_at, self.back_at = 0.0, now
             self.fine, self.failing, self.in_a_row = 0.0, 0.0, 0
         else:
             self.tries_at = now + UNTRIED
 
-    def _notice_outage(self, heard: AnswerCounts, now: float) -> None:
-        answers = heard.answered + heard.pushed_back
+    def _notice_outage(self, counts: AnswerCounts, now: float) -> None:
+        answers = counts.answered + counts.pushed_back
         faded = math.exp(min(0.0, self.at - now) / RECENT)
         self.at = now
         self.fine = self.fine * faded + answers
-        self.failing = self.failing * faded + heard.failing
-        self.in_a_row = 0 if answers else self.in_a_row + heard.failing
+        self.failing = self.failing * faded + counts.failing
+        self.in_a_row = 0 if answers else self.in_a_row + counts.failing
         if self.fails:
-            self.tries_at = max(self.tries_at, now + heard.failing_for if heard.failing_for else 0)
+            self.tries_at = max(
+                self.tries_at, now + counts.failing_for if counts.failing_for else 0
+            )
         elif max(self.failing, self.in_a_row) >= FEW and self.failing > self.fine:
             again = now - self.back_at < RELAPSE
             self.gap = min(LONGEST_GAP, 2 * self.gap) if again else FIRST_GAP
-            self._try_later(heard, now)
+            self._try_later(counts, now)
 
-    def _try_later(self, heard: AnswerCounts, now: float) -> None:
+    def _try_later(self, counts: AnswerCounts, now: float) -> None:
         gap = self.gap * (1 + JITTER * random.random())
-        self.tries_at = now + max(heard.failing_for, gap)
+        self.tries_at = now + max(counts.failing_for, gap)
 
 
 @dataclass

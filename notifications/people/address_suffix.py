@@ -14,7 +14,7 @@ BACKWARDS = Reverse(Right("address", INDEXED))
 
 def ending_in(devices: QuerySet[Any], tail: str) -> QuerySet[Any]:
     """Filter for addresses with this suffix: reversed, it is a prefix that an index can find."""
-    found: QuerySet[Any] = devices.alias(backwards=BACKWARDS).filter(
+    matching: QuerySet[Any] = devices.alias(backwards=BACKWARDS).filter(
         backwards__startswith=tail[-INDEXED:][::-1]
     )
-    return found.filter(address__endswith=tail) if len(tail) > INDEXED else found
+    return matching.filter(address__endswith=tail) if len(tail) > INDEXED else matching

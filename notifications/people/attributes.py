@@ -124,11 +124,11 @@ def types_of(project_id: int) -> dict[str, str]:
 def refuse_other_types(types: Mapping[str, str], attributes: Mapping[str, Any]) -> None:
     """Raises ValidationError with the first attribute that is not of its declared type."""
     for name in types.keys() & attributes.keys():
-        value, wanted = attributes[name], types[name]
-        if value is None or value == "" or FITS[wanted](value):  # which is none
+        value, kind = attributes[name], types[name]
+        if value is None or value == "" or FITS[kind](value):  # which is none
             continue
         text = gettext("%(name)s: %(must_be)s, as its type says; %(it_is)s.")
-        values = {"name": name, "must_be": MUST_BE[wanted], "it_is": IS[_kind(value)]}
+        values = {"name": name, "must_be": MUST_BE[kind], "it_is": IS[_kind(value)]}
         raise ValidationError(text % values)
 
 
@@ -184,22 +184,22 @@ def found_by(term: str, project_id: int) -> list[dict[str, Any]]:
     PostgreSQL expects so many matches that it reads everybody from the newest on. For 5,000,000
     people that takes seconds, while each filter alone takes 20 ms.
     """
-    asked = Attribute.objects.filter(project=project_id, searchable=True).order_by()
+    searchable = Attribute.objects.filter(project=project_id, searchable=True).order_by()
     return [
         {name: value}
-        for name, kind in asked.values_list("name", "type")
-        for value in _meant(term, kind)
+        for name, kind in searchable.values_list("name", "type")
+        for value in _possible_values(term, kind)
     ]
 
 
-def _meant(term: str, kind: str) -> list[Any]:
+def _possible_values(term: str, kind: str) -> list[Any]:
     """The values of this type that the term can mean; of any type, if none is declared."""
     texts: list[Any] = list(dict.fromkeys((term, term.lower(), term.upper(), term.title())))
     truths: list[Any] = [value for word, value in TRUTHS.items() if word == term.lower()]
     numbers: list[Any] = []
     if NUMBER.fullmatch(term):
         numbers = [float(term) if "." in term else int(term)]
-    listed: list[Any] = [[one] for one in (*texts, *numbers)]
+    listed: list[Any] = [[value] for value in (*texts, *numbers)]
     by_kind = {"text": texts, "time": texts, "number": numbers, "boolean": truths, "list": listed}
     return by_kind[kind] if kind else [*texts, *numbers, *truths, *listed]
 

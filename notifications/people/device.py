@@ -185,11 +185,11 @@ def retire(
             pk__in=list(device_ids), retired_at__isnull=True, registered_at__lte=sent_at
         )
         held = dead.select_for_update(skip_locked=True, of=("self",))
-        free = _wanted(held)
+        free = _wanted_events(held)
         retired = Device.objects.filter(pk__in=free).update(
             retired_at=now, retired_reason=reason, retired_by=by
         )
-        _tell(free)
+        _tell_listeners(free)
     return retired
 
 
@@ -197,22 +197,22 @@ def retire_by_hand(device_id: int | str, *, reason: str, now: datetime) -> bool:
     """Retire one device with a guarded UPDATE. Returns False if it was retired already."""
     active = Device.objects.filter(pk=device_id, retired_at=None)
     with transaction.atomic():
-        free = _wanted(active)
-        done = active.update(retired_at=now, retired_reason=reason, retired_by="")
-        if done:
-            _tell(free)
-    return bool(done)
+        free = _wanted_events(active)
+        retired = active.update(retired_at=now, retired_reason=reason, retired_by="")
+        if retired:
+            _tell_listeners(free)
+    return bool(retired)
 
 
-def _wanted(devices: models.QuerySet[Device]) -> dict[int, list[str]]:
+def _wanted_events(devices: models.QuerySet[Device]) -> dict[int, list[str]]:
     """For each device, the events that the endpoints of its project want."""
     return dict(devices.values_list("pk", "project__wanted_reports"))
 
 
-def _tell(retired: dict[int, list[str]]) -> None:
-    if told := [pk for pk, wanted in retired.items() if WANTED in wanted]:
+def _tell_listeners(retired: dict[int, list[str]]) -> None:
+    if devices := [pk for pk, wanted in retired.items() if WANTED in wanted]:
         for listener in on_devices_retired:
-            listener(told)
+            listener(devices)
 
 
 def unregister(project: Project, address: str, *, now: datetime, of: Contact | None = None) -> bool:
@@ -222,13 +222,13 @@ def unregister(project: Project, address: str, *, now: datetime, of: Contact | N
     """
     if not address.isprintable():  # nobody can have it, and PostgreSQL cannot look for it
         return False
-    known = Device.objects.filter(project=project, kind__in=Device.Kind.values, address=address)
+    matching = Device.objects.filter(project=project, kind__in=Device.Kind.values, address=address)
     if of is not None:
-        known = known.filter(contact=of)
+        matching = matching.filter(contact=of)
     with transaction.atomic():
-        found = lock_devices(known)
-        remove(found, now=now)
-    return bool(found)
+        locked = lock_devices(matching)
+        remove(locked, now=now)
+    return bool(locked)
 
 
 def remove(device_ids: Iterable[int], *, now: datetime) -> None:
@@ -237,12 +237,12 @@ def remove(device_ids: Iterable[int], *, now: datetime) -> None:
     A device that a sending retired before counts as removed, too: it is not restored with the
     others of that sending.
     """
-    there = Device.objects.filter(pk__in=list(device_ids))
-    retired = _wanted(there.filter(retired_at=None))
-    there.filter(Q(retired_at=None) | ~Q(retired_by="")).update(
+    devices = Device.objects.filter(pk__in=list(device_ids))
+    retired = _wanted_events(devices.filter(retired_at=None))
+    devices.filter(Q(retired_at=None) | ~Q(retired_by="")).update(
         retired_at=Coalesce("retired_at", now), retired_reason="removed", retired_by=""
     )
-    _tell(retired)
+    _tell_listeners(retired)
 
 
 def retired_by(by: str) -> models.QuerySet[Device]:
@@ -255,8 +255,8 @@ def restore(by: str, *, now: datetime) -> int:
     A device stays retired if another address of its installation was registered since.
     """
     with transaction.atomic():
-        found = lock_devices(retired_by(by))
-        back = Device.objects.filter(pk__in=found)
+        device_ids = lock_devices(retired_by(by))
+        back = Device.objects.filter(pk__in=device_ids)
         back.update(retired_at=None, retired_reason="", retired_by="")
-        retire_older(found, now=now)
+        retire_older(device_ids, now=now)
         return back.filter(retired_at=None).count()

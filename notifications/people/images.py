@@ -17,16 +17,16 @@ HOST = re.compile(rf"(?:\*\.)?(?:{LABEL}\.)+{LABEL}(?::[1-9][0-9]{{0,4}})?")
 
 def in_order(hosts: Iterable[str]) -> list[str]:
     """The hosts as they are stored. A ValidationError names the first that is not a host."""
-    found = list(dict.fromkeys(host.strip().lower() for host in hosts if host.strip()))
-    for host in found:
+    stored = list(dict.fromkeys(host.strip().lower() for host in hosts if host.strip()))
+    for host in stored:
         if len(host) > 255 or not HOST.fullmatch(host) or not _has_a_port(host):
             text = _(
                 "“%(host)s” is not a host: write cdn.example.com, or *.example.com for all below."
             )
             raise ValidationError(text % {"host": host[:100]})
-    if len(found) > MAX_HOSTS:
+    if len(stored) > MAX_HOSTS:
         raise ValidationError(_("At most %(most)s hosts.") % {"most": MAX_HOSTS})
-    return found
+    return stored
 
 
 def _has_a_port(host: str) -> bool:

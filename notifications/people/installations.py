@@ -24,8 +24,8 @@ FID = re.compile(rf"[A-Za-z0-9_-]{{{LENGTH}}}")
 def installation_of(kind: str, address: str) -> str | None:
     """The installation ID in an address; None if the address does not show it."""
     fid, colon, _ = address.partition(":")
-    shown = bool(colon) if kind == "token" else not colon
-    return fid if shown and FID.fullmatch(fid) else None
+    has_installation = bool(colon) if kind == "token" else not colon
+    return fid if has_installation and FID.fullmatch(fid) else None
 
 
 def installation(of: str) -> str:

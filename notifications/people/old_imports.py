@@ -31,7 +31,7 @@ PARTS_AT_ONCE = 8  # of 512 kB from the page, 2 MB from the command
 HELD = (ImportPart, ImportBatch, ImportRefusal)
 
 
-def _left(project_id: int) -> Any:
+def _imports_with_rows(project_id: int) -> Any:
     """Imports that hold anything, with the time they ended or received their last part.
 
     Each is looked up by its id, in order. With EXISTS, PostgreSQL reads millions of refused rows:
@@ -46,10 +46,10 @@ def _left(project_id: int) -> Any:
 
 
 def look(project_id: int, before: datetime | None) -> Kept:
-    left = _left(project_id)
-    older = left.filter(since__lt=before) if before else left.none()
-    later = left.filter(since__gte=before) if before else left
-    return Kept(left.count(), older.count(), later.aggregate(first=Min("since"))["first"])
+    imports = _imports_with_rows(project_id)
+    older = imports.filter(since__lt=before) if before else imports.none()
+    later = imports.filter(since__gte=before) if before else imports
+    return Kept(imports.count(), older.count(), later.aggregate(first=Min("since"))["first"])
 
 
 def remove(ends: dict[int, datetime | None]) -> Iterator[int]:
@@ -58,31 +58,31 @@ def remove(ends: dict[int, datetime | None]) -> Iterator[int]:
     If the process dies here: what was removed is gone, and the next pass removes the rest.
     """
     for project_id, end in ends.items():
-        for one in _left(project_id).filter(since__lt=end) if end else ():
+        for one in _imports_with_rows(project_id).filter(since__lt=end) if end else ():
             yield from _empty(one)
 
 
-def _empty(one: Import) -> Iterator[int]:
+def _empty(import_: Import) -> Iterator[int]:
     """Remove an import's rows step by step, and then the import, if it was never finished."""
     for model in HELD:
         size = ROWS_AT_ONCE if model is ImportRefusal else PARTS_AT_ONCE
-        while _some_of(model, one, size):
+        while _some_of(model, import_, size):
             yield 0
     with transaction.atomic():
         # Work on it may have begun again meanwhile: then it stays.
-        there = Import.objects.select_for_update().filter(pk=one.pk).exclude(state__in=WORKING)
-        if there.filter(state__in=UNFINISHED).exists():
-            staging.drop(one)
-            there.delete()
+        idle = Import.objects.select_for_update().filter(pk=import_.pk).exclude(state__in=WORKING)
+        if idle.filter(state__in=UNFINISHED).exists():
+            staging.drop(import_)
+            idle.delete()
     yield 1
 
 
-def _some_of(model: Any, one: Import, size: int) -> int:
+def _some_of(model: Any, import_: Import, size: int) -> int:
     with transaction.atomic():
-        held = Import.objects.select_for_update(no_key=True).filter(pk=one.pk)
-        if not held.exclude(state__in=WORKING).exists():
+        locked = Import.objects.select_for_update(no_key=True).filter(pk=import_.pk)
+        if not locked.exclude(state__in=WORKING).exists():
             return 0
-        ids = list(model.objects.filter(owner=one.pk).values_list("pk", flat=True)[:size])
+        ids = list(model.objects.filter(owner=import_.pk).values_list("pk", flat=True)[:size])
         model.objects.filter(pk__in=ids).delete()
         return len(ids)
 

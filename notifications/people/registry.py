@@ -79,9 +79,9 @@ class Upserted:
 def upsert(project: Project, people: Sequence[Person], *, by: str, now: datetime) -> Upserted:
     """Write people and register their devices. If a call repeats a value, the last one counts."""
     with transaction.atomic():
-        upserted = _write_people(project, _merged(people), now)
-        said = [word for person in people for word in person.said]
-        record_answers(project, said, source="api", by=by, now=now)
+        upserted = _write_people(project, _merge_people(people), now)
+        answers = [word for person in people for word in person.said]
+        record_answers(project, answers, source="api", by=by, now=now)
         owners = [
             (upserted.ids[person.external_id], device)
             for person in people
@@ -102,39 +102,39 @@ def replace_one(project: Project, person: Person, *, by: str, now: datetime) -> 
         record_answers(project, person.said, source="api", by=by, now=now)
         if person.devices is not None:
             (owner,) = upserted.ids.values()
-            theirs = Device.objects.filter(contact=owner)
-            named = _named(project, person.devices)
+            devices = Device.objects.filter(contact=owner)
+            addressed = _at_addresses(project, person.devices)
             _take_turns(project, person.devices)
-            lock_devices(theirs | Device.objects.filter(named))
+            lock_devices(devices | Device.objects.filter(addressed))
             register(project, [(owner, device) for device in person.devices], now=now)
-            kept = named | _said_by_the_app(person.devices)
-            gone = theirs.exclude(kept).filter(registered_at__lte=now)
-            remove(gone.values_list("pk", flat=True), now=now)
+            staying = addressed | _registered_by_app(person.devices)
+            removed = devices.exclude(staying).filter(registered_at__lte=now)
+            remove(removed.values_list("pk", flat=True), now=now)
     return upserted
 
 
-def _named(project: Project, addresses: Sequence[Address]) -> Q:
-    named = Q(pk=None)
-    for one in addresses:
-        named |= Q(project=project, kind=one.kind, address=one.address)
-    return named
+def _at_addresses(project: Project, addresses: Sequence[Address]) -> Q:
+    addressed = Q(pk=None)
+    for address in addresses:
+        addressed |= Q(project=project, kind=address.kind, address=address.address)
+    return addressed
 
 
-def _said_by_the_app(addresses: Sequence[Address]) -> Q:
-    shown = {one.installation for one in addresses if one.installation and not one.retired}
-    said = Q(pk=None)
-    for one in shown:
-        said |= Q(address__startswith=one, registered_from__in=FIRST_HAND)
-    return said
+def _registered_by_app(addresses: Sequence[Address]) -> Q:
+    installations = {one.installation for one in addresses if one.installation and not one.retired}
+    matching = Q(pk=None)
+    for one in installations:
+        matching |= Q(address__startswith=one, registered_from__in=FIRST_HAND)
+    return matching
 
 
-def _merged(people: Sequence[Person]) -> list[Person]:
+def _merge_people(people: Sequence[Person]) -> list[Person]:
     """Each person once: an export with a row per device names the same person several times."""
     merged: dict[str, Person] = {}
     for person in people:
         before = merged.get(person.external_id, person)
-        told = {name: getattr(person, name) for name in TOLD if getattr(person, name) is not None}
-        merged[person.external_id] = replace(before, **told)
+        values = {name: getattr(person, name) for name in TOLD if getattr(person, name) is not None}
+        merged[person.external_id] = replace(before, **values)
     return list(merged.values())
 
 
@@ -289,9 +289,9 @@ REGISTER_ONE = REGISTER.format(given=ONE, again=HERE_AGAIN) + "SELECT * FROM reg
 
 
 def _take_turns(project: Project, devices: Sequence[Address]) -> None:
-    shown = [device.installation for device in devices if device.installation]
-    if shown:
-        take_turns(project.pk, SHOWN, {"installations": shown})
+    installations = [device.installation for device in devices if device.installation]
+    if installations:
+        take_turns(project.pk, SHOWN, {"installations": installations})
 
 
 def register(project: Project, owners: Sequence[tuple[int, Address]], *, now: datetime) -> None:
@@ -346,5 +346,7 @@ def register_one(
 def _last_words(owners: Sequence[tuple[int, Address]]) -> list[tuple[int, Address]]:
     """Each active address once, and one address of each installation: the last one given."""
     by_address = {(device.kind, device.address): (owner, device) for owner, device in owners}
-    told = [(owner, device) for owner, device in by_address.values() if not device.retired]
-    return list({device.installation or device: (owner, device) for owner, device in told}.values())
+    active = [(owner, device) for owner, device in by_address.values() if not device.retired]
+    return list(
+        {device.installation or device: (owner, device) for owner, device in active}.values()
+    )

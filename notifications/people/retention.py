@@ -77,8 +77,8 @@ class Kind:
 
 def days_of(project_id: int, kind: str) -> int | None:
     """How many days the project keeps rows of this kind; None: for ever."""
-    kept = Retention.objects.filter(project=project_id, kind=kind).values_list("days", flat=True)
-    return next(iter(kept), DEFAULT_DAYS[kind])
+    stored = Retention.objects.filter(project=project_id, kind=kind).values_list("days", flat=True)
+    return next(iter(stored), DEFAULT_DAYS[kind])
 
 
 def change(project: Project, kind: str, days: int | None) -> bool:
@@ -117,9 +117,9 @@ def kept_since(project_id: int, kind: str, *, now: datetime) -> datetime | None:
 
 def ends_of_life(kind: str, *, now: datetime) -> dict[int, datetime | None]:
     """The moment before which rows may be removed, for every project; None: none may."""
-    told = dict(Retention.objects.filter(kind=kind).values_list("project", "days"))
+    days = dict(Retention.objects.filter(kind=kind).values_list("project", "days"))
     ids = Project.objects.values_list("pk", flat=True)
-    return {pk: before(told.get(pk, DEFAULT_DAYS[kind]), now=now) for pk in ids}
+    return {pk: before(days.get(pk, DEFAULT_DAYS[kind]), now=now) for pk in ids}
 
 
 def before(days: int | None, *, now: datetime) -> datetime | None:

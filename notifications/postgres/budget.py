@@ -108,10 +108,10 @@ def total_timeout(*, seconds: float) -> Iterator[None]:
     """Limit many statements: none begins after this time, and none takes longer. Raises TooSlow."""
     ends = clock() + seconds
 
-    def in_time(execute: Any, *asked: Any) -> Any:
+    def in_time(execute: Any, *params: Any) -> Any:
         if clock() > ends:
             raise TooSlow
-        return execute(*asked)
+        return execute(*params)
 
     with until(ends), statement_timeout(seconds=seconds), connection.execute_wrapper(in_time):
         yield

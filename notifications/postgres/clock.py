@@ -18,8 +18,8 @@ def now() -> datetime:
 
 def ticking() -> Callable[[], datetime]:
     """Return a clock that asks PostgreSQL once and then counts on with our monotonic clock."""
-    asked, since = now(), time.monotonic()
-    return lambda: asked + timedelta(seconds=time.monotonic() - since)
+    database_time, since = now(), time.monotonic()
+    return lambda: database_time + timedelta(seconds=time.monotonic() - since)
 
 
 def after(moment: datetime) -> datetime:

@@ -55,11 +55,11 @@ def retry_all_methods(cls: type[C]) -> type[C]:
     """Decorate a class: each of its public methods is retried as in `patiently`."""
     for name, deed in list(vars(cls).items()):
         if isfunction(deed) and not name.startswith("_"):
-            setattr(cls, name, _done_patiently(deed))
+            setattr(cls, name, _with_retries(deed))
     return cls
 
 
-def _done_patiently(deed: Callable[..., T]) -> Callable[..., T]:
+def _with_retries(deed: Callable[..., T]) -> Callable[..., T]:
     @wraps(deed)
     def done(*args: Any, **more: Any) -> T:
         return retry_during_outage(lambda: deed(*args, **more))

@@ -67,11 +67,11 @@ def once(
         if not _locked(project, key):
             raise IdempotencyKey.InFlight
         _forget_old(now)
-        known = IdempotencyKey.objects.filter(project=project, key=key).first()
-        if known is not None:
-            if known.fingerprint != fingerprint:
+        stored = IdempotencyKey.objects.filter(project=project, key=key).first()
+        if stored is not None:
+            if stored.fingerprint != fingerprint:
                 raise IdempotencyKey.OtherRequest
-            return Answer(known.status, known.body, known.headers, replayed=True)
+            return Answer(stored.status, stored.body, stored.headers, replayed=True)
         answer = work()
         IdempotencyKey.objects.create(
             project=project,

@@ -25,31 +25,31 @@ class Text(logging.Formatter):
     """Formats a line as text. It ends with the id of its request; a traceback follows."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's own name
-        line, name = _unquoted(super().formatMessage(record)), _request_of(record)
+        line, name = _remove_quotes(super().formatMessage(record)), _request_of(record)
         return f"{line} request={name}" if name else line
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  # the same
-        return _unquoted(super().formatException(ei))
+        return _remove_quotes(super().formatException(ei))
 
 
 class Json(logging.Formatter):
     """Formats a line as one JSON object. Unknown values are left out."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said = _unquoted(record.getMessage())
+        message = _remove_quotes(record.getMessage())
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": said,
+            "message": message,
             "request_id": _request_of(record),
             **tracing.ids(_meta_of(record).get(tracing.IN_META, "")),
             **_of_celery(record),
             **current_context(),
-            **{name: int(number) for name, number in NAMED.findall(said)},
+            **{name: int(number) for name, number in NAMED.findall(message)},
         }
         if record.exc_info:
-            line["exception"] = _unquoted(self.formatException(record.exc_info))
+            line["exception"] = _remove_quotes(self.formatException(record.exc_info))
         return json.dumps({name: value for name, value in line.items() if value not in ("", None)})
 
 
@@ -58,7 +58,7 @@ FORMATS: Mapping[str, str] = {
 }
 
 
-def _unquoted(text: str) -> str:
+def _remove_quotes(text: str) -> str:
     return QUOTES.sub(r"\1: (left out: it quotes a row)", text)
 
 

@@ -45,9 +45,9 @@ def address_of(request: HttpRequest, *_: object) -> str | None:
 def address_from(forwarded: str, peer: str) -> str | None:
     """Return the client's address from X-Forwarded-For and the socket's peer."""
     named = [*filter(None, (forwarded if settings.PROXIES else "").split(",")), peer]
-    found = named[-1 - settings.PROXIES] if len(named) > settings.PROXIES else named[0]
+    address_text = named[-1 - settings.PROXIES] if len(named) > settings.PROXIES else named[0]
     try:
-        parsed = ipaddress.ip_address(_without_port(found.strip()))
+        parsed = ipaddress.ip_address(_without_port(address_text.strip()))
     except ValueError:
         return None
     return str(getattr(parsed, "ipv4_mapped", None) or parsed)  # ::ffff:192.0.2.1 is 192.0.2.1
@@ -70,11 +70,11 @@ def feed_beside(request: HttpRequest) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.FEED_PORT}"
 
 
-def _without_port(found: str) -> str:
+def _without_port(host: str) -> str:
     """Remove the port: some load balancers write 203.0.113.9:51234 and [2001:db8::1]:443."""
-    if found.startswith("["):
-        return found[1:].partition("]")[0]
-    return found.partition(":")[0] if found.count(":") == 1 else found
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0] if host.count(":") == 1 else host
 
 
 def neighbourhood(address: str | None) -> str:

@@ -36,11 +36,11 @@ def who(actor: str, keys: Mapping[str, str] | None = None) -> str:
 def named(term: str) -> Q:
     """Return a filter for entries whose actor's shown name begins with the term. Keys are looked up
     first, since there are few."""
-    shown = Concat("name", Value(" ("), "prefix", Value("…)"))
+    label = Concat("name", Value(" ("), "prefix", Value("…)"))
     begins = Q(shown__istartswith=term)
     if prefix := term.rstrip("…"):
         begins |= Q(prefix__startswith=prefix)
-    keys = ApiKey.objects.annotate(shown=shown).filter(begins).values_list("prefix", flat=True)
+    keys = ApiKey.objects.annotate(shown=label).filter(begins).values_list("prefix", flat=True)
     by_keys = [f"key:{prefix}" for prefix in keys[:KEYS_LOOKED_FOR]]
     return Q(actor__in=by_keys) | Q(actor__istartswith=f"user:{term}")
 

@@ -37,24 +37,24 @@ MOMENT = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d
 
 def only_changed(changes: Any, zone: str) -> str:
     """Format only the values: “50 → 1,200”, where the action already names the field."""
-    said = before_and_after(changes, "", zone)
-    return "; ".join(" → ".join(filter(None, values)) for _name, *values in said)
+    rows = before_and_after(changes, "", zone)
+    return "; ".join(" → ".join(filter(None, values)) for _name, *values in rows)
 
 
 def changes_in_words(changes: Any, kind: str, zone: str) -> str:
-    said = before_and_after(changes, kind, zone)
-    return "; ".join(f"{name}: {' → '.join(filter(None, values))}" for name, *values in said)
+    rows = before_and_after(changes, kind, zone)
+    return "; ".join(f"{name}: {' → '.join(filter(None, values))}" for name, *values in rows)
 
 
 def before_and_after(changes: Any, kind: str, zone: str) -> list[tuple[str, str, str]]:
     """Return (field, before, after) for the changes of a row. Codes get the labels of its page."""
-    said = [
+    rows = [
         (called(name), _value(a, codes, zone), _value(b, codes, zone))
         for name, (a, b) in pairs(changes)
         if not _same_instant(a, b)  # in older entries both may have different zones
         for codes in [_codes(kind, name)]
     ]
-    return said + _odd(changes)
+    return rows + _unknown_changes(changes)
 
 
 def pairs(changes: Any) -> list[tuple[str, list[Any]]]:
@@ -62,11 +62,13 @@ def pairs(changes: Any) -> list[tuple[str, list[Any]]]:
     return [(name, pair) for name, pair in named if _is_pair(pair)]
 
 
-def _odd(changes: Any) -> list[tuple[str, str, str]]:
+def _unknown_changes(changes: Any) -> list[tuple[str, str, str]]:
     """Return changes of an unknown shape as JSON: a later release may have written them, and
     entries cannot be removed."""
-    named = changes if isinstance(changes, dict) else {"changes": changes} if changes else {}
-    return [(called(name), _json(one), "") for name, one in named.items() if not _is_pair(one)]
+    values = changes if isinstance(changes, dict) else {"changes": changes} if changes else {}
+    return [
+        (called(name), _json(value), "") for name, value in values.items() if not _is_pair(value)
+    ]
 
 
 def _is_pair(value: Any) -> bool:

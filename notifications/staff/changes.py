@@ -25,11 +25,11 @@ def values_of(row: Model | None) -> Values:
     """Return the row's fields as JSON values."""
     if row is None:
         return {}
-    fields = [f for f in row._meta.concrete_fields if not (f.primary_key or _by_itself(f))]
+    fields = [f for f in row._meta.concrete_fields if not (f.primary_key or _sets_itself(f))]
     return {field.name: _value(row, field) for field in fields}
 
 
-def _by_itself(field: Any) -> bool:
+def _sets_itself(field: Any) -> bool:
     return getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
 
 

@@ -27,7 +27,7 @@ MAX_PEOPLE = 5  # of one browser; then it forgets the one whose last log-in is l
 
 def id_of(request: HttpRequest, user: User | None) -> str:
     """Return the browser's id if this person has logged in there, else an empty text."""
-    mark = _read(request)
+    mark = _read_cookie(request)
     return mark["id"] if user and mark["people"] and _name(user) in mark["people"] else ""
 
 
@@ -41,7 +41,7 @@ def remember(request: Any, response: HttpResponse) -> None:
     user = getattr(request, "let_in", None)
     if user is None:
         return
-    mark = _read(request)
+    mark = _read_cookie(request)
     name = _name(user)
     people = [other for other in mark["people"] if other != name][: MAX_PEOPLE - 1]
     response.set_cookie(
@@ -62,7 +62,7 @@ def _name(user: User) -> str:
     return salted_hmac(COOKIE, repr(parts), algorithm="sha256").hexdigest()[:32]
 
 
-def _read(request: HttpRequest) -> dict[str, Any]:
+def _read_cookie(request: HttpRequest) -> dict[str, Any]:
     try:
         mark: dict[str, Any] = signing.loads(
             request.COOKIES.get(COOKIE, ""), salt=COOKIE, max_age=AGE

@@ -154,15 +154,15 @@ class Attempt:
         limits = LIMITS[self.kind]
         with transaction.atomic():  # a refused try is not counted, and does not prolong a lockout
             found = _count({key: limits[by].seconds for by, key in self._keys.items()})
-            counted = {by: found[key] for by, key in self._keys.items()}
-            over = {by: one for by, one in counted.items() if one.wrong > limits[by].most}
+            counts = {by: found[key] for by, key in self._keys.items()}
+            over = {by: count for by, count in counts.items() if count.wrong > limits[by].most}
             if over:
-                seconds = max(one.seconds_left for one in over.values())
+                seconds = max(count.seconds_left for count in over.values())
                 raise LockedOut(self.kind, seconds, is_wrong=over.keys() != {By.RIGHT})
-        return counted
+        return counts
 
     @property
-    def _own(self) -> int:
+    def _own_tries(self) -> int:
         """The tries for this account from this browser or address."""
         return (self._counted.get(By.BROWSER) or self._counted[By.BOTH]).wrong
 
@@ -178,7 +178,7 @@ class Attempt:
                 row.delete()
             else:
                 row.update(wrong=models.F("wrong") - 1)
-        return self._own - 1
+        return self._own_tries - 1
 
     def _warn_at_last(self, by: By) -> None:
         if self._counted[by].wrong == LIMITS[self.kind][by].most:
@@ -192,7 +192,7 @@ class Attempt:
         limits = LIMITS[self.kind]
         if right := self._keys.get(By.RIGHT):
             Guesses.objects.filter(key=right).update(wrong=models.F("wrong") - 1)
-        if self.user and self._own == 1:
+        if self.user and self._own_tries == 1:
             _note(f"refused a wrong {self.kind} for", self.user)
         spent = {by for by, one in self._counted.items() if one.wrong >= limits[by].most}
         spent.discard(By.RIGHT)
@@ -203,16 +203,16 @@ class Attempt:
 
     def _tell(self, by: By) -> None:
         """Log a lockout. Do not log a name that no user has: it may be a password."""
-        counted = self._counted[by]
+        count = self._counted[by]
         whom = f"user {self.user.get_username()}" if self.user else "a name that nobody has"
         who = f"address {self._address}" if by is By.ADDRESS else whom
         log.warning(
             "locked out for %s s: %s, after %s wrong %ss, the last from %s (limit by %s)",
-            *(counted.seconds_left, who, counted.wrong, self.kind, origin.address(), by),
+            *(count.seconds_left, who, count.wrong, self.kind, origin.address(), by),
         )
         if self.user or by is By.ADDRESS:
             place = Subject(ADDRESS, name=self._address)
-            _note("locked out", place if by is By.ADDRESS else self.user, wrong=counted.wrong)
+            _note("locked out", place if by is By.ADDRESS else self.user, wrong=count.wrong)
 
 
 def _key(*parts: str) -> str:
@@ -222,10 +222,10 @@ def _key(*parts: str) -> str:
 def _count(seconds: dict[str, int]) -> dict[str, Counted]:
     with connection.cursor() as cursor:
         cursor.execute(COUNT, [list(seconds), list(seconds.values())])
-        found = {key: Counted(wrong, left) for key, wrong, left in cursor.fetchall()}
-        if any(one.wrong == 1 for one in found.values()):
+        counts = {key: Counted(wrong, left) for key, wrong, left in cursor.fetchall()}
+        if any(count.wrong == 1 for count in counts.values()):
             cursor.execute(FORGET, [FORGOTTEN_AT_ONCE])
-    return found
+    return counts
 
 
 def _note(action: str, subject: Any, **detail: Any) -> None:

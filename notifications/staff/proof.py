@@ -15,7 +15,7 @@ def password_is_right(request: HttpRequest, given: str) -> bool:
     user: Any = request.user
     with password_slots.hold_slot():
         tried = Attempt(request, Kind.PASSWORD, user)
-        return _told(tried, user.check_password(given))
+        return _record_attempt(tried, user.check_password(given))
 
 
 def code_of(request: HttpRequest, given: str) -> Any:
@@ -23,7 +23,7 @@ def code_of(request: HttpRequest, given: str) -> Any:
     user: Any = request.user
     tried = Attempt(request, Kind.CODE, user)
     device = second_factor.check(user, given)
-    _told(tried, device is not None)
+    _record_attempt(tried, device is not None)
     return device
 
 
@@ -32,11 +32,11 @@ def confirm_factor(request: HttpRequest, given: str) -> list[str] | None:
     user: Any = request.user
     tried = Attempt(request, Kind.CODE, user)
     codes = second_factor.confirm(user, given)
-    _told(tried, codes is not None)
+    _record_attempt(tried, codes is not None)
     return codes
 
 
-def _told(tried: Attempt, is_right: bool) -> bool:
+def _record_attempt(tried: Attempt, is_right: bool) -> bool:
     if is_right:
         tried.record_success()
     else:

@@ -47,7 +47,7 @@ def begin(user: User) -> TOTPDevice:
         unfinished = TOTPDevice.objects.filter(user=user, confirmed=False)
         device = next((each for each in unfinished.order_by("-pk") if _opens(each)), None)
         if device is None:
-            sealed = _sealed(secrets.token_bytes(SECRET), user)
+            sealed = _seal_secret(secrets.token_bytes(SECRET), user)
             device = TOTPDevice.objects.create(user=user, confirmed=False, name="app", key=sealed)
         unfinished.exclude(pk=device.pk).delete()
     return device
@@ -75,7 +75,7 @@ def check(user: User, given: str) -> Any:
     sealing.Unsealable."""
     text = re.sub(r"[\s-]", "", given).lower()
     if not SIX_DIGITS.fullmatch(text):
-        used, _ = StaticToken.objects.filter(device__user=user, token=_kept(text)).delete()
+        used, _ = StaticToken.objects.filter(device__user=user, token=_stored_hash(text)).delete()
         return StaticDevice.objects.filter(user=user).first() if used else None
     device = device_of(user)
     return device if device and _shows(device, text) else None
@@ -92,7 +92,7 @@ def _shows(device: TOTPDevice, code: str) -> bool:
         app.time = time.time()
         if not app.verify(int(code), row.tolerance, row.last_t + 1):
             return False
-        row.last_t, row.drift, row.key = app.t(), app.drift, _sealed(secret, row.user)
+        row.last_t, row.drift, row.key = app.t(), app.drift, _seal_secret(secret, row.user)
         row.set_last_used_timestamp(commit=False)
         row.save()
     return True
@@ -100,7 +100,7 @@ def _shows(device: TOTPDevice, code: str) -> bool:
 
 def secret_of(device: TOTPDevice) -> bytes:
     """Return the app's decrypted secret. Raises sealing.Unsealable."""
-    return sealing.unseal_secret(bytes.fromhex(device.key), about=_whose(device.user))
+    return sealing.unseal_secret(bytes.fromhex(device.key), about=_seal_purpose(device.user))
 
 
 def _opens(device: TOTPDevice) -> bool:
@@ -117,7 +117,7 @@ def seal_anew() -> tuple[int, list[str]]:
 
     An unfinished set-up that no key decrypts is deleted: `begin` makes another.
     """
-    done, lost = 0, list[str]()
+    count, lost = 0, list[str]()
     for pk in list(TOTPDevice.objects.order_by("pk").values_list("pk", flat=True)):
         with transaction.atomic():
             device = TOTPDevice.objects.select_for_update(of=("self",)).filter(pk=pk)
@@ -125,22 +125,22 @@ def seal_anew() -> tuple[int, list[str]]:
             if row is None:  # deleted meanwhile
                 continue
             try:
-                sealed = _sealed(secret_of(row), row.user)
+                sealed = _seal_secret(secret_of(row), row.user)
             except sealing.Unsealable:
                 if row.confirmed:
                     lost.append(row.user.get_username())
                 else:
                     row.delete()
                 continue
-            done += device.exclude(key=sealed).update(key=sealed)
-    return done, lost
+            count += device.exclude(key=sealed).update(key=sealed)
+    return count, lost
 
 
-def _sealed(secret: bytes, user: User) -> str:
-    return sealing.seal_secret(secret, about=_whose(user)).hex()
+def _seal_secret(secret: bytes, user: User) -> str:
+    return sealing.seal_secret(secret, about=_seal_purpose(user)).hex()
 
 
-def _whose(user: User) -> str:
+def _seal_purpose(user: User) -> str:
     return f"second factor of user {user.pk}"
 
 
@@ -154,7 +154,7 @@ def renew_codes(user: User) -> list[str]:
         StaticDevice.objects.filter(user=user).delete()
         device = StaticDevice.objects.create(user=user, name="recovery codes")
         StaticToken.objects.bulk_create(
-            StaticToken(device=device, token=_kept(code)) for code in codes
+            StaticToken(device=device, token=_stored_hash(code)) for code in codes
         )
     return ["-".join(code[start : start + 4] for start in range(0, 16, 4)) for code in codes]
 
@@ -163,7 +163,7 @@ def codes_left(user: User) -> int:
     return int(StaticToken.objects.filter(device__user=user).count())
 
 
-def _kept(code: str) -> str:
+def _stored_hash(code: str) -> str:
     """Return what the database stores of a code. For 80 random bits, 64 bits of a hash suffice."""
     return hashlib.sha256(code.encode()).hexdigest()[:16]
 

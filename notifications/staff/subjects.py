@@ -65,13 +65,13 @@ def of_today(row: Model) -> Subject:
 
 def found(entries: Iterable[Any]) -> dict[tuple[str, int], Model]:
     """Load the rows that entries are about, as they are now. One SQL statement per kind."""
-    asked: dict[str, set[int]] = defaultdict(set)
+    ids_by_kind: dict[str, set[int]] = defaultdict(set)
     for entry in entries:
         if entry.subject_id is not None and entry.subject_kind in _models():
-            asked[entry.subject_kind].add(entry.subject_id)
+            ids_by_kind[entry.subject_kind].add(entry.subject_id)
     return {
         (kind, pk): row
-        for kind, ids in asked.items()
+        for kind, ids in ids_by_kind.items()
         for pk, row in _rows(kind).in_bulk(ids).items()
     }
 

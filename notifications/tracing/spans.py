@@ -83,10 +83,10 @@ class OpenSpan:
         self._span.end()
 
     def child(self, name: str, kind: str = "internal", **what: Any) -> OpenSpan:
-        return _begun(name, kind, trace.set_span_in_context(self._span), what)
+        return _begin_span(name, kind, trace.set_span_in_context(self._span), what)
 
     def tell(self, **what: Any) -> None:
-        self._span.set_attributes(_named(what))
+        self._span.set_attributes(_prefix_names(what))
 
     def rename(self, name: str) -> None:
         self._span.update_name(name)
@@ -106,8 +106,8 @@ class OpenSpan:
 
 def begin(name: str, kind: str, what: Mapping[str, Any], *, parent: Any, rung_by: Any) -> OpenSpan:
     if rung_by:
-        return _begun(name, kind, context.Context(), what, _links(rung_by))
-    return _begun(name, kind, _within(parent), what)
+        return _begin_span(name, kind, context.Context(), what, _links(rung_by))
+    return _begin_span(name, kind, _parent_context(parent), what)
 
 
 def here() -> str:
@@ -121,7 +121,7 @@ def _header(within: context.Context | None) -> str:
     return headers.get(HEADER, "")
 
 
-def _begun(
+def _begin_span(
     name: str,
     kind: str,
     within: context.Context | None,
@@ -129,13 +129,13 @@ def _begun(
     links: Sequence[trace.Link] = (),
 ) -> OpenSpan:
     tracer = _provider(os.getpid()).get_tracer("carillon")
-    attributes = _named(what)
+    attributes = _prefix_names(what)
     return OpenSpan(
         tracer.start_span(name, within, KINDS[kind], attributes=attributes, links=links)
     )
 
 
-def _within(parent: Any) -> context.Context | None:
+def _parent_context(parent: Any) -> context.Context | None:
     """Return the context of a parent from another process. None: use the current span."""
     return _w3c.extract({HEADER: str(parent)}) if parent else None
 
@@ -147,10 +147,10 @@ def _links(parent: Any) -> list[trace.Link]:
     return [trace.Link(its)] if its.is_valid else []
 
 
-def _named(what: Mapping[str, Any]) -> dict[str, Any]:
+def _prefix_names(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Add our prefix to attribute names, except OpenTelemetry's own, which contain a dot."""
     return {
         name if "." in name else f"carillon.{name}": value
-        for name, value in what.items()
+        for name, value in attributes.items()
         if value is not None
     }

@@ -14,13 +14,13 @@ MAX_LETTERS = 100
 def name_of_copy(name: str, taken: Collection[str]) -> str:
     """Return the first free name for a copy."""
     original = _original(name)
-    numbered = (_numbered(original, number) for number in itertools.count(1))
+    numbered = (_copy_name(original, number) for number in itertools.count(1))
     return next(one for one in numbered if one not in taken)
 
 
-def _numbered(original: str, number: int) -> str:
-    said = _word() if number == 1 else f"{_word()} {number}"
-    ending = f" ({said})"
+def _copy_name(original: str, number: int) -> str:
+    suffix = _word() if number == 1 else f"{_word()} {number}"
+    ending = f" ({suffix})"
     return original[: MAX_LETTERS - len(ending)] + ending
 
 

@@ -63,29 +63,29 @@ _patient = json.JSONDecoder(parse_int=whole, parse_float=fraction)
 
 def loads(text: str | bytes) -> Any:
     """Read JSON. Raises the errors of orjson, which alone decides whether this is JSON."""
-    written = text.encode() if isinstance(text, str) else text
+    content = text.encode() if isinstance(text, str) else text
     try:
-        value = orjson.loads(written)
-        if not _holds_float(value) or not LONG_NUMBER.search(written):
+        value = orjson.loads(content)
+        if not _holds_float(value) or not LONG_NUMBER.search(content):
             return value
     except orjson.JSONDecodeError:
-        value = orjson.loads(LONG_NUMBER.sub(rb"\g<1>0", written))
+        value = orjson.loads(LONG_NUMBER.sub(rb"\g<1>0", content))
     if too_deep(value):
         return value  # the caller refuses it; reading it again would fail
-    return _patient.decode(written.decode())
+    return _patient.decode(content.decode())
 
 
 def _holds_float(value: Any) -> bool:
     level = [value]
     while level:
         inner: list[Any] = []
-        for one in level:
-            if type(one) is float:
+        for item in level:
+            if type(item) is float:
                 return True
-            if type(one) is dict:
-                inner += one.values()
-            elif type(one) is list:
-                inner += one
+            if type(item) is dict:
+                inner += item.values()
+            elif type(item) is list:
+                inner += item
         level = inner
     return False
 
@@ -108,7 +108,7 @@ def dumps(value: Any, option: int = 0) -> bytes:
     try:
         return orjson.dumps(value, default=_as_written, option=option)
     except TypeError:  # an int of more than 64 bits, for which orjson does not call `default`
-        return orjson.dumps(_written_out(value), default=_as_written, option=option)
+        return orjson.dumps(_with_large_numbers(value), default=_as_written, option=option)
 
 
 def _as_written(value: Any) -> orjson.Fragment:
@@ -117,10 +117,10 @@ def _as_written(value: Any) -> orjson.Fragment:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-def _written_out(value: Any) -> Any:
+def _with_large_numbers(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _written_out(inner) for key, inner in value.items()}
+        return {key: _with_large_numbers(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_written_out(inner) for inner in value]
+        return [_with_large_numbers(inner) for inner in value]
     large = isinstance(value, int) and not -(2**63) <= value < 2**64
     return orjson.Fragment(str(value)) if large else value

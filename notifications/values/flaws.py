@@ -39,10 +39,10 @@ class Flaw:
 
     def within(self, depth: int) -> str:
         """Return the field, without the first `depth` steps: `devices[0].token`."""
-        written = ""
+        path = ""
         for step in self.where[depth:]:
-            written += f"[{step}]" if isinstance(step, int) else f".{_readable(step)}"
-        return written.lstrip(".")
+            path += f"[{step}]" if isinstance(step, int) else f".{_readable(step)}"
+        return path.lstrip(".")
 
 
 class Flawed(dict[str, str]):
@@ -58,12 +58,12 @@ def names_in(value: Any) -> int:
     count, level = 0, [value]
     while level:
         inner: list[Any] = []
-        for one in level:
-            if isinstance(one, dict):
-                count += len(one)
-                inner += one.values()
-            elif isinstance(one, list):
-                inner += one
+        for item in level:
+            if isinstance(item, dict):
+                count += len(item)
+                inner += item.values()
+            elif isinstance(item, list):
+                inner += item
         level = inner
     return count
 
@@ -82,10 +82,10 @@ def find(body: bytes, *, exactly: bool) -> tuple[Any, Iterator[Flaw]]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) == len(pairs):
-        return made
-    twice = _Twice(made)
+    members = dict(pairs)
+    if len(members) == len(pairs):
+        return members
+    twice = _Twice(members)
     twice.names = [name for name, times in Counter(name for name, _ in pairs).items() if times > 1]
     return twice
 

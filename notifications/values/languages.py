@@ -18,11 +18,11 @@ SCRIPT_OF = {"zh-TW": "zh-Hant", "zh-HK": "zh-Hant", "zh-MO": "zh-Hant"}
 def canonical(tag: str) -> str:
     """Return the tag in its usual form, such as zh-Hant-TW, from any case and with - or _."""
     first, *parts = re.split("[-_]", tag)
-    written = [first.lower()]
+    subtags = [first.lower()]
     for part in parts:
-        extended = any(len(one) == 1 for one in written)  # after u or x there is no region
-        written.append(part.lower() if extended else _cased(part))
-    return "-".join(written)
+        extended = any(len(subtag) == 1 for subtag in subtags)  # after u or x there is no region
+        subtags.append(part.lower() if extended else _cased(part))
+    return "-".join(subtags)
 
 
 def _cased(part: str) -> str:

@@ -54,31 +54,31 @@ def in_words(duration: timedelta | float | None) -> str:
     """Format a duration by its two largest units: “1 h 20 min”, “45 s”."""
     if duration is None:
         return "–"
-    left = round(duration.total_seconds() if isinstance(duration, timedelta) else duration)
+    seconds = round(duration.total_seconds() if isinstance(duration, timedelta) else duration)
     parts = []
     for size in UNITS:
-        count, left = divmod(max(left, 0), size)
+        count, seconds = divmod(max(seconds, 0), size)
         if count:
-            parts.append(_counted(count, size))
+            parts.append(_with_unit(count, size))
         if len(parts) == 2 or (parts and not count):
             break
-    return " ".join(parts) or _counted(0, 1)
+    return " ".join(parts) or _with_unit(0, 1)
 
 
 def roughly(duration: timedelta | float | None) -> str:
     """Format a measured or expected duration: “a moment” instead of “0 s”."""
-    said = in_words(duration)
-    return _("a moment") if said == _counted(0, 1) else said
+    text = in_words(duration)
+    return _("a moment") if text == _with_unit(0, 1) else text
 
 
-def _counted(count: int, size: int) -> str:
-    said = {
+def _with_unit(count: int, size: int) -> str:
+    template = {
         86_400: ngettext("%(count)s day", "%(count)s days", count),
         3_600: _("%(count)s h"),
         60: _("%(count)s min"),
         1: _("%(count)s s"),
     }[size]
-    return said % {"count": f"{count:,}"}
+    return template % {"count": f"{count:,}"}
 
 
 def seconds_of(text: str) -> int | None:

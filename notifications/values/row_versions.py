@@ -30,9 +30,9 @@ def carried(shown: Mapping[str, Any]) -> str:
 def parse(posted: str) -> dict[str, Any]:
     """Parse what a form carried. Empty: it is not ours, so it does not tell what was seen."""
     with suppress(ValueError):  # a client may send JSON of any depth and with any number
-        seen = orjson.loads(posted)
-        if isinstance(seen, dict):
-            return seen
+        versions = orjson.loads(posted)
+        if isinstance(versions, dict):
+            return versions
     return {}
 
 

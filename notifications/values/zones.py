@@ -42,22 +42,25 @@ def zone_of(typed: str) -> str:
     """Return the zone for a typed name or city. Empty if there is no such zone."""
     if typed in known_zones():
         return typed
-    return _by_spelling().get(_bare(typed), "")
+    return _by_spelling().get(_plain_letters(typed), "")
 
 
 @cache
 def _by_spelling() -> dict[str, str]:
     """Return zones by whole name and by city. Of two zones with the same city, the shorter name
     wins, as America/Buenos_Aires does over America/Argentina/Buenos_Aires."""
-    cities = {_bare(zone.rpartition("/")[2]): zone for zone in sorted(places(), key=_longest_first)}
-    return cities | {_bare(zone): zone for zone in places()}
+    cities = {
+        _plain_letters(zone.rpartition("/")[2]): zone
+        for zone in sorted(places(), key=_longest_first)
+    }
+    return cities | {_plain_letters(zone): zone for zone in places()}
 
 
 def _longest_first(zone: str) -> tuple[int, str]:
     return -len(zone), zone
 
 
-def _bare(text: str) -> str:
+def _plain_letters(text: str) -> str:
     """Return a text without case, accents and separators."""
     plain = unicodedata.normalize("NFKD", text[:100].casefold())
     return re.sub(r"[^a-z0-9/+]", "", plain)
@@ -65,25 +68,25 @@ def _bare(text: str) -> str:
 
 def suggestions(typed: str) -> list[str]:
     """Return zones that may have been meant."""
-    bare = _bare(typed)
+    bare = _plain_letters(typed)
     if not bare:
         return []
     spelled = _by_spelling()
-    near = [one for one in spelled if len(bare) > 2 and bare in one]
+    near = [name for name in spelled if len(bare) > 2 and bare in name]
     near += get_close_matches(bare, spelled, n=SUGGESTED, cutoff=0.75)
-    return list(dict.fromkeys(spelled[one] for one in near))[:SUGGESTED]
+    return list(dict.fromkeys(spelled[name] for name in near))[:SUGGESTED]
 
 
 def validate_zone(name: str) -> None:
     if name not in known_zones():
-        raise _unknown(name)
+        raise _unknown_zone(name)
 
 
 def unknown(name: str) -> str:
-    return str(_unknown(name).messages[0])
+    return str(_unknown_zone(name).messages[0])
 
 
-def _unknown(name: str) -> ValidationError:
+def _unknown_zone(name: str) -> ValidationError:
     near = suggestions(name)
     name = name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
     text = gettext("“%(name)s” is not a time zone we know. Use a name such as Asia/Seoul or UTC.")

@@ -72,15 +72,15 @@ def claim(*, now: datetime, room: int, under_way: Collection[Call]) -> list[Call
     return claimed
 
 
-def _due(now: datetime) -> QuerySet[Call]:
+def _due_calls(now: datetime) -> QuerySet[Call]:
     return Call.objects.filter(state=Call.State.WAITING, next_at__lte=now)
 
 
 def _due_endpoints(now: datetime) -> QuerySet[Endpoint]:
     """Endpoints with due calls. A test goes to a disabled or resting one, too: a person waits."""
-    theirs = _due(now).filter(endpoint=OuterRef("pk"))
+    calls = _due_calls(now).filter(endpoint=OuterRef("pk"))
     ready = Q(disabled_at=None) & (Q(rests_until=None) | Q(rests_until__lte=now))
-    return Endpoint.objects.filter((ready & Exists(theirs)) | Exists(theirs.filter(is_test=True)))
+    return Endpoint.objects.filter((ready & Exists(calls)) | Exists(calls.filter(is_test=True)))
 
 
 def _claim(endpoint_id: int, most: int, now: datetime) -> list[Call]:
@@ -89,7 +89,7 @@ def _claim(endpoint_id: int, most: int, now: datetime) -> list[Call]:
         endpoint = free.select_related("project").filter(pk=endpoint_id).first() if most else None
         if endpoint is None:  # another process has locked it, or it was deleted
             return []
-        calls = _due(now).filter(endpoint=endpoint)
+        calls = _due_calls(now).filter(endpoint=endpoint)
         if not _is_ready(endpoint, now):
             calls = calls.filter(is_test=True)
         elif endpoint.failures >= FAILS or endpoint.paced:
@@ -97,9 +97,9 @@ def _claim(endpoint_id: int, most: int, now: datetime) -> list[Call]:
             pause = UNDER_WAY if endpoint.failures >= FAILS else ONE_A_SECOND
             Endpoint.objects.filter(pk=endpoint.pk).update(rests_until=now + pause)
         ids = list(calls.order_by("next_at", "pk").values_list("pk", flat=True)[:most])
-        mine = Call.objects.filter(pk__in=ids)
-        mine.update(next_at=now + UNDER_WAY, tries=F("tries") + 1, tried_at=now)
-        claimed = list(mine.order_by("pk"))
+        ours = Call.objects.filter(pk__in=ids)
+        ours.update(next_at=now + UNDER_WAY, tries=F("tries") + 1, tried_at=now)
+        claimed = list(ours.order_by("pk"))
     for call in claimed:
         call.endpoint = endpoint
     return claimed
@@ -119,15 +119,15 @@ def settle(tried: Sequence[Tried], *, now: datetime) -> None:
     If the process dies before: they are due again, and the receiver knows them by their names.
     """
     by_endpoint: dict[int, list[Tried]] = {}
-    for one in tried:
-        by_endpoint.setdefault(one.call.endpoint_id, []).append(one)
+    for try_ in tried:
+        by_endpoint.setdefault(try_.call.endpoint_id, []).append(try_)
     for endpoint_id in sorted(by_endpoint):
         with transaction.atomic():
             locked = Endpoint.objects.select_for_update(no_key=True).filter(pk=endpoint_id).first()
-            for one in by_endpoint[endpoint_id]:
-                _write(one, now)
+            for try_ in by_endpoint[endpoint_id]:
+                _write(try_, now)
             if locked is not None:
-                _judge(locked, by_endpoint[endpoint_id], now)
+                _update_endpoint(locked, by_endpoint[endpoint_id], now)
 
 
 def _write(one: Tried, now: datetime) -> None:
@@ -151,27 +151,27 @@ def _write(one: Tried, now: datetime) -> None:
 def _next(call: Call, answer: Answer, now: datetime) -> datetime:
     """When to try again: ever later, not all at once, and not before the receiver asks for it."""
     seconds = SECONDS[min(call.tries, len(SECONDS)) - 1] * random.uniform(0.8, 1.2)
-    return now + max(timedelta(seconds=seconds), _asked(answer))
+    return now + max(timedelta(seconds=seconds), _requested_rest(answer))
 
 
-def _asked(answer: Answer) -> timedelta:
+def _requested_rest(answer: Answer) -> timedelta:
     return timedelta(seconds=min(answer.retry_after or 0.0, LONGEST_ASKED))
 
 
-def _judge(endpoint: Endpoint, tried: list[Tried], now: datetime) -> None:
+def _update_endpoint(endpoint: Endpoint, tried: list[Tried], now: datetime) -> None:
     """Update the endpoint's state from these tries.
 
     A test counts only if it is accepted: a person looks at a failed one.
     """
-    if any(one.answer.taken for one in tried):
-        _is_well(endpoint, now)
+    if any(try_.answer.taken for try_ in tried):
+        _mark_well(endpoint, now)
         return
-    counted = [one.answer for one in tried if not one.call.is_test]
-    if counted:
-        _fails(endpoint, counted, now)
+    answers = [try_.answer for try_ in tried if not try_.call.is_test]
+    if answers:
+        _mark_failing(endpoint, answers, now)
 
 
-def _is_well(endpoint: Endpoint, now: datetime) -> None:
+def _mark_well(endpoint: Endpoint, now: datetime) -> None:
     recovered = endpoint.failures >= FAILS
     values = {"answered_at": now, "failing_since": None, "failures": 0}
     if recovered:
@@ -183,10 +183,10 @@ def _is_well(endpoint: Endpoint, now: datetime) -> None:
         waiting.filter(next_at__gt=now).exclude(under_way).update(next_at=now)
 
 
-def _fails(endpoint: Endpoint, answers: list[Answer], now: datetime) -> None:
+def _mark_failing(endpoint: Endpoint, answers: list[Answer], now: datetime) -> None:
     since = endpoint.failing_since or now
     failures = endpoint.failures + len(answers)
-    rest = max(map(_asked, answers))
+    rest = max(map(_requested_rest, answers))
     if failures >= FAILS:
         rest = max(rest, min(LONGEST_REST, max(ONE_A_SECOND, (now - since) / 4)))
     elif endpoint.paced:
@@ -194,9 +194,9 @@ def _fails(endpoint: Endpoint, answers: list[Answer], now: datetime) -> None:
     Endpoint.objects.filter(pk=endpoint.pk).update(
         failing_since=since, failures=failures, rests_until=now + rest if rest else None
     )
-    gone = any(answer.gone for answer in answers)
-    if gone or now - since >= GIVEN_UP_AFTER:
-        _disable(endpoint, Endpoint.Why.GONE if gone else Endpoint.Why.FAILING, now)
+    is_gone = any(answer.gone for answer in answers)
+    if is_gone or now - since >= GIVEN_UP_AFTER:
+        _disable(endpoint, Endpoint.Why.GONE if is_gone else Endpoint.Why.FAILING, now)
 
 
 def _disable(endpoint: Endpoint, why: Endpoint.Why, now: datetime) -> None:

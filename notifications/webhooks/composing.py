@@ -60,11 +60,11 @@ def _ready(call: Call, now: datetime) -> Send:
         body, headers = webhook(call, now=now)
         return lambda: https_post.post(endpoint.target, body, headers)
     with translation.override(endpoint.language):
-        said = [_in_words(event, endpoint) for event in call.events]
+        texts = [_in_words(event, endpoint) for event in call.events]
         if endpoint.via == Endpoint.Via.SLACK:
-            url, text = endpoint.open(), slack(said)
+            url, text = endpoint.open(), slack(texts)
             return lambda: https_post.post(url, text, {"Content-Type": "application/json"})
-        message = email(said, endpoint)
+        message = email(texts, endpoint)
         message.extra_headers["Message-ID"] = f"<{call.name}@carillon>"  # at each try
         return lambda: mailing.send(message)
 
@@ -93,11 +93,11 @@ def webhook(call: Call, *, now: datetime) -> tuple[bytes, dict[str, str]]:
 
 
 def _in_words(event: dict[str, Any], endpoint: Endpoint) -> EventText:
-    made = TEXT_BUILDERS.get(event["type"])
-    said = made(event["data"]) if made else EventText(event_types.in_words(event["type"]))
+    builder = TEXT_BUILDERS.get(event["type"])
+    text = builder(event["data"]) if builder else EventText(event_types.in_words(event["type"]))
     at = in_zone(datetime.fromisoformat(event["timestamp"]), endpoint.project.timezone)
-    said.facts = [*said.facts, (_("Project"), str(endpoint.project)), (_("When"), at)]
-    return said
+    text.facts = [*text.facts, (_("Project"), str(endpoint.project)), (_("When"), at)]
+    return text
 
 
 def test_words(data: dict[str, Any]) -> EventText:
@@ -129,18 +129,20 @@ def slack(said: list[EventText]) -> bytes:
     return json.dumps({"text": _safe(said[0].headline), "blocks": blocks}).encode()
 
 
-def _blocks(said: EventText) -> list[dict[str, Any]]:
+def _blocks(event_text: EventText) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = [
-        {"type": "header", "text": {"type": "plain_text", "text": said.headline[:150]}}
+        {"type": "header", "text": {"type": "plain_text", "text": event_text.headline[:150]}}
     ]
-    if said.text:
-        blocks.append({"type": "section", "text": _markdown(_safe(said.text)[:3_000])})
-    facts = [_markdown(f"*{_safe(name)}*\n{_safe(value)}"[:2_000]) for name, value in said.facts]
+    if event_text.text:
+        blocks.append({"type": "section", "text": _markdown(_safe(event_text.text)[:3_000])})
+    facts = [
+        _markdown(f"*{_safe(name)}*\n{_safe(value)}"[:2_000]) for name, value in event_text.facts
+    ]
     for at in range(0, len(facts), 10):  # Slack accepts ten in one section
         blocks.append({"type": "section", "fields": facts[at : at + 10]})
-    if said.link:
-        text = {"type": "plain_text", "text": said.label[:75]}
-        button = {"type": "button", "text": text, "url": said.link}
+    if event_text.link:
+        text = {"type": "plain_text", "text": event_text.label[:75]}
+        button = {"type": "button", "text": text, "url": event_text.link}
         blocks.append({"type": "actions", "elements": [button]})
     return blocks
 
@@ -156,9 +158,9 @@ def _safe(text: str) -> str:
 
 def email(said: list[EventText], endpoint: Endpoint) -> EmailMessage:
     parts = []
-    for one in said:
-        facts = "\n".join(f"{name}: {value}" for name, value in one.facts)
-        link = f"{one.label}: {one.link}" if one.link else ""
-        parts.append("\n\n".join(part for part in (one.headline, one.text, facts, link) if part))
+    for text in said:
+        facts = "\n".join(f"{name}: {value}" for name, value in text.facts)
+        link = f"{text.label}: {text.link}" if text.link else ""
+        parts.append("\n\n".join(part for part in (text.headline, text.text, facts, link) if part))
     subject = " ".join(f"{said[0].headline} · {endpoint.project}".split())  # one line only
     return EmailMessage(subject[:200], "\n\n\n".join(parts) + "\n", to=endpoint.target.split(", "))

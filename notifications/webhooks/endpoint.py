@@ -92,21 +92,23 @@ class Endpoint(OfProject):
 
     def seal(self, text: str) -> None:
         """Seal a text. The row may not be stored yet, so the seal names only the project."""
-        self.sealed = sealing.seal(text.encode(), about=_whose(self.project_id))
+        self.sealed = sealing.seal(text.encode(), about=_seal_purpose(self.project_id))
         self.sealed_with = sealing.key_id()
 
     def open(self) -> str:
         """Slack's URL, or the current secret. Raises WrongKey."""
-        return self._unsealed(self.sealed)
+        return self._unseal(self.sealed)
 
     def secrets(self, *, now: datetime) -> list[str]:
         """All secrets that sign at this moment, the current one first. Raises WrongKey."""
         before = self.sealed_before if self.before_ends_at and self.before_ends_at > now else None
-        return [self._unsealed(each) for each in (self.sealed, before) if each is not None]
+        return [self._unseal(each) for each in (self.sealed, before) if each is not None]
 
-    def _unsealed(self, sealed: bytes | memoryview | None) -> str:
+    def _unseal(self, sealed: bytes | memoryview | None) -> str:
         try:
-            return sealing.unseal(bytes(sealed or b""), about=_whose(self.project_id)).decode()
+            return sealing.unseal(
+                bytes(sealed or b""), about=_seal_purpose(self.project_id)
+            ).decode()
         except sealing.Unsealable:
             raise WrongKey(
                 "What this endpoint keeps was encrypted with another CREDENTIALS_KEY "
@@ -116,7 +118,7 @@ class Endpoint(OfProject):
 
     def new_secret(self) -> str:
         """Draw and seal a new secret, which is shown once."""
-        secret = _drawn()
+        secret = _new_secret()
         self.seal(secret)
         return secret
 
@@ -149,10 +151,10 @@ class Endpoint(OfProject):
         """
         on = Endpoint.objects.filter(pk=self.pk, disabled_at=None)
         with transaction.atomic():
-            done = on.update(disabled_at=now, disabled_why=why)
+            changed = on.update(disabled_at=now, disabled_why=why)
             update_wanted_reports(self.project_id)
         self.refresh_from_db()
-        return bool(done)
+        return bool(changed)
 
     def enable(self) -> None:
         with transaction.atomic():
@@ -169,9 +171,9 @@ class Endpoint(OfProject):
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
         with transaction.atomic():
-            gone = super().delete(*args, **kwargs)
+            deleted = super().delete(*args, **kwargs)
             update_wanted_reports(self.project_id)
-        return gone
+        return deleted
 
 
 TELL = """
@@ -198,28 +200,28 @@ def wanted(project: Project, kinds: Iterable[EventType]) -> bool:
 
 def reseal_all() -> tuple[int, list[str]]:
     """Seal all endpoints with today's key. Returns how many, and those that no key opens."""
-    done, lost = 0, []
+    count, lost = 0, []
     for row in Endpoint.objects.exclude(sealed=None).exclude(sealed_with=sealing.key_id()):
         try:
-            before = row._unsealed(row.sealed_before) if row.sealed_before else None
+            before = row._unseal(row.sealed_before) if row.sealed_before else None
             text = row.open()
         except WrongKey:
             lost.append(f"{row.project.slug}: {row.name}")
             continue
-        was = row.sealed
+        old_sealed = row.sealed
         if before is not None:
             row.seal(before)
             row.sealed_before = row.sealed
         row.seal(text)
         values = {name: getattr(row, name) for name in ("sealed", "sealed_before", "sealed_with")}
-        done += Endpoint.objects.filter(pk=row.pk, sealed=was).update(**values)
-    return done, sorted(lost)
+        count += Endpoint.objects.filter(pk=row.pk, sealed=old_sealed).update(**values)
+    return count, sorted(lost)
 
 
-def _drawn() -> str:
+def _new_secret() -> str:
     """A random secret in the form of Standard Webhooks."""
     return f"whsec_{base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()}"
 
 
-def _whose(project_id: int) -> str:
+def _seal_purpose(project_id: int) -> str:
     return f"endpoint of {project_id}"

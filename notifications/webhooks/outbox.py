@@ -88,9 +88,9 @@ def put(project_id: int, events: Sequence[Event], *, about: int | None = None) -
     If the process dies before the commit: it did not happen, and nobody is told.
     After it: the rows are there, and the sweep looks for them.
     """
-    told: Any = Jsonb([event.as_json() for event in events])
+    payload: Any = Jsonb([event.as_json() for event in events])
     with connection.cursor() as cursor:
-        cursor.execute(PUT, {"project": project_id, "events": told, "about": about})
+        cursor.execute(PUT, {"project": project_id, "events": payload, "about": about})
         hearing: int = cursor.rowcount
     if hearing:
         notify_workers()
@@ -103,10 +103,10 @@ def report_disabled_endpoint(endpoint: Endpoint, why: str, *, at: datetime) -> N
     Otherwise the people who wait for its reports would never know.
     """
     data = {"endpoint": endpoint.pk, "name": endpoint.name, "why": why}
-    told = [Event(DISABLED, at, data).as_json()]
+    payload = [Event(DISABLED, at, data).as_json()]
     readers = Endpoint.objects.filter(project=endpoint.project_id, disabled_at=None)
     for reader in readers.exclude(via=Endpoint.Via.WEBHOOK).exclude(pk=endpoint.pk):
-        Outgoing.objects.create(endpoint=reader, events=told)
+        Outgoing.objects.create(endpoint=reader, events=payload)
         notify_workers()
 
 

@@ -60,12 +60,12 @@ def forget(contact_ids: Sequence[int]) -> None:
 
 
 def _forget(project_id: int, names: list[str]) -> None:
-    mine = _endpoints(project_id)
-    if not mine:
+    endpoints = _endpoints(project_id)
+    if not endpoints:
         return
     with connection.cursor() as cursor:
         cursor.execute(SIDE_BY_SIDE, [project_id])
-        cursor.execute(FIND, [names, list(mine)])
+        cursor.execute(FIND, [names, list(endpoints)])
         calls = dict(cursor.fetchall())
         if not calls:
             return
@@ -95,21 +95,25 @@ def without_the_erased(told: dict[int, list[dict[str, Any]]]) -> None:
     Nobody is erased until the transaction ends.
     """
     for project_id in sorted(told):
-        named = [event for event in told[project_id] if event["data"].get("contact") is not None]
-        if not named:
+        about_people = [
+            event for event in told[project_id] if event["data"].get("contact") is not None
+        ]
+        if not about_people:
             continue
         with connection.cursor() as cursor:
             cursor.execute(ALONE, [project_id])
-        there = _there(project_id, {event["data"]["contact"] for event in named})
-        for event in named:
-            if event["data"]["contact"] not in there:
+        existing = _existing_contacts(
+            project_id, {event["data"]["contact"] for event in about_people}
+        )
+        for event in about_people:
+            if event["data"]["contact"] not in existing:
                 data = event["data"]
                 event["data"] = data | {key: None for key in PERSONAL if key in data}
 
 
-def _there(project_id: int, names: Iterable[str]) -> set[str]:
-    known = Contact.objects.filter(project=project_id, external_id__in=list(names))
-    return set(known.values_list("external_id", flat=True))
+def _existing_contacts(project_id: int, names: Iterable[str]) -> set[str]:
+    contacts = Contact.objects.filter(project=project_id, external_id__in=list(names))
+    return set(contacts.values_list("external_id", flat=True))
 
 
 # --- Shown ----------------------------------------------------------------------------------------
@@ -123,7 +127,7 @@ def reports_of(contact: Contact) -> Iterator[dict[str, Any]]:
         ids = sorted(pk for pk, _ in cursor.fetchall())
     for at in range(0, len(ids), AT_ONCE):
         for call in Call.objects.filter(pk__in=ids[at : at + AT_ONCE]).order_by("pk"):
-            theirs = [
+            events = [
                 one for one in call.events if one["data"].get("contact") == contact.external_id
             ]
             yield {
@@ -131,5 +135,5 @@ def reports_of(contact: Contact) -> Iterator[dict[str, Any]]:
                 "delivery": call.name,
                 "state": call.state,
                 "tried_at": call.tried_at,
-                "events": theirs,
+                "events": events,
             }

@@ -17,7 +17,7 @@ AT_ONCE = 5_000
 COUNTING_SECONDS = 1.0
 
 
-def _ended(project_id: int) -> Any:
+def _ended_calls(project_id: int) -> Any:
     """The project's ended calls. A waiting call is not old, however long it has been waiting."""
     mine = Endpoint.objects.filter(project=project_id).values("pk")
     return Call.objects.filter(endpoint__in=mine).exclude(state=Call.State.WAITING)
@@ -27,12 +27,12 @@ def look(project_id: int, before: datetime | None) -> Kept:
     """Count a project's ended calls, and the old ones among them. Raises TooSlow."""
     older = Q(made_at__lt=before) if before else Q(pk=None)
     with statement_timeout(seconds=COUNTING_SECONDS):
-        found = _ended(project_id).aggregate(
+        counts = _ended_calls(project_id).aggregate(
             there=Count("pk"),
             older=Count("pk", filter=older),
             next_at=Min("made_at", filter=~older),
         )
-    return Kept(**found)
+    return Kept(**counts)
 
 
 def remove(ends: dict[int, datetime | None]) -> Iterator[int]:
@@ -42,9 +42,9 @@ def remove(ends: dict[int, datetime | None]) -> Iterator[int]:
     """
     for project_id, end in ends.items():
         if end:
-            yield from _in_parts(_ended(project_id).filter(made_at__lt=end))
-    there = Endpoint.objects.filter(pk=OuterRef("endpoint"))
-    yield from _in_parts(Call.objects.exclude(Exists(there)))
+            yield from _in_parts(_ended_calls(project_id).filter(made_at__lt=end))
+    endpoints = Endpoint.objects.filter(pk=OuterRef("endpoint"))
+    yield from _in_parts(Call.objects.exclude(Exists(endpoints)))
 
 
 def _in_parts(rows: Any) -> Iterator[int]:

@@ -42,26 +42,26 @@ def _calls(rows: list[Outgoing], now: datetime) -> Iterator[Call]:
     """The calls of these rows. Events for a deleted endpoint are dropped."""
     of_endpoint: dict[int, list[Told]] = defaultdict(list)
     for row in rows:
-        of_endpoint[row.endpoint_id] += _named(row)
+        of_endpoint[row.endpoint_id] += _events_of(row)
     endpoints = list(Endpoint.objects.filter(pk__in=of_endpoint).order_by("pk"))
-    told: dict[int, list[Told]] = defaultdict(list)
+    by_project: dict[int, list[Told]] = defaultdict(list)
     for endpoint in endpoints:
-        told[endpoint.project_id] += of_endpoint[endpoint.pk]
-    without_the_erased(told)
+        by_project[endpoint.project_id] += of_endpoint[endpoint.pk]
+    without_the_erased(by_project)
     for endpoint in endpoints:
         for part in _parts(endpoint, of_endpoint[endpoint.pk]):
             yield call.make_call(
-                endpoint, part[0]["id"] if len(part) == 1 else _drawn(), part, now=now
+                endpoint, part[0]["id"] if len(part) == 1 else _new_id(), part, now=now
             )
 
 
-def _named(row: Outgoing) -> list[Told]:
-    return [{"id": f"evt_{row.key.hex}_{n}", **told} for n, told in enumerate(row.events)]
+def _events_of(row: Outgoing) -> list[Told]:
+    return [{"id": f"evt_{row.key.hex}_{n}", **event} for n, event in enumerate(row.events)]
 
 
 def _parts(endpoint: Endpoint, events: list[Told]) -> Iterator[list[Told]]:
     if endpoint.is_for_people:
-        events = _once(events)
+        events = _without_repeated_pauses(events)
     if not endpoint.batched:
         yield from ([event] for event in events)
         return
@@ -77,7 +77,7 @@ def _parts(endpoint: Endpoint, events: list[Told]) -> Iterator[list[Told]]:
         yield part
 
 
-def _once(events: list[Told]) -> list[Told]:
+def _without_repeated_pauses(events: list[Told]) -> list[Told]:
     """The events without “run paused” if the same pause is reported as “needs a person”."""
     needy = {
         (event["timestamp"], event["data"]["run"])
@@ -92,7 +92,7 @@ def _once(events: list[Told]) -> list[Told]:
     ]
 
 
-def _drawn() -> str:
+def _new_id() -> str:
     return f"msg_{uuid.uuid4().hex}"
 
 
@@ -100,8 +100,8 @@ def test(endpoint: Endpoint, *, now: datetime) -> Call:
     """Make a test call, which says nothing but that it arrives."""
     event = Event(event_types.TEST, now, {"endpoint": endpoint.pk, "name": endpoint.name})
     name = f"evt_{uuid.uuid4().hex}_0"
-    made = call.make_call(endpoint, name, [{"id": name, **event.as_json()}], now=now)
-    made.is_test = True
-    made.save()
+    test_call = call.make_call(endpoint, name, [{"id": name, **event.as_json()}], now=now)
+    test_call.is_test = True
+    test_call.save()
     notify_workers()
-    return made
+    return test_call

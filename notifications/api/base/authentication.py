@@ -56,7 +56,7 @@ def key_of(header: str, now: datetime, *, confirmed: bool) -> ApiKey | None:
     kind, value = shown(header)
     if kind.lower() != "bearer" or not KEY.fullmatch(value):
         return None
-    return _remembered(value, now) if confirmed else ApiKey.of(value, now=now)
+    return _cached_key(value, now) if confirmed else ApiKey.of(value, now=now)
 
 
 def is_remembered(header: str) -> bool:
@@ -64,7 +64,7 @@ def is_remembered(header: str) -> bool:
     return digest_of(shown(header)[1]) in _known
 
 
-def _remembered(value: str, now: datetime) -> ApiKey | None:
+def _cached_key(value: str, now: datetime) -> ApiKey | None:
     """Return the key as it was up to REMEMBERED_SECONDS ago.
 
     This is for views whose own SQL statement checks the key again when it changes something. See

@@ -79,9 +79,9 @@ def _name_objects_of(name: str, shapes: dict[str, Shape]) -> None:
     for field, part in fields.items():
         inner = part.get("items", part)
         if inner.get("type") == "object" and "allOf" not in inner:
-            named = name + "".join(map(str.title, field.split("_")))
-            shapes[named] = {**inner, "description": part.get("description", "")}
-            reference = {"$ref": f"{PREFIX}{named}"}
+            shape_name = name + "".join(map(str.title, field.split("_")))
+            shapes[shape_name] = {**inner, "description": part.get("description", "")}
+            reference = {"$ref": f"{PREFIX}{shape_name}"}
             fields[field] = {**part, "items": reference} if "items" in part else reference
 
 

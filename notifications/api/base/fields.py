@@ -78,7 +78,7 @@ def is_whole(given: Any) -> bool:
     return isinstance(given, int) and not isinstance(given, bool)
 
 
-def _strict(declared: Any, fits: Callable[[Any], bool]) -> None:
+def _make_strict(declared: Any, fits: Callable[[Any], bool]) -> None:
     lenient = declared.to_internal_value
 
     def to_internal_value(self: Any, data: Any) -> Any:
@@ -92,7 +92,7 @@ def _strict(declared: Any, fits: Callable[[Any], bool]) -> None:
 
 
 for declared, fits in FITS.items():
-    _strict(declared, fits)
+    _make_strict(declared, fits)
 
 
 class StrictSerializer(serializers.Serializer[Any]):
@@ -107,13 +107,13 @@ class StrictSerializer(serializers.Serializer[Any]):
     _given: Any = None  # the body, while it is validated
 
     @cached_property
-    def _missed(self) -> set[str]:
+    def _required_fields(self) -> set[str]:
         """What is complained of, or filled in, where it is not given."""
         named = self.fields.fields.items()
         return {name for name, field in named if field.required or field.default is not empty}
 
     @cached_property
-    def _fixed(self) -> set[str]:
+    def _read_only_fields(self) -> set[str]:
         return {name for name, field in self.fields.items() if field.read_only} - self.moving
 
     @property
@@ -123,15 +123,15 @@ class StrictSerializer(serializers.Serializer[Any]):
         fields = list(super()._writable_fields)
         if self._given is None:
             return fields
-        matter = self._missed | self._given.keys()
+        matter = self._required_fields | self._given.keys()
         return [field for field in fields if field.field_name in matter]
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping) and (unknown := data.keys() - self.fields.fields.keys()):
             known = ", ".join(name for name, field in self.fields.items() if not field.read_only)
-            said = [f"Unknown field. Known: {known or 'none'}."]
+            messages = [f"Unknown field. Known: {known or 'none'}."]
             raise serializers.ValidationError(
-                {name[:80]: said for name in sorted(unknown)[:MAX_NAMED]}
+                {name[:80]: messages for name in sorted(unknown)[:MAX_NAMED]}
             )
         if self.parent is None and isinstance(data, Mapping):
             self._refuse_fixed(data, self.context.get("shown"))
@@ -141,30 +141,30 @@ class StrictSerializer(serializers.Serializer[Any]):
         finally:
             self._given = None
 
-    def _refuse_fixed(self, data: Mapping[str, Any], shown: Mapping[str, Any] | None) -> None:
-        """`shown`: as GET shows what is there; None: it is made only now."""
-        fixed = self._fixed & data.keys()
-        if shown is None:
+    def _refuse_fixed(self, data: Mapping[str, Any], stored: Mapping[str, Any] | None) -> None:
+        """`stored`: as GET shows what is there; None: it is made only now."""
+        fixed = self._read_only_fields & data.keys()
+        if stored is None:
             text = "Cannot be set here; leave it out."
             wrong = {name: text for name in fixed if data[name] not in EMPTY}
         else:
             wrong = {
                 name: self.elsewhere.get(name, "Cannot be changed here.")
                 for name in fixed
-                if not _is_same(data[name], shown.get(name))
+                if not _is_same(data[name], stored.get(name))
             }
         if wrong:
             raise serializers.ValidationError(wrong)
 
 
-def _is_same(given: Any, shown: Any) -> bool:
+def _is_same(sent: Any, stored: Any) -> bool:
     """Whether both values are the same. A program may write the same time in another format, or
     without fractions of a second."""
-    if given == shown:
+    if sent == stored:
         return True
     try:
-        one, other = parse_datetime(given), parse_datetime(shown)
-        return bool(one and other and abs(one - other) < A_SECOND)
+        sent_at, stored_at = parse_datetime(sent), parse_datetime(stored)
+        return bool(sent_at and stored_at and abs(sent_at - stored_at) < A_SECOND)
     except (TypeError, ValueError, OverflowError):
         return False
 

@@ -63,11 +63,11 @@ def idempotent(method: Method[View, P]) -> Method[View, P]:
             response = method(view, request, *args, **kwargs)
             view.sign(response)
             headers = {name: response[name] for name in SAID_AGAIN if name in response}
-            kept = response.data
+            body = response.data
             if isinstance(response, OneTimeResponse):
-                kept = response.kept
+                body = response.kept
                 said_once.update(response.once)
-            return Answer(response.status_code, as_json(kept).decode(), headers)
+            return Answer(response.status_code, as_json(body).decode(), headers)
 
         try:
             answer = once(view.project, key, _text_of(request), work, now=timezone.now())
@@ -100,5 +100,5 @@ def _response(answer: Answer, said_once: dict[str, Any]) -> Response:
     replayed = {"Idempotent-Replayed": "true"} if answer.replayed else {}
     headers = {**answer.headers, **replayed}
     body = orjson.loads(answer.body)
-    said = body | said_once if said_once else body
-    return Response(said, status=answer.status, headers=headers)
+    content = body | said_once if said_once else body
+    return Response(content, status=answer.status, headers=headers)

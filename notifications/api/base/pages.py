@@ -39,12 +39,12 @@ def page_by_id(
 ) -> Response:
     """Return a page of rows, newest first."""
     after, limit = where(request)
-    found = rows.order_by("-pk")
+    ordered = rows.order_by("-pk")
     if after is not None:
-        found = found.filter(pk__lt=after)
-    read = list(found[: limit + 1])
-    items = [as_item(row) for row in read[:limit]]
-    return page(request, items, last=read[limit - 1].pk if len(read) > limit else None)
+        ordered = ordered.filter(pk__lt=after)
+    fetched = list(ordered[: limit + 1])
+    items = [as_item(row) for row in fetched[:limit]]
+    return page(request, items, last=fetched[limit - 1].pk if len(fetched) > limit else None)
 
 
 def where(request: Request) -> tuple[int | None, int]:
@@ -75,11 +75,11 @@ def schema_of(item: type[serializers.BaseSerializer[Any]]) -> Any:
 
 
 def _cursor(request: Request) -> int | None:
-    given = request.query_params.get("cursor")
-    if given is None:
+    cursor = request.query_params.get("cursor")
+    if cursor is None:
         return None
     try:
-        return int(_signer(request.path).unsign(given))
+        return int(_signer(request.path).unsign(cursor))
     except BadSignature as error:
         raise serializers.ValidationError(
             {"cursor": "This cursor does not belong to this list. Use `next` unchanged."}
@@ -87,12 +87,12 @@ def _cursor(request: Request) -> int | None:
 
 
 def _limit(request: Request) -> int:
-    given = request.query_params.get("limit", str(PER_PAGE))
-    if not (given.isascii() and given.isdecimal() and len(given) < 5):
-        given = "0"
-    if not 1 <= int(given) <= MAX_PER_PAGE:
+    limit = request.query_params.get("limit", str(PER_PAGE))
+    if not (limit.isascii() and limit.isdecimal() and len(limit) < 5):
+        limit = "0"
+    if not 1 <= int(limit) <= MAX_PER_PAGE:
         raise serializers.ValidationError({"limit": f"Use a number from 1 to {MAX_PER_PAGE}."})
-    return int(given)
+    return int(limit)
 
 
 def _signer(path: str) -> Signer:

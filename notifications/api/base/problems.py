@@ -150,13 +150,13 @@ def _messages_of(error: Invalid) -> dict[str, list[str]]:
 def problem_of(error: exceptions.APIException) -> dict[str, Any]:
     own = error if isinstance(error, Problem) else None
     invalid = isinstance(error, exceptions.ValidationError)
-    found = error.detail if invalid else (own.errors if own else {})
+    details = error.detail if invalid else (own.errors if own else {})
     return {
         "type": f"urn:carillon:{own.kind}" if own and own.kind else "about:blank",
         "title": HTTPStatus(error.status_code).phrase,
         "status": error.status_code,
         "detail": INVALID if invalid else str(error.detail),
-        "errors": [_of_the_body(one) for one in flattened(found)],
+        "errors": [_of_the_body(problem) for problem in flattened(details)],
         **(own.members if own else {}),
     }
 

@@ -52,12 +52,12 @@ def takes(*parameters: OpenApiParameter) -> Callable[[Method], Method]:
 
 def refuse_unknown(request: Request, method: Callable[..., Any]) -> None:
     """Refuse unknown parameters. Otherwise a misspelt filter would be silently ignored."""
-    taken: list[str] = getattr(method, "taken", [])
-    known = ", ".join(taken) or "none"
+    params: list[str] = getattr(method, "taken", [])
+    known = ", ".join(params) or "none"
     problems = {
-        name[:80]: "Give it once." if name in taken else f"Unknown parameter. Known: {known}."
+        name[:80]: "Give it once." if name in params else f"Unknown parameter. Known: {known}."
         for name, values in request.query_params.lists()
-        if name not in taken or len(values) > 1
+        if name not in params or len(values) > 1
     }
     if problems:
         raise ValidationError(dict(list(problems.items())[:MAX_NAMED]))

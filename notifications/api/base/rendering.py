@@ -103,26 +103,26 @@ def _read(body: bytes, loads: Callable[[bytes], Any], rows_of: str, *, exactly: 
         if not flaws.may_name_twice(body, value):
             return value
     try:
-        value, found = flaws.find(body, exactly=exactly)
+        value, all_flaws = flaws.find(body, exactly=exactly)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"The body is not JSON: {why or error}") from error
-    if _refused(value, found, rows_of):
+    if _refuse_flaws(value, all_flaws, rows_of):
         return value
     if why:
         raise ParseError(f"The body is not JSON: {why}") from why
     return value
 
 
-def _refused(value: Any, found: Iterator[flaws.Flaw], rows_of: str) -> bool:
+def _refuse_flaws(value: Any, all_flaws: Iterator[flaws.Flaw], rows_of: str) -> bool:
     """Whether there are flaws in rows of `rows_of`: those rows are refused later, with other
     invalid rows. Raises ValidationError with the fields of flaws elsewhere."""
     rows: Any = value.get(rows_of) if isinstance(value, dict) and rows_of else None
     if isinstance(rows, list) and len(rows) > ROWS_AT_ONCE:
         return True  # they will be refused for their number, whatever they contain
     in_rows, others = False, dict[str, str]()
-    for flaw in found:
+    for flaw in all_flaws:
         if isinstance(rows, list) and flaw.where[0] == rows_of and len(flaw.where) > 1:
-            _put(rows, flaw)
+            _add_flaw(rows, flaw)
             in_rows = True
         elif len(others) < MAX_NAMED:
             others[flaw.within(0)] = flaw.message
@@ -131,7 +131,7 @@ def _refused(value: Any, found: Iterator[flaws.Flaw], rows_of: str) -> bool:
     return in_rows
 
 
-def _put(rows: list[Any], flaw: flaws.Flaw) -> None:
+def _add_flaw(rows: list[Any], flaw: flaws.Flaw) -> None:
     index: Any = flaw.where[1]
     if not isinstance(rows[index], flaws.Flawed):
         rows[index] = flaws.Flawed()

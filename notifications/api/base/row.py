@@ -67,7 +67,7 @@ class WritableRowView(RowView[Row]):
         body = self.request.data  # read before a row is held: a caller may be slow
         with transaction.atomic():
             row = self.held(pk)
-            given = self._judged(body, self._as_json(row))
+            given = self._validate_body(body, self._as_json(row))
             self.write(row, {**self.otherwise, **given})
         return Response(self.shown(row))
 
@@ -86,13 +86,13 @@ class WritableRowView(RowView[Row]):
 
     def changed(self, row: Row, body: Any) -> dict[str, Any]:
         """The body of a PATCH laid over what is there, and judged as the body of a PUT is."""
-        shown = self._as_json(row)
+        stored = self._as_json(row)
         if isinstance(body, dict):
-            body = {**shown, **body}
-        return self._judged(body, shown)
+            body = {**stored, **body}
+        return self._validate_body(body, stored)
 
-    def _judged(self, body: Any, shown: dict[str, Any]) -> dict[str, Any]:
-        return self.given(self.body_class or self.serializer_class, body, shown=shown)
+    def _validate_body(self, body: Any, stored: dict[str, Any]) -> dict[str, Any]:
+        return self.given(self.body_class or self.serializer_class, body, shown=stored)
 
     def _as_json(self, row: Row) -> dict[str, Any]:
         return dict(orjson.loads(as_json(self.shown(row))))

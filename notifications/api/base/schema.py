@@ -57,7 +57,7 @@ TAG = r'(W/)?"[!#-+\x2d-~]*"'
 TAGS = rf"^(\*|{TAG}(, ?{TAG})*)$"
 
 
-def _in(name: str, description: str) -> OpenApiParameter:
+def _header_parameter(name: str, description: str) -> OpenApiParameter:
     return query.text(name, description, TAGS, longest=1_000, location=OpenApiParameter.HEADER)
 
 
@@ -68,13 +68,13 @@ def _out(name: str, description: str, *codes: int) -> OpenApiParameter:
     )
 
 
-IF_MATCH = _in(
+IF_MATCH = _header_parameter(
     "If-Match", "The ETag you saw: if the resource has changed since, the answer is 412."
 )
-IF_NONE_MATCH = _in(
+IF_NONE_MATCH = _header_parameter(
     "If-None-Match", "The ETag you have: if nothing has changed, the answer is 304."
 )
-IF_NEW = _in("If-None-Match", "`*`: only if it does not exist yet.")
+IF_NEW = _header_parameter("If-None-Match", "`*`: only if it does not exist yet.")
 ETAG = "The version of the resource, for If-Match and If-None-Match."
 LOCATION = "The address of what was created."
 RATES = [
@@ -137,36 +137,36 @@ class Schema(AutoSchema):
         return [IF_MATCH, IF_NEW] if self._may_make() else [IF_MATCH]
 
     def _headers(self) -> list[OpenApiParameter]:
-        made = [_out("Location", LOCATION, 201, 202)] if self.view.place else []
+        location = [_out("Location", LOCATION, 201, 202)] if self.view.place else []
         codes = (200, 201, 304) if self.view.tagged else (201,)
-        return [*made, _out("ETag", ETAG, *codes), *RATES]
+        return [*location, _out("ETag", ETAG, *codes), *RATES]
 
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
         if self.view.tagged and self.method == "GET":
-            bodies["304"] = self._told(304, None, "It is what If-None-Match names.")
+            bodies["304"] = self._response(304, None, "It is what If-None-Match names.")
         for status in sorted(self._refusals()):
             words = self.view.refusals.get(status, REFUSALS[status])
-            bodies[str(status.value)] = self._told(status, ProblemSerializer, words)
+            bodies[str(status.value)] = self._response(status, ProblemSerializer, words)
         return bodies
 
-    def _told(self, status: int, body: Any, words: str) -> Any:
+    def _response(self, status: int, body: Any, words: str) -> Any:
         answer = OpenApiResponse(body, words)
         return self._get_response_for_code(answer, str(int(status)), [CONTENT_TYPE])  # type: ignore[no-untyped-call]
 
     def _refusals(self) -> set[HTTPStatus]:
         method = getattr(self.view, self.method.lower())
-        found: set[HTTPStatus] = ALWAYS | getattr(method, "refused", set())
+        statuses: set[HTTPStatus] = ALWAYS | getattr(method, "refused", set())
         if "{" in self.path and not self._may_make():
-            found |= {HTTPStatus.NOT_FOUND}
+            statuses |= {HTTPStatus.NOT_FOUND}
         if self.method in WITH_A_BODY or self._says_whom:
-            found |= OF_A_BODY
+            statuses |= OF_A_BODY
         if self.view.tagged and self.method in CHANGES_ONE:
-            found |= {HTTPStatus.PRECONDITION_FAILED}
+            statuses |= {HTTPStatus.PRECONDITION_FAILED}
         if "Idempotency-Key" in (given.name for given in self.get_override_parameters()):
-            found |= OF_A_KEY
+            statuses |= OF_A_KEY
         never: set[HTTPStatus] = self.view.never_refused
-        return found - never
+        return statuses - never
 
     def _get_request_body(self, direction: Any = "request") -> Any:
         method, self.method = self.method, "POST" if self._says_whom else self.method
@@ -184,8 +184,8 @@ class Schema(AutoSchema):
         return self.method == "PUT" and HTTPStatus.CREATED in self._successes()
 
     def _successes(self) -> set[int]:
-        told = self.get_response_serializers()
-        return {int(code) for code in told} if isinstance(told, dict) else set()
+        responses = self.get_response_serializers()
+        return {int(code) for code in responses} if isinstance(responses, dict) else set()
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -195,6 +195,6 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     name = "apiKey"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        told = "\n".join(f"- `{scope}`: {scope.label}" for scope in Scope)
-        text = f"An API key, made on the page API keys or by `manage.py create_api_key`:\n\n{told}"
+        lines = "\n".join(f"- `{scope}`: {scope.label}" for scope in Scope)
+        text = f"An API key, made on the page API keys or by `manage.py create_api_key`:\n\n{lines}"
         return {"type": "http", "scheme": "bearer", "description": text}

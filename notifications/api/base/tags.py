@@ -35,30 +35,30 @@ def refuse_stale(request: Request, shown: Any) -> None:
     `shown` is what a GET would show now: None if the row does not exist yet.
     """
     tag = None if shown is None else tag_of(shown)
-    wanted, unwanted = _tags(request, "If-Match"), _tags(request, "If-None-Match")
-    if wanted and not (
-        tag and (wanted == ["*"] or tag in wanted)
+    required, forbidden = _read_tags(request, "If-Match"), _read_tags(request, "If-None-Match")
+    if required and not (
+        tag and (required == ["*"] or tag in required)
     ):  # a weak ETag proves nothing here
-        raise _stale(
+        raise _stale_problem(
             "It has changed since you read it (If-Match). Read it again, then repeat your change."
         )
-    if tag and _names(unwanted, tag):
-        raise _stale("It exists already, which If-None-Match excludes.")
+    if tag and _names(forbidden, tag):
+        raise _stale_problem("It exists already, which If-None-Match excludes.")
 
 
 def _names(tags: list[str], tag: str) -> bool:
     return tags == ["*"] or tag in [one.removeprefix("W/") for one in tags]
 
 
-def _tags(request: Request, header: str) -> list[str]:
-    given = request.headers.get(header)
-    tags = parse_etags(given or "")
-    if given is not None and not tags:
+def _read_tags(request: Request, header: str) -> list[str]:
+    value = request.headers.get(header)
+    tags = parse_etags(value or "")
+    if value is not None and not tags:
         raise ValidationError(
             {header: 'Give a tag exactly as ETag showed it, with its quotes, or "*".'}
         )
     return tags
 
 
-def _stale(detail: str) -> Problem:
+def _stale_problem(detail: str) -> Problem:
     return Problem(HTTPStatus.PRECONDITION_FAILED, detail, kind="stale")

@@ -61,13 +61,15 @@ class ApiView(APIView):
 
     def sign(self, answer: Any) -> None:
         """Say where that stands which was made, and what tag it has; what was said stays."""
-        made = answer.status_code == HTTPStatus.CREATED
+        is_created = answer.status_code == HTTPStatus.CREATED
         launched = answer.status_code == HTTPStatus.ACCEPTED
-        if self.place and (made or launched) and "Location" not in answer:
+        if self.place and (is_created or launched) and "Location" not in answer:
             name, member = self.place
             address = reverse(name, args=[answer.data[member]])
             answer["Location"] = self.request.build_absolute_uri(address)
-        if (made or (self.tagged and answer.status_code == HTTPStatus.OK)) and "ETag" not in answer:
+        if (
+            is_created or (self.tagged and answer.status_code == HTTPStatus.OK)
+        ) and "ETag" not in answer:
             tags.mark(self.request, answer)
 
     @property
@@ -96,9 +98,9 @@ class ApiView(APIView):
         data = self.request.data if body is empty else body
         if data is None:  # for which DRF would say “No data provided”
             raise ValidationError(NO_OBJECT)
-        read = serializer(data=data, context={"project": self.project, "shown": shown})
-        read.is_valid(raise_exception=True)
-        return dict(read.validated_data)
+        bound_serializer = serializer(data=data, context={"project": self.project, "shown": shown})
+        bound_serializer.is_valid(raise_exception=True)
+        return dict(bound_serializer.validated_data)
 
     def find(self, model: type[Row], pk: int, *, locked: bool = False) -> Row:
         """A row of the caller's project; another project's rows do not exist here."""
@@ -119,11 +121,11 @@ def save(row: Model, *, called: Any = "") -> None:
     """
     row.full_clean(validate_constraints=False)
     model = type(row)
-    kept = model._base_manager.filter(pk=row.pk).first() if row.pk else None
-    if kept is not None and _same(_content(kept), _content(row)):
+    stored = model._base_manager.filter(pk=row.pk).first() if row.pk else None
+    if stored is not None and _same(_content(stored), _content(row)):
         row.refresh_from_db()
         return
-    before = changes.values_of(kept)
+    before = changes.values_of(stored)
     try:
         with transaction.atomic():
             row.save()
@@ -132,27 +134,29 @@ def save(row: Model, *, called: Any = "") -> None:
             row.refresh_from_db()  # jsonb writes numbers such as 1e2 in its own form
     except IntegrityError as error:
         if not isinstance(error.__cause__, UniqueViolation):
-            gone = "Something it refers to was deleted meanwhile."
-            raise Problem(HTTPStatus.CONFLICT, gone, kind="gone") from error
-        taken = f"Another {called or row._meta.verbose_name} has this name. Choose another name."
+            message = "Something it refers to was deleted meanwhile."
+            raise Problem(HTTPStatus.CONFLICT, message, kind="gone") from error
+        name_message = (
+            f"Another {called or row._meta.verbose_name} has this name. Choose another name."
+        )
         raise Problem(
-            HTTPStatus.CONFLICT, taken, kind="name-taken", errors={"name": taken}
+            HTTPStatus.CONFLICT, name_message, kind="name-taken", errors={"name": name_message}
         ) from error
 
 
 def _content(row: Model) -> dict[str, Any]:
     """Return the fields of a row, without the times of its creation and last change."""
-    said = [one for one in row._meta.concrete_fields if not getattr(one, "auto_now", False)]
-    return {field.attname: field.value_from_object(row) for field in said}
+    fields = [field for field in row._meta.concrete_fields if not getattr(field, "auto_now", False)]
+    return {field.attname: field.value_from_object(row) for field in fields}
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(left: Any, right: Any) -> bool:
     """Compare values as JSON does: 1, 1.0, true and “1” are four different values."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return isinstance(one, str) == isinstance(other, str) and str(one) == str(other)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    return isinstance(left, str) == isinstance(right, str) and str(left) == str(right)
 
 
 def _record(row: Model, before: changes.Values) -> None:
@@ -176,9 +180,9 @@ def delete(row: Model) -> None:
         # Callers do not know rows that only connect two others: name the other end instead.
         ends = {getattr(one, "user_end", one) for one in error.protected_objects}
         users = sorted(ends, key=lambda user: user.pk)[:5]
-        named = ", ".join(map(_as_user, users))
+        user_names = ", ".join(map(_as_user, users))
         raise Problem(
-            HTTPStatus.CONFLICT, f"{row} is still used by {named}.", kind="in-use"
+            HTTPStatus.CONFLICT, f"{row} is still used by {user_names}.", kind="in-use"
         ) from error
 
 

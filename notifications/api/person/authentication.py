@@ -49,8 +49,8 @@ class InboxTokenAuthentication(BaseAuthentication):
         return 'Bearer realm="carillon"'
 
 
-def _not_taken(said: str, *, kind: str = "") -> NotTaken:
-    return NotTaken(HTTPStatus.UNAUTHORIZED, said, kind=kind)
+def _not_taken(message: str, *, kind: str = "") -> NotTaken:
+    return NotTaken(HTTPStatus.UNAUTHORIZED, message, kind=kind)
 
 
 class InboxTokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

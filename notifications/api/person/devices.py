@@ -62,9 +62,9 @@ class PersonsDevice(PersonsView):
 def _refuse_too_many(person: Contact, address: Address, now: datetime) -> None:
     """A stolen token shall not fill the table, nor a run with addresses that are none. Whoever asks
     holds the person."""
-    theirs = Device.objects.filter(contact=person).exclude(
+    devices = Device.objects.filter(contact=person).exclude(
         kind=address.kind, address=address.address
     )
-    counted = theirs.filter(Q(retired_at=None) | Q(registered_at__gt=now - COUNTED))
+    counted = devices.filter(Q(retired_at=None) | Q(registered_at__gt=now - COUNTED))
     if counted.count() >= MAX_DEVICES:
         raise Problem(HTTPStatus.CONFLICT, TOO_MANY, kind="too-many-devices")

@@ -107,7 +107,7 @@ class PersonsInboxCounts(PersonsView):
     @extend_schema(responses=InboxCounts)
     def get(self, request: Request) -> Response:
         """How many items this person has not seen, and not read."""
-        return _counted(request, self.person())
+        return _counts_response(request, self.person())
 
 
 class PersonsInboxItem(PersonsView):
@@ -132,10 +132,10 @@ class InboxCountsOfOne(ApiView):
     def get(self, request: Request) -> Response:
         """How many items one person has not seen, and not read."""
         contact = contact_named(self, request.query_params.get("contact"))
-        return _counted(request, contact)
+        return _counts_response(request, contact)
 
 
-def _counted(request: Request, contact: Contact) -> Response:
+def _counts_response(request: Request, contact: Contact) -> Response:
     collapse = request.query_params.get("collapse", "")
     nothing = Counts(0, 0)  # PostgreSQL knows no text with a NUL in it
     counts = nothing if "\x00" in collapse else counts_of(contact, collapse)
@@ -163,18 +163,18 @@ def whole(item: Any) -> dict[str, Any]:
 
 
 def _page(request: Request, contact: Contact) -> Response:
-    return pages.page_by_id(request, _asked(request, items_of(contact)), shown)
+    return pages.page_by_id(request, _filter_items(request, items_of(contact)), shown)
 
 
-def _asked(request: Request, items: QuerySet[InboxItem]) -> QuerySet[InboxItem]:
-    given = {name: request.query_params.get(name, "false") for name in FLAGS}
-    wrong = {name: "Use true or false." for name in FLAGS if given[name] not in ("true", "false")}
+def _filter_items(request: Request, items: QuerySet[InboxItem]) -> QuerySet[InboxItem]:
+    flags = {name: request.query_params.get(name, "false") for name in FLAGS}
+    wrong = {name: "Use true or false." for name in FLAGS if flags[name] not in ("true", "false")}
     if wrong:
         raise serializers.ValidationError(wrong)
-    if given["archived"] == "false":
+    if flags["archived"] == "false":
         items = items.filter(archived_at=None)
     for name, (_, only) in FLAGS.items():
-        if given[name] == "true":
+        if flags[name] == "true":
             items = items.filter(only)
     for name in ("category", "collapse"):
         if word := request.query_params.get(name):

@@ -68,16 +68,16 @@ class PersonsMark(PersonsView):
     def post(self, request: Request, pk: int) -> Response:
         """Mark one item. One that is read is seen, too."""
         self.given(Nothing)
-        return self._changed(pk, marking.mark)
+        return self._change_item(pk, marking.mark)
 
     @refuses(HTTPStatus.NOT_FOUND)
     @extend_schema(responses={200: InboxItemSerializer})
     @patient
     def delete(self, request: Request, pk: int) -> Response:
         """Take the mark back. What was not seen was not read either."""
-        return self._changed(pk, marking.take_back)
+        return self._change_item(pk, marking.take_back)
 
-    def _changed(self, pk: int, change: Any) -> Response:
+    def _change_item(self, pk: int, change: Any) -> Response:
         with transaction.atomic():
             person = self.person()
             found(person, pk)
@@ -95,10 +95,10 @@ class PersonsMarks(PersonsView):
     @patient
     def post(self, request: Request) -> Response:
         """Mark up to 1,000 items, or all up to one. Those that are read are seen, too."""
-        asked = self.given(MarkedSerializer)
+        marked = self.given(MarkedSerializer)
         with transaction.atomic():
             person = self.person()
-            changed = marking.mark(person, self.mark, _which(asked))
+            changed = marking.mark(person, self.mark, _items_filter(marked))
             counts = counts_of(person)
         return Response({"changed": changed, **counts._asdict()})
 
@@ -110,5 +110,5 @@ def of_many(mark: str) -> type[PersonsMarks]:
     return extend_schema_view(post=named)(door)
 
 
-def _which(asked: dict[str, Any]) -> Q:
-    return marking.these(asked["ids"]) if "ids" in asked else marking.up_to(asked["up_to"])
+def _items_filter(marked: dict[str, Any]) -> Q:
+    return marking.these(marked["ids"]) if "ids" in marked else marking.up_to(marked["up_to"])

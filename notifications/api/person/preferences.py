@@ -65,21 +65,21 @@ class PersonsPreferences(PersonsAnswersGiven):
     categories = PersonsCategory(many=True)
 
     def to_representation(self, contact: Contact) -> dict[str, Any]:
-        said = contact.preferences
-        known = Category.objects.filter(project=contact.project_id).order_by("name", "pk")
+        answers = contact.preferences
+        categories = Category.objects.filter(project=contact.project_id).order_by("name", "pk")
         return {
             "subscribed": contact.subscribed,
             "subscribed_at": contact.subscribed_at,
             "subscribed_from": contact.subscribed_from,
-            "preferences": said,
+            "preferences": answers,
             "categories": [
                 {
-                    "slug": one.slug,
-                    "name": one.name,
-                    "kind": one.kind,
-                    "wanted": said.get(one.slug, {}).get("wanted", True),
+                    "slug": category.slug,
+                    "name": category.name,
+                    "kind": category.kind,
+                    "wanted": answers.get(category.slug, {}).get("wanted", True),
                 }
-                for one in known
+                for category in categories
             ],
         }
 
@@ -89,7 +89,7 @@ class PersonsAnswers(PersonsView):
     @extend_schema(responses=PersonsPreferences)
     def get(self, request: Request) -> Response:
         """What this person wants to hear, and every category there is."""
-        return self._shown()
+        return self._preferences_response()
 
     @refuses(HTTPStatus.NOT_FOUND)
     @extend_schema(request=PersonsAnswersGiven, responses=PersonsPreferences, examples=[NO_OFFERS])
@@ -97,9 +97,9 @@ class PersonsAnswers(PersonsView):
     def patch(self, request: Request) -> Response:
         """Change the given answers; what you leave out stays as it is. The newest answer counts."""
         external_id, slugs = self.person().external_id, partial(slugs_of, self.project)
-        said = read_answers(request.data, external_id, slugs, began=self.began)
-        record_answers(self.project, said, source=SOURCE, by=SOURCE, now=timezone.now())
-        return self._shown()
+        answers = read_answers(request.data, external_id, slugs, began=self.began)
+        record_answers(self.project, answers, source=SOURCE, by=SOURCE, now=timezone.now())
+        return self._preferences_response()
 
-    def _shown(self) -> Response:
+    def _preferences_response(self) -> Response:
         return Response(PersonsPreferences().to_representation(self.person()))

@@ -85,7 +85,7 @@ class TicketAuthentication(BaseAuthentication):
         ticket = request.query_params.get("ticket")
         if ticket is None or "HTTP_AUTHORIZATION" in request.META:
             return None
-        return AnonymousUser(), _read(ticket)
+        return AnonymousUser(), _owner_of_ticket(ticket)
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="carillon"'
@@ -110,8 +110,8 @@ class PersonsTicket(PersonsView):
         token in an address would be kept in logs. It is good for a minute."""
         whose, now = self.whose, timezone.now().replace(microsecond=0)
         self.person()
-        said = [whose.secret, whose.external_id, int(whose.expires_at.timestamp())]
-        ticket = signing.dumps(said, salt=SALT)
+        claims = [whose.secret, whose.external_id, int(whose.expires_at.timestamp())]
+        ticket = signing.dumps(claims, salt=SALT)
         url = f"{_address(request)}?{urlencode({'ticket': ticket})}"
         return Response({"ticket": ticket, "expires_at": now + LASTS, "url": url})
 
@@ -138,35 +138,35 @@ class PersonsStream(PersonsView):
         return Response(opening)
 
 
-def _read(ticket: str) -> TokenOwner:
+def _owner_of_ticket(ticket: str) -> TokenOwner:
     """Nothing is kept of tickets: an emptied Redis forgets none."""
     try:
         if len(ticket) > LONGEST:
             raise signing.BadSignature
         name, person, expires = signing.loads(ticket, salt=SALT, max_age=LASTS)
     except signing.BadSignature:
-        raise _not_good() from None
+        raise _bad_ticket() from None
     expires_at, now = datetime.fromtimestamp(expires, UTC), timezone.now()
     secret = InboxSecret.called(name, now=now)
     if secret is None or expires_at <= now:
-        raise _not_good()
+        raise _bad_ticket()
     return TokenOwner(secret.project, person, expires_at, secret.name)
 
 
-def _not_good() -> NotTaken:
+def _bad_ticket() -> NotTaken:
     return NotTaken(HTTPStatus.UNAUTHORIZED, NOT_GOOD, kind="ticket-expired")
 
 
 def _position(request: Request) -> str:
     """Empty: from now on."""
     header = request.headers.get("Last-Event-ID", "")
-    given = header or request.query_params.get("last_event_id", "")
+    position = header or request.query_params.get("last_event_id", "")
     try:
-        Position.read(given or "0", now=time.monotonic())
+        Position.read(position or "0", now=time.monotonic())
     except ValueError:
         field = "Last-Event-ID" if header else "last_event_id"
         raise ValidationError({field: NO_POSITION}) from None
-    return given
+    return position
 
 
 def _address(request: Request) -> str:

@@ -43,10 +43,10 @@ class NoSocket(Exception):
 
     def __init__(self, error: Exception, proxy: URL | None) -> None:
         silent = "not within time" if isinstance(error, TimeoutError) else type(error).__name__
-        said = str(error) or silent
+        reason = str(error) or silent
         if isinstance(error, aiohttp.ClientHttpProxyError):
-            said = f"it answered {error.status} {error.message[:100]}"
-        super().__init__(on_the_way(said, proxy and proxy.authority))
+            reason = f"it answered {error.status} {error.message[:100]}"
+        super().__init__(on_the_way(reason, proxy and proxy.authority))
 
 
 BROKEN = (aiohttp.ClientError, TimeoutError, OSError)

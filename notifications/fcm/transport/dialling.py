@@ -69,13 +69,13 @@ class EndpointDialer:
 
     async def _look_up(self) -> None:
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(
+            addresses = await asyncio.get_running_loop().getaddrinfo(
                 self._host, self._port, type=socket.SOCK_STREAM
             )
         except OSError:
             if not self._known:
                 raise
         else:
-            self._known = list(dict.fromkeys(str(address[0]) for *_, address in found))
+            self._known = list(dict.fromkeys(str(address[0]) for *_, address in addresses))
             self._silent.clear()
         self._known_until = time.monotonic() + fcm.NAMED_FOR

@@ -53,14 +53,14 @@ class WireGateway(FcmGateway):
 
     def _set_out(self) -> None:
         self._hold_back()
-        while self._idle and self._waiting and self._token():
+        while self._idle and self._waiting_count and self._token():
             self._give(self._idle.pop())
         self._dial()
         if self._clock is None:
             self._clock = asyncio.get_running_loop().call_later(TICK, self._tick)
 
     @property
-    def _waiting(self) -> int:
+    def _waiting_count(self) -> int:
         return len(self._again) + sum(map(len, self._batches))
 
     def _next(self) -> Request | None:
@@ -130,7 +130,7 @@ class WireGateway(FcmGateway):
     # --- What became of it ------------------------------------------------------------------------
 
     def answered(self, socket: Socket, response: Response) -> None:
-        request = self._taken_from(socket)
+        request = self._take_request(socket)
         try:
             outcome = self._understood(request, response)
         except Exception as error:
@@ -147,7 +147,7 @@ class WireGateway(FcmGateway):
             self._again.append(request)
 
     def lost(self, socket: Socket, error: Exception) -> None:
-        request = self._taken_from(socket)
+        request = self._take_request(socket)
         request.batch.answer(fcm.unanswered(request.message, error))
 
     def gone(self, socket: Socket) -> None:
@@ -159,7 +159,7 @@ class WireGateway(FcmGateway):
         self._set_out()
 
     @staticmethod
-    def _taken_from(socket: Socket) -> Request:
+    def _take_request(socket: Socket) -> Request:
         request, socket.request = socket.request, None
         assert request, "a socket speaks of a request that it carries"
         return request
@@ -169,25 +169,25 @@ class WireGateway(FcmGateway):
     def _dial(self) -> None:
         open_or_soon = len(self._sockets) + len(self._dials)
         room = min(self._most - open_or_soon, DIALS - len(self._dials))
-        for _ in range(min(room, self._waiting - len(self._dials))):
+        for _ in range(min(room, self._waiting_count - len(self._dials))):
             task = asyncio.create_task(self._way.open(partial(Socket, self)))
             self._dials.add(task)
-            task.add_done_callback(self._dialled)
+            task.add_done_callback(self._end_dial)
 
-    def _dialled(self, dial: asyncio.Task[Socket]) -> None:
+    def _end_dial(self, dial: asyncio.Task[Socket]) -> None:
         self._dials.discard(dial)
         if dial.cancelled():
             return
         if error := dial.exception():
-            self._unreached(error)
+            self._fail_dial(error)
         elif (socket := dial.result()).is_open:
             self._sockets.add(socket)
             self._give(socket)
             self._dial()
         else:
-            self._unreached(ConnectionResetError("the connection was closed as soon as it stood"))
+            self._fail_dial(ConnectionResetError("the connection was closed as soon as it stood"))
 
-    def _unreached(self, error: BaseException) -> None:
+    def _fail_dial(self, error: BaseException) -> None:
         """Handle a failed dial. If other sockets are open or on the way, they serve those who wait,
         and the timer dials again."""
         if not self._sockets and not self._dials:
@@ -204,7 +204,7 @@ class WireGateway(FcmGateway):
                     socket.end()
             elif now - socket.since > fcm.ANSWER_WITHIN:
                 socket.give_up(TimeoutError(f"no answer within {fcm.ANSWER_WITHIN:.0f} s"))
-        if self._sockets or self._dials or self._waiting:
+        if self._sockets or self._dials or self._waiting_count:
             self._set_out()
 
 

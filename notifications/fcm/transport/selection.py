@@ -43,7 +43,7 @@ class TransportChoice:
 
 
 def choose_transport(endpoint: str) -> TransportChoice:
-    proxy, asked = proxy_to(endpoint), settings.TRANSPORT
+    proxy, configured = proxy_to(endpoint), settings.TRANSPORT
     return TransportChoice(
-        asked or ("aiohttp" if proxy else "wire"), by_setting=bool(asked), proxy=proxy
+        configured or ("aiohttp" if proxy else "wire"), by_setting=bool(configured), proxy=proxy
     )

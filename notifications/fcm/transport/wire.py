@@ -144,10 +144,10 @@ class Socket(asyncio.Protocol):
 
     # ----------------------------------------------------------------------------------------------
 
-    def _look(self, came: int) -> None:
+    def _look(self, size: int) -> None:
         """Check limits and the end of the answer after each piece of data. Not inside a parser
         callback: the parser may still hold a second answer."""
-        self._came += came
+        self._came += size
         if self._head_bytes > fcm.MAX_HEAD:
             self._status = 0  # do not trust an answer with such a head
         if self._came - self._body_bytes > fcm.MAX_HEAD:  # also counts trailers and chunk sizes

@@ -39,12 +39,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, slug: str, *, firebase_project: str, **options: Any) -> None:
-        told = {"timezone": options["timezone"], "quota_per_minute": options["quota"]}
+        values = {"timezone": options["timezone"], "quota_per_minute": options["quota"]}
         project = Project(
             slug=slug,
             name=slug if options["name"] is None else options["name"],
             firebase_project_id=firebase_project,
-            **{name: value for name, value in told.items() if value is not None},
+            **{name: value for name, value in values.items() if value is not None},
         )
         with transaction.atomic():
             refuse_if_there(slug)
@@ -63,8 +63,8 @@ def _check(project: Project) -> None:
     try:
         project.full_clean()
     except ValidationError as error:
-        said = [
+        lines = [
             f"{OPTIONS.get(name, name)}: {' '.join(messages)}"
             for name, messages in error.message_dict.items()
         ]
-        raise CommandError("\n".join(said)) from None
+        raise CommandError("\n".join(lines)) from None

@@ -61,107 +61,108 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, file: Path, project: str, mode: str, **options: Any) -> None:
-        owner, told = project_named(project), _map_of(options["map"])
+        owner, column_map = project_named(project), _map_of(options["map"])
         try:
-            one = _uploaded(owner, file, options["encoding"])
-            if one.state == Import.State.FAILED:
-                raise CommandError(one.problem)
-            self._map(one, told, mode)
-            self._run(one, dry_run=options["dry_run"])
+            import_ = _upload_file(owner, file, options["encoding"])
+            if import_.state == Import.State.FAILED:
+                raise CommandError(import_.problem)
+            self._map(import_, column_map, mode)
+            self._run(import_, dry_run=options["dry_run"])
         except (ValidationError, Import.InvalidMove) as error:
-            raise CommandError(_said(error)) from error
-        self._tell(one, file)
+            raise CommandError(_message_of(error)) from error
+        self._tell(import_, file)
         if options["dry_run"]:
-            imports.discard(one, by=BY)
+            imports.discard(import_, by=BY)
 
-    def _map(self, one: Import, told: dict[str, Any], mode: str) -> None:
-        head, guessed = one.sniffed["head"], columns.columns_of(one)
-        imports.set_mapping(one, columns.from_pairs(head, guessed, told), mode=mode)
-        for column in columns.columns_of(one):
-            shown = f"{column.meaning} {column.name}".strip()
+    def _map(self, import_: Import, column_map: dict[str, Any], mode: str) -> None:
+        head, guessed = import_.sniffed["head"], columns.columns_of(import_)
+        imports.set_mapping(import_, columns.from_pairs(head, guessed, column_map), mode=mode)
+        for column in columns.columns_of(import_):
+            meaning = f"{column.meaning} {column.name}".strip()
             kind = f" ({column.type})" if column.meaning == columns.Meaning.ATTRIBUTE else ""
-            self.stdout.write(f"  {column.head or '–'}: {shown}{kind}")
-        for name, place in _ignored_again(one):
+            self.stdout.write(f"  {column.head or '–'}: {meaning}{kind}")
+        for name, place in _ignored_again(import_):
             self.stderr.write(f"There are two columns “{name}”: column {place} is ignored.")
 
-    def _run(self, one: Import, *, dry_run: bool) -> None:
+    def _run(self, import_: Import, *, dry_run: bool) -> None:
         if dry_run:
-            imports.check(one, by=BY)
+            imports.check(import_, by=BY)
         else:
-            imports.start(one, by=BY, now=timezone.now())
+            imports.start(import_, by=BY, now=timezone.now())
         quiet = 0.0 if self.stderr.isatty() else QUIET_SECONDS
-        told = -quiet
-        while one.under_way:
-            if not imports.work(one.pk, seconds=STEP_SECONDS):
+        told_at = -quiet
+        while import_.under_way:
+            if not imports.work(import_.pk, seconds=STEP_SECONDS):
                 time.sleep(PAUSE_SECONDS)  # a worker was faster, and has it for a while
-            one.refresh_from_db()
-            if time.monotonic() - told >= quiet:
-                told = time.monotonic()
-                self.stderr.write(f"{one.share():.0%}, {one.rows:,} rows read")
-        if one.state not in (Import.State.CHECKED, Import.State.FINISHED):
-            raise CommandError(one.problem or f"The import is {one.state}.")
+            import_.refresh_from_db()
+            if time.monotonic() - told_at >= quiet:
+                told_at = time.monotonic()
+                self.stderr.write(f"{import_.share():.0%}, {import_.rows:,} rows read")
+        if import_.state not in (Import.State.CHECKED, Import.State.FINISHED):
+            raise CommandError(import_.problem or f"The import is {import_.state}.")
 
-    def _tell(self, one: Import, file: Path) -> None:
-        checked = one.state == Import.State.CHECKED
+    def _tell(self, import_: Import, file: Path) -> None:
+        checked = import_.state == Import.State.CHECKED
         if checked:
             self.stdout.write("Nothing was changed. An import would do this:")
-        counts = one.foreseen if checked else one.counts
+        counts = import_.foreseen if checked else import_.counts
         for name, word in WORDS.items():
             if name in counts:
                 self.stdout.write(f"{counts[name]:,} {word}")
-        self.stdout.write(f"{one.refused:,} refused")
-        if one.duplicates:
-            self.stdout.write(f"{one.duplicates:,} rows repeat a person; the last one counts")
-            for line in _first_repeated(one):
+        self.stdout.write(f"{import_.refused:,} refused")
+        if import_.duplicates:
+            self.stdout.write(f"{import_.duplicates:,} rows repeat a person; the last one counts")
+            for line in _first_repeated(import_):
                 self.stdout.write(f"  {line}")
-        if one.refused:
+        if import_.refused:
             self.stderr.write(
-                f"Refused: {one.refused:,} of {one.rows:,} rows. {refused.not_kept(one)}"
+                f"Refused: {import_.refused:,} of {import_.rows:,} rows. "
+                f"{refused.not_kept(import_)}"
             )
-            self.stdout.write(f"Refused rows, with reasons: {_write_refused(one, file)}")
+            self.stdout.write(f"Refused rows, with reasons: {_write_refused(import_, file)}")
 
 
-def _first_repeated(one: Import) -> Iterator[str]:
+def _first_repeated(import_: Import) -> Iterator[str]:
     """Where the first people who stand in several rows do so."""
-    names = [file["name"] for file in one.sniffed["files"]]
-    for each in one.sniffed.get("repeated", {}).get("first", []):
-        more = each["rows"] - len(each["lines"])
-        places = ", ".join(f"{names[file]} line {line}".strip() for file, line in each["lines"])
+    names = [file["name"] for file in import_.sniffed["files"]]
+    for person in import_.sniffed.get("repeated", {}).get("first", []):
+        more = person["rows"] - len(person["lines"])
+        places = ", ".join(f"{names[file]} line {line}".strip() for file, line in person["lines"])
         yield places + (f" and {more:,} more" if more else "")
 
 
-def _ignored_again(one: Import) -> list[tuple[str, int]]:
+def _ignored_again(import_: Import) -> list[tuple[str, int]]:
     """Name and place of each column whose name another one before it has."""
-    found = list(enumerate(columns.columns_of(one), 1))
-    first = {column.head: place for place, column in reversed(found)}
+    numbered = list(enumerate(columns.columns_of(import_), 1))
+    first = {column.head: place for place, column in reversed(numbered)}
     return [
         (column.head, place)
-        for place, column in found
+        for place, column in numbered
         if place > first[column.head] and column.meaning == columns.Meaning.IGNORE
     ]
 
 
-def _uploaded(project: Project, file: Path, encoding: str) -> Import:
+def _upload_file(project: Project, file: Path, encoding: str) -> Import:
     """If the process dies here: the upload stays for a week, and counts toward the limit of open
     ones for an hour. “Start over” on its page ends it."""
     try:
         with file.open("rb") as stream:
-            one = imports.begin(project, name=file.name, size=file.stat().st_size, by=BY)
+            import_ = imports.begin(project, name=file.name, size=file.stat().st_size, by=BY)
             try:
-                _send(one, stream)
-                imports.complete(one, encoding=encoding)
+                _send(import_, stream)
+                imports.complete(import_, encoding=encoding)
             except BaseException:
-                imports.discard(one, by=BY)
+                imports.discard(import_, by=BY)
                 raise
     except OSError as error:
         raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-    return one
+    return import_
 
 
-def _send(one: Import, stream: IO[bytes]) -> None:
+def _send(import_: Import, stream: IO[bytes]) -> None:
     number = 0
     while content := stream.read(PART_BYTES):
-        imports.add_part(one, number, content)
+        imports.add_part(import_, number, content)
         number += 1
 
 
@@ -169,22 +170,22 @@ def _map_of(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        told = json.loads(path.read_text())
+        column_map = json.loads(path.read_text())
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     except RecursionError as error:
         raise CommandError(f"{path} is nested too deep.") from error
     except ValueError as error:
         raise CommandError(f"{path} is not JSON: {error}") from error
-    if not isinstance(told, dict):
+    if not isinstance(column_map, dict):
         raise CommandError(f'{path} must be an object, such as {{"User No": "external_id"}}.')
-    return told
+    return column_map
 
 
-def _write_refused(one: Import, file: Path) -> Path:
+def _write_refused(import_: Import, file: Path) -> Path:
     try:
         with _new_file(file) as out:
-            out.writelines(refused.lines(one))
+            out.writelines(refused.lines(import_))
     except OSError as error:
         raise CommandError(f"The refused rows cannot be written: {error.strerror}.") from error
     return Path(out.name)
@@ -209,8 +210,10 @@ def _new_file_in(folder: Path, stem: str) -> IO[str]:
             number += 1
 
 
-def _said(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     if not isinstance(error, ValidationError) or not hasattr(error, "error_dict"):
         return " ".join(getattr(error, "messages", [str(error)]))
-    told = error.message_dict.items()
-    return " ".join(f"{name}: {' '.join(said)}" if name else " ".join(said) for name, said in told)
+    errors = error.message_dict.items()
+    return " ".join(
+        f"{name}: {' '.join(messages)}" if name else " ".join(messages) for name, messages in errors
+    )

@@ -26,7 +26,7 @@ class Command(BaseCommand):
         factors, lost_factors = second_factor.seal_anew()
         tokens, lost_tokens = inbox_secret.seal_anew()
         endpoints, lost_endpoints = endpoint.reseal_all()
-        done = (
+        summary = (
             f"{accounts} service accounts, {factors} second factors, {tokens} inbox secrets and "
             f"{endpoints} endpoints"
         )
@@ -44,9 +44,9 @@ class Command(BaseCommand):
             "endpoint": lost_endpoints,
         }
         if any(unopened.values()):
-            raise CommandError(_remedy(done, unopened))
+            raise CommandError(_remedy(summary, unopened))
         self.stdout.write(
-            f"{done} are encrypted with {sealing.key_id()} now; the others already were."
+            f"{summary} are encrypted with {sealing.key_id()} now; the others already were."
         )
         self.stdout.write(
             "The keys behind the first can be removed. With several machines: from all at once."
@@ -57,11 +57,11 @@ def _seal_accounts() -> tuple[int, list[str]]:
     """How many were not sealed with today's key, and the projects whose account no key opens."""
     others = ServiceAccount.objects.exclude(sealed_with=sealing.key_id())
     older = list(others.select_related("project").order_by("pk"))
-    lost = [account.project.slug for account in older if not _sealed_anew(account)]
+    lost = [account.project.slug for account in older if not _can_open(account)]
     return len(older) - len(lost), lost
 
 
-def _sealed_anew(account: ServiceAccount) -> bool:
+def _can_open(account: ServiceAccount) -> bool:
     try:
         account.open()
     except WrongKey:
@@ -69,7 +69,7 @@ def _sealed_anew(account: ServiceAccount) -> bool:
     return True
 
 
-def _remedy(done: str, unopened: dict[str, list[str]]) -> str:
+def _remedy(summary: str, unopened: dict[str, list[str]]) -> str:
     lost = [
         f"No key opens the {kind} of {', '.join(names)} here."
         for kind, names in unopened.items()
@@ -77,7 +77,7 @@ def _remedy(done: str, unopened: dict[str, list[str]]) -> str:
     ]
     return " ".join(
         (
-            f"{done} were encrypted again.",
+            f"{summary} were encrypted again.",
             *lost,
             "Add the key they were encrypted with behind the first. If it is lost:",
             "manage.py set_firebase_credentials, Team → Forget the second factor,",

@@ -41,10 +41,10 @@ class Command(BaseCommand):
             self.stdout.write(store(owner, file))
             self.stdout.write(check_key(owner).words)
             return
-        found = use_machine(owner) if machine else check_key(owner)
-        if not found.ok:
-            raise CommandError(found.words)
-        self.stdout.write(found.words)
+        result = use_machine(owner) if machine else check_key(owner)
+        if not result.ok:
+            raise CommandError(result.words)
+        self.stdout.write(result.words)
 
 
 def store(owner: Project, file: Path) -> str:
@@ -61,11 +61,11 @@ def store(owner: Project, file: Path) -> str:
 def use_machine(owner: Project) -> KeyCheck:
     """Only once FCM has accepted them: a project whose key works is not to lose it by mistake."""
     owner.uses_default_credentials = True
-    found = check_key(owner)
-    if found.ok:
+    result = check_key(owner)
+    if result.ok:
         owner.save(update_fields=["uses_default_credentials"])
         record(owner, credentials="machine's")
-    return found
+    return result
 
 
 def record(owner: Project, **detail: Any) -> None:

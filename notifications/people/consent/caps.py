@@ -28,8 +28,8 @@ class Limits:
     @property
     def each(self) -> list[tuple[timedelta, int]]:
         """The limits that are set, as pairs of a period and the most messages in it."""
-        said = [(A_DAY, self.per_day), (A_WEEK, self.per_week), (self.gap, self.gap and 1)]
-        return [(period, most) for period, most in said if period and most]
+        limits = [(A_DAY, self.per_day), (A_WEEK, self.per_week), (self.gap, self.gap and 1)]
+        return [(period, most) for period, most in limits if period and most]
 
 
 @dataclass(frozen=True)
@@ -52,21 +52,21 @@ def for_category(project: Project, kind: str, slug: str, *, past: bool = False) 
 
     `past`: the message ignores the caps, but counts.
     """
-    overall = _said_by(project)
+    overall = _limits_of(project)
     if kind == Category.Kind.CRITICAL:
         return None
     if overall == Limits() and (not slug or kind == Category.Kind.TRANSACTIONAL):
         return None
-    named = Category.objects.filter(project=project.pk, slug=slug).first() if slug else None
-    keeps = named.caps if named else Category.Caps.KEEP
+    category = Category.objects.filter(project=project.pk, slug=slug).first() if slug else None
+    keeps = category.caps if category else Category.Caps.KEEP
     holds = kind != Category.Kind.TRANSACTIONAL and keeps == Category.Caps.KEEP
-    own = _said_by(named) if named and holds else Limits()
+    own = _limits_of(category) if category and holds else Limits()
     if keeps == Category.Caps.FREE or overall == own == Limits():
         return None
-    return Caps(overall, own, named.pk if named else None, holds and not past)
+    return Caps(overall, own, category.pk if category else None, holds and not past)
 
 
-def _said_by(row: Project | Category) -> Limits:
+def _limits_of(row: Project | Category) -> Limits:
     minutes = row.cap_gap_minutes
     gap = None if minutes is None else timedelta(minutes=minutes)
     return Limits(row.cap_per_day, row.cap_per_week, gap)

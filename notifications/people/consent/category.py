@@ -121,8 +121,8 @@ class Category(OfProject):
     @property
     def widened(self) -> bool:
         """Whether the changed kind would reach people who declined the stored, marketing one."""
-        kept = Category.objects.filter(pk=self.pk).values_list("kind", flat=True).first()
-        return kept == self.Kind.MARKETING != self.kind
+        stored_kind = Category.objects.filter(pk=self.pk).values_list("kind", flat=True).first()
+        return stored_kind == self.Kind.MARKETING != self.kind
 
     def wrong_caps(self) -> dict[str, Any]:
         """Errors by field. A category that skips nobody may have no caps: they would not apply."""

@@ -63,7 +63,7 @@ def _states(quiet: QuietHours, zone: str, day: datetime) -> list[State]:
 def _states_within(
     quiet: QuietHours, zone: str, since: datetime, until: datetime
 ) -> Iterator[State]:
-    at, begins = since, _begins(quiet, zone, since, until)
+    at, begins = since, _beginnings(quiet, zone, since, until)
     while at < until:
         wakes = _asleep_until(quiet, zone, at)
         at = min([until, *([wakes] if wakes else (one for one in begins if one > at))])
@@ -71,11 +71,11 @@ def _states_within(
 
 
 def _asleep_until(quiet: QuietHours, zone: str, now: datetime) -> datetime | None:
-    here = now.astimezone(clock_of(zone))
-    if not quiet.covers(here.time()):
+    local = now.astimezone(clock_of(zone))
+    if not quiet.covers(local.time()):
         return None
-    day = here.date() + (A_DAY if here.time() >= quiet.end else timedelta())
-    until = _after(now, day, quiet.end, here.tzinfo)
+    day = local.date() + (A_DAY if local.time() >= quiet.end else timedelta())
+    until = _next_instant(now, day, quiet.end, local.tzinfo)
     # When summer time begins or ends, the clock may show a quiet hour once more.
     return _asleep_until(quiet, zone, until) or until
 
@@ -86,16 +86,16 @@ def _is_changed(zone: str, day: datetime) -> bool:
     return len({at.astimezone(clock_of(zone)).utcoffset() for at in hours}) > 1
 
 
-def _begins(quiet: QuietHours, zone: str, since: datetime, until: datetime) -> list[datetime]:
+def _beginnings(quiet: QuietHours, zone: str, since: datetime, until: datetime) -> list[datetime]:
     """When quiet hours begin on the local dates of both moments. An hour that occurs twice counts
     twice."""
-    here = clock_of(zone)
-    dates = {at.astimezone(here).date() for at in (since, until)}
-    both = [quiet.begin.replace(fold=fold) for fold in (0, 1)]
-    return [datetime.combine(day, at, here).astimezone(UTC) for day in dates for at in both]
+    tzinfo = clock_of(zone)
+    dates = {at.astimezone(tzinfo).date() for at in (since, until)}
+    begins = [quiet.begin.replace(fold=fold) for fold in (0, 1)]
+    return [datetime.combine(day, at, tzinfo).astimezone(UTC) for day in dates for at in begins]
 
 
-def _after(now: datetime, day: date, clock: time, zone: object) -> datetime:
+def _next_instant(now: datetime, day: date, clock: time, zone: object) -> datetime:
     """When the zone's clock shows this time on this day.
 
     If the hour occurs twice, the one that is still to come. If it is skipped, up to an hour later.

@@ -173,10 +173,10 @@ def record_stored_answers(
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(HOLD.format(given=given.sql), params)
         # Only a statement that begins after the locks were taken sees what others wrote before.
-        told = ANSWERED if WANTED in project.wanted_reports else ""
-        cursor.execute(SAY.format(given=given.sql) + told, params)
+        returning = ANSWERED if WANTED in project.wanted_reports else ""
+        cursor.execute(SAY.format(given=given.sql) + returning, params)
         changed: int = cursor.rowcount
-        if told and (nos := [no for no in (OptOut(*row) for row in cursor) if not no.wanted]):
+        if returning and (nos := [no for no in (OptOut(*row) for row in cursor) if not no.wanted]):
             for listener in on_opt_outs:
                 listener(project, nos)
     return changed

@@ -85,7 +85,7 @@ def suppression_of(contact: Contact) -> Suppression | None:
 def consent_of(contact: Contact) -> dict[str, Any]:
     """A person's answers with time and source, and whether the person is suppressed."""
     suppressed = suppression_of(contact)
-    told = ("category", "wanted", "at", "source", "by")
+    fields = ("category", "wanted", "at", "source", "by")
     return {
         "subscribed": contact.subscribed,
         "subscribed_at": contact.subscribed_at,
@@ -93,6 +93,6 @@ def consent_of(contact: Contact) -> dict[str, Any]:
         "preferences": contact.preferences,
         "suppressed_at": suppressed.at if suppressed else None,
         "history": list(
-            ConsentChange.objects.filter(contact=contact).order_by("-pk").values(*told)
+            ConsentChange.objects.filter(contact=contact).order_by("-pk").values(*fields)
         ),
     }

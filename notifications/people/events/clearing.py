@@ -65,8 +65,8 @@ def _count(source: str, project_id: int, before: datetime | None, *, times: int 
     moment = before or "-infinity"
     with statement_timeout(seconds=COUNTING_SECONDS), connection.cursor() as cursor:
         cursor.execute(COUNT.format(source=source), [moment, moment, project_id])
-        there, older, next_at = cursor.fetchone()
-    return Kept(there * times, older * times, next_at, exact=times == 1)
+        count, older, next_at = cursor.fetchone()
+    return Kept(count * times, older * times, next_at, exact=times == 1)
 
 
 # --- What is removed ------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def _drop_if_all_may(month: Month, ends: Ends) -> int | None:
         # Lock the table first, in the same order as writers: the partition is detached from it.
         cursor.execute(f"LOCK TABLE ONLY {TABLE}, {name_of(month)} IN ACCESS EXCLUSIVE MODE")
         # Meanwhile a project may have been added, or may have begun to keep its events longer.
-        if _any_of(_keepers(month, _still(ends)), month):
+        if _any_of(_keepers(month, _current_ends(ends)), month):
             return None
         cursor.execute(
             "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = %s::regclass",
@@ -123,13 +123,13 @@ def _keepers(month: Month, ends: Ends) -> list[int]:
     return [pk for pk, end in ends.items() if not (end and wholly_before([month], end))]
 
 
-def _still(ends: Ends) -> Ends:
+def _current_ends(ends: Ends) -> Ends:
     """The ends as they are now, but never later than at the beginning of the pass."""
     now = ends_of_life("events", now=clock.now())
-    return {pk: _earlier(ends.get(pk), end) for pk, end in now.items()}
+    return {pk: _earlier_of(ends.get(pk), end) for pk, end in now.items()}
 
 
-def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+def _earlier_of(one: datetime | None, other: datetime | None) -> datetime | None:
     return min(one, other) if one and other else None
 
 
@@ -148,7 +148,7 @@ OLD = "unnest(%s::bigint[], %s::timestamptz[]) AS old (project_id, before)"
 IS_OLD = "e.project_id = old.project_id AND e.at < old.before"
 
 
-def _old(ends: Ends) -> list[list[object]]:
+def _finite_ends(ends: Ends) -> list[list[object]]:
     finite = [(pk, end) for pk, end in ends.items() if end]
     return [[pk for pk, _ in finite], [end for _, end in finite]]
 
@@ -158,7 +158,7 @@ def _holds_old(month: Month, ends: Ends) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT EXISTS (SELECT FROM {name_of(month)} e, {OLD} WHERE {IS_OLD} AND e.at < %s)",
-            [*_old(ends), max(end for end in ends.values() if end)],
+            [*_finite_ends(ends), max(end for end in ends.values() if end)],
         )
         found: bool = cursor.fetchone()[0]
     return found
@@ -176,7 +176,7 @@ def _delete(month: Month, ends: Ends) -> Iterator[int]:
             cursor.execute(
                 f"DELETE FROM {name} e USING {OLD} WHERE {IS_OLD}"
                 f" AND e.ctid >= '({first},0)'::tid AND e.ctid < '({first + PAGES},0)'::tid",
-                _old(_still(ends)),
+                _finite_ends(_current_ends(ends)),
             )
             removed = cursor.rowcount
         yield removed

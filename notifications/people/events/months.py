@@ -14,8 +14,8 @@ class Month:
 
     @classmethod
     def of(cls, moment: datetime) -> Month:
-        there = moment.astimezone(UTC)
-        return cls(there.year, there.month)
+        in_utc = moment.astimezone(UTC)
+        return cls(in_utc.year, in_utc.month)
 
     @property
     def following(self) -> Month:

@@ -46,14 +46,14 @@ def make(months: Iterable[Month]) -> list[Month]:
     then uses it. If the process dies here: neither the partition nor the rows it was for exist, and
     the next process creates it.
     """
-    wanted = set(months)
-    if not wanted.difference(there()):
+    needed = set(months)
+    if not needed.difference(there()):
         return []
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"parts of {TABLE}"]
         )
-    missing = sorted(wanted.difference(there()))
+    missing = sorted(needed.difference(there()))
     for month in missing:
         _make(month)
     return missing

@@ -71,7 +71,7 @@ AFTER_ALL = "infinity", "(4294967295,65535)"
 def newest_of(contact_id: int, most: int = NEWEST) -> list[Did]:
     with connection.cursor() as cursor:
         cursor.execute(f"{OF_PERSON} LIMIT %s", [contact_id, most])
-        return list(map(_did, cursor.fetchall()))
+        return list(map(_as_did, cursor.fetchall()))
 
 
 def all_of(contact_id: int) -> Iterator[Did]:
@@ -85,7 +85,7 @@ def all_of(contact_id: int) -> Iterator[Did]:
         with connection.cursor() as cursor:
             cursor.execute(OLDER, params)
             rows = cursor.fetchall()
-        yield from (_did(row[:3]) for row in rows)
+        yield from (_as_did(row[:3]) for row in rows)
         if len(rows) < AT_ONCE:
             return
         at, *_rest, place = rows[-1]
@@ -97,7 +97,7 @@ def events_of(contact: Contact) -> Iterator[dict[str, Any]]:
     )
 
 
-def _did(row: Any) -> Did:
+def _as_did(row: Any) -> Did:
     at, name, properties = row
     return Did(at, name, exact.loads(properties))
 
@@ -122,14 +122,14 @@ FILLED = "jsonb_typeof(value) <> 'null' AND value <> '\"\"'"
 
 def names(project_id: int) -> list[str]:
     """The names of a project's events, in alphabetical order."""
-    asked = {"project": project_id, "most": MAX_NAMES}
-    return [row[0] for row in _looked_up(NAMES, asked)]
+    params = {"project": project_id, "most": MAX_NAMES}
+    return [row[0] for row in _looked_up(NAMES, params)]
 
 
 def ever(project_id: int, name: str) -> bool:
     """Whether there is any event of this name; True if finding out takes too long."""
-    asked = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE project_id = %s AND name = %s)"
-    return all(row[0] for row in _looked_up(asked, [project_id, name]))
+    query = f"SELECT EXISTS (SELECT FROM {TABLE} WHERE project_id = %s AND name = %s)"
+    return all(row[0] for row in _looked_up(query, [project_id, name]))
 
 
 @dataclass(frozen=True)
@@ -154,19 +154,19 @@ def numbers(project_id: int, name: str, property: str, *, now: datetime) -> Numb
 
 def properties(project_id: int, name: str, *, now: datetime) -> list[Property]:
     """Properties that recent events of this name have, the most frequent first."""
-    some = [project_id, name, now - LATELY, EVENTS_READ]
+    params = [project_id, name, now - LATELY, EVENTS_READ]
     rows = _looked_up(
         f"SELECT key, {TYPE} AS type, count(*), (SELECT count(*) FROM {SOME} s)"
         f" FROM {SOME} e, jsonb_each(e.properties) WHERE {FILLED}"
         " GROUP BY key, type ORDER BY count(*) DESC, key",
-        [*some, *some],
+        [*params, *params],
     )
-    found: dict[str, list[tuple[str, int]]] = {}
+    kinds_by_key: dict[str, list[tuple[str, int]]] = {}
     for key, kind, count, _ in rows:
-        found.setdefault(key, []).append((kind, count))
+        kinds_by_key.setdefault(key, []).append((kind, count))
     return [
         Property(key, _percent(sum(n for _, n in kinds), rows[0][3]), [kind for kind, _ in kinds])
-        for key, kinds in list(found.items())[:MOST_PROPERTIES]
+        for key, kinds in list(kinds_by_key.items())[:MOST_PROPERTIES]
     ]
 
 
@@ -174,14 +174,14 @@ def values(
     project_id: int, name: str, property: str, typed: str = "", *, now: datetime
 ) -> list[Value]:
     """The most frequent values of a property that contain the typed text."""
-    some = [project_id, name, now - LATELY, EVENTS_READ]
+    params = [project_id, name, now - LATELY, EVENTS_READ]
     rows = _looked_up(
         f"SELECT value::text, count(*), (SELECT count(*) FROM {SOME} s)"
         f" FROM {SOME} e, LATERAL (SELECT e.properties -> %s) held(value)"
         f" WHERE {FILLED} AND jsonb_typeof(value) IN ('string', 'number', 'boolean')"
         " AND length(value #>> '{}') <= %s AND strpos(lower(value #>> '{}'), lower(%s)) > 0"
         " GROUP BY value ORDER BY count(*) DESC, value LIMIT %s",
-        [*some, *some, property, LONGEST_VALUE, typed, SUGGESTED],
+        [*params, *params, property, LONGEST_VALUE, typed, SUGGESTED],
     )
     return [Value(json.loads(value), _percent(count, of)) for value, count, of in rows]
 

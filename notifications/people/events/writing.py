@@ -108,17 +108,17 @@ def take(project_id: int, events: Sequence[Event]) -> Taken:
     with transaction.atomic():
         partitions.hold()
         partitions.make(of_all(event.at for event in events))
-        known = _people(project_id, {event.contact for event in events})
-        of_known = [(known[event.contact], event) for event in events if event.contact in known]
-        written = _accepted_once(project_id, of_known)
-        _append(project_id, written)
+        people = _people(project_id, {event.contact for event in events})
+        of_known = [(people[event.contact], event) for event in events if event.contact in people]
+        accepted = _without_known(project_id, of_known)
+        _append(project_id, accepted)
         for listener in on_events_written:
-            listener(project_id, written)
-    unknown = {event.contact for event in events} - known.keys()
-    return Taken(unknown, duplicates=len(of_known) - len(written))
+            listener(project_id, accepted)
+    unknown = {event.contact for event in events} - people.keys()
+    return Taken(unknown, duplicates=len(of_known) - len(accepted))
 
 
-def _accepted_once(project_id: int, events: Written) -> Written:
+def _without_known(project_id: int, events: Written) -> Written:
     """The events without those whose id is known. Of several with the same id, the first stays."""
     first: dict[UUID, int] = {}
     for place, (_person, event) in enumerate(events):
@@ -146,17 +146,17 @@ COPY = f"COPY {TABLE} (project_id, contact_id, at, name, properties, received_at
 NULL = r"\N"
 
 
-def _append(project_id: int, written: Written) -> None:
+def _append(project_id: int, accepted: Written) -> None:
     """Write rows in PostgreSQL's text format, in one piece.
 
     psycopg would look up the type of each value, and take three times as long.
     """
     now = timezone.now()
     text = "".join(
-        f"{project_id}\t{person}\t{event.at.isoformat()}\t{_copied(event.name)}\t"
-        f"{_copied(exact.dumps(event.properties).decode())}\t"
+        f"{project_id}\t{person}\t{event.at.isoformat()}\t{_escape(event.name)}\t"
+        f"{_escape(exact.dumps(event.properties).decode())}\t"
         f"{now.isoformat() if event.at > now else NULL}\n"
-        for person, event in written
+        for person, event in accepted
     )
     if not text:
         return
@@ -169,7 +169,7 @@ def _append(project_id: int, written: Written) -> None:
         copy.write(text)
 
 
-def _copied(text: str) -> str:
+def _escape(text: str) -> str:
     # A name has no tab or line break, and JSON writes one as \t or \n: so only backslashes need to
     # be doubled.
     return text.replace("\\", "\\\\")

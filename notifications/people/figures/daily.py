@@ -74,9 +74,9 @@ def keep_days(project: Project, now: datetime) -> None:
     last = newest(project.pk, REACHABLE)
     begun = midnight(project.timezone, max(project.created_at, now - KEPT))
     with transaction.atomic():
-        for what, rows in HAPPENED.items():
+        for figure, rows in HAPPENED.items():
             _keep_happened(
-                project, what, rows, since=min(last.at if last else begun, today), now=now
+                project, figure, rows, since=min(last.at if last else begun, today), now=now
             )
     if last is None or last.at < today:
         _keep_reachable(project, today, now)
@@ -96,21 +96,21 @@ def midnight(zone: str, now: datetime) -> datetime:
     return _begin_of(now.astimezone(here).date(), here)
 
 
-def _begin_of(day: date, here: ZoneInfo) -> datetime:
-    return datetime.combine(day, time.min, here).astimezone(UTC)
+def _begin_of(day: date, zone: ZoneInfo) -> datetime:
+    return datetime.combine(day, time.min, zone).astimezone(UTC)
 
 
 def _midnights(zone: str, since: datetime, until: datetime) -> list[datetime]:
-    here = ZoneInfo(zone)
-    first, last = (at.astimezone(here).date() for at in (since, until))
-    return [_begin_of(first + timedelta(days=n), here) for n in range((last - first).days + 1)]
+    clock = ZoneInfo(zone)
+    first, last = (at.astimezone(clock).date() for at in (since, until))
+    return [_begin_of(first + timedelta(days=n), clock) for n in range((last - first).days + 1)]
 
 
 def _keep_happened(
-    project: Project, what: str, rows: str, *, since: datetime, now: datetime
+    project: Project, figure: str, rows: str, *, since: datetime, now: datetime
 ) -> None:
     midnights = _midnights(project.timezone, since, now)
-    params: dict[str, Any] = {"project": project.pk, "what": what, "now": now}
+    params: dict[str, Any] = {"project": project.pk, "what": figure, "now": now}
     params |= {"since": midnights[0], "midnights": midnights}
     with connection.cursor() as cursor:
         cursor.execute(COUNT_HAPPENED.format(rows=rows), params)

@@ -108,17 +108,17 @@ def _moment(text: str) -> date:
         raise _no_time(text) from error
 
 
-def _from_spreadsheet(found: re.Match[str]) -> date:
+def _from_spreadsheet(match: re.Match[str]) -> date:
     """The time as a spreadsheet writes it. Raises ValueError."""
-    day = date(int(found["year"]), int(found["month"]), int(found["day"]))
-    if found["hour"] is None:
+    day = date(int(match["year"]), int(match["month"]), int(match["day"]))
+    if match["hour"] is None:
         return day
-    hour = int(found["hour"])
-    if found["half"]:
+    hour = int(match["hour"])
+    if match["half"]:
         if not 1 <= hour <= 12:
             raise ValueError
-        hour = hour % 12 + HALVES[found["half"]]
-    at = time_of_day(hour, int(found["minute"]), int(found["second"] or 0))
+        hour = hour % 12 + HALVES[match["half"]]
+    at = time_of_day(hour, int(match["minute"]), int(match["second"] or 0))
     return datetime.combine(day, at)
 
 
@@ -135,13 +135,13 @@ def items(cell: str) -> list[Any]:
     if not text.startswith("["):
         return [part.strip() for part in text.split(SEPARATOR) if part.strip()]
     try:
-        found = exact.loads(text)
+        values = exact.loads(text)
     except orjson.JSONDecodeError as error:
         message = gettext(
             '“%(cell)s” starts like a JSON list but is not one; write ["a", "b"] or a|b.'
         )
         raise ValidationError(message, params={"cell": shown(cell)}) from error
-    return list(found)
+    return list(values)
 
 
 def shown(cell: str) -> str:

@@ -82,17 +82,17 @@ class Column:
 
 def guess(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Column]:
     """What each column is likely to mean. No meaning is given to two columns."""
-    taken: set[tuple[str, str]] = set()
-    found = []
+    meanings: set[tuple[str, str]] = set()
+    guessed = []
     for index, name in enumerate(head):
         cells = [row[index] for row in rows if index < len(row) and row[index].strip()]
         column = _guess_one(name, cells)
         key = (column.meaning, column.name)
-        if key in taken and column.meaning != Meaning.IGNORE:
+        if key in meanings and column.meaning != Meaning.IGNORE:
             column = Column(name, Meaning.IGNORE)
-        taken.add(key)
-        found.append(column)
-    return found
+        meanings.add(key)
+        guessed.append(column)
+    return guessed
 
 
 def _guess_one(head: str, cells: list[str]) -> Column:
@@ -175,12 +175,12 @@ def remembered(project_id: int, head: Sequence[str]) -> list[Column] | None:
     before = same.order_by("-pk").first()
     if before is None:
         return None
-    known: dict[str, list[Column]] = defaultdict(list)
+    by_head: dict[str, list[Column]] = defaultdict(list)
     for column in columns_of(before):
-        known[column.head].append(column)
+        by_head[column.head].append(column)
     return [
         *(Column(name, Meaning.IGNORE) for name in head[:ours]),
-        *(known[name].pop(0) for name in names),
+        *(by_head[name].pop(0) for name in names),
     ]
 
 
@@ -194,26 +194,27 @@ def from_pairs(
     unknown = sorted(set(told) - set(head))
     if unknown:
         text = gettext("The file has no such column. It has: %(columns)s.")
-        shown = ", ".join(head)[:300]
-        raise ValidationError({name[:100]: text % {"columns": shown} for name in unknown[:20]})
+        known = ", ".join(head)[:300]
+        raise ValidationError({name[:100]: text % {"columns": known} for name in unknown[:20]})
     return [
-        _told(column, told[column.head]) if column.head in told else column for column in guessed
+        _declared_column(column, told[column.head]) if column.head in told else column
+        for column in guessed
     ]
 
 
-def _told(guessed: Column, told: Any) -> Column:
-    given = {"meaning": told} if isinstance(told, str) else told
-    fits = isinstance(given, dict) and all(isinstance(value, str) for value in given.values())
-    if not fits or set(given) - {"meaning", "name", "type"} or "meaning" not in given:
+def _declared_column(guessed: Column, declared: Any) -> Column:
+    values = {"meaning": declared} if isinstance(declared, str) else declared
+    fits = isinstance(values, dict) and all(isinstance(value, str) for value in values.values())
+    if not fits or set(values) - {"meaning", "name", "type"} or "meaning" not in values:
         text = gettext(
             'Set what it means, such as "ignore" or {"meaning": …, "name": …, "type": …}.'
         )
         raise ValidationError({guessed.head: text})
-    meaning, _colon, name = given["meaning"].partition(":")
-    name = given.get("name") or name
+    meaning, _colon, name = values["meaning"].partition(":")
+    name = values.get("name") or name
     if meaning == Meaning.ATTRIBUTE:
         name = name or attribute_name(guessed.head)
-    return Column(guessed.head, meaning, name, given.get("type", guessed.type))
+    return Column(guessed.head, meaning, name, values.get("type", guessed.type))
 
 
 def validate_mapping(columns: Sequence[Column], *, head: Sequence[str], project_id: int) -> None:
@@ -226,7 +227,7 @@ def validate_mapping(columns: Sequence[Column], *, head: Sequence[str], project_
     for column in columns:
         if problem := _problem(column, slugs) or _of_another_type(column, types):
             wrong[column.head] = problem
-    wrong |= _said_twice(columns)
+    wrong |= _repeated_meanings(columns)
     if problem := _problem_of_all(columns):
         wrong[""] = problem
     if wrong:
@@ -257,14 +258,14 @@ def _of_another_type(column: Column, types: Mapping[str, str]) -> str:
 
     Every cell is read as the column's type, so this is checked once, not for each row.
     """
-    wanted = types.get(column.name, "") if column.meaning == Meaning.ATTRIBUTE else ""
-    if wanted in ("", column.type):
+    declared = types.get(column.name, "") if column.meaning == Meaning.ATTRIBUTE else ""
+    if declared in ("", column.type):
         return ""
     text = gettext(
         "The type of “%(name)s” is declared: %(type)s. Read the column as that, or change its type "
         "on the page Attributes."
     )
-    return text % {"name": column.name, "type": Type(wanted).label}
+    return text % {"name": column.name, "type": Type(declared).label}
 
 
 def as_declared(columns: Iterable[Column], project_id: int) -> list[Column]:
@@ -278,7 +279,7 @@ def as_declared(columns: Iterable[Column], project_id: int) -> list[Column]:
     ]
 
 
-def _said_twice(columns: Sequence[Column]) -> dict[str, str]:
+def _repeated_meanings(columns: Sequence[Column]) -> dict[str, str]:
     def key(column: Column) -> tuple[str, str]:
         return column.meaning, column.name if column.meaning in NAMED else ""
 

@@ -50,48 +50,50 @@ def work_on(import_id: int, *, seconds: float, ended: Ended) -> bool:
 
     `ended` is called in the transaction of the last part.
     """
-    one = claim(import_id, now=clock.now())
-    if one is None:
+    import_ = claim(import_id, now=clock.now())
+    if import_ is None:
         return False
     try:
-        with translation.override(one.language), suppress(Fenced):
-            _work(one, until=time.monotonic() + seconds, ended=ended)
+        with translation.override(import_.language), suppress(Fenced):
+            _work(import_, until=time.monotonic() + seconds, ended=ended)
     finally:
         with suppress(*DATABASE_TROUBLE):
-            release(one)
-    one.refresh_from_db()
-    return one.under_way
+            release(import_)
+    import_.refresh_from_db()
+    return import_.under_way
 
 
-def _work(one: Import, *, until: float, ended: Ended) -> None:
+def _work(import_: Import, *, until: float, ended: Ended) -> None:
     """Do parts one after the other, each committed; at least one."""
-    if staging.is_lost(one):
-        _begin_anew(one)
+    if staging.is_lost(import_):
+        _begin_anew(import_)
     try:
-        _go_on(one, until=until, ended=ended)
+        _go_on(import_, until=until, ended=ended)
     except staging.Lost:
-        _begin_anew(one)
+        _begin_anew(import_)
 
 
-def _go_on(one: Import, *, until: float, ended: Ended) -> None:
+def _go_on(import_: Import, *, until: float, ended: Ended) -> None:
     with ExitStack() as open_files:
-        reading = Reading(one, open_files)
-        while one.under_way:
-            if one.staged_at is None:
+        reading = Reading(import_, open_files)
+        while import_.under_way:
+            if import_.staged_at is None:
                 reading.step()
             else:
-                parallel_merge.merge_next_parts(one, ended, until=until)
+                parallel_merge.merge_next_parts(import_, ended, until=until)
             if time.monotonic() >= until:
                 return
 
 
-def _begin_anew(one: Import) -> None:
+def _begin_anew(import_: Import) -> None:
     """Start reading again, because the staged rows are gone. People already merged are not merged
     again, as the order is the same."""
-    known = {name: getattr(one, name) for name in ("done_up_to", "ahead", "handled", "foreseen")}
+    progress = {
+        name: getattr(import_, name) for name in ("done_up_to", "ahead", "handled", "foreseen")
+    }
     with transaction.atomic():
-        staging.afresh(one)
-        keep(one, now=clock.now(), **{**AFRESH, **known})
+        staging.afresh(import_)
+        keep(import_, now=clock.now(), **{**AFRESH, **progress})
 
 
 # --- Reading ------------------------------------------------------------------------------------
@@ -153,8 +155,8 @@ class Reading:
         The piece grows while it contains no end of a row.
         """
         if self._stream is None:
-            there = File(file["name"], file["size"])
-            self._stream = self.open_files.enter_context(opened(self.one, there))
+            source = File(file["name"], file["size"])
+            self._stream = self.open_files.enter_context(opened(self.one, source))
             self._stream.seek(offset)
             self._rest = b""
         more = self._stream.read(BYTES_AT_ONCE)
@@ -172,49 +174,51 @@ class Reading:
         return block
 
     def _keep(self, block: Block, position: dict[str, Any], file: dict[str, Any]) -> None:
-        one, head = self.one, self.one.sniffed["head"]
+        import_, head = self.one, self.one.sniffed["head"]
         if self._judge is None:
-            self._judge = RowValidator(one, columns.columns_of(one))
+            self._judge = RowValidator(import_, columns.columns_of(import_))
         if self.one.position.get("head", True) and block.rows:
             del block.rows[0]
         rows = list(fitting(block, len(head)))
         if refused.came_back(head):
             rows = [(line, list(map(read_back, cells))) for line, cells in rows]
         judged = self._judge.judge(rows, odd=_is_odd(rows))
-        wrong = sorted([*block.refused, *judged.refused], key=lambda each: each.line)
-        position |= refused.watch(one, wrong, fits=len(judged.lines), quote=block.quote)
+        wrong = sorted([*block.refused, *judged.refused], key=lambda row: row.line)
+        position |= refused.watch(import_, wrong, fits=len(judged.lines), quote=block.quote)
         with transaction.atomic():
             staging.without_waiting_for_the_disk()
-            if not one.position:
-                staging.afresh(one)
-                staging.create(one)
-            staging.copy_rows(one, judged.lines, judged.numbers, file=one.position.get("file", 0))
+            if not import_.position:
+                staging.afresh(import_)
+                staging.create(import_)
+            staging.copy_rows(
+                import_, judged.lines, judged.numbers, file=import_.position.get("file", 0)
+            )
             if wrong:
-                staging.copy_refused(one, wrong, file=file["name"])
+                staging.copy_refused(import_, wrong, file=file["name"])
             keep(
-                one,
+                import_,
                 now=clock.now(),
                 position=position,
-                rows=one.rows + len(judged.lines) + len(wrong),
-                refused=one.refused + len(wrong),
+                rows=import_.rows + len(judged.lines) + len(wrong),
+                refused=import_.refused + len(wrong),
             )
 
     def _prepare(self, at: dict[str, Any]) -> None:
         number = at["prepared"]
         keep(self.one, now=clock.now(), lease=LONG_LEASE)
         with transaction.atomic():
-            found = staging.STEPS[number](self.one)
+            values = staging.STEPS[number](self.one)
             done = number + 1 == len(staging.STEPS)
             staged_at = clock.now() if done else None
             position = {**at, "prepared": number + 1}
-            keep(self.one, now=clock.now(), position=position, staged_at=staged_at, **found)
+            keep(self.one, now=clock.now(), position=position, staged_at=staged_at, **values)
 
 
 def _skip(text: str, at: dict[str, Any]) -> Block:
     """Skip the rest of a line that is too long."""
-    found = text.find("\n") + 1
-    at["skipping"] = not found
-    return Block(used=found or len(text), lines=int(bool(found)))
+    line_end = text.find("\n") + 1
+    at["skipping"] = not line_end
+    return Block(used=line_end or len(text), lines=int(bool(line_end)))
 
 
 def _is_odd(rows: list[tuple[int, list[str]]]) -> bool:

@@ -153,18 +153,18 @@ def _is_open(text: str, delimiter: str) -> bool:
 def _unclosed(line: int, text: str, delimiter: str) -> Refused:
     if len(text) > csv.field_size_limit():
         return too_long(line, text)
-    said = gettext_noop(
+    message = gettext_noop(
         "A quote is not closed, or not at the end of the cell. Double a quote that is part "
         "of the text."
     )
     cells = next(csv.reader([text.rstrip("\r\n")], delimiter=delimiter), [])
-    return Refused(line, "", kept([(said, {})]), cells)
+    return Refused(line, "", kept([(message, {})]), cells)
 
 
 def too_long(line: int, text: str) -> Refused:
-    said = gettext_noop("The line is longer than %(most)s characters.")
+    message = gettext_noop("The line is longer than %(most)s characters.")
     most = f"{csv.field_size_limit():,}"
-    return Refused(line, "", kept([(said, {"most": most})]), [text[:MAX_CELL]])
+    return Refused(line, "", kept([(message, {"most": most})]), [text[:MAX_CELL]])
 
 
 def _last_end_of_line(text: str) -> int:
@@ -189,6 +189,6 @@ def fitting(block: Block, width: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _ragged(line: int, cells: list[str], width: int) -> Refused:
-    said = gettext_noop("The row has %(count)s cells; the header has %(width)s.")
+    message = gettext_noop("The row has %(count)s cells; the header has %(width)s.")
     values = {"count": f"{len(cells):,}", "width": width}
-    return Refused(line, "", kept([(said, values)]), cells)
+    return Refused(line, "", kept([(message, values)]), cells)

@@ -26,13 +26,13 @@ def reasons_of(error: ValidationError) -> list[Reason]:
 
 def kept(reasons: Iterable[Reason]) -> str:
     """The reasons as a row stores them: [[text, values], …], as many as there is room for."""
-    found: list[tuple[str, dict[str, Any]]] = []
+    reasons_kept: list[tuple[str, dict[str, Any]]] = []
     written = ""
     for text, values in reasons:
-        one = (text, {name: _short(values[name]) for name in values if f"%({name})" in text})
-        longer = orjson.dumps([*found, one]).decode()
-        if len(longer) <= MOST and one not in found:
-            found.append(one)
+        reason = (text, {name: _short(values[name]) for name in values if f"%({name})" in text})
+        longer = orjson.dumps([*reasons_kept, reason]).decode()
+        if len(longer) <= MOST and reason not in reasons_kept:
+            reasons_kept.append(reason)
             written = longer
     return written
 

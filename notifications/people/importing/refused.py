@@ -53,8 +53,8 @@ def lines(one: Import) -> Iterator[str]:
     own = len(OURS) if came_back(one.sniffed["head"]) else 0
     yield "\ufeff" + writer.writerow([*OURS, *map(neutral, one.sniffed["head"][own:])])
     for line, column, reason, cells in _rows(one):
-        told = (neutral(column), neutral(in_words(reason)))
-        yield writer.writerow([line, *told, *map(neutral, cells[own:])])
+        problem = (neutral(column), neutral(in_words(reason)))
+        yield writer.writerow([line, *problem, *map(neutral, cells[own:])])
     if left_out := not_kept(one):
         yield writer.writerow(["", "", left_out, *[""] * (len(one.sniffed["head"]) - own)])
 
@@ -119,12 +119,12 @@ def kinds(one: Import) -> list[Kind]:
         ]
 
 
-def _rows(one: Import) -> Iterator[tuple[int, str, str, list[str]]]:
+def _rows(import_: Import) -> Iterator[tuple[int, str, str, list[str]]]:
     """The refused rows, read in pages, so that no cursor stays open during a long download."""
     last = 0
     while True:
-        found = one.refusals.filter(pk__gt=last).order_by("pk")[:ROWS_AT_ONCE]
-        rows = list(found.values_list("pk", "line", "column", "reason", "cells"))
+        page = import_.refusals.filter(pk__gt=last).order_by("pk")[:ROWS_AT_ONCE]
+        rows = list(page.values_list("pk", "line", "column", "reason", "cells"))
         yield from (row[1:] for row in rows)
         if len(rows) < ROWS_AT_ONCE:
             return

@@ -76,7 +76,7 @@ class RowValidator:
             return ValidatedRows([], [], [])
         wrong: Problems = {}
         cells = list(zip(*[cells for _, cells in rows], strict=True))
-        found: dict[str, list[str]] = {}
+        by_meaning: dict[str, list[str]] = {}
         attributes: list[list[str]] = []
         choices: list[list[str]] = []
         for index, column in self._columns:
@@ -86,26 +86,26 @@ class RowValidator:
             elif column.meaning == Meaning.CATEGORY:
                 choices.append(values)
             else:
-                found[column.meaning] = values
+                by_meaning[column.meaning] = values
         if self._device:
-            self._check_devices(found, wrong)
-        lines = _lines(found, attributes, choices, len(rows))
-        refused = [_refused(rows[at], problems) for at, problems in wrong.items()]
+            self._check_devices(by_meaning, wrong)
+        lines = _lines(by_meaning, attributes, choices, len(rows))
+        refused = [_refused_row(rows[at], problems) for at, problems in wrong.items()]
         numbers = [line for line, _ in rows]
         if wrong:
             lines = [line for at, line in enumerate(lines) if at not in wrong]
             numbers = [number for at, number in enumerate(numbers) if at not in wrong]
         return ValidatedRows(lines, refused, numbers)
 
-    def _check_devices(self, found: dict[str, list[str]], wrong: Problems) -> None:
+    def _check_devices(self, by_meaning: dict[str, list[str]], wrong: Problems) -> None:
         (kind,) = self._device
         for at, (address, platform) in enumerate(
-            zip(found[kind], found[Meaning.PLATFORM], strict=True)
+            zip(by_meaning[kind], by_meaning[Meaning.PLATFORM], strict=True)
         ):
             if address != NULL and platform == NULL:
                 head = next(c.head for _, c in self._columns if c.meaning == Meaning.PLATFORM)
-                said = gettext_noop("The address needs its platform: android, ios or web.")
-                wrong.setdefault(at, []).append((head, (said, {})))
+                message = gettext_noop("The address needs its platform: android, ios or web.")
+                wrong.setdefault(at, []).append((head, (message, {})))
 
 
 def _column(column: Column, cells: Sequence[str], wrong: Problems, *, odd: bool) -> list[str]:
@@ -161,7 +161,7 @@ def _attribute(column: Column) -> Reader:
     def read_text(cell: str) -> str:
         if len(cell) > MAX_TEXT:
             validate_value(cell)
-        return key + _escaped(orjson.dumps(cell).decode()) if cell else ""
+        return key + _escape(orjson.dumps(cell).decode()) if cell else ""
 
     def read_number(cell: str) -> str:
         if PLAIN_NUMBER.fullmatch(cell):
@@ -173,7 +173,7 @@ def _attribute(column: Column) -> Reader:
 
     def _checked(value: Any) -> str:
         validate_value(value)
-        return key + _escaped(exact.dumps(value).decode())
+        return key + _escape(exact.dumps(value).decode())
 
     return {Type.TEXT: read_text, Type.NUMBER: read_number}.get(Type(kind), read_other)
 
@@ -198,7 +198,7 @@ def _external_id(cell: str) -> str:
     cell = cell.strip()  # spreadsheets leave invisible spaces
     if not PLAIN_ID.fullmatch(cell) or cell == "bulk":
         validate_external_id(cell)
-    return _escaped(cell)
+    return _escape(cell)
 
 
 def _address(cell: str) -> str:
@@ -206,7 +206,7 @@ def _address(cell: str) -> str:
     if not address:
         return NULL
     validate_address(address)
-    return _escaped(address)
+    return _escape(address)
 
 
 def _addresses_are_plain(cells: Sequence[str]) -> bool:
@@ -229,7 +229,7 @@ def _platform(cell: str) -> str:
 
 def _version(cell: str) -> str:
     validate_version(cell.strip())
-    return _escaped(cell.strip()) or NULL
+    return _escape(cell.strip()) or NULL
 
 
 def _locale(cell: str) -> str:
@@ -264,7 +264,7 @@ def _instant(cell: str) -> str:
     return at.isoformat()
 
 
-def _seen(cell: str) -> str:
+def _parse_seen_at(cell: str) -> str:
     if not cell.strip():
         return NULL
     at, now = read.instant(cell), timezone.now()
@@ -284,7 +284,7 @@ READERS: dict[str, Reader] = {
     Meaning.TIMEZONE: _timezone,
     Meaning.SUBSCRIBED: _yes_or_no,
     Meaning.SUBSCRIBED_AT: _instant,
-    Meaning.SEEN_AT: _seen,
+    Meaning.SEEN_AT: _parse_seen_at,
 }
 PLAIN: dict[str, Callable[[Sequence[str]], bool]] = {
     Meaning.EXTERNAL_ID: _ids_are_plain,
@@ -296,20 +296,23 @@ FIELDS = (Meaning.LOCALE, Meaning.TIMEZONE, Meaning.SUBSCRIBED)
 
 
 def _lines(
-    found: dict[str, list[str]], attributes: list[list[str]], choices: list[list[str]], count: int
+    by_meaning: dict[str, list[str]],
+    attributes: list[list[str]],
+    choices: list[list[str]],
+    count: int,
 ) -> list[str]:
     nothing = [NULL] * count
-    address = found.get(Meaning.TOKEN) or found.get(Meaning.FID) or nothing
+    address = by_meaning.get(Meaning.TOKEN) or by_meaning.get(Meaning.FID) or nothing
     columns = (
-        found[Meaning.EXTERNAL_ID],
+        by_meaning[Meaning.EXTERNAL_ID],
         _objects(attributes, count),
-        *(found.get(meaning, nothing) for meaning in FIELDS),
+        *(by_meaning.get(meaning, nothing) for meaning in FIELDS),
         _objects(choices, count),
-        found.get(Meaning.SUBSCRIBED_AT, nothing),
+        by_meaning.get(Meaning.SUBSCRIBED_AT, nothing),
         address,
-        found.get(Meaning.PLATFORM, nothing),
-        found.get(Meaning.APP_VERSION, nothing),
-        found.get(Meaning.SEEN_AT, nothing),
+        by_meaning.get(Meaning.PLATFORM, nothing),
+        by_meaning.get(Meaning.APP_VERSION, nothing),
+        by_meaning.get(Meaning.SEEN_AT, nothing),
     )
     return list(map("\t".join, zip(*columns, strict=True)))
 
@@ -318,15 +321,15 @@ def _objects(columns: list[list[str]], count: int) -> list[str]:
     """One JSON object for each row, made of these members; NULL for a row without any."""
     if not columns:
         return [NULL] * count
-    joined = (",".join(filter(None, told)) for told in zip(*columns, strict=True))
-    return [f"{{{told}}}" if told else NULL for told in joined]
+    joined = (",".join(filter(None, members)) for members in zip(*columns, strict=True))
+    return [f"{{{members}}}" if members else NULL for members in joined]
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.translate(ESCAPES) if "\\" in text or not text.isprintable() else text
 
 
-def _refused(row: tuple[int, list[str]], problems: list[tuple[str, Reason]]) -> Refused:
+def _refused_row(row: tuple[int, list[str]], problems: list[tuple[str, Reason]]) -> Refused:
     line, cells = row
     heads = ", ".join(dict.fromkeys(head for head, _ in problems))[:200]
     return Refused(line, heads, kept(reason for _, reason in problems), cells)

@@ -43,24 +43,24 @@ def sniff(one: Import, encoding: str = "") -> dict[str, Any]:
     Returns, as JSON, {"head", "rows", "encoding", "files": [{"name", "size", "encoding",
     "detected", "delimiter", "start"}]}. `encoding`: used whatever is detected.
     """
-    found = files_of(one)
-    looks = [_look(one, file, LOOKED_AT // len(found), encoding) for file in found]
+    files = files_of(one)
+    looks = [_look(one, file, LOOKED_AT // len(files), encoding) for file in files]
     heads = [look.pop("head") for look in looks]
     firsts = [look.pop("rows") for look in looks]
-    for file, head in zip(found, heads, strict=True):
+    for file, head in zip(files, heads, strict=True):
         if head != heads[0]:
             text = gettext(
                 "“%(name)s” has a different header than “%(first)s”. Import them one by one."
             )
-            raise Unusable(text % {"name": file.name[:80], "first": found[0].name[:80]})
+            raise Unusable(text % {"name": file.name[:80], "first": files[0].name[:80]})
     rows = [row for first in firsts for row in first][:FIRST_ROWS]
     if not rows and all(look["size"] <= SAMPLE for look in looks):
         raise Unusable(gettext("The file has a header but no rows: there is nobody to import."))
     return {"head": heads[0], "rows": rows, "encoding": encoding, "files": looks}
 
 
-def _look(one: Import, file: File, most: int, encoding: str) -> dict[str, Any]:
-    with opened(one, file) as stream:
+def _look(import_: Import, file: File, most: int, encoding: str) -> dict[str, Any]:
+    with opened(import_, file) as stream:
         content = stream.read(SAMPLE)
         detected = _encoding(content, stream, most)
         encoding = encoding or detected
@@ -70,14 +70,18 @@ def _look(one: Import, file: File, most: int, encoding: str) -> dict[str, Any]:
     mark = MARKS.get(encoding, b"")
     start = len(mark) if content.startswith(mark) else 0
     text = decoded(content[start:], encoding, whole=whole)
-    named = NAMES_DELIMITER.match(text)
-    if named:
-        start += encoded_length(named[0], encoding)
-        text = text[named.end() :]
+    delimiter_line = NAMES_DELIMITER.match(text)
+    if delimiter_line:
+        start += encoded_length(delimiter_line[0], encoding)
+        text = text[delimiter_line.end() :]
     if not text.strip():
         raise Unusable(gettext("The file is empty."))
     _refuse_noise(text, encoding if encoding != detected else "")
-    delimiter = named["delimiter"] if named else _delimiter(text, file.name or one.name)
+    delimiter = (
+        delimiter_line["delimiter"]
+        if delimiter_line
+        else _delimiter(text, file.name or import_.name)
+    )
     records = _records(text, delimiter, whole=whole)
     head, rows = _head_and_rows(records)
     return {
@@ -87,7 +91,7 @@ def _look(one: Import, file: File, most: int, encoding: str) -> dict[str, Any]:
         "encoding": encoding,
         "detected": detected,
         "delimiter": delimiter,
-        "line": 2 if named else 1,
+        "line": 2 if delimiter_line else 1,
         "head": head,
         "rows": rows,
     }
@@ -251,10 +255,10 @@ def _head_and_rows(records: list[list[str]]) -> tuple[list[str], list[list[str]]
     if len(head) > MAX_COLUMNS:
         text = gettext("The file has %(count)s columns; at most %(most)s. Leave some out.")
         raise Unusable(text % {"count": f"{len(head):,}", "most": MAX_COLUMNS})
-    named = any(re.sub(r"[\s.-]+", "_", cell.lower()) in KNOWN for cell in head)
-    if not named:
+    has_names = any(re.sub(r"[\s.-]+", "_", cell.lower()) in KNOWN for cell in head)
+    if not has_names:
         _refuse_prose(records)
-    if not named and (data := next(filter(is_number, head), None)) is not None:
+    if not has_names and (data := next(filter(is_number, head), None)) is not None:
         text = gettext(
             "The first line contains data (“%(cell)s”), not column names. Add a header "
             "above it, such as: external_id,first_name,city"

@@ -138,10 +138,10 @@ def opened(one: Import, file: File) -> Iterator[IO[bytes]]:
         raise Unusable(text % {"name": file.name[:100], "error": error}) from error
 
 
-def _is_archive(one: Import, parts: Parts) -> bool:
+def _is_archive(import_: Import, parts: Parts) -> bool:
     parts.seek(0)
     looks = parts.read(4) == b"PK\x03\x04"
-    if one.name.lower().endswith(".zip") and not looks:
+    if import_.name.lower().endswith(".zip") and not looks:
         raise Unusable(gettext("The file is named .zip but is not an archive. Pack it again."))
     return looks
 
@@ -177,8 +177,8 @@ def _check(entries: list[zipfile.ZipInfo], packed: int) -> None:
     unpacked = sum(entry.file_size for entry in entries)
     if unpacked > MAX_UNPACKED:
         text = gettext("Unpacked, the archive has %(size)s MB; at most %(most)s MB. Split it.")
-        shown = {"size": f"{unpacked // 1024**2:,}", "most": f"{MAX_UNPACKED // 1024**2:,}"}
-        raise Unusable(text % shown)
+        values = {"size": f"{unpacked // 1024**2:,}", "most": f"{MAX_UNPACKED // 1024**2:,}"}
+        raise Unusable(text % values)
     if unpacked > MAX_RATIO * packed:
         text = gettext(
             "Unpacked, the archive is %(ratio)s times as large; at most %(most)s times. "

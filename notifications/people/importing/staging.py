@@ -88,13 +88,13 @@ def copy_refused(one: Import, refused: Sequence[Refused], *, file: str) -> None:
     """Keep refused rows, up to the limit for a file."""
     room = max(0, MAX_REFUSED - one.refused)
     with connection.cursor() as cursor, cursor.copy(REFUSAL) as copy:
-        for each in refused[:room]:
-            cells = [_kept(cell) for cell in each.cells]
-            reason, column = _kept(each.reason)[:500], _kept(each.column)[:200]
-            copy.write_row((one.pk, each.line, column, reason, cells, file[:200]))
+        for row in refused[:room]:
+            cells = [_storable(cell) for cell in row.cells]
+            reason, column = _storable(row.reason)[:500], _storable(row.column)[:200]
+            copy.write_row((one.pk, row.line, column, reason, cells, file[:200]))
 
 
-def _kept(cell: str) -> str:
+def _storable(cell: str) -> str:
     """The original text, as far as PostgreSQL can store it.
 
     Bytes that are not UTF-8 were probably Latin-1.
@@ -116,9 +116,9 @@ def _as_latin_1(letter: str) -> str:
 # --- After reading: steps that make the merge fast and its counts right ---------
 
 
-def _index(one: Import) -> dict[str, Any]:
+def _index(import_: Import) -> dict[str, Any]:
     """Create an index in the order of the merge."""
-    table = table_of(one)
+    table = table_of(import_)
     _do("SET LOCAL maintenance_work_mem = '128MB'")
     _do(f'CREATE INDEX ON {table} (external_id COLLATE "C", row)')
     return {}
@@ -143,9 +143,9 @@ UPDATE {{table}} s SET address = NULL FROM ranked WHERE s.ctid = ranked.ctid AND
 """
 
 
-def _last_words(one: Import) -> dict[str, Any]:
+def _last_words(import_: Import) -> dict[str, Any]:
     _do("SET LOCAL work_mem = '64MB'")
-    _do(LAST_WORD.replace("{table}", table_of(one)))
+    _do(LAST_WORD.replace("{table}", table_of(import_)))
     return {}
 
 
@@ -165,21 +165,21 @@ SELECT array(
 TOLD_PEOPLE, TOLD_LINES = 5, 4
 
 
-def _count(one: Import) -> dict[str, Any]:
+def _count(import_: Import) -> dict[str, Any]:
     """Count the people, and the duplicates: further rows of the same person. Raises Lost."""
-    table = table_of(one)
+    table = table_of(import_)
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {table}")
         cursor.execute(EVERYBODY.format(table=table))
         people, rows, often = cursor.fetchone()
-        if rows != one.staged:
+        if rows != import_.staged:
             raise Lost
         first = _first_of_several(table, cursor) if often else []
     repeated = {"people": often, "first": first}
     return {
         "people": people,
-        "duplicates": one.staged - people,
-        "sniffed": {**one.sniffed, "repeated": repeated},
+        "duplicates": import_.staged - people,
+        "sniffed": {**import_.sniffed, "repeated": repeated},
     }
 
 
@@ -192,11 +192,11 @@ def _first_of_several(table: str, cursor: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _index_addresses(one: Import) -> dict[str, Any]:
+def _index_addresses(import_: Import) -> dict[str, Any]:
     """Index addresses for mode replace: its merge looks them up in other parts of the file."""
-    if one.mode == Import.Mode.REPLACE:
+    if import_.mode == Import.Mode.REPLACE:
         where = "WHERE address IS NOT NULL"
-        _do(f"CREATE INDEX ON {table_of(one)} (hashtextextended(address, 0)) {where}")
+        _do(f"CREATE INDEX ON {table_of(import_)} (hashtextextended(address, 0)) {where}")
     return {}
 
 

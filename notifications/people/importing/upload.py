@@ -69,24 +69,24 @@ def check_room(project: Project, by: str, size: int) -> None:
     counted after it.
     """
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    held = Import.objects.filter(project=project, state__in=UNFINISHED).order_by("pk")
-    sent = held.filter(state=Import.State.UPLOADING, by=by)
-    mine = touched_since(sent, clock.now() - OPEN_FOR)
-    if mine.count() >= MAX_OPEN:
+    unfinished = Import.objects.filter(project=project, state__in=UNFINISHED).order_by("pk")
+    sent = unfinished.filter(state=Import.State.UPLOADING, by=by)
+    own = touched_since(sent, clock.now() - OPEN_FOR)
+    if own.count() >= MAX_OPEN:
         text = gettext(
             "%(count)s uploads are not finished. Cancel or finish one of: %(names)s. "
             "An upload that stopped no longer counts an hour after its last part."
         )
-        shown = {"count": mine.count(), "names": _names(mine)}
-        raise ValidationError({"name": text % shown})
-    declared = held.aggregate(sum=Sum("size"))["sum"] or 0
+        values = {"count": own.count(), "names": _names(own)}
+        raise ValidationError({"name": text % values})
+    declared = unfinished.aggregate(sum=Sum("size"))["sum"] or 0
     if declared + size > MAX_HELD:
         text = gettext(
             "%(held)s MB are held for imports that are not finished; at most %(most)s MB. "
             "Finish, cancel or delete one of: %(names)s."
         )
-        shown = {**_megabytes(held=declared, most=MAX_HELD), "names": _names(held)}
-        raise ValidationError({"size": text % shown})
+        values = {**_megabytes(held=declared, most=MAX_HELD), "names": _names(unfinished)}
+        raise ValidationError({"size": text % values})
 
 
 def touched_since(imports: QuerySet[Import], at: datetime) -> QuerySet[Import]:
@@ -116,24 +116,24 @@ def add_part(one: Import, number: int, content: bytes) -> None:
     digest = hashlib.sha256(content).hexdigest()
     with transaction.atomic():
         # The parts of one file are added one after the other, so that their sum is known.
-        held = Import.objects.select_for_update(no_key=True).get(pk=one.pk)
-        if held.state != Import.State.UPLOADING:
+        locked = Import.objects.select_for_update(no_key=True).get(pk=one.pk)
+        if locked.state != Import.State.UPLOADING:
             raise Import.InvalidMove(gettext("All parts of this file are here already."))
-        there = held.parts.filter(number=number).values_list("digest", flat=True).first()
-        if there is None:
-            _check_place(held, number, len(content))
-            _check_sum(held, len(content))
-            _insert(held, number, content, digest)
-            came = {**held.sniffed, LAST_PART: clock.now().isoformat()}
-            Import.objects.filter(pk=held.pk).update(sniffed=came)
-        elif there != digest:
+        stored_digest = locked.parts.filter(number=number).values_list("digest", flat=True).first()
+        if stored_digest is None:
+            _check_place(locked, number, len(content))
+            _check_sum(locked, len(content))
+            _insert(locked, number, content, digest)
+            sniffed = {**locked.sniffed, LAST_PART: clock.now().isoformat()}
+            Import.objects.filter(pk=locked.pk).update(sniffed=sniffed)
+        elif stored_digest != digest:
             text = gettext(
                 "Part %(number)s was already uploaded with different content. Start a new import."
             )
             raise ValidationError({"number": text % {"number": number}})
 
 
-def _insert(one: Import, number: int, content: bytes, digest: str) -> None:
+def _insert(import_: Import, number: int, content: bytes, digest: str) -> None:
     """Store a part, with its bytes as a param of the statement.
 
     Django would write them into the statement, as a text twice as long: a part of 8 MB would take
@@ -143,7 +143,7 @@ def _insert(one: Import, number: int, content: bytes, digest: str) -> None:
         cursor.execute(
             "INSERT INTO notifications_importpart (owner_id, number, content, size, digest)"
             " VALUES (%s, %s, %b, %s, %s)",
-            [one.pk, number, content, len(content), digest],
+            [import_.pk, number, content, len(content), digest],
             prepare=False,
         )
 
@@ -156,30 +156,30 @@ def _check_part(number: int, content: bytes) -> None:
         raise ValidationError({"content": gettext("The part is empty.")})
     if len(content) > PART_BYTES:
         text = gettext("A part has at most %(most)s bytes; this one has %(count)s.")
-        shown = {"most": f"{PART_BYTES:,}", "count": f"{len(content):,}"}
-        raise ValidationError({"content": text % shown})
+        values = {"most": f"{PART_BYTES:,}", "count": f"{len(content):,}"}
+        raise ValidationError({"content": text % values})
 
 
-def _check_place(one: Import, number: int, size: int) -> None:
+def _check_place(import_: Import, number: int, size: int) -> None:
     """Refuse a part of the wrong size: if the sender declared a size, all but the last have it."""
-    part_bytes = one.sniffed.get("part_bytes")
+    part_bytes = import_.sniffed.get("part_bytes")
     if part_bytes is None:
         return
-    parts = -(-one.size // part_bytes)
+    parts = -(-import_.size // part_bytes)
     if number >= parts:
         text = gettext("The file has %(count)s parts, numbered from 0.")
         raise ValidationError({"number": text % {"count": f"{parts:,}"}})
-    whole = min(part_bytes, one.size - number * part_bytes)
+    whole = min(part_bytes, import_.size - number * part_bytes)
     if size != whole:
         text = gettext("Part %(number)s has %(whole)s bytes, and %(size)s came.")
-        shown = {"number": number, "whole": f"{whole:,}", "size": f"{size:,}"}
-        raise ValidationError({"content": text % shown})
+        values = {"number": number, "whole": f"{whole:,}", "size": f"{size:,}"}
+        raise ValidationError({"content": text % values})
 
 
-def _check_sum(one: Import, more: int) -> None:
-    if bytes_there(one) + more > one.size:
+def _check_sum(import_: Import, more: int) -> None:
+    if bytes_there(import_) + more > import_.size:
         text = gettext("More bytes arrived than the %(size)s declared.")
-        raise ValidationError({"content": text % {"size": f"{one.size:,}"}})
+        raise ValidationError({"content": text % {"size": f"{import_.size:,}"}})
 
 
 def bytes_there(one: Import) -> int:
@@ -196,12 +196,12 @@ def check_whole(one: Import) -> None:
     last = one.parts.aggregate(last=Max("number"))["last"]
     if last is None or one.parts.count() != last + 1 or bytes_there(one) != one.size:
         text = gettext("%(there)s of %(size)s bytes arrived, in %(count)s parts. Send the others.")
-        shown = {
+        values = {
             "there": f"{bytes_there(one):,}",
             "size": f"{one.size:,}",
             "count": one.parts.count(),
         }
-        raise ValidationError({"parts": text % shown})
+        raise ValidationError({"parts": text % values})
 
 
 def forget(one: Import) -> None:

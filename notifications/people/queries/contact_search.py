@@ -47,7 +47,7 @@ def apply_filters(people: QuerySet[Contact], wanted: SearchFilters) -> QuerySet[
     if wanted.attributes is not None:
         people = people.filter(attributes__contains=wanted.attributes)
     if wanted.platform is not None:
-        people = people.filter(Exists(_receiving(wanted.platform)))
+        people = people.filter(Exists(_active_devices(wanted.platform)))
     if wanted.subscribed is not None:
         people = people.filter(subscribed=wanted.subscribed)
     if wanted.updated_since is not None:  # not indexed: every write would pay for the index
@@ -55,7 +55,7 @@ def apply_filters(people: QuerySet[Contact], wanted: SearchFilters) -> QuerySet[
     return people
 
 
-def _receiving(platform: str) -> QuerySet[Device]:
+def _active_devices(platform: str) -> QuerySet[Device]:
     return Device.objects.filter(contact=OuterRef("pk"), platform=platform, retired_at=None)
 
 

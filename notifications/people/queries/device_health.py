@@ -63,7 +63,7 @@ GROUP BY 1
 
 
 def health(project_id: int | None, now: datetime) -> dict[str, Any]:
-    counts = _kept(project_id, now)
+    counts = _cached_counts(project_id, now)
     rows = [
         Health(str(platform.label), *counts[platform.value])
         for platform in Device.Platform
@@ -114,28 +114,28 @@ def unseen_for(days: int, project_id: int, *, now: datetime) -> Unseen:
                 return Unseen(devices, of, exact=False)
 
 
-def _kept(project_id: int | None, now: datetime) -> dict[str, list[Any]]:
+def _cached_counts(project_id: int | None, now: datetime) -> dict[str, list[Any]]:
     """The counts from the cache. If the cache is down, the page is slower, not broken."""
     try:
         key = f"device-reach-{project_id}"
-        kept = cache.get_or_set(key, lambda: _counted(project_id, now), KEPT_SECONDS)
+        cached = cache.get_or_set(key, lambda: _count_devices(project_id, now), KEPT_SECONDS)
     except redis.RedisError:
-        kept = None
-    return kept or _counted(project_id, now)
+        cached = None
+    return cached or _count_devices(project_id, now)
 
 
-def _counted(project_id: int | None, now: datetime) -> dict[str, list[Any]]:
+def _count_devices(project_id: int | None, now: datetime) -> dict[str, list[Any]]:
     with connection.cursor() as cursor:
         cursor.execute(COUNT, {"week": now - WEEK, "month": now - MONTH, "project": project_id})
         counts = {row[0]: list(row[1:]) for row in cursor.fetchall()}
-    out = _out(project_id)
+    out = _count_opted_out(project_id)
     return {
         platform: [*row, None if out is None else row[0] - out.get(platform, 0)]
         for platform, row in counts.items()
     }
 
 
-def _out(project_id: int | None) -> dict[str, int] | None:
+def _count_opted_out(project_id: int | None) -> dict[str, int] | None:
     """Active devices of people who unsubscribed or are suppressed; None: counting is too slow."""
     with (
         suppress(TooSlow),

@@ -30,14 +30,14 @@ def everything(contact: Contact) -> Iterator[bytes]:
     yield b"}\n"
 
 
-def _pieces(told: Any) -> Iterator[bytes]:
-    if not isinstance(told, Iterator):
-        yield _json(told)
+def _pieces(content: Any) -> Iterator[bytes]:
+    if not isinstance(content, Iterator):
+        yield _json(content)
         return
     yield b"["
     between = b"\n"
-    for one in told:
-        yield between + _json(one)
+    for item in content:
+        yield between + _json(item)
         between = b",\n"
     yield b"]"
 
@@ -60,10 +60,10 @@ def contact_itself(contact: Contact) -> dict[str, Any]:
 
 
 def devices_of(contact: Contact) -> list[dict[str, Any]]:
-    told = ("platform", "app_version", "registered_at", "registered_from", "last_seen_at",
+    fields = ("platform", "app_version", "registered_at", "registered_from", "last_seen_at",
             "retired_at")  # fmt: skip
     return [
-        {device.kind: device.address, **{name: getattr(device, name) for name in told}}
+        {device.kind: device.address, **{name: getattr(device, name) for name in fields}}
         | {"retired_reason": device.retired_reason}
         for device in contact.devices.order_by("pk")
     ]

@@ -70,7 +70,7 @@ class Answer:
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     """Send a POST request. Never raises for what the other side did."""
-    return _answered("POST", url, body, headers, ALWAYS)
+    return _try_call("POST", url, body, headers, ALWAYS)
 
 
 def look(url: str) -> Answer:
@@ -78,8 +78,8 @@ def look(url: str) -> Answer:
 
     A redirect is not followed. Never raises for what the other side did.
     """
-    answer = _answered("HEAD", url, None, {}, ALWAYS)
-    return _answered("GET", url, None, {}, ALWAYS) if answer.status in NO_HEADS else answer
+    answer = _try_call("HEAD", url, None, {}, ALWAYS)
+    return _try_call("GET", url, None, {}, ALWAYS) if answer.status in NO_HEADS else answer
 
 
 def fetch(url: str, bounds: Bounds) -> Answer:
@@ -87,13 +87,13 @@ def fetch(url: str, bounds: Bounds) -> Answer:
 
     A redirect is not followed. Never raises for what the other side did.
     """
-    answer = _answered("GET", url, None, {}, bounds)
+    answer = _try_call("GET", url, None, {}, bounds)
     if not answer.error and answer.took_ms >= 1_000 * bounds.seconds:
         return replace(answer, status=None, text="", error=Error.TIMEOUT)
     return answer
 
 
-def _answered(
+def _try_call(
     method: str, url: str, body: bytes | None, headers: Mapping[str, str], bounds: Bounds
 ) -> Answer:
     began = now()
@@ -106,11 +106,11 @@ def _answered(
 
 def failed(error: Exception, began: float, *, otherwise: str) -> Answer:
     code = _code(error) or otherwise
-    said = "" if code == Error.FORBIDDEN else _said(error)
-    return Answer(text=_clean(said), error=code, took_ms=since(began))
+    text = "" if code == Error.FORBIDDEN else _text_of(error)
+    return Answer(text=_clean(text), error=code, took_ms=since(began))
 
 
-def _said(error: Exception) -> str:
+def _text_of(error: Exception) -> str:
     """The error in its library's words, without the library's own numbers and lines."""
     return NOISE.sub("", str(error)).strip() or type(error).__name__
 
@@ -120,7 +120,7 @@ def _ask(
 ) -> tuple[int, str, float | None]:
     ends_at = time.monotonic() + bounds.seconds
     found = url_guard.resolve(place)
-    with _connected(place, found, ends_at) as wire, _ended(wire, ends_at):
+    with _connect(place, found, ends_at) as wire, _end_at(wire, ends_at):
         connection = http.client.HTTPConnection(place.host, place.port)
         connection.sock = wire
         try:
@@ -140,11 +140,11 @@ def _ask(
 
 
 @contextlib.contextmanager
-def _connected(place: CallTarget, found: list[str], ends_at: float) -> Iterator[socket.socket]:
+def _connect(place: CallTarget, addresses: list[str], ends_at: float) -> Iterator[socket.socket]:
     """Connect to the first address that accepts. The certificate must be of the name."""
-    bare = _first(place, found, ends_at)
+    bare = _connect_first(place, addresses, ends_at)
     try:
-        wire = bare if place.without_tls else _secured(bare, place.host)
+        wire = bare if place.without_tls else _wrap_in_tls(bare, place.host)
     except BaseException:
         bare.close()
         raise
@@ -153,27 +153,27 @@ def _connected(place: CallTarget, found: list[str], ends_at: float) -> Iterator[
         yield wire
 
 
-def _secured(bare: socket.socket, host: str) -> ssl.SSLSocket:
+def _wrap_in_tls(bare: socket.socket, host: str) -> ssl.SSLSocket:
     trust = _trust(settings.OUTGOING_CA_FILE)
     return trust.wrap_socket(bare, server_hostname=host, do_handshake_on_connect=False)
 
 
-def _first(place: CallTarget, found: list[str], ends_at: float) -> socket.socket:
+def _connect_first(place: CallTarget, addresses: list[str], ends_at: float) -> socket.socket:
     ends_at = min(ends_at, time.monotonic() + CONNECT_SECONDS)
     trouble: OSError = TimeoutError("no answer in time")
-    for address in found:
-        left = ends_at - time.monotonic()
+    for address in addresses:
+        seconds = ends_at - time.monotonic()
         try:
-            return socket.create_connection((address, place.port), timeout=max(left, 0.1))
+            return socket.create_connection((address, place.port), timeout=max(seconds, 0.1))
         except OSError as error:
             trouble = error
-            if left <= 0:
+            if seconds <= 0:
                 break
     raise trouble
 
 
 @contextlib.contextmanager
-def _ended(wire: socket.socket, ends_at: float) -> Iterator[None]:
+def _end_at(wire: socket.socket, ends_at: float) -> Iterator[None]:
     """End the connection at `ends_at`, whatever happens.
 
     A socket's own limit begins anew with each byte: one byte a second would last for ever.
@@ -211,11 +211,11 @@ def _text(reply: http.client.HTTPResponse, most: int) -> str:
 
 def _retry_after(reply: http.client.HTTPResponse) -> float | None:
     """How many seconds the receiver asks us to wait. It sends seconds, or a date."""
-    said = (reply.getheader("Retry-After") or "").strip()[:LONGEST_DATE]
-    if said.isdecimal():
-        return float(said)
+    header = (reply.getheader("Retry-After") or "").strip()[:LONGEST_DATE]
+    if header.isdecimal():
+        return float(header)
     try:
-        at = parsedate_to_datetime(said)
+        at = parsedate_to_datetime(header)
     except ValueError:
         return None
     return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

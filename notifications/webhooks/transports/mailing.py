@@ -31,7 +31,7 @@ def send(message: EmailMessage) -> Answer:
         return Answer(error=Call.Error.NO_EMAIL)
     message.connection = get_connection()
     try:
-        with _ended(message.connection):
+        with _end_in_time(message.connection):
             message.send()
     except Exception as error:  # of smtplib, ssl and sockets
         return https_post.failed(error, began, otherwise=Call.Error.REFUSED)
@@ -39,7 +39,7 @@ def send(message: EmailMessage) -> Answer:
 
 
 @contextlib.contextmanager
-def _ended(connection: Any) -> Iterator[None]:
+def _end_in_time(connection: Any) -> Iterator[None]:
     """End the connection after TOTAL_SECONDS, whatever the server does."""
     ends_at = time.monotonic() + TOTAL_SECONDS
     clock = threading.Timer(TOTAL_SECONDS, _hang_up, [connection])

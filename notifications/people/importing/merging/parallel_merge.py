@@ -47,16 +47,16 @@ def merge_next_parts(one: Import, ended: Ended, *, until: float) -> None:
         _count_rows()
 
 
-def _next(one: Import, parts: Parts, *, in_two: bool = False) -> bool:
+def _next(import_: Import, parts: Parts, *, in_two: bool = False) -> bool:
     """Do the next part. Returns False if there is none.
 
     If a person in it was created or erased meanwhile, the part is repeated. If that fails, too, a
     later `Parts` hands it out again.
     """
-    span = retry_during_outage(lambda: parts.take(_rows(one)), seconds=0)
+    span = retry_during_outage(lambda: parts.take(_rows(import_)), seconds=0)
     if span is None:
         return False
-    do = partial(_do, one, span, parts, in_two=in_two)
+    do = partial(_do, import_, span, parts, in_two=in_two)
     if not _without_collision(partial(do, alone=True)):
         _without_collision(partial(do, alone=False))
     return True
@@ -70,54 +70,58 @@ def _without_collision(do: Callable[[], None]) -> bool:
     return True
 
 
-def _rows(one: Import) -> int:
-    if one.mode == Import.Mode.REMOVE:
+def _rows(import_: Import) -> int:
+    if import_.mode == Import.Mode.REMOVE:
         return ERASED_AT_ONCE
-    return PEOPLE_AT_ONCE if one.handled else min(PEOPLE_AT_FIRST, PEOPLE_AT_ONCE)
+    return PEOPLE_AT_ONCE if import_.handled else min(PEOPLE_AT_FIRST, PEOPLE_AT_ONCE)
 
 
-def _do(one: Import, span: Span, parts: Parts, *, in_two: bool, alone: bool) -> None:
+def _do(import_: Import, span: Span, parts: Parts, *, in_two: bool, alone: bool) -> None:
     """Check or merge these people, completely or not at all."""
     with ExitStack() as when_committed, transaction.atomic():
         staging.without_waiting_for_the_disk()
-        part = Part(one, columns.columns_of(one), span, now=clock.now(), in_two=in_two, alone=alone)
-        checks = one.state == Import.State.CHECKING
-        counted, kept = (part.foresee(), "foreseen") if checks else (part.merge(), "counts")
+        part = Part(
+            import_, columns.columns_of(import_), span, now=clock.now(), in_two=in_two, alone=alone
+        )
+        checks = import_.state == Import.State.CHECKING
+        part_counts, counts_field = (
+            (part.foresee(), "foreseen") if checks else (part.merge(), "counts")
+        )
         when_committed.enter_context(parts.committing)
         if not checks:
-            part.remember(one.handled)
-        people = counted.pop("people")
-        sums = Counter(getattr(one, kept))
-        sums.update(counted)
-        values: dict[str, Any] = {kept: dict(sums), **progress(one, span)}
-        keep(one, now=clock.now(), **values, handled=one.handled + people)
+            part.remember(import_.handled)
+        people = part_counts.pop("people")
+        sums = Counter(getattr(import_, counts_field))
+        sums.update(part_counts)
+        values: dict[str, Any] = {counts_field: dict(sums), **progress(import_, span)}
+        keep(import_, now=clock.now(), **values, handled=import_.handled + people)
 
 
 # --- Two at once --------------------------------------------------------------------------------
 
 
-def _may_be_two(one: Import) -> bool:
+def _may_be_two(import_: Import) -> bool:
     """Whether two backends may merge this import at once.
 
     The merge must only add, and be the only one of its project. Then two parts have no person, no
     device and no installation in common (see LAST_WORD). Neither waits for the other, and it does
     not matter which is done first. Nothing more urgent may be under way.
     """
-    if (one.state, one.mode) != (Import.State.MERGING, Import.Mode.ADD):
+    if (import_.state, import_.mode) != (Import.State.MERGING, Import.Mode.ADD):
         return False
-    if one.people - one.handled < WORTH_TWO:
+    if import_.people - import_.handled < WORTH_TWO:
         return False
-    others = Import.objects.filter(project=one.project_id, state=Import.State.MERGING)
-    return not others.exclude(pk=one.pk).exists() and not any(
+    others = Import.objects.filter(project=import_.project_id, state=Import.State.MERGING)
+    return not others.exclude(pk=import_.pk).exists() and not any(
         is_under_way() for is_under_way in urgent_work
     )
 
 
-def _two_at_once(one: Import, parts: Parts, until: float) -> None:
+def _two_at_once(import_: Import, parts: Parts, until: float) -> None:
     with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(_second, one, parts, until)
+        other = pool.submit(_second, import_, parts, until)
         try:
-            while _next(one, parts, in_two=True) and time.monotonic() < until:
+            while _next(import_, parts, in_two=True) and time.monotonic() < until:
                 pass
         except BaseException:
             parts.close()
@@ -125,11 +129,11 @@ def _two_at_once(one: Import, parts: Parts, until: float) -> None:
     other.result()
 
 
-def _second(one: Import, parts: Parts, until: float) -> None:
+def _second(import_: Import, parts: Parts, until: float) -> None:
     """Do parts in the second backend, which stops when something more urgent begins."""
     try:
-        while _next(one, parts, in_two=True) and time.monotonic() < until:
-            if not _may_be_two(one):
+        while _next(import_, parts, in_two=True) and time.monotonic() < until:
+            if not _may_be_two(import_):
                 break
     except BaseException:
         parts.close()
@@ -152,16 +156,16 @@ def _count_rows() -> None:
         cursor.execute("ANALYZE notifications_contact, notifications_device")
 
 
-def _end(one: Import, ended: Ended) -> None:
+def _end(import_: Import, ended: Ended) -> None:
     """Finish the import after its last part. Raises staging.Lost if some rows were missing."""
-    if one.handled < one.people:
+    if import_.handled < import_.people:
         raise staging.Lost
     now = clock.now()
     with transaction.atomic():
-        if one.state == Import.State.CHECKING:
-            keep(one, now=now, state=Import.State.CHECKED, done_up_to="", handled=0)
+        if import_.state == Import.State.CHECKING:
+            keep(import_, now=now, state=Import.State.CHECKED, done_up_to="", handled=0)
         else:
-            keep(one, now=now, state=Import.State.FINISHED, finished_at=now)
-            staging.drop(one)
-            upload.forget(one)
-        ended(one)
+            keep(import_, now=now, state=Import.State.FINISHED, finished_at=now)
+            staging.drop(import_)
+            upload.forget(import_)
+        ended(import_)

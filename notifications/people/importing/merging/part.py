@@ -94,7 +94,7 @@ class Part:
         self._fold()
         self._do(FIND, merged=MERGED[self._one.mode], held="")
         self._compare()
-        return self._counted()
+        return self._count_rows()
 
     def merge(self) -> Counter[str]:
         """Merge the part. If it raises Collided, the transaction must be rolled back."""
@@ -103,12 +103,12 @@ class Part:
             self._create(CREATE.replace("{unless_there}", "" if self._alone else UNLESS_THERE))
         self._do(FIND, merged=MERGED[self._one.mode], held=HELD[self._one.mode])
         self._compare()
-        counted = self._counted()
+        counts = self._count_rows()
         if self._removes:
             self._erase()
         else:
-            self._write(counted)
-        return counted
+            self._write(counts)
+        return counts
 
     def remember(self, number: int) -> None:
         """Store the people this part touched, as an ImportBatch. Each part has its own number."""
@@ -126,31 +126,31 @@ class Part:
         if self._words:
             self._do(ANSWERS.replace("{words}", WORDS))
 
-    def _counted(self) -> Counter[str]:
+    def _count_rows(self) -> Counter[str]:
         people, known, created, updated, moved, *devices = self._ask(COUNT)[0]
         self._returning, self._changing = devices
         if self._removes:
             return Counter(people=people, removed=known, unknown=people - known)
         new = people - known + created  # people who do not exist yet are created here
         unchanged = people - new - updated
-        counted = Counter(
+        counts = Counter(
             people=people, created=new, updated=updated, unchanged=unchanged, moved=moved
         )
         if self._words:
-            turned = self._ask(self._filled(TURNED.replace("{words}", WORDS)))[0]
-            counted.update(dict(zip(ANSWERED, turned, strict=True)))
-        return counted
+            turned = self._ask(self._fill_in(TURNED.replace("{words}", WORDS)))[0]
+            counts.update(dict(zip(ANSWERED, turned, strict=True)))
+        return counts
 
-    def _write(self, counted: Counter[str]) -> None:
-        (there,) = self._ask("SELECT count(*) FROM import_known")[0]
-        if there != counted["people"]:
+    def _write(self, counts: Counter[str]) -> None:
+        (count,) = self._ask("SELECT count(*) FROM import_known")[0]
+        if count != counts["people"]:
             raise Collided
         self._do(WRITE)
         if self._devices:
             self._register()
         if self._words:
             words = StoredAnswers(
-                self._filled(WORDS), {name: self._params[name] for name in ("low", "high")}
+                self._fill_in(WORDS), {name: self._params[name] for name in ("low", "high")}
             )
             record_stored_answers(
                 self._one.project, words, source="import", by=self._one.by, now=self._now,
@@ -161,10 +161,10 @@ class Part:
         # Only one row in the file has an address of an installation (see LAST_WORD). So two parts
         # of a file never register the same one, and do not wait for each other.
         take_turns(self._one.project_id, SHOWN, self._params, shared=self._in_two)
-        gone = [row[0] for row in self._ask(self._filled(GONE))] if self._replaces else []
-        if gone:
-            lock_devices(Device.objects.filter(pk__in=gone))
-        remove(gone, now=self._now)
+        removed = [row[0] for row in self._ask(self._fill_in(GONE))] if self._replaces else []
+        if removed:
+            lock_devices(Device.objects.filter(pk__in=removed))
+        remove(removed, now=self._now)
         not_alone = [row[0] for row in self._ask(NOT_ALONE)]
         self._create(REGISTER if self._alone and not self._changing else REGISTER_KNOWN)
         if self._returning:
@@ -181,13 +181,13 @@ class Part:
         Contact.objects.filter(pk__in=ids).delete()
         self._do("TRUNCATE import_known")
 
-    def _filled(self, sql: str) -> str:
+    def _fill_in(self, sql: str) -> str:
         return sql.format(table=table_of(self._one), range=RANGE)
 
     def _do(self, sql: str, *, merged: str = "", held: str = "", **params: Any) -> None:
         text = sql.replace("{merged}", merged).replace("{held}", held).replace("{}", "{{}}")
         with connection.cursor() as cursor:
-            cursor.execute(self._filled(text), {**self._params, **params})
+            cursor.execute(self._fill_in(text), {**self._params, **params})
 
     def _create(self, sql: str) -> None:
         """Create rows. Raises Collided if another transaction has created one of them since."""

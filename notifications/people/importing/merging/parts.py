@@ -66,7 +66,7 @@ class Parts:
 def progress(one: Import, span: Span) -> dict[str, Any]:
     """The import's progress after this part is done, too."""
     low, high = span
-    ahead, done = {**one.ahead, low: high}, one.done_up_to
-    while done in ahead:
-        done = ahead.pop(done)
-    return {"done_up_to": done, "ahead": ahead}
+    ahead, done_up_to = {**one.ahead, low: high}, one.done_up_to
+    while done_up_to in ahead:
+        done_up_to = ahead.pop(done_up_to)
+    return {"done_up_to": done_up_to, "ahead": ahead}
