@@ -201,7 +201,7 @@ class Server:
         Without a proxy the socket has its place already.
         """
         address, door = address_of(request), door_of(request)
-        self.rates.take(address, _units(request))
+        self.rates.take(address, _cost_in_units(request))
         if not settings.PROXIES:
             yield
             return
@@ -275,7 +275,7 @@ def _address(forwarded: str, transport: asyncio.BaseTransport | None) -> str:
     return neighbourhood(address_from(forwarded, str(peer[0]) if peer else ""))
 
 
-def _units(request: web.BaseRequest) -> int:
+def _cost_in_units(request: web.BaseRequest) -> int:
     """What a call costs: one, and one for each kB of its body."""
     if not request.can_read_body:
         return 1

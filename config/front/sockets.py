@@ -17,9 +17,9 @@ FILES = 65_536
 def allow_many() -> None:
     """Raise the limit of open files: each connection is one, and the usual 1,024 are soon taken."""
     soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard_limit == resource.RLIM_INFINITY else min(FILES, hard_limit)
-    if soft_limit != resource.RLIM_INFINITY and soft_limit < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard_limit))
+    limit = FILES if hard_limit == resource.RLIM_INFINITY else min(FILES, hard_limit)
+    if soft_limit != resource.RLIM_INFINITY and soft_limit < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard_limit))
 
 
 class Scissors:

@@ -200,10 +200,10 @@ class OnePerson(BaseThrottle):
     """
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        whose, rate = request.auth, settings.API_RATE_PER_PERSON
-        if not isinstance(whose, TokenOwner) or not rate:
+        owner, rate = request.auth, settings.API_RATE_PER_PERSON
+        if not isinstance(owner, TokenOwner) or not rate:
             return True
-        limit = Limit("person", rate, f"{whose.project.pk}:{whose.external_id}")
+        limit = Limit("person", rate, f"{owner.project.pk}:{owner.external_id}")
         if wait := Limits((limit,)).take().wait:
             raise _problem(limit, wait)
         return True
@@ -221,10 +221,10 @@ def _refusal(limit: Limit, wait: float) -> HttpResponse:
 
 
 def _problem(limit: Limit, wait: float) -> problems.Problem:
-    whose, seconds = WHOSE[limit.name], ceil(wait)
+    scope, seconds = WHOSE[limit.name], ceil(wait)
     return problems.Problem(
         HTTPStatus.TOO_MANY_REQUESTS,
-        f"At most {limit.rate:,} a second {whose}. Nothing was done. Try again in {seconds} s.",
+        f"At most {limit.rate:,} a second {scope}. Nothing was done. Try again in {seconds} s.",
         kind="too-many-requests",
         retry_after=seconds,
     )

