@@ -70,14 +70,14 @@ class ProcessReporter:
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        threading.Thread(target=self._report_for_ever, name="noting", daemon=True).start()
+        threading.Thread(target=self._go, name="noting", daemon=True).start()
 
     def stop(self) -> None:
         self._stopped.set()
         with suppress(redis.RedisError):
             _client().hdel(KEY, self._field)
 
-    def _report_for_ever(self) -> None:
+    def _go(self) -> None:
         while True:
             with suppress(redis.RedisError):  # Redis comes back, and the next note is written
                 _client().hset(KEY, self._field, json.dumps(asdict(self._measure())))
